@@ -1,0 +1,25 @@
+/* clock.h: the one clock of the program (CLOCK_MONOTONIC, nanoseconds) and its date.
+ *
+ * Modules take `now_ns` as an argument and never read the clock themselves; only commands and the collector do. */
+#ifndef PMTOP_BASE_CLOCK_H
+#define PMTOP_BASE_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+
+int64_t clock_monotonic_ns(void);
+int64_t clock_realtime_ns(void);
+int64_t clock_boottime_ns(void);
+int64_t clock_thread_cpu_ns(void);
+int64_t clock_process_cpu_ns(void);
+
+/* Seconds between two times, as a double. */
+static inline double seconds_between(int64_t from_ns, int64_t to_ns)
+{
+	return (double)(to_ns - from_ns) * 1e-9;
+}
+
+#endif

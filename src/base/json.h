@@ -1,0 +1,28 @@
+/* json.h: writes JSON into a buffer. Keys whose value is unknown (NAN, NULL) are left out: absent, never null or zero.
+ *
+ * Texts are escaped so that no control, C1 or invisible format character is written raw. */
+#ifndef PMTOP_BASE_JSON_H
+#define PMTOP_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/buffer.h"
+
+struct json {
+	struct buffer *out;
+	bool need_comma;
+};
+
+/* `key` is NULL inside an array and for the outermost value. */
+void json_open_object(struct json *json, const char *key);
+void json_close_object(struct json *json);
+void json_open_array(struct json *json, const char *key);
+void json_close_array(struct json *json);
+void json_text(struct json *json, const char *key, const char *value);       /* NULL: left out */
+void json_number(struct json *json, const char *key, double value);          /* not finite: left out; 12 significant digits */
+void json_integer(struct json *json, const char *key, int64_t value);
+void json_unsigned(struct json *json, const char *key, uint64_t value);
+void json_bool(struct json *json, const char *key, bool value);
+
+#endif

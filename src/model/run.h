@@ -1,0 +1,175 @@
+/* run.h: one published run (a region; a rank): epochs, batches, operations, state. Read by rules, views and reports; written by model.c only.
+ *
+ * Definitions: DESIGN.md section 7. Seconds are doubles, unknown is NAN, times are pmtop's CLOCK_MONOTONIC. */
+#ifndef PMTOP_MODEL_RUN_H
+#define PMTOP_MODEL_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/model/series.h"
+#include "src/model/statistics.h"
+#include "src/samples/sample_set.h"
+
+enum {
+	RUN_PHASES_MAX = 16,         /* phases kept per batch; further ones are summed into unattributed time and counted */
+	RUN_TRACKS_MAX = 8,
+	RUN_RECENT = 200,            /* what `recent{}` and the screen's titles cover */
+	RUN_FLAGGED_MAX = 1000,
+};
+
+/* Name ids of the run's own rows, beside the published ones (1…). */
+#define NAME_NONE 0u
+#define NAME_UNATTRIBUTED 0xfffffffeu
+#define NAME_BETWEEN 0xfffffffdu
+
+struct phase_time {
+	uint32_t name, parent;       /* parent NAME_NONE = outermost */
+	float seconds;
+	float cpu_s;                 /* NAN where not published */
+	float memory_bytes;          /* NAN where not published */
+};
+
+/* One batch and its step. Unattributed and between are phases like others (outermost), so a finished step's outermost phases sum to it. */
+struct batch {
+	uint64_t ordinal;            /* 0… in its track, since the start of the run */
+	uint64_t index;              /* as published, in its epoch */
+	uint32_t epoch;              /* index as published */
+	uint32_t epoch_ordinal;      /* 1… */
+	int64_t begin_ns, end_ns;    /* of the batch; end 0 = still running */
+	double batch_s;              /* begin to end; NAN while running */
+	double step_s;               /* begin to next begin in the epoch; NAN while not known */
+	double loss;                 /* NAN = none */
+	double samples;              /* NAN = not known */
+	double resident_bytes;       /* target's resident set about its end; NAN = not sampled */
+	bool has_evidence;
+	struct evidence evidence;
+	unsigned phase_count;
+	struct phase_time phases[RUN_PHASES_MAX];
+	bool is_warmup, is_flagged, is_by_hand;     /* by hand: flagged or unflagged by a person; wins over the rule */
+	double median_s, mad_s;      /* of its kind when it was judged; NAN = not judged */
+};
+
+/* What is usual for a batch: medians over the window before it (`flag_window`, without it). */
+struct usual {
+	size_t batches;              /* how many it is made of; 0 = nothing is known */
+	double step_s, batch_s;
+	unsigned phase_count;
+	struct phase_time phases[RUN_PHASES_MAX];
+	struct evidence evidence;    /* NAN where no batch had it */
+};
+
+/* A flagged batch, kept beyond the ring with what was usual then. */
+struct flagged {
+	uint32_t mode;
+	struct batch batch;
+	struct usual usual;
+};
+
+struct figures {                 /* count and mean 0/NAN while nothing is there */
+	uint64_t count;
+	double total_s, mean_s, min_s, max_s, last_s, p50_s, p95_s;
+};
+
+struct operation {
+	uint32_t name, parent, mode;
+	unsigned depth;
+	uint64_t count;
+	double total_s, self_s, min_s, max_s, last_s, mean_s;
+	double p50_s, p95_s;         /* NAN where the region kept no histogram */
+	double cpu_s;                /* NAN where not published */
+	double share_ratio;          /* of the steps' total time of its mode; NAN for lanes that run no batches */
+	double recent_median_s;      /* of the last 200 batches; NAN where it was in none */
+};
+
+struct epoch {
+	uint32_t index, ordinal;     /* as published; 1… */
+	uint32_t mode;
+	int64_t begin_ns, end_ns;    /* end 0 = still running */
+	uint64_t batches;            /* finished, of its mode */
+	double total_s;              /* begin to end, or to now */
+	double mean_s, min_s, max_s; /* of its batch times */
+};
+
+/* All batches of one mode. */
+struct track {
+	uint32_t mode;               /* name id, NAME_NONE = nothing published */
+	uint64_t count;              /* finished since the start of the run */
+	struct figures batch, step;  /* whole run: counts, means and extremes exact, quantiles within 2 % */
+	struct figures judged;       /* steps without the warm-up, since pmtop attached or from the ring */
+	struct figures recent;       /* steps, exact, of the last 200 */
+	double rate_per_s;           /* batches a second over the last 200 steps; NAN */
+	double samples_per_s;
+	double slow_first_s;         /* the run's first batch; NAN where it is gone */
+	uint64_t flagged_count;      /* since pmtop attached, or in the ring at attach */
+	/* private to model.c from here on, read through the calls below */
+	struct batch *ring;
+	size_t capacity;
+	uint64_t first, end;         /* ordinals kept: first ≤ ordinal < end; the last may be running */
+	struct rolling *window;
+	struct totals *totals;
+};
+
+struct bin { uint64_t first, count; double sum_s, min_s, max_s; int64_t begin_ns; };
+
+struct open_span { uint16_t lane; uint32_t name; unsigned depth; int64_t begin_ns; };
+
+struct run {
+	bool is_used, is_live;
+	unsigned id;                 /* as in the records */
+	int32_t pid, inner_pid;
+	char name[128], uuid[33], abi[16];
+	char rank[16], world[16];    /* meta RANK / WORLD_SIZE, or empty */
+	char ended[96];              /* why it ended; empty while it lives */
+	int64_t start_ns;
+	struct run_state state;
+	double loss, loss_trend;     /* last loss; trend −1, 0, +1 over the last 200 batches, NAN while unknown */
+	unsigned track_count;
+	struct track tracks[RUN_TRACKS_MAX];
+	unsigned main_track;         /* mode "train", or where that never occurred, the current mode */
+	/* Whole run, from its first batch: merged bins of step times, oldest first. */
+	size_t bin_count;
+	struct bin *bins;
+	size_t epoch_count;
+	struct epoch *epochs;        /* oldest first; the last may be running */
+	uint64_t epochs_dropped;
+	size_t operation_count;
+	struct operation *operations;/* depth first, children under their parent; unattributed and between as rows */
+	size_t flagged_count;
+	struct flagged *flagged;     /* oldest first, at most RUN_FLAGGED_MAX */
+	size_t meta_count;
+	struct { char *key, *value; } *meta;
+	size_t gauge_count;
+	struct { uint32_t name; double value; struct series *series; } *gauges;
+	size_t counter_count;
+	struct { uint32_t name; double total; } *counters;
+	size_t open_span_count;
+	struct open_span open_spans[32];
+	size_t mark_count;           /* the newest 64 */
+	struct { int64_t time_ns; char text[120]; } marks[64];
+	uint64_t lost_events, before_attach_events, refused_events;
+	double epoch_done_ratio, epoch_eta_s, run_done_ratio, run_eta_s;     /* NAN while unknown; ETA counts validation and checkpoints */
+	/* private */
+	struct run_private *private;
+};
+
+/* "forward", "unattributed", "between", …; never NULL. */
+const char *run_name(const struct run *run, uint32_t id);
+const char *run_meta(const struct run *run, const char *key);      /* NULL: not published */
+const struct track *run_main(const struct run *run);               /* never NULL; may be empty */
+/* NULL where it is no longer (or not yet) kept. */
+const struct batch *track_batch(const struct track *track, uint64_t ordinal);
+/* What was usual for the batch with this ordinal. */
+void track_usual(const struct track *track, uint64_t ordinal, struct usual *out);
+
+/* Where a step goes, over the newest `last` finished steps (without the warm-up, if there are others), depth first. */
+struct phase_row {
+	uint32_t name, parent;
+	unsigned depth;
+	double median_s, share_ratio;   /* share: sum of the phase ÷ sum of the steps */
+	double cpu_s;                   /* median; NAN */
+};
+size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches);
+
+#endif

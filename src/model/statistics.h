@@ -1,0 +1,29 @@
+/* statistics.h: the formulas. Pure functions; an unknown result is NAN. Sources: Theil (1950), Sen (1968) for the slope and its interval;
+ * MAD = median(|x − median(x)|), unscaled. */
+#ifndef PMTOP_MODEL_STATISTICS_H
+#define PMTOP_MODEL_STATISTICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of a copy-sorted array; linear between ranks (type 7). NAN for n = 0. */
+double quantile_of_sorted(const double *sorted, size_t n, double q);
+double median_of(double *values, size_t n);                  /* reorders `values` */
+double mad_of(double *values, size_t n, double median);      /* overwrites `values` */
+
+struct slope { double per_s, low_per_s, high_per_s; size_t points; };
+/* Theil–Sen with its 95 % interval, over at most 300 points (thinned evenly beyond). False with fewer than 8 points or no spread in time. */
+bool theil_sen(const double *time_s, const double *value, size_t n, struct slope *out);
+
+/* A rolling window, kept sorted: insertion and removal O(window). */
+struct rolling;
+struct rolling *rolling_new(size_t window);
+void rolling_free(struct rolling *rolling);
+void rolling_push(struct rolling *rolling, double value);
+size_t rolling_count(const struct rolling *rolling);
+double rolling_median(const struct rolling *rolling);
+double rolling_mad(const struct rolling *rolling);
+double rolling_quantile(const struct rolling *rolling, double q);
+
+#endif

@@ -1,0 +1,43 @@
+/* alerts.h: the warnings. Conditions on the model's figures, with hysteresis; each with its evidence, its meaning and what to try.
+ *
+ * Evaluated on the main thread after sets were applied. Deterministic: a function of the model, the settings and what was raised before. */
+#ifndef PMTOP_RULES_ALERTS_H
+#define PMTOP_RULES_ALERTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/model/model.h"
+#include "src/settings/settings.h"
+
+enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };   /* "info", "warning", "critical" */
+const char *severity_name(enum severity severity);
+
+enum { ALERT_EVIDENCE_MAX = 6, ALERT_ADVICE_MAX = 4, ALERTS_MAX = 64 };
+
+struct alert_evidence { const char *key; double value; };   /* "share_ratio" 0.34: base units, the unit in the key */
+
+struct alert {
+	const char *rule;            /* "data_loading", "slow_first_batch", "flagged_batches", "variance", "bottleneck", "consider_optimizing", "memory_growth" */
+	unsigned run;                /* of which run; meaningless for memory_growth */
+	uint32_t subject;            /* name id of the operation; NAME_NONE */
+	enum severity severity;
+	bool is_raised;              /* false: cleared, kept for its history */
+	int64_t since_ns, cleared_ns;
+	char message[160];           /* with the evidence filled in, one line */
+	char meaning[240];
+	size_t evidence_count, advice_count;
+	struct alert_evidence evidence[ALERT_EVIDENCE_MAX];
+	char advice[ALERT_ADVICE_MAX][120];   /* most useful first */
+};
+
+struct alerts {
+	size_t count;
+	struct alert list[ALERTS_MAX];        /* raised first, most severe first, then newest */
+};
+
+void alerts_update(struct alerts *alerts, const struct model *model, const struct settings *settings);
+size_t alerts_raised(const struct alerts *alerts);
+
+#endif

@@ -1,0 +1,180 @@
+/* sample_set.h: the one seam. Whatever pmtop knows of the world arrives in the model as sample sets; live, recorded and remote runs
+ * feed it the same ones. A source appends records; the model applies them in the order of the set.
+ *
+ * Times are CLOCK_MONOTONIC nanoseconds *of pmtop's own time namespace*: a source converts at the door. Texts are cleaned at the door
+ * (text_clean), so no later layer meets a control character. A figure that could not be read is not appended (RECORD_MISSING says why).
+ * All storage belongs to the set; texts and rows live until sample_set_clear. */
+#ifndef PMTOP_SAMPLES_SAMPLE_SET_H
+#define PMTOP_SAMPLES_SAMPLE_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/histogram.h"
+#include "src/samples/metric.h"
+
+/* What a total, a bin or a batch figure counts. */
+enum total_kind { TOTAL_BATCH, TOTAL_STEP, TOTAL_SPAN };
+
+/* The region's running totals of one (kind, mode, name, parent) in one lane, since the start of the run. */
+struct total_row {
+	enum total_kind kind;
+	uint32_t mode;            /* name id; 0 = none published */
+	uint32_t name, parent;    /* name ids; spans only; parent 0 = outermost */
+	uint32_t depth;           /* 0 = outermost; the least seen */
+	uint64_t upto;            /* events of this lane with a sequence below this are included */
+	uint64_t count;
+	double total_s, self_s, min_s, max_s, last_s, squares_s2;
+	double cpu_s;             /* NAN where CPU time was never published */
+	bool has_histogram;       /* false: the region's pool was empty; count only, the rest is NAN */
+	uint32_t histogram[HISTOGRAM_BUCKETS];
+};
+
+/* Since the last reading of the same lane, so it covers what lies before the batch too. Any of them NAN where unknown. */
+struct evidence {
+	double cpu_s, run_queue_wait_s;
+	double minor_faults, major_faults, voluntary_switches, involuntary_switches, blocks_read;
+	double samples;
+};
+
+/* The run's state, whole, as the region has it now: what a late monitor could not learn from the ring. */
+struct run_state {
+	uint32_t mode;                       /* name id, 0 = none */
+	uint32_t epochs_planned;             /* 0 = unknown, here and below */
+	uint64_t batches_per_epoch, samples_per_batch;
+	bool in_epoch, in_batch, is_ended;
+	uint32_t epoch_index;                /* as published */
+	uint32_t epochs_begun;               /* so the ordinal of the current epoch */
+	int64_t epoch_begin_ns;
+	uint64_t batch_index;                /* as published, of the last batch begun */
+	uint64_t batches_in_epoch;           /* finished in the current epoch */
+	int64_t batch_begin_ns;
+	double loss;                         /* of the last batch that had one; NAN = none */
+};
+
+/* One row of the region's array of epochs. */
+struct epoch_row {
+	uint32_t index, mode;
+	int64_t begin_ns, end_ns;            /* end 0 = still open */
+	uint64_t batches;
+	double sum_s, min_s, max_s;          /* of batch times */
+};
+
+/* One bin of the region's history: neighbouring batches merged. */
+struct history_row {
+	uint64_t first, count;               /* ordinal of its first batch in the run (all modes), and how many */
+	double sum_s, min_s, max_s;          /* of step times */
+	int64_t begin_ns;                    /* when its first batch began; 0 = not kept */
+};
+
+#define RECORD_KINDS(X) \
+	/* figures and what is known about them */ \
+	X(FIGURE)          /* figure */ \
+	X(MISSING)         /* missing: a figure, why it is missing, what would bring it; withdrawn when `text` is NULL */ \
+	/* processes */ \
+	X(PROCESS_SEEN)    /* process: a member of the tree appeared, or (same pid and start) its command changed */ \
+	X(PROCESS_GONE)    /* process.pid */ \
+	X(PROCESS_REPLACED)/* process: same pid, another program (exec) */ \
+	/* runs: regions, each a rank */ \
+	X(RUN_OPENED)      /* opened */ \
+	X(RUN_CLOSED)      /* text: why ("ended", "region was cut short", …) */ \
+	X(NAME)            /* name: id → text, before its first use */ \
+	X(META)            /* meta */ \
+	X(STATE)           /* state */ \
+	X(TOTAL)           /* total: at attach, and again for a lane that lost events */ \
+	X(HISTORY)         /* history: rows[count] at attach, replacing what stood */ \
+	X(EPOCHS)          /* epochs: rows[count] at attach, replacing what stood */ \
+	X(COUNTER)         /* counter: a published counter's total now */ \
+	X(OPEN_SPAN)       /* span, still open as of the set's time; duration so far. Replaces the lane's earlier ones when depth is 0 */ \
+	X(OPEN_SPANS_NONE) /* the lane has no open span now */ \
+	X(LOST)            /* lost: overwritten before they were read, or torn */ \
+	X(BEFORE_ATTACH)   /* lost.count: gone before pmtop came (whole run so far) */ \
+	X(REFUSED)         /* lost.count: total of events the writer itself dropped (signal handlers, full tables, no lane) */ \
+	/* events, in the order of their lane; `sequence` is their number in it */ \
+	X(EPOCH_BEGIN)     /* epoch */ \
+	X(EPOCH_END)       /* epoch */ \
+	X(BATCH_BEGIN)     /* batch */ \
+	X(BATCH_END)       /* batch */ \
+	X(EVIDENCE)        /* evidence of the batch that ended just before, same lane */ \
+	X(SPAN)            /* span, finished */ \
+	X(GAUGE)           /* gauge */ \
+	X(MARK)            /* mark.text */ \
+	X(MODE)            /* mode.name */
+
+enum record_kind {
+#define RECORD_ID(id) RECORD_##id,
+	RECORD_KINDS(RECORD_ID)
+#undef RECORD_ID
+	RECORD_KIND_COUNT
+};
+
+struct record {
+	uint8_t kind;        /* enum record_kind */
+	uint8_t run;         /* which region; stable while it is attached; 0 for figures and processes */
+	uint16_t lane;
+	uint64_t sequence;   /* of an event in its lane */
+	int64_t time_ns;     /* of a span, batch end, epoch end: its end */
+	union {
+		struct { enum metric metric; int32_t instance; double value; } figure;
+		struct { const char *figure, *text, *remedy; } missing;
+		struct { int32_t pid, parent; uint64_t start_ticks; const char *command; bool is_target; } process;
+		struct {
+			int32_t pid, inner_pid;      /* as pmtop sees it, and in the target's own namespace */
+			const char *name;            /* run name */
+			const char *uuid;            /* 32 hex digits */
+			const char *abi;             /* "1.0" */
+			int64_t start_ns;            /* when the region was made */
+			bool is_live;
+		} opened;
+		const char *text;
+		struct { uint32_t id; const char *text; } name;
+		struct { const char *key, *value; } meta;
+		const struct run_state *state;
+		const struct total_row *total;
+		struct { const struct history_row *rows; size_t count; } history;
+		struct { const struct epoch_row *rows; size_t count; uint64_t dropped; } epochs;
+		struct { uint32_t name; double total; } counter;
+		struct { uint64_t count; } lost;
+		struct { uint32_t index; } epoch;
+		struct { uint64_t index; double loss; int64_t begin_ns; } batch;   /* loss and begin: of BATCH_END */
+		const struct evidence *evidence;
+		struct {
+			uint32_t name, parent, depth;
+			int64_t duration_ns;
+			float self_s;
+			float cpu_s;                 /* NAN where not published */
+			float memory_bytes;          /* growth of the resident set over the span; NAN where not published */
+		} span;
+		struct { uint32_t name; double value; } gauge;
+		struct { uint32_t name; } mode;
+	};
+};
+
+struct sample_set {
+	int64_t time_ns;          /* when its reading began */
+	const char *source;       /* the source's name */
+	struct record *records;
+	size_t count, capacity;
+	bool failed;              /* out of memory: some records are not here; the reader counts it */
+	struct arena *arena;      /* private */
+};
+
+#define SAMPLE_SET_INIT { 0 }
+
+void sample_set_clear(struct sample_set *set);     /* empty, storage kept */
+void sample_set_release(struct sample_set *set);
+/* The new record, zeroed but for kind, run and time; NULL when out of memory. */
+struct record *sample_set_add(struct sample_set *set, enum record_kind kind, unsigned run, int64_t time_ns);
+/* A cleaned copy of foreign text, or "" when out of memory (set->failed). */
+const char *sample_set_text(struct sample_set *set, const char *text, size_t length);
+/* Zeroed storage that lives as long as the set's records; NULL when out of memory. */
+void *sample_set_allocate(struct sample_set *set, size_t size);
+
+/* Shorthands for the commonest. */
+void sample_set_figure(struct sample_set *set, int64_t time_ns, enum metric metric, int32_t instance, double value);
+void sample_set_missing(struct sample_set *set, int64_t time_ns, const char *figure, const char *text, const char *remedy);
+
+const char *record_kind_name(enum record_kind kind);
+
+#endif

@@ -1,0 +1,53 @@
+/* settings.h: everything in pmtop.yaml (pmtop.yaml(5)), with its default. Plain values; read once at start, passed down as const. */
+#ifndef PMTOP_SETTINGS_SETTINGS_H
+#define PMTOP_SETTINGS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/status.h"
+
+enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* One list gives the struct, the defaults, the parser and a test that config/pmtop.yaml names them all.
+ * SETTING(section, key, member, KIND, default, least, most): NUMBER (double), INTEGER (int64_t), FLAG (bool 0/1). */
+#define SETTINGS(X) \
+	X(screen, refresh_seconds,        refresh_s,              NUMBER,  0.5,  0.05, 60) \
+	X(screen, ascii,                  ascii,                  FLAG,    0,    0, 1) \
+	X(screen, mouse,                  mouse,                  FLAG,    1,    0, 1) \
+	X(lines, batch_lines,             batch_lines,            INTEGER, 5,    0, 1000000) \
+	X(flags, mad,                     flag_mad,               NUMBER,  5,    1, 1000) \
+	X(flags, ratio,                   flag_ratio,             NUMBER,  1.5,  1.01, 1000) \
+	X(flags, after_batches,           flag_after,             INTEGER, 20,   5, 1000000) \
+	X(flags, window_batches,          flag_window,            INTEGER, 200,  20, 4096) \
+	X(flags, warmup_batches,          warmup_most,            INTEGER, 10,   0, 10) \
+	X(warnings, slow_first_batch,     rule_first_batch,       NUMBER,  2,    1.01, 1000)  /* first batch ÷ median */ \
+	X(warnings, variance_ratio,       rule_variance,          NUMBER,  2,    1.01, 1000)  /* max ÷ min, warm-up left out */ \
+	X(warnings, flagged_ratio,        rule_flagged,           NUMBER,  0.01, 0.0001, 1)   /* share of the last 200 batches that are flagged */ \
+	X(warnings, bottleneck_ratio,     rule_bottleneck,        NUMBER,  0.5,  0.01, 1) \
+	X(warnings, consider_ratio,       rule_consider,          NUMBER,  0.2,  0.01, 1) \
+	X(warnings, data_ratio,           rule_data,              NUMBER,  0.3,  0.01, 1) \
+	X(warnings, memory_growth_mb,     rule_memory_growth_mb,  NUMBER,  100,  1, 1e9)      /* MB = 10^6 bytes, since the warm-up */
+
+struct settings {
+	enum color_choice color;             /* screen: color: auto|always|never */
+#define SETTING_MEMBER_NUMBER double
+#define SETTING_MEMBER_INTEGER int64_t
+#define SETTING_MEMBER_FLAG bool
+#define SETTING_MEMBER(section, key, member, kind, value, least, most) SETTING_MEMBER_##kind member;
+	SETTINGS(SETTING_MEMBER)
+#undef SETTING_MEMBER
+#undef SETTING_MEMBER_NUMBER
+#undef SETTING_MEMBER_INTEGER
+#undef SETTING_MEMBER_FLAG
+};
+
+void settings_default(struct settings *settings);
+/* The user's file: $XDG_CONFIG_HOME/pmtop/pmtop.yaml, or ~/.config/pmtop/pmtop.yaml (a relative XDG_CONFIG_HOME is ignored); never the
+ * working directory. Fills `path`; STATUS_NOT_FOUND where neither variable is set. */
+enum status settings_path(char *path, unsigned size);
+/* Reads `path` over *settings. A file that is not there is STATUS_NOT_FOUND (no error for the default path). Anything wrong: STATUS_INVALID, with
+ * "FILE:LINE: what" in why_not; *settings is then untouched. */
+enum status settings_load(struct settings *settings, const char *path, struct reason *why_not);
+
+#endif

@@ -1,0 +1,33 @@
+/* source.h: one part of the world, read on a timer.
+ *
+ * A source turns what it reads into records of a sample set and keeps nothing else: no history, no rates. The collector owns its pace
+ * and its thread; all calls for one state come from that one thread. */
+#ifndef PMTOP_SOURCES_SOURCE_H
+#define PMTOP_SOURCES_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/status.h"
+#include "src/samples/sample_set.h"
+
+struct target;   /* the watched process and its children: target.h */
+
+struct source {
+	const char *name;        /* as `pmtop doctor` prints it */
+	int64_t period_ns;       /* read at most this often; 0 = at every refresh */
+
+	/* Opens what can be opened. Otherwise says why not, for a person, and how it could be. */
+	enum status (*open)(struct target *target, void **state, struct reason *why_not);
+	/* Appends what was read; a figure that could not be read is not appended. STATUS_END: nothing more will come. */
+	enum status (*read)(void *state, int64_t now_ns, struct sample_set *out);
+	void (*close)(void *state);
+};
+
+#define SOURCES(X) X(process) X(region)
+
+#define DECLARE_SOURCE(name) extern const struct source name##_source;
+SOURCES(DECLARE_SOURCE)
+#undef DECLARE_SOURCE
+
+#endif

@@ -1,0 +1,43 @@
+/* target.h: the watched process and its descendants, and how to reach their files in /proc. Nothing else of /proc is read.
+ *
+ * A pidfd is held from the start: a pid that is used again is never taken for the target (FAULTS row 2). Children are found through
+ * /proc/PID/task/TID/children. All calls come from the sampler thread, but for target_open (before it starts). */
+#ifndef PMTOP_SOURCES_TARGET_H
+#define PMTOP_SOURCES_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/base/status.h"
+
+enum { TARGET_COMMAND_SIZE = 256, TARGET_MEMBERS_MAX = 512 };
+
+struct target_member {
+	pid_t pid, parent;
+	uint64_t start_ticks;               /* /proc/PID/stat field 22: with the pid, the identity of a process */
+	int directory_fd;                   /* /proc/PID, kept */
+	unsigned generation;                /* changes when the process replaces itself (exec) */
+	char command[TARGET_COMMAND_SIZE];  /* short: the script or program, as a person would call it ("train.py") */
+};
+
+struct target {
+	const char *proc_root;              /* "/proc", or a fixture */
+	pid_t pid;                          /* 0 = none: a region is watched by itself (-s of an ended run) */
+	int pidfd;                          /* −1 in a fixture */
+	uid_t uid;                          /* owner of the target */
+	bool has_ended;
+	int64_t ended_realtime_ns;
+	unsigned members_left_out;          /* descendants beyond TARGET_MEMBERS_MAX */
+	size_t member_count;                /* members[0] is the target itself while it lives */
+	struct target_member *members;
+	const char *region_path;            /* -s: the region's file, where it is known beforehand; else NULL */
+};
+
+/* NOT_FOUND ("no process 4711 (it may have ended)"), DENIED (says whose it is and what to do), as one line in `why_not`. */
+enum status target_open(struct target *target, pid_t pid, const char *proc_root, struct reason *why_not);
+/* Looks for new and ended members, exec and the target's end. STATUS_END once the target has ended. */
+enum status target_refresh(struct target *target);
+void target_close(struct target *target);
+
+#endif

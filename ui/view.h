@@ -1,0 +1,69 @@
+/* view.h: one screen. A view draws the scene into a rect of a canvas and answers keys; it keeps nothing of its own beyond `struct view_state`.
+ *
+ * A new view is one file in ui/views/ and one line in VIEWS. */
+#ifndef PMTOP_UI_VIEW_H
+#define PMTOP_UI_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/buffer.h"
+#include "src/model/model.h"
+#include "src/rules/alerts.h"
+#include "src/settings/settings.h"
+#include "ui/canvas.h"
+#include "ui/keys.h"
+#include "ui/plot.h"
+
+/* What a person has chosen; belongs to the screen, not to the model. */
+struct view_state {
+	/* which batch is under the cursor (main track's ordinal); follows the newest while at_live_end */
+	uint64_t cursor;
+	bool at_live_end, is_open;        /* open: the cursor's batch is explained */
+	int zoom;                         /* 0 = the default; + shows less time, − more; the least shows the whole run */
+	int sort;                         /* column of the view's table */
+	bool sort_ascending;
+	int row, scroll;                  /* selected row and first row of a list */
+	struct scale scales[4];
+	char search[64];
+};
+
+#define VIEW_STATES 12
+
+struct scene {
+	struct model *model;              /* only for model_flag; views never apply sets */
+	const struct alerts *alerts;
+	const struct settings *settings;
+	int run;                          /* index into model->runs, −1 = nothing publishes */
+	int64_t now_ns;                   /* model->now_ns, or when it was paused */
+	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
+	bool is_paused, is_remote;
+	struct view_state *state;         /* of the view being drawn */
+	char message[160];                /* one line for the person, shown in the last line until the next key */
+};
+
+struct view {
+	const char *name;                 /* "Overview" */
+	const char *short_name;           /* "Over" */
+	char digit;                       /* '1' … '9', '?' */
+	const char *keys;                 /* hints for the last line: "←→ batch  n/N flag  …" */
+	const char *keys_short;           /* under 100 columns */
+	const char *absent;               /* why there is nothing yet and what would bring it; NULL where the view works */
+	void (*draw)(struct scene *scene, struct canvas *canvas, struct rect rect);
+	bool (*key)(struct scene *scene, struct key_event event, struct rect rect);   /* false: not for this view */
+	/* What is shown, as CSV (header first; UTF-8; empty for missing). NULL: nothing to write. */
+	void (*write)(const struct scene *scene, struct buffer *out);
+};
+
+#define VIEWS(X) X(overview) X(batches) X(operations) X(memory) X(gpu) X(system) X(code) X(warnings) X(counters) X(help)
+
+#define DECLARE_VIEW(name) extern const struct view name##_view;
+VIEWS(DECLARE_VIEW)
+#undef DECLARE_VIEW
+
+/* The run that is shown, or NULL. */
+const struct run *scene_run(const struct scene *scene);
+/* The role that a phase has everywhere: by its name (data, forward, backward, optimizer, …), else by its place among the run's operations. */
+enum role phase_role(const struct run *run, uint32_t name);
+
+#endif
