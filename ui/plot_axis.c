@@ -97,7 +97,8 @@ static struct ticks ticks_of(const struct scale *scale, int height)
 static void write_label(char out[NUMBER_SIZE], const struct ticks *ticks, long tick, const struct axis_unit *unit)
 {
 	bool is_top = tick + ticks->every > ticks->last;
-	int places = tick == 0 ? 0 : places_of(ticks->step / unit->scale);
+	int spacing = places_of(ticks->step * (double)ticks->every / unit->scale), first = places_of(ticks->step * (double)ticks->first / unit->scale);
+	int places = tick == 0 ? 0 : spacing > first ? spacing : first;
 	snprintf(out, NUMBER_SIZE, "%.*f%s", places, (double)tick * ticks->step / unit->scale, is_top ? unit->name : "");
 }
 
