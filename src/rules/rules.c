@@ -10,7 +10,7 @@
 #include "src/rules/advice.h"
 #include "src/rules/explain.h"
 
-enum { NAME_SIZE = 40, FLAGGED_EXPLAINED = 8 };
+enum { NAME_SIZE = 28, FLAGGED_EXPLAINED = 8 };
 
 /* -- telling -- */
 
@@ -32,7 +32,7 @@ static void say(const struct look *look, struct alert *alert, const char *format
 	char *out = alert->message;
 	size_t size = sizeof alert->message;
 	if (look->run && look->model->run_count > 1) {
-		char whose[20];
+		char whose[10];
 		const char *rank = look->run->rank[0] ? look->run->rank : look->run->name;
 		text_clean(whose, sizeof whose, rank, strlen(rank));
 		int used = snprintf(out, size, "%s%s: ", look->run->rank[0] ? "rank " : "", whose);
@@ -45,10 +45,15 @@ static void say(const struct look *look, struct alert *alert, const char *format
 	va_end(arguments);
 }
 
-static const char *short_name(const struct look *look, uint32_t name, char out[NAME_SIZE])
+/* Long names would push the figures off the line. */
+static const char *shorten(char out[NAME_SIZE], const char *name)
 {
-	const char *whole = run_name(look->run, name);
-	text_clean(out, NAME_SIZE, whole, strlen(whole));
+	static const char mark[] = "…";
+	size_t length = strlen(name);
+	bool is_cut = length >= NAME_SIZE;
+	size_t used = text_clean(out, is_cut ? NAME_SIZE + 1 - sizeof mark : NAME_SIZE, name, length);
+	if (is_cut)
+		memcpy(out + used, mark, sizeof mark);
 	return out;
 }
 
@@ -130,9 +135,8 @@ static void say_flagged(const struct look *look, const struct common_cause *comm
 	} else if (common->cause.phase == NAME_NONE) {
 		say(look, alert, "%zu of the last %zu batches were slow (%.1f× the usual), cause unknown", look->flagged, look->steps, common->slow_ratio);
 	} else {
-		text_clean(what, sizeof what, common->cause.what, strlen(common->cause.what));
 		say(look, alert, "%zu of the last %zu batches were slow (%.1f× the usual): %s explains %s", look->flagged, look->steps,
-		    common->slow_ratio, what, format_percent(percent, common->cause.share_ratio));
+		    common->slow_ratio, shorten(what, common->cause.what), format_percent(percent, common->cause.share_ratio));
 	}
 }
 
@@ -219,7 +223,7 @@ static void tell_share(const struct look *look, const struct phase_row *phase, c
 static void tell_operation(const struct look *look, const struct phase_row *phase, const char *meaning, struct alert *alert)
 {
 	char name[NAME_SIZE];
-	const char *what = phase_kind(look->run, phase->name) == PHASE_BETWEEN ? "what runs between batches" : short_name(look, phase->name, name);
+	const char *what = phase_kind(look->run, phase->name) == PHASE_BETWEEN ? "what runs between batches" : shorten(name, run_name(look->run, phase->name));
 	explain_meaning(alert, meaning);
 	tell_share(look, phase, what, alert);
 }
@@ -237,7 +241,7 @@ static void tell_consider(const struct look *look, const struct phase_row *phase
 static void tell_data(const struct look *look, const struct phase_row *phase, struct alert *alert)
 {
 	char name[NAME_SIZE], what[NAME_SIZE + 20];
-	short_name(look, phase->name, name);
+	shorten(name, run_name(look->run, phase->name));
 	if (strcmp(name, "data") == 0)
 		snprintf(what, sizeof what, "data loading");
 	else
