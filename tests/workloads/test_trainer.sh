@@ -11,7 +11,7 @@ train() {
 	timeout 60 "$trainer" --epochs 2 --batches 50 --step-ms 2 --truth "$scratch/truth" "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null
 	code=$?
 }
-figure() { sed -n "s/.*\"$1\":\(\[[^]]*\]\|\"[^\"]*\"\|[^,}]*\).*/\1/p" "$scratch/truth"; }
+figure() { [ ! -s "$scratch/truth" ] && echo '"absent"' || sed -n "s/.*\"$1\":\(\[[^]]*\]\|\"[^\"]*\"\|[^,}]*\).*/\1/p" "$scratch/truth"; }
 # check NAME CONDITION: an awk condition
 check() {
 	if awk "BEGIN { exit !($2) }"; then passed=$((passed + 1)); return; fi
