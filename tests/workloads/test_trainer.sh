@@ -10,6 +10,8 @@ train() {
 	rm -f "$scratch/truth"
 	timeout 60 "$trainer" --epochs 2 --batches 50 --step-ms 2 --truth "$scratch/truth" "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null
 	code=$?
+	# What a crash leaves for pmtop -s is of no use here.
+	rm -f /dev/shm/pmtop.*."$(figure pid)".*
 }
 figure() { [ ! -s "$scratch/truth" ] && echo '"absent"' || sed -n "s/.*\"$1\":\(\[[^]]*\]\|\"[^\"]*\"\|[^,}]*\).*/\1/p" "$scratch/truth"; }
 # check NAME CONDITION: an awk condition
