@@ -130,7 +130,7 @@ static void draw_operation(const struct scene *scene, const struct run *run, con
 	int used = canvas_text(canvas, x + indent, y, width - indent, is_match ? ROLE_KEY : is_own_row || operation->depth > 0 ? ROLE_DIM : ROLE_NORMAL, name);
 	char text[NUMBER_SIZE];
 
-	if (operation->mode != run_main(run)->mode)
+	if (!is_main_mode(run, operation->mode))
 		canvas_printf(canvas, x + indent + used + 1, y, width - indent - used - 1, ROLE_DIM, "(%s)", run_name(run, operation->mode));
 	else if (parts_is_warned(scene->alerts, scene->run, operation->name) && indent + used + 2 <= width)
 		canvas_text(canvas, x + indent + used + 1, y, 1, ROLE_WARNING, "⚠");
@@ -260,7 +260,7 @@ static void write(const struct scene *scene, struct buffer *out)
 	for (size_t i = 0; i < order.count; i++) {
 		const struct operation *operation = &run->operations[order.rows[i]];
 
-		parts_csv_text(out, true, operation->mode != NAME_NONE ? run_name(run, operation->mode) : "train");
+		parts_csv_text(out, true, run_name(run, operation->mode));
 		parts_csv_text(out, false, run_name(run, operation->name));
 		parts_csv_text(out, false, operation->parent != NAME_NONE ? run_name(run, operation->parent) : "");
 		parts_csv_integer(out, false, operation->depth);
