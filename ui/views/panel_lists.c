@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "ui/layout.h"
+#include "ui/table.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
 
@@ -76,31 +77,18 @@ const char *process_state_words(double state)
 
 enum process_cell { CELL_PID, CELL_COMMAND, CELL_STATE, CELL_SINCE, CELL_CPU, CELL_RESIDENT, CELL_SWAP, CELL_WAIT, CELL_READ, CELL_FAULTS, PROCESS_CELLS };
 
-/* The least important columns have the highest rank and go first; the command takes what is left. */
-static const struct { const char *title; int width, rank; } process_columns[PROCESS_CELLS] = {
-	[CELL_PID] = { "PID", 8, 0 }, [CELL_COMMAND] = { "COMMAND", 14, 0 }, [CELL_STATE] = { "STATE", 14, 1 }, [CELL_SINCE] = { "FOR", 8, 5 },
-	[CELL_CPU] = { "CPU", 7, 1 }, [CELL_RESIDENT] = { "RESIDENT", 9, 0 }, [CELL_SWAP] = { "SWAP", 8, 3 }, [CELL_WAIT] = { "CPU WAIT", 9, 4 },
-	[CELL_READ] = { "READS", 10, 4 }, [CELL_FAULTS] = { "FAULTS/s", 9, 6 },
+static const struct table_column process_columns[PROCESS_CELLS] = {
+	[CELL_PID] = { "PID", 7, 0, false, false },
+	[CELL_COMMAND] = { "COMMAND", 12, 0, true, true },
+	[CELL_STATE] = { "STATE", 14, 1, true, false },
+	[CELL_SINCE] = { "FOR", 7, 5, false, false },
+	[CELL_CPU] = { "CPU", 6, 1, false, false },
+	[CELL_RESIDENT] = { "RESIDENT", 8, 0, false, false },
+	[CELL_SWAP] = { "SWAP", 8, 3, false, false },
+	[CELL_WAIT] = { "CPU WAIT", 8, 4, false, false },
+	[CELL_READ] = { "READS", 10, 4, false, false },
+	[CELL_FAULTS] = { "FAULTS/s", 8, 6, false, false },
 };
-
-/* The width of each column in a table of this width; 0 = not shown. */
-static void fit_process_columns(int width, int widths[PROCESS_CELLS])
-{
-	int used = 0, rank = 6;
-
-	for (int cell = 0; cell < PROCESS_CELLS; cell++)
-		used += widths[cell] = process_columns[cell].width + 1;
-	for (; used > width && rank > 0; rank--) {
-		for (int cell = 0; cell < PROCESS_CELLS; cell++) {
-			if (process_columns[cell].rank != rank)
-				continue;
-			used -= widths[cell];
-			widths[cell] = 0;
-		}
-	}
-	if (used < width)
-		widths[CELL_COMMAND] += width - used > 40 ? 40 : width - used;
-}
 
 static const char *process_cell(const struct process *process, enum process_cell cell, char out[NUMBER_SIZE])
 {
@@ -125,36 +113,28 @@ static const char *process_cell(const struct process *process, enum process_cell
 	}
 }
 
-static void draw_process_row(struct canvas *canvas, struct rect row, const struct process *process, const int widths[PROCESS_CELLS])
+static void draw_process_row(const struct table *table, struct canvas *canvas, int y, const struct process *process)
 {
 	enum role role = process->is_gone ? ROLE_DIM : process->is_target ? ROLE_STRONG : ROLE_NORMAL;
+	bool waits_for_disk = process->now[METRIC_PROCESS_STATE] == 'D' && !process->is_gone;
+	char text[NUMBER_SIZE];
 
-	for (int cell = 0, x = row.x; cell < PROCESS_CELLS; x += widths[cell++]) {
-		bool is_disk = cell == CELL_STATE && process->now[METRIC_PROCESS_STATE] == 'D' && !process->is_gone;
-		enum role cell_role = is_disk ? ROLE_WARNING : role;
-		char text[NUMBER_SIZE];
+	for (int cell = 0; cell < PROCESS_CELLS; cell++) {
+		enum role cell_role = waits_for_disk && (cell == CELL_STATE || cell == CELL_SINCE) ? ROLE_WARNING : role;
 
-		if (widths[cell] == 0)
-			continue;
-		if (cell == CELL_COMMAND || cell == CELL_STATE)
-			canvas_text(canvas, x, row.y, widths[cell] - 1, cell_role, process_cell(process, (enum process_cell)cell, text));
-		else
-			canvas_text_right(canvas, x, row.y, widths[cell] - 1, cell_role, process_cell(process, (enum process_cell)cell, text));
+		table_cell(table, canvas, y, cell, cell_role, process_cell(process, (enum process_cell)cell, text));
 	}
 }
 
 void process_table(const struct scene *scene, struct canvas *canvas, struct rect rect, struct view_state *state)
 {
 	struct rect header = rect_take_top(&rect, 1);
-	int widths[PROCESS_CELLS], count = (int)scene->model->process_count, first = 0;
+	int count = (int)scene->model->process_count, first = 0;
+	struct table table;
 
-	fit_process_columns(header.width, widths);
-	for (int cell = 0, x = header.x; cell < PROCESS_CELLS && header.height > 0; x += widths[cell++]) {
-		if (cell == CELL_COMMAND || cell == CELL_STATE)
-			canvas_text(canvas, x, header.y, widths[cell] - 1, ROLE_HEADER, process_columns[cell].title);
-		else
-			canvas_text_right(canvas, x, header.y, widths[cell] - 1, ROLE_HEADER, process_columns[cell].title);
-	}
+	table_fit(&table, process_columns, PROCESS_CELLS, header);
+	if (header.height > 0)
+		table_header(&table, canvas, header.y, -1, false);
 	if (state != NULL) {
 		parts_list_settle(state, count, rect.height);
 		state->list = rect;
@@ -163,7 +143,7 @@ void process_table(const struct scene *scene, struct canvas *canvas, struct rect
 	for (int i = first; i < count && i - first < rect.height; i++) {
 		struct rect row = rect_row(rect, i - first);
 
-		draw_process_row(canvas, row, &scene->model->processes[i], widths);
+		draw_process_row(&table, canvas, row.y, &scene->model->processes[i]);
 		if (state != NULL && i == state->row)
 			canvas_reverse(canvas, row);
 	}

@@ -118,11 +118,12 @@ static const char *trend_sign(const struct run *run)
 static void batch_cell(const struct run *run, char *out, size_t size)
 {
 	const struct run_state *state = &run->state;
-	const char *noun = state->mode == run_main(run)->mode ? "batch" : run_name(run, state->mode);
+	bool is_main = is_main_mode(run, state->mode);
+	const char *noun = is_main ? "batch" : run_name(run, state->mode);
 	char planned[NUMBER_SIZE];
 	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)state->batches_per_epoch);
 
-	if (state->batches_per_epoch > 0 && state->mode == run_main(run)->mode)
+	if (state->batches_per_epoch > 0 && is_main)
 		snprintf(out, size, "%s %*llu/%s", noun, width, (unsigned long long)state->batches_in_epoch, planned);
 	else
 		snprintf(out, size, "%.40s %5llu", noun, (unsigned long long)state->batches_in_epoch);
