@@ -20,7 +20,7 @@ header() {
 	for unit in declarations implementation; do
 		for define in -D_GNU_SOURCE -UNOTHING; do
 			$compiler -x "$language" "-std=$standard" $warnings $4 $define -O1 -Isrc/region -c -o "$scratch/unit.o" "$scratch/$unit.c" \
-				> "$scratch/said" 2>&1 || { finding "pmtop.h, $unit, $compiler -std=$standard $define:"; head -n 20 "$scratch/said"; }
+				> "$scratch/said" 2>&1 || { finding "pmtop.h, $unit, $compiler -std=$standard $define:"; head -n 6 "$scratch/said"; }
 		done
 	done
 }
