@@ -304,6 +304,12 @@ void terminal_resumed(struct terminal *terminal)
 	terminal_resized(terminal);
 }
 
+static void begin_paste(struct terminal *terminal)
+{
+	terminal->is_pasting = true;
+	terminal->pasted_ns = clock_monotonic_ns();
+}
+
 /* Drops what is pasted, up to and with its end; false once there is no more of it. */
 static bool skip_paste(struct terminal *terminal)
 {
@@ -361,8 +367,7 @@ static struct key_event read_key(struct terminal *terminal, bool *is_read)
 	struct key_event event = {KEY_NOTHING, 0, 0};
 	*is_read = kind != ERR;
 	if (kind == KEY_CODE_YES && code == CODE_PASTE) {
-		terminal->is_pasting = true;
-		terminal->pasted_ns = clock_monotonic_ns();
+		begin_paste(terminal);
 	} else if (kind == KEY_CODE_YES && code == KEY_MOUSE) {
 		event = read_mouse(terminal);
 	} else if (kind == KEY_CODE_YES) {
@@ -384,10 +389,10 @@ struct key_event terminal_key(struct terminal *terminal)
 		terminal->has_new_size = false;
 		return (struct key_event){KEY_WINDOW, 0, 0};
 	}
+	if (!terminal->is_pasting && tty_typed(&terminal->tty) > FLOOD_BYTES)
+		begin_paste(terminal);
 	if (terminal->is_pasting)
 		terminal->is_pasting = skip_paste(terminal);
-	else if (tty_typed(&terminal->tty) > FLOOD_BYTES)
-		tty_drop_typed(&terminal->tty);
 	while (is_read && event.key == KEY_NOTHING && !terminal->is_pasting)
 		event = read_key(terminal, &is_read);
 	if (event.key == KEY_NOTHING && (terminal->frame.is_gone || tty_is_gone(&terminal->tty)))

@@ -93,11 +93,6 @@ size_t tty_typed(const struct tty *tty)
 	return ioctl(tty->fd, FIONREAD, &count) == 0 && count > 0 ? (size_t)count : 0;
 }
 
-void tty_drop_typed(const struct tty *tty)
-{
-	tcflush(tty->fd, TCIFLUSH);
-}
-
 bool tty_skip_to(const struct tty *tty, const char *text)
 {
 	enum { READS = 64 };
