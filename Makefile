@@ -3,8 +3,9 @@
 #   make deps demo     set up, build, start a training run and watch it
 #   make deps check    set up, build and run every test (last line: N passed, N failed)
 #   make               build/pmtop          make install   PREFIX, DESTDIR
-#   make bench         what it costs        make fuzz      the region's reader against damaged input
-#   make lint          layers, man pages    make clean
+#   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
+#   make lint          layers, man pages    make pictures  the README's, from a real run
+#   make clean                              make uninstall
 #
 # SANITIZE=address,undefined (or thread) builds into a folder of its own.
 
@@ -26,6 +27,7 @@ PREFIX ?= /usr/local
 BINDIR = $(PREFIX)/bin
 INCLUDEDIR = $(PREFIX)/include
 MANDIR = $(PREFIX)/share/man
+DATADIR = $(PREFIX)/share/pmtop
 PKGCONFIGDIR = $(PREFIX)/share/pkgconfig
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
@@ -60,8 +62,11 @@ WORKLOAD_SOURCES := $(wildcard tests/workloads/*.c)
 WORKLOADS := $(WORKLOAD_SOURCES:%.c=$(BUILD)/%)
 BENCH_SOURCES := $(wildcard tests/bench/bench_*.c)
 BENCHES := $(BENCH_SOURCES:%.c=$(BUILD)/%)
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: all demo check bench fuzz lint install uninstall clean pictures
+.PHONY: all programs demo check bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -77,7 +82,8 @@ $(BUILD)/%.o: %.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
-$(BUILD)/pmtop.pc: Makefile
+# Written anew each time, for it depends on PREFIX.
+$(BUILD)/pmtop.pc:
 	@mkdir -p $(@D)
 	@printf '%s\n' 'includedir=$(INCLUDEDIR)' '' 'Name: pmtop' 'Description: publish a training run to pmtop (one header, no library)' \
 	  'Version: $(VERSION)' 'Cflags: -I$${includedir}' > $@
@@ -85,7 +91,12 @@ $(BUILD)/pmtop.pc: Makefile
 # Each missing thing by name, with the package that has it and the command that installs it.
 $(BUILD)/.needs: .ci/deps
 	@mkdir -p $(@D)
-	@.ci/deps --check $(PKG_CONFIG) $(CC)
+	@.ci/deps --check "$(PKG_CONFIG)" "$(CC)"
+	@touch $@
+
+$(BUILD)/.needs-test: .ci/deps
+	@mkdir -p $(@D)
+	@.ci/deps --check "$(PKG_CONFIG)" "$(CC)" test
 	@touch $@
 
 # -- tests ---------------------------------------------------------------------------------------------------------------------
@@ -94,31 +105,73 @@ TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/%.o)
 $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(TEST_LIBS)
 
-# A workload is another person's program: it sees the public header and nothing else of pmtop.
-$(WORKLOADS): $(BUILD)/%: %.c src/region/pmtop.h | $(BUILD)/.needs
+# A workload is another person's program: it sees the public header and nothing else of pmtop. NAME.c may have parts in a folder NAME/.
+.SECONDEXPANSION:
+$(WORKLOADS): $(BUILD)/%: %.c $$(wildcard $$*/*.[ch]) src/region/pmtop.h | $(BUILD)/.needs
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE -Isrc/region $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -lm
+	$(CC) -D_GNU_SOURCE -Isrc/region $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $(filter %.c,$^) -lm
 
-check: all $(TEST_PROGRAMS) $(WORKLOADS)
+$(TEST_OBJECTS) $(SUPPORT_OBJECTS): | $(BUILD)/.needs-test
+
+programs: all $(TEST_PROGRAMS) $(WORKLOADS)
+
+check: programs
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $(TEST_PROGRAMS) $(TEST_SCRIPTS)
 
 # One test program: make t/unit/test_series
 t/%: $(BUILD)/tests/% $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
 
--include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(WORKLOADS:=.d) $(BENCHES:=.d) $(BUILD)/src/main.d
+-include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- the rest ------------------------------------------------------------------------------------------------------------------
 
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(TEST_LIBS)
 
-bench: all $(BENCHES) $(WORKLOADS)
-	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run
+$(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $< $(LIBS)
+
+bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(WORKLOADS)
+	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
+
+demo: all $(WORKLOADS)
+	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/demo
+
+pictures: all $(WORKLOADS)
+	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/pictures man/pictures
+
+# libFuzzer comes with clang; everything is built again, with coverage, in a folder of its own.
+fuzz:
+	@$(MAKE) --no-print-directory CC=clang BUILD=build-fuzz SANITIZE=fuzzer-no-link,address,undefined CFLAGS='-O1 -g' fuzz-here
+
+$(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TEST_LIBS)
+
+fuzz-here: $(FUZZERS)
+	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
 
 lint:
 	@tests/layers.sh
 	@tests/lint.sh "$(CC)" "$(CXX)"
+
+install: all
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(PKGCONFIGDIR) $(DESTDIR)$(DATADIR)
+	$(INSTALL) -m 755 $(BUILD)/pmtop $(DESTDIR)$(BINDIR)/pmtop
+	$(INSTALL) -m 644 src/region/pmtop.h $(DESTDIR)$(INCLUDEDIR)/pmtop.h
+	$(INSTALL) -m 644 $(BUILD)/pmtop.pc $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc
+	$(INSTALL) -m 644 config/pmtop.yaml $(DESTDIR)$(DATADIR)/pmtop.yaml
+	@for page in $(MAN_PAGES); do \
+	  folder=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
+	  echo "$(INSTALL) -m 644 $$page $$folder"; \
+	  $(INSTALL) -d $$folder && $(INSTALL) -m 644 $$page $$folder || exit 1; \
+	done
+
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml
+	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)
 
 clean:
 	rm -rf build build-*

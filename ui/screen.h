@@ -23,6 +23,8 @@ const char *screen_view_name(const struct screen *screen);
 void screen_message(struct screen *screen, const char *text);
 bool screen_is_paused(const struct screen *screen);
 int screen_run(const struct screen *screen);        /* index into model->runs, −1 */
-void screen_open_view(struct screen *screen, const char *name);
+void screen_choose_run(struct screen *screen, int run);
+/* By name, whatever its case; false where no view has it. */
+bool screen_open_view(struct screen *screen, const char *name);
 
 #endif

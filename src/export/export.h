@@ -2,6 +2,7 @@
 #ifndef PMTOP_EXPORT_EXPORT_H
 #define PMTOP_EXPORT_EXPORT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "src/base/buffer.h"
@@ -11,17 +12,20 @@
 /* One JSON object on one line with a newline (README "The JSON object"); `run` is an index into model->runs, −1 = no run. */
 void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
 
-/* The guides' lines, `pmtop -b`. Keeps what was printed already. */
+/* The guides' lines, `pmtop -b`. Keeps what was printed already; the members are lines.c's own. */
 struct lines {
 	int64_t batch_lines;         /* print each of the first so many batches seen */
 	int64_t batches_printed;
+	uint64_t run_key;            /* which run and mode the two below count in; 0 = none yet */
 	uint64_t next_ordinal;
-	size_t epochs_printed;
-	/* … further state is lines.c's own */
-	uint64_t private[4];
+	int64_t printed_until_ns;    /* end of the last batch or epoch printed */
+	uint64_t next_epoch;         /* since the start of the run, dropped ones included */
+	size_t warned_count;         /* warnings that stand and were printed */
+	struct { const char *rule; unsigned run; uint32_t subject; } warned[ALERTS_MAX];
 };
 void lines_init(struct lines *lines, int64_t batch_lines);
-/* Appends the lines that became due: batch lines, then at each epoch's end its two lines; where nothing publishes, one line of process figures. */
+/* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept), at each epoch's end its two
+ * lines, then warnings that were raised since; where nothing publishes, one line of process figures. */
 void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
 
 /* PERFORMANCE SUMMARY, AGGREGATE STATISTICS, epochs, warnings, as the guides show them. */

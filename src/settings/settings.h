@@ -44,10 +44,11 @@ struct settings {
 
 void settings_default(struct settings *settings);
 /* The user's file: $XDG_CONFIG_HOME/pmtop/pmtop.yaml, or ~/.config/pmtop/pmtop.yaml (a relative XDG_CONFIG_HOME is ignored); never the
- * working directory. Fills `path`; STATUS_NOT_FOUND where neither variable is set. */
+ * working directory. Fills `path`; STATUS_NOT_FOUND where neither variable is set to an absolute path, STATUS_INVALID where it does not fit. */
 enum status settings_path(char *path, unsigned size);
-/* Reads `path` over *settings. A file that is not there is STATUS_NOT_FOUND (no error for the default path). Anything wrong: STATUS_INVALID, with
- * "FILE:LINE: what" in why_not; *settings is then untouched. */
+/* Reads `path` over *settings. A file that is not there is STATUS_NOT_FOUND (no error for the default path). Anything wrong with its text:
+ * STATUS_INVALID, with "FILE:LINE: what" in why_not ("FILE: what" where it is no regular file, or over 1 MiB), the next step as its remedy.
+ * *settings is untouched unless STATUS_OK is returned. Never blocks. */
 enum status settings_load(struct settings *settings, const char *path, struct reason *why_not);
 
 #endif

@@ -1,0 +1,52 @@
+#include "src/base/histogram.h"
+
+#include <math.h>
+
+#define FIRST_BOUND_NS 1000.0
+
+double histogram_lower_ns(size_t bucket)
+{
+	if (bucket == 0)
+		return 0;
+	return FIRST_BOUND_NS * exp2((double)(bucket - 1) / HISTOGRAM_PER_OCTAVE);
+}
+
+size_t histogram_bucket(uint64_t duration_ns)
+{
+	double duration = (double)duration_ns;
+	if (duration < FIRST_BOUND_NS)
+		return 0;
+	if (duration >= histogram_lower_ns(HISTOGRAM_BUCKETS - 1))
+		return HISTOGRAM_BUCKETS - 1;
+	size_t bucket = 1 + (size_t)(log2(duration / FIRST_BOUND_NS) * HISTOGRAM_PER_OCTAVE);
+	/* The logarithm may round across a bound; the bounds decide. */
+	if (duration < histogram_lower_ns(bucket))
+		return bucket - 1;
+	if (duration >= histogram_lower_ns(bucket + 1))
+		return bucket + 1;
+	return bucket;
+}
+
+/* The value at a rank (0 = the least), at its bucket's geometric middle. */
+static double value_at(const uint32_t counts[HISTOGRAM_BUCKETS], uint64_t rank, double min_s, double max_s)
+{
+	size_t bucket = 0;
+	for (uint64_t below = counts[0]; below <= rank && bucket + 1 < HISTOGRAM_BUCKETS; below += counts[bucket])
+		bucket++;
+	double middle_s = histogram_lower_ns(bucket) * exp2(0.5 / HISTOGRAM_PER_OCTAVE) * 1e-9;
+	return fmin(fmax(middle_s, min_s), max_s);
+}
+
+double histogram_quantile(const uint32_t counts[HISTOGRAM_BUCKETS], double q, double min_s, double max_s)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		total += counts[i];
+	if (total == 0)
+		return NAN;
+	double position = fmin(fmax(q, 0), 1) * (double)(total - 1);
+	uint64_t rank = (uint64_t)position;
+	double low = value_at(counts, rank, min_s, max_s);
+	double high = rank + 1 < total ? value_at(counts, rank + 1, min_s, max_s) : low;
+	return low + (high - low) * (position - (double)rank);
+}

@@ -1,0 +1,119 @@
+#include "src/export/export.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/base/clock.h"
+#include "src/export/scope.h"
+
+/* What a line is made of; every member may be NULL or empty. */
+struct row {
+	const struct model *model;
+	const struct run *run;
+	const struct track *track;       /* the run's main one */
+	const struct batch *newest;
+	const struct process *target;
+};
+
+static double count_of(uint64_t count) { return (double)count; }
+
+static double running_epoch(const struct row *row)
+{
+	return row->run && row->run->state.epochs_begun ? (double)row->run->state.epoch_index : NAN;
+}
+
+static double figure(const struct figures *figures, double value)
+{
+	return figures->count ? value : NAN;
+}
+
+/* The numeric columns, in their order: COLUMN(name, value from `row`, or NAN). */
+#define RUN_FIGURE(value) (row->run ? (value) : NAN)
+#define TARGET_FIGURE(value) (row->target ? (value) : NAN)
+#define COLUMNS(X) \
+	X(epoch,                running_epoch(row)) \
+	X(batch,                row->newest ? count_of(row->newest->index) : NAN) \
+	X(batches,              RUN_FIGURE(count_of(row->track->count))) \
+	X(step_last_s,          RUN_FIGURE(figure(&row->track->step, row->track->step.last_s))) \
+	X(step_mean_s,          RUN_FIGURE(figure(&row->track->step, row->track->step.mean_s))) \
+	X(rate_per_s,           RUN_FIGURE(row->track->rate_per_s)) \
+	X(batch_last_s,         RUN_FIGURE(figure(&row->track->batch, row->track->batch.last_s))) \
+	X(batch_mean_s,         RUN_FIGURE(figure(&row->track->batch, row->track->batch.mean_s))) \
+	X(loss,                 RUN_FIGURE(row->run->loss)) \
+	X(samples_per_s,        RUN_FIGURE(row->track->samples_per_s)) \
+	X(flagged,              RUN_FIGURE(count_of(row->track->flagged_count))) \
+	X(run_eta_s,            RUN_FIGURE(row->run->run_eta_s)) \
+	X(rss_bytes,            row->model->memory.rss_bytes) \
+	X(peak_rss_bytes,       row->model->memory.peak_rss_bytes) \
+	X(tree_rss_bytes,       row->model->memory.tree_rss_bytes) \
+	X(swap_bytes,           row->model->memory.swap_bytes) \
+	X(cpu_ratio,            TARGET_FIGURE(row->target->cpu_ratio)) \
+	X(run_queue_wait_ratio, TARGET_FIGURE(row->target->run_queue_wait_ratio)) \
+	X(major_faults_per_s,   TARGET_FIGURE(row->target->major_faults_per_s)) \
+	X(read_bytes_per_s,     TARGET_FIGURE(row->target->read_bytes_per_s)) \
+	X(write_bytes_per_s,    TARGET_FIGURE(row->target->write_bytes_per_s)) \
+	X(lost_events,          RUN_FIGURE(count_of(row->run->lost_events)))
+
+static void add_number(struct buffer *out, double value)
+{
+	buffer_puts(out, ",");
+	if (isfinite(value))
+		buffer_printf(out, "%.12g", value);
+}
+
+/* RFC 4180: quoted where it must be. */
+static void add_text(struct buffer *out, const char *text)
+{
+	buffer_puts(out, ",");
+	if (!strpbrk(text, "\",\r\n")) {
+		buffer_puts(out, text);
+		return;
+	}
+	buffer_puts(out, "\"");
+	for (; *text; text++) {
+		if (*text == '"')
+			buffer_puts(out, "\"");
+		buffer_add(out, text, 1);
+	}
+	buffer_puts(out, "\"");
+}
+
+/* ISO 8601, UTC, milliseconds. */
+static void add_time(struct buffer *out, int64_t realtime_ns)
+{
+	time_t seconds = (time_t)(realtime_ns / NS_PER_S);
+	struct tm tm;
+	buffer_puts(out, ",");
+	if (gmtime_r(&seconds, &tm))
+		buffer_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+			tm.tm_sec, (int)(realtime_ns % NS_PER_S / NS_PER_MS));
+}
+
+static void add_row(struct buffer *out, const struct row *row, int64_t realtime_ns)
+{
+	int32_t pid = scope_pid(row->model, row->run);
+	buffer_printf(out, "%" PRId64, realtime_ns);
+	add_time(out, realtime_ns);
+	add_number(out, pid ? (double)pid : NAN);
+	add_text(out, row->run ? row->run->name : "");
+	add_text(out, row->run ? scope_mode_name(row->run, row->run->state.mode) : "");
+#define ADD_COLUMN(name, value) add_number(out, value);
+	COLUMNS(ADD_COLUMN)
+#undef ADD_COLUMN
+	buffer_puts(out, "\n");
+}
+
+void export_csv(struct buffer *out, const struct model *model, int run_index, int64_t realtime_ns, int with_header)
+{
+	const struct run *run = scope_run(model, run_index);
+	struct row row = { .model = model, .run = run, .track = run ? run_main(run) : NULL, .target = model_target(model) };
+	row.newest = run ? scope_newest(row.track) : NULL;
+	if (with_header) {
+#define ADD_NAME(name, value) "," #name
+		buffer_puts(out, "time_ns,time,pid,run,mode" COLUMNS(ADD_NAME) "\n");
+#undef ADD_NAME
+	}
+	add_row(out, &row, realtime_ns);
+}

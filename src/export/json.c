@@ -1,0 +1,294 @@
+#include "src/export/export.h"
+
+#include <stdlib.h>
+
+#include "src/base/json.h"
+#include "src/export/scope.h"
+#include "src/rules/explain.h"
+
+static void write_rank(struct json *json, const struct run *run)
+{
+	char *end;
+	long long rank = strtoll(run->rank, &end, 10);
+	if (end != run->rank && !*end)
+		json_integer(json, "rank", rank);
+}
+
+static void write_epoch(struct json *json, const struct run *run)
+{
+	const struct run_state *state = &run->state;
+	if (!state->epochs_begun && !state->epochs_planned)
+		return;
+	json_open_object(json, "epoch");
+	if (state->epochs_begun) {
+		json_unsigned(json, "index", state->epoch_index);
+		json_unsigned(json, "ordinal", state->epochs_begun);
+	}
+	if (state->epochs_planned)
+		json_unsigned(json, "total", state->epochs_planned);
+	json_number(json, "done_ratio", run->epoch_done_ratio);
+	json_number(json, "eta_s", run->epoch_eta_s);
+	json_close_object(json);
+}
+
+static void write_figures(struct json *json, const struct figures *figures)
+{
+	if (figures->count == 0)
+		return;
+	json_number(json, "last_s", figures->last_s);
+	json_number(json, "mean_s", figures->mean_s);
+	json_number(json, "min_s", figures->min_s);
+	json_number(json, "max_s", figures->max_s);
+	json_number(json, "p50_s", figures->p50_s);
+	json_number(json, "p95_s", figures->p95_s);
+}
+
+static void write_batch(struct json *json, const struct run *run, const struct track *track)
+{
+	const struct batch *newest = scope_newest(track);
+
+	if (track->step.count) {
+		json_open_object(json, "step");
+		json_number(json, "last_s", track->step.last_s);
+		json_number(json, "mean_s", track->step.mean_s);
+		json_number(json, "rate_per_s", track->rate_per_s);
+		json_close_object(json);
+	}
+	json_open_object(json, "batch");
+	json_unsigned(json, "count", track->count);
+	if (newest)
+		json_unsigned(json, "index", newest->index);
+	write_figures(json, &track->batch);
+	json_number(json, "loss", run->loss);
+	json_number(json, "samples_per_s", track->samples_per_s);
+	json_close_object(json);
+	if (track->recent.count) {
+		json_open_object(json, "recent");
+		json_unsigned(json, "count", track->recent.count);
+		write_figures(json, &track->recent);
+		json_close_object(json);
+	}
+}
+
+static void write_epochs(struct json *json, const struct run *run)
+{
+	json_open_array(json, "epochs");
+	for (size_t i = 0; i < run->epoch_count; i++) {
+		const struct epoch *epoch = &run->epochs[i];
+		json_open_object(json, NULL);
+		json_unsigned(json, "index", epoch->index);
+		json_unsigned(json, "batches", epoch->batches);
+		json_number(json, "total_s", epoch->total_s);
+		if (epoch->batches) {
+			json_number(json, "mean_s", epoch->mean_s);
+			json_number(json, "min_s", epoch->min_s);
+			json_number(json, "max_s", epoch->max_s);
+		}
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_operations(struct json *json, const struct run *run, const struct track *track)
+{
+	json_open_array(json, "operations");
+	for (size_t i = 0; i < run->operation_count; i++) {
+		const struct operation *operation = &run->operations[i];
+		if (!scope_is_of_track(run, track, operation))
+			continue;
+		json_open_object(json, NULL);
+		json_text(json, "name", run_name(run, operation->name));
+		json_unsigned(json, "depth", operation->depth);
+		json_unsigned(json, "count", operation->count);
+		json_number(json, "total_s", operation->total_s);
+		json_number(json, "self_s", operation->self_s);
+		json_number(json, "cpu_s", operation->cpu_s);
+		json_number(json, "mean_s", operation->mean_s);
+		json_number(json, "min_s", operation->min_s);
+		json_number(json, "max_s", operation->max_s);
+		json_number(json, "p95_s", operation->p95_s);
+		json_number(json, "share_ratio", operation->share_ratio);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_modes(struct json *json, const struct run *run)
+{
+	json_open_object(json, "modes");
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track *track = &run->tracks[i];
+		json_open_object(json, scope_mode_name(run, track->mode));
+		json_unsigned(json, "count", track->count);
+		write_figures(json, &track->batch);
+		/* The main track's stand at the top. */
+		if (track != run_main(run))
+			write_operations(json, run, track);
+		json_close_object(json);
+	}
+	json_close_object(json);
+}
+
+static void write_cause(struct json *json, const struct run *run, const struct explanation *why, const struct cause *cause)
+{
+	json_open_object(json, NULL);
+	json_text(json, "what", cause->what);
+	if (cause->phase != NAME_NONE)
+		json_text(json, "phase", run_name(run, cause->phase));
+	json_number(json, "share_ratio", cause->share_ratio);
+	json_open_object(json, "evidence");
+	json_number(json, "excess_s", cause->excess_s);
+	for (size_t i = 0; i < why->row_count; i++)
+		if (cause->phase != NAME_NONE && why->rows[i].name == cause->phase && why->rows[i].depth == 0) {
+			json_number(json, "this_s", why->rows[i].this_s);
+			json_number(json, "usual_s", why->rows[i].usual_s);
+		}
+	json_close_object(json);
+	json_close_object(json);
+}
+
+static void write_flagged(struct json *json, const struct run *run)
+{
+	json_open_array(json, "flagged");
+	for (size_t i = 0; i < run->flagged_count; i++) {
+		const struct flagged *flagged = &run->flagged[i];
+		struct explanation why;
+		explain_batch(run, &flagged->batch, &flagged->usual, &why);
+		json_open_object(json, NULL);
+		json_unsigned(json, "epoch", flagged->batch.epoch);
+		json_unsigned(json, "batch", flagged->batch.index);
+		json_number(json, "seconds", flagged->batch.step_s);
+		json_number(json, "ratio", why.ratio);
+		json_open_array(json, "causes");
+		for (size_t k = 0; k < why.cause_count; k++)
+			write_cause(json, run, &why, &why.causes[k]);
+		json_close_array(json);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_run(struct json *json, const struct run *run)
+{
+	const struct track *track = run_main(run);
+	json_text(json, "run", run->name);
+	write_rank(json, run);
+	json_text(json, "mode", scope_mode_name(run, run->state.mode));
+	json_number(json, "run_eta_s", run->run_eta_s);
+	write_epoch(json, run);
+	write_batch(json, run, track);
+	write_epochs(json, run);
+	write_operations(json, run, track);
+	write_modes(json, run);
+	write_flagged(json, run);
+	/* No rule finds recurring causes, so none are claimed. */
+	json_open_array(json, "patterns");
+	json_close_array(json);
+	json_unsigned(json, "lost_events", run->lost_events);
+	json_unsigned(json, "before_attach_events", run->before_attach_events);
+}
+
+static void write_memory(struct json *json, const struct memory *memory)
+{
+	json_open_object(json, "memory");
+	json_number(json, "rss_bytes", memory->rss_bytes);
+	json_number(json, "peak_rss_bytes", memory->peak_rss_bytes);
+	json_number(json, "tree_rss_bytes", memory->tree_rss_bytes);
+	json_number(json, "anonymous_bytes", memory->anonymous_bytes);
+	json_number(json, "file_bytes", memory->file_bytes);
+	json_number(json, "shared_bytes", memory->shared_bytes);
+	json_number(json, "swap_bytes", memory->swap_bytes);
+	if (memory->slope.points) {
+		json_number(json, "slope_bytes_per_s", memory->slope.per_s);
+		json_number(json, "slope_low_bytes_per_s", memory->slope.low_per_s);
+		json_number(json, "slope_high_bytes_per_s", memory->slope.high_per_s);
+	}
+	json_number(json, "slope_bytes_per_batch", memory->slope_per_batch);
+	json_number(json, "slope_low_bytes_per_batch", memory->slope_per_batch_low);
+	json_number(json, "slope_high_bytes_per_batch", memory->slope_per_batch_high);
+	json_text(json, "verdict", memory->verdict);
+	json_close_object(json);
+}
+
+static void write_cpu(struct json *json, const struct model *model)
+{
+	const struct process *target = model_target(model);
+	if (!target)
+		return;
+	const double *now = target->now;
+	json_open_object(json, "cpu");
+	json_number(json, "ratio", target->cpu_ratio);
+	json_number(json, "tree_ratio", scope_tree_cpu_ratio(model));
+	json_number(json, "user_s", now[METRIC_PROCESS_CPU_USER] * 1e-9);
+	json_number(json, "system_s", now[METRIC_PROCESS_CPU_SYSTEM] * 1e-9);
+	json_number(json, "run_queue_wait_ratio", target->run_queue_wait_ratio);
+	json_number(json, "major_faults_per_s", target->major_faults_per_s);
+	json_number(json, "read_bytes_per_s", target->read_bytes_per_s);
+	json_number(json, "write_bytes_per_s", target->write_bytes_per_s);
+	json_number(json, "threads", now[METRIC_PROCESS_THREADS]);
+	json_text(json, "state", scope_state_name(target));
+	json_close_object(json);
+}
+
+static void write_warnings(struct json *json, const struct alerts *alerts, int run, int64_t realtime_offset_ns)
+{
+	json_open_array(json, "warnings");
+	for (size_t i = 0; i < alerts->count; i++) {
+		const struct alert *alert = &alerts->list[i];
+		if (!alert->is_raised || !scope_has_alert(alert, run))
+			continue;
+		json_open_object(json, NULL);
+		json_text(json, "rule", alert->rule);
+		json_text(json, "severity", severity_name(alert->severity));
+		json_text(json, "message", alert->message);
+		json_open_object(json, "evidence");
+		for (size_t k = 0; k < alert->evidence_count; k++)
+			json_number(json, alert->evidence[k].key, alert->evidence[k].value);
+		json_close_object(json);
+		json_open_array(json, "advice");
+		for (size_t k = 0; k < alert->advice_count; k++)
+			json_text(json, NULL, alert->advice[k]);
+		json_close_array(json);
+		json_integer(json, "since_ns", alert->since_ns + realtime_offset_ns);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void write_self(struct json *json, const struct model *model)
+{
+	json_open_object(json, "self");
+	json_number(json, "cpu_ratio", model->self.cpu_ratio);
+	json_number(json, "memory_bytes", model->self.memory_bytes);
+	json_open_array(json, "missing");
+	for (size_t i = 0; i < model->missing_count; i++) {
+		const struct missing *missing = &model->missing[i];
+		json_open_object(json, NULL);
+		json_text(json, "figure", missing->figure);
+		json_text(json, "reason", missing->text);
+		json_text(json, "remedy", missing->remedy[0] ? missing->remedy : NULL);
+		json_close_object(json);
+	}
+	json_close_array(json);
+	json_close_object(json);
+}
+
+void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
+{
+	struct json json = { .out = out };
+	const struct run *chosen = scope_run(model, run);
+	int32_t pid = scope_pid(model, chosen);
+
+	json_open_object(&json, NULL);
+	json_integer(&json, "time_ns", realtime_ns);
+	if (pid)
+		json_integer(&json, "pid", pid);
+	if (chosen)
+		write_run(&json, chosen);
+	write_memory(&json, &model->memory);
+	write_cpu(&json, model);
+	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
+	write_self(&json, model);
+	json_close_object(&json);
+	buffer_puts(out, "\n");
+}

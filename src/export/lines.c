@@ -1,0 +1,181 @@
+#include "src/export/export.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "src/export/scope.h"
+
+#define BYTES_PER_MB 1e6
+
+static const char *const alert_labels[] = {
+	[SEVERITY_INFO] = "Note", [SEVERITY_WARNING] = "Warning", [SEVERITY_CRITICAL] = "Critical",
+};
+
+void lines_init(struct lines *lines, int64_t batch_lines)
+{
+	*lines = (struct lines){ .batch_lines = batch_lines };
+}
+
+/* Moves on to the next finished batch that is kept. One that never ended (its end was lost) is passed over once another has begun. */
+static const struct batch *next_finished(struct lines *lines, const struct track *track)
+{
+	if (lines->next_ordinal < track->first)
+		lines->next_ordinal = track->first;
+	for (; lines->next_ordinal < track->end; lines->next_ordinal++) {
+		const struct batch *batch = track_batch(track, lines->next_ordinal);
+		if (batch && batch->end_ns)
+			return batch;
+		if (lines->next_ordinal + 1 == track->end)
+			break;
+	}
+	return NULL;
+}
+
+/* Where to begin in a run that was not followed before: with the oldest batch that is kept, and the epochs that ended after it began. */
+static void begin_run(struct lines *lines, const struct model *model, const struct run *run, const struct track *track)
+{
+	lines->next_ordinal = track->first;
+	const struct batch *oldest = next_finished(lines, track);
+	lines->printed_until_ns = oldest ? oldest->begin_ns : model->first_ns;
+	size_t i = 0;
+	while (i < run->epoch_count && run->epochs[i].end_ns && run->epochs[i].end_ns <= lines->printed_until_ns)
+		i++;
+	lines->next_epoch = run->epochs_dropped + i;
+}
+
+/* The main track changes once "train" occurs: what was printed of the other one is not printed again. */
+static void follow(struct lines *lines, const struct model *model, int run_index, const struct track *track)
+{
+	uint64_t run_part = ((uint64_t)run_index + 1) << 32;
+	if (lines->run_key == (run_part | track->mode))
+		return;
+	if (lines->run_key >> 32 != run_part >> 32)
+		begin_run(lines, model, &model->runs[run_index], track);
+	lines->run_key = run_part | track->mode;
+	lines->next_ordinal = track->first;
+	const struct batch *batch;
+	while ((batch = next_finished(lines, track)) && batch->end_ns <= lines->printed_until_ns)
+		lines->next_ordinal++;
+}
+
+static const struct epoch *next_epoch(struct lines *lines, const struct run *run)
+{
+	if (lines->next_epoch < run->epochs_dropped)
+		lines->next_epoch = run->epochs_dropped;
+	uint64_t i = lines->next_epoch - run->epochs_dropped;
+	return i < run->epoch_count && run->epochs[i].end_ns ? &run->epochs[i] : NULL;
+}
+
+static void add_memory(struct buffer *out, double bytes)
+{
+	if (!isnan(bytes))
+		buffer_printf(out, ", CPU %.1fMB", bytes / BYTES_PER_MB);
+}
+
+static void add_batch(struct buffer *out, struct lines *lines, const struct batch *batch)
+{
+	buffer_printf(out, "  Batch %" PRIu64 ": %.3fs", batch->index, batch->batch_s);
+	add_memory(out, batch->resident_bytes);
+	if (!isnan(batch->loss))
+		buffer_printf(out, ", loss=%.6f", batch->loss);
+	buffer_puts(out, "\n");
+	lines->batches_printed++;
+	lines->next_ordinal++;
+	lines->printed_until_ns = batch->end_ns;
+}
+
+/* The resident set about the end of the epoch's last batch; NAN where that batch is no longer kept. */
+static double resident_at_end(const struct track *track, const struct epoch *epoch)
+{
+	for (uint64_t ordinal = track->end; ordinal > track->first; ordinal--) {
+		const struct batch *batch = track_batch(track, ordinal - 1);
+		if (batch && batch->end_ns && batch->end_ns <= epoch->end_ns)
+			return batch->end_ns > epoch->begin_ns ? batch->resident_bytes : NAN;
+	}
+	return NAN;
+}
+
+static void add_epoch(struct buffer *out, struct lines *lines, const struct track *track, const struct epoch *epoch)
+{
+	buffer_printf(out, "  Epoch end: %.3fs total", epoch->total_s);
+	add_memory(out, resident_at_end(track, epoch));
+	buffer_puts(out, "\n");
+	if (epoch->batches)
+		buffer_printf(out, "  Batch timing: avg=%.3fs, min=%.3fs, max=%.3fs\n", epoch->mean_s, epoch->min_s, epoch->max_s);
+	lines->next_epoch++;
+}
+
+static void add_run(struct buffer *out, struct lines *lines, const struct model *model, int run_index)
+{
+	const struct run *run = &model->runs[run_index];
+	const struct track *track = run_main(run);
+	follow(lines, model, run_index, track);
+	for (;;) {
+		const struct batch *batch = lines->batches_printed < lines->batch_lines ? next_finished(lines, track) : NULL;
+		const struct epoch *epoch = next_epoch(lines, run);
+		if (batch && (!epoch || batch->end_ns <= epoch->end_ns))
+			add_batch(out, lines, batch);
+		else if (epoch)
+			add_epoch(out, lines, track, epoch);
+		else
+			return;
+	}
+}
+
+static void add_process(struct buffer *out, const struct model *model)
+{
+	const struct process *target = model_target(model);
+	if (!target)
+		return;
+	const char *state = scope_state_name(target);
+	const double *now = target->now;
+	buffer_printf(out, "  Process %" PRId32 ":", target->pid);
+	const char *separator = " ";
+	if (!isnan(now[METRIC_PROCESS_RESIDENT])) {
+		buffer_printf(out, "%sresident %.1fMB", separator, now[METRIC_PROCESS_RESIDENT] / BYTES_PER_MB);
+		separator = ", ";
+	}
+	if (!isnan(target->cpu_ratio)) {
+		buffer_printf(out, "%sCPU %.1f%%", separator, target->cpu_ratio * 100);
+		separator = ", ";
+	}
+	if (!isnan(now[METRIC_PROCESS_THREADS])) {
+		buffer_printf(out, "%sthreads %.0f", separator, now[METRIC_PROCESS_THREADS]);
+		separator = ", ";
+	}
+	buffer_printf(out, "%s%s\n", separator, state ? state : "state unknown");
+}
+
+static bool was_printed(const struct lines *lines, const struct alert *alert)
+{
+	for (size_t i = 0; i < lines->warned_count; i++)
+		if (lines->warned[i].rule == alert->rule && lines->warned[i].run == alert->run && lines->warned[i].subject == alert->subject)
+			return true;
+	return false;
+}
+
+/* A warning that was cleared is forgotten, so it is told again when it is raised again. */
+static void add_warnings(struct buffer *out, struct lines *lines, const struct alerts *alerts, int run)
+{
+	const struct lines before = *lines;
+	lines->warned_count = 0;
+	for (size_t i = 0; i < alerts->count; i++) {
+		const struct alert *alert = &alerts->list[i];
+		if (!alert->is_raised || !scope_has_alert(alert, run))
+			continue;
+		if (!was_printed(&before, alert))
+			buffer_printf(out, "  %s: %s\n", alert_labels[alert->severity], alert->message);
+		lines->warned[lines->warned_count].rule = alert->rule;
+		lines->warned[lines->warned_count].run = alert->run;
+		lines->warned[lines->warned_count++].subject = alert->subject;
+	}
+}
+
+void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run)
+{
+	if (scope_run(model, run))
+		add_run(out, lines, model, run);
+	else
+		add_process(out, model);
+	add_warnings(out, lines, alerts, run);
+}

@@ -1,0 +1,289 @@
+#include "src/export/export.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "src/base/text.h"
+#include "src/export/scope.h"
+#include "src/export/table.h"
+#include "src/rules/explain.h"
+
+enum { REPORT_FLAGGED = 10, REPORT_CAUSES = 3, INDENT = 2, STATISTICS_COUNT_MOST = 9999999 };
+
+#define BYTES_PER_MB 1e6
+
+static void add_heading(struct buffer *out, const struct model *model, const struct run *run)
+{
+	int32_t pid = scope_pid(model, run);
+	if (model->command[0])
+		buffer_printf(out, "%s, ", model->command);
+	if (pid)
+		buffer_printf(out, "process %" PRId32, pid);
+	if (run)
+		buffer_printf(out, ", run %s", run->name);
+	if (run && run->rank[0])
+		buffer_printf(out, ", rank %s", run->rank);
+	if (run && run->rank[0] && run->world[0])
+		buffer_printf(out, " of %s", run->world);
+	if (run && !run->is_live && run->ended[0])
+		buffer_printf(out, ": %s", run->ended);
+	buffer_puts(out, "\n\n");
+}
+
+/* "PERFORMANCE SUMMARY", and the mode where it is not the main one. */
+static void add_title(struct buffer *out, const char *title, const struct run *run, const struct track *track)
+{
+	char text[256];
+	snprintf(text, sizeof text, "%s, mode %s", title, scope_mode_name(run, track->mode));
+	table_title(out, track == run_main(run) ? title : text);
+}
+
+/* Growth of the resident set over all runs of an operation: known while every batch of its mode is kept. */
+static double memory_growth(const struct track *track, const struct operation *operation)
+{
+	double sum = NAN;
+	if (track->first != 0)
+		return NAN;
+	for (uint64_t ordinal = 0; ordinal < track->end; ordinal++) {
+		const struct batch *batch = track_batch(track, ordinal);
+		for (unsigned i = 0; batch && i < batch->phase_count; i++) {
+			const struct phase_time *phase = &batch->phases[i];
+			if (phase->name != operation->name || phase->parent != operation->parent || isnan(phase->memory_bytes))
+				continue;
+			sum = isnan(sum) ? (double)phase->memory_bytes : sum + (double)phase->memory_bytes;
+		}
+	}
+	return sum;
+}
+
+/* Outermost operations. Those of other threads (loaders) run beside the steps and are left out where there are steps. */
+static double total_seconds(const struct run *run, const struct track *track)
+{
+	double in_steps = NAN, all = NAN;
+	for (size_t i = 0; i < run->operation_count; i++) {
+		const struct operation *operation = &run->operations[i];
+		if (operation->depth || isnan(operation->total_s) || !scope_is_of_track(run, track, operation))
+			continue;
+		all = isnan(all) ? operation->total_s : all + operation->total_s;
+		if (!isnan(operation->share_ratio))
+			in_steps = isnan(in_steps) ? operation->total_s : in_steps + operation->total_s;
+	}
+	return isnan(in_steps) ? all : in_steps;
+}
+
+static void add_summary(struct buffer *out, const struct run *run, const struct track *track)
+{
+	add_title(out, "PERFORMANCE SUMMARY", run, track);
+	buffer_puts(out, "Operation                      Time (s)     CPU (MB)        GPU (MB)        GPU Peak\n");
+	table_rule(out, '-');
+	for (size_t i = 0; i < run->operation_count; i++) {
+		const struct operation *operation = &run->operations[i];
+		if (!scope_is_of_track(run, track, operation))
+			continue;
+		char memory[NUMBER_SIZE] = "–";
+		double growth = memory_growth(track, operation);
+		if (!isnan(growth))
+			snprintf(memory, sizeof memory, "%+.1f", growth / BYTES_PER_MB);
+		table_name(out, operation->depth * INDENT, run_name(run, operation->name));
+		table_seconds(out, 11, operation->total_s);
+		table_right(out, 15, memory);
+		table_right(out, 15, "–");
+		table_right(out, 12, "–");
+		buffer_puts(out, "\n");
+	}
+	table_rule(out, '-');
+	double total = total_seconds(run, track);
+	table_name(out, 0, "TOTAL");
+	table_seconds(out, 11, total);
+	buffer_puts(out, isnan(total) ? "\n" : "s\n");
+	table_rule(out, '=');
+}
+
+static void add_statistics_header(struct buffer *out, const char *first, const char *count)
+{
+	table_name(out, 0, first);
+	buffer_printf(out, " %-8s Total (s)    Mean (s)     Min (s)      Max (s)\n", count);
+	table_rule(out, '-');
+}
+
+/* What follows the name in AGGREGATE STATISTICS and EPOCHS. */
+static void add_statistics(struct buffer *out, uint64_t count, double total_s, double mean_s, double min_s, double max_s)
+{
+	char text[NUMBER_SIZE];
+	snprintf(text, sizeof text, "%" PRIu64, count);
+	buffer_printf(out, " %-7s", count > STATISTICS_COUNT_MOST ? format_count(text, (double)count) : text);
+	table_seconds(out, 8, total_s);
+	table_seconds(out, 12, mean_s);
+	table_seconds(out, 13, min_s);
+	table_seconds(out, 13, max_s);
+	buffer_puts(out, "\n");
+}
+
+static void add_aggregate(struct buffer *out, const struct run *run, const struct track *track)
+{
+	add_title(out, "AGGREGATE STATISTICS (for repeated operations)", run, track);
+	add_statistics_header(out, "Operation", "Count");
+	for (size_t i = 0; i < run->operation_count; i++) {
+		const struct operation *operation = &run->operations[i];
+		if (!scope_is_of_track(run, track, operation))
+			continue;
+		table_name(out, operation->depth * INDENT, run_name(run, operation->name));
+		add_statistics(out, operation->count, operation->total_s, operation->mean_s, operation->min_s, operation->max_s);
+	}
+	table_rule(out, '=');
+}
+
+static bool has_operations(const struct run *run, const struct track *track)
+{
+	for (size_t i = 0; i < run->operation_count; i++)
+		if (scope_is_of_track(run, track, &run->operations[i]))
+			return true;
+	return false;
+}
+
+static void add_operations(struct buffer *out, const struct run *run)
+{
+	const struct track *main_track = run_main(run);
+	add_summary(out, run, main_track);
+	buffer_puts(out, "\n");
+	add_aggregate(out, run, main_track);
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track *track = &run->tracks[i];
+		if (track == main_track || !has_operations(run, track))
+			continue;
+		buffer_puts(out, "\n");
+		add_summary(out, run, track);
+		buffer_puts(out, "\n");
+		add_aggregate(out, run, track);
+	}
+}
+
+static void add_epochs(struct buffer *out, const struct run *run)
+{
+	table_title(out, "EPOCHS");
+	add_statistics_header(out, "Epoch", "Batches");
+	if (run->epochs_dropped)
+		buffer_printf(out, "(%" PRIu64 " earlier ones are no longer kept)\n", run->epochs_dropped);
+	for (size_t i = 0; i < run->epoch_count; i++) {
+		const struct epoch *epoch = &run->epochs[i];
+		char name[64];
+		snprintf(name, sizeof name, "%" PRIu32 "%s", epoch->index, epoch->end_ns ? "" : " (running)");
+		table_name(out, 0, name);
+		bool has_batches = epoch->batches > 0;
+		add_statistics(out, epoch->batches, epoch->total_s, has_batches ? epoch->mean_s : NAN, has_batches ? epoch->min_s : NAN, has_batches ? epoch->max_s : NAN);
+	}
+	table_rule(out, '=');
+}
+
+static void add_warnings(struct buffer *out, const struct alerts *alerts, int run)
+{
+	size_t told = 0;
+	table_title(out, "WARNINGS");
+	for (size_t i = 0; i < alerts->count; i++) {
+		const struct alert *alert = &alerts->list[i];
+		if (!alert->is_raised || !scope_has_alert(alert, run))
+			continue;
+		buffer_printf(out, "%s: %s\n", severity_name(alert->severity), alert->message);
+		for (size_t k = 0; k < alert->advice_count; k++)
+			buffer_printf(out, "    try: %s\n", alert->advice[k]);
+		told++;
+	}
+	if (!told)
+		buffer_puts(out, "none\n");
+	table_rule(out, '=');
+}
+
+static void add_flagged_batch(struct buffer *out, const struct run *run, const struct flagged *flagged)
+{
+	struct explanation why;
+	char text[NUMBER_SIZE * 2];
+	explain_batch(run, &flagged->batch, &flagged->usual, &why);
+	snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu64, flagged->batch.epoch, flagged->batch.index);
+	buffer_printf(out, "%-16s", text);
+	table_seconds(out, 9, flagged->batch.step_s);
+	table_seconds(out, 12, why.usual_s);
+	snprintf(text, sizeof text, "%.1f×", why.ratio);
+	table_right(out, 8, isnan(why.ratio) ? "–" : text);
+	for (size_t i = 0; i < why.cause_count && i < REPORT_CAUSES; i++)
+		buffer_printf(out, "%s%s %s", i ? "; " : "  ", why.causes[i].what, format_percent(text, why.causes[i].share_ratio));
+	buffer_puts(out, "\n");
+}
+
+static void add_flagged(struct buffer *out, const struct run *run)
+{
+	char title[96];
+	size_t first = run->flagged_count > REPORT_FLAGGED ? run->flagged_count - REPORT_FLAGGED : 0;
+	snprintf(title, sizeof title, "FLAGGED BATCHES (the newest %zu of %zu)", run->flagged_count - first, run->flagged_count);
+	table_title(out, first ? title : "FLAGGED BATCHES");
+	if (run->flagged_count) {
+		buffer_puts(out, "Epoch/batch      Step (s)   Usual (s)   Ratio  Causes\n");
+		table_rule(out, '-');
+	} else {
+		buffer_puts(out, "none\n");
+	}
+	for (size_t i = first; i < run->flagged_count; i++)
+		add_flagged_batch(out, run, &run->flagged[i]);
+	table_rule(out, '=');
+}
+
+static void add_bytes(struct buffer *out, const char *name, double bytes)
+{
+	char text[NUMBER_SIZE];
+	table_name(out, 0, name);
+	table_right(out, 11, format_bytes(text, bytes));
+	buffer_puts(out, "\n");
+}
+
+/* "+3.80 MB a second (+3.10 MB to +4.40 MB)" */
+static void add_slope(struct buffer *out, const char *name, double slope, double low, double high)
+{
+	char text[3][NUMBER_SIZE];
+	if (isnan(slope))
+		return;
+	table_name(out, 0, name);
+	table_right(out, 11, format_bytes(text[0], slope));
+	buffer_printf(out, "   (95 %% sure: %s to %s)\n", format_bytes(text[1], low), format_bytes(text[2], high));
+}
+
+static void add_memory(struct buffer *out, const struct memory *memory)
+{
+	table_title(out, "MEMORY");
+	add_bytes(out, "Resident set", memory->rss_bytes);
+	add_bytes(out, "Peak", memory->peak_rss_bytes);
+	add_bytes(out, "Anonymous", memory->anonymous_bytes);
+	add_bytes(out, "File", memory->file_bytes);
+	add_bytes(out, "Shared", memory->shared_bytes);
+	add_bytes(out, "Swapped out", memory->swap_bytes);
+	add_bytes(out, "Whole tree, upper bound", memory->tree_rss_bytes);
+	if (memory->slope.points)
+		add_slope(out, "Tree's growth a second", memory->slope.per_s, memory->slope.low_per_s, memory->slope.high_per_s);
+	add_slope(out, "Tree's growth a batch", memory->slope_per_batch, memory->slope_per_batch_low, memory->slope_per_batch_high);
+	if (memory->verdict) {
+		table_name(out, 0, "Verdict");
+		table_right(out, 11, memory->verdict);
+		buffer_puts(out, "\n");
+	}
+	table_rule(out, '=');
+}
+
+void export_report(struct buffer *out, const struct model *model, const struct alerts *alerts, int run_index)
+{
+	const struct run *run = scope_run(model, run_index);
+	add_heading(out, model, run);
+	if (run) {
+		add_operations(out, run);
+		buffer_puts(out, "\n");
+		add_epochs(out, run);
+	} else {
+		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that includes pmtop.h (pmtop(1))\n");
+	}
+	buffer_puts(out, "\n");
+	add_warnings(out, alerts, run_index);
+	if (run) {
+		buffer_puts(out, "\n");
+		add_flagged(out, run);
+	}
+	buffer_puts(out, "\n");
+	add_memory(out, &model->memory);
+}

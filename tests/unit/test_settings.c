@@ -1,0 +1,357 @@
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/settings/setting_rows.h"
+#include "src/settings/settings.h"
+#include "src/settings/settings_yaml.h"
+
+#define EXAMPLE "config/pmtop.yaml"
+#define MANUAL "man/pmtop.yaml.5"
+
+static struct reason reason;
+
+static enum status parse(const char *text, struct settings *settings)
+{
+	settings_default(settings);
+	reason = (struct reason){ 0 };
+	return settings_parse(settings, "pmtop.yaml", text, strlen(text), &reason);
+}
+
+static void ck_refused(const char *text, const char *what, const char *remedy)
+{
+	struct settings before, settings;
+	settings_default(&before);
+	ck_assert_int_eq(parse(text, &settings), STATUS_INVALID);
+	ck_assert_str_eq(reason.text, what);
+	ck_assert_str_eq(reason.remedy, remedy);
+	ck_assert_mem_eq(&settings, &before, sizeof settings);
+}
+
+/* Every setting is away from its default, so that a file which sets it back must name it. */
+static void settings_other(struct settings *settings)
+{
+	memset(settings, 0, sizeof *settings);
+	settings->color = COLOR_NEVER;
+#define SET_OTHER(section, key, member, kind, value, least, most) settings->member = (value) == (most) ? (least) : (most);
+	SETTINGS(SET_OTHER)
+#undef SET_OTHER
+}
+
+static void ck_all_default(const struct settings *settings)
+{
+	struct settings wanted;
+	settings_default(&wanted);
+	ck_assert_int_eq(settings->color, wanted.color);
+#define CK_EQUAL(section, key, member, kind, value, least, most) \
+	ck_assert_msg(!(settings->member < wanted.member) && !(settings->member > wanted.member), "%s: %s is not its default", #section, #key);
+	SETTINGS(CK_EQUAL)
+#undef CK_EQUAL
+}
+
+static char *read_whole(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	ck_assert_msg(file != NULL, "%s is missing (run from the top folder)", path);
+	char *text = calloc(1, 1 << 16);
+	size_t length = fread(text, 1, (1 << 16) - 1, file);
+	ck_assert_uint_gt(length, 0);
+	fclose(file);
+	return text;
+}
+
+START_TEST(example_file_sets_every_setting_to_its_default)
+{
+	struct settings settings;
+	settings_other(&settings);
+	ck_assert_int_eq(settings_load(&settings, EXAMPLE, &reason), STATUS_OK);
+	ck_all_default(&settings);
+}
+END_TEST
+
+START_TEST(example_file_comments_every_setting_of_the_screen_and_the_warnings)
+{
+	char *text = read_whole(EXAMPLE), *rest = text, *line;
+	while ((line = strsep(&rest, "\n"))) {
+		for (int i = 0; i < SETTING_ROWS; i++) {
+			const char *section = setting_rows[i].section, *key = strstr(line, setting_rows[i].key);
+			if (key && key[strlen(setting_rows[i].key)] == ':' && (!strcmp(section, "screen") || !strcmp(section, "warnings")))
+				ck_assert_msg(strchr(line, '#') != NULL, "no comment: %s", line);
+		}
+	}
+	free(text);
+}
+END_TEST
+
+START_TEST(manual_names_every_section_key_and_default)
+{
+	char *manual = read_whole(MANUAL), wanted[96];
+	for (int i = 0; i < SETTING_ROWS; i++) {
+		snprintf(wanted, sizeof wanted, ".It Ic %s ", setting_rows[i].key);
+		ck_assert_msg(strstr(manual, wanted) != NULL, "%s is not in %s", setting_rows[i].key, MANUAL);
+		snprintf(wanted, sizeof wanted, ".Ss Section %s", setting_rows[i].section);
+		ck_assert_msg(strstr(manual, wanted) != NULL, "%s is not in %s", setting_rows[i].section, MANUAL);
+	}
+#define CK_DEFAULT(section, key, member, kind, value, least, most) \
+	if (SETTING_##kind != SETTING_FLAG) { \
+		snprintf(wanted, sizeof wanted, ".It Ic %s Pq default %.10g", #key, (double)(value)); \
+		ck_assert_msg(strstr(manual, wanted) != NULL, "%s: want the line %s", MANUAL, wanted); \
+	}
+	SETTINGS(CK_DEFAULT)
+#undef CK_DEFAULT
+	free(manual);
+}
+END_TEST
+
+START_TEST(nothing_to_set_leaves_the_settings_as_they_are)
+{
+	static const char *const nothing[] = { "", "\n\n", "# only a comment\n", "---\n", "---\n...\n", "~\n", "flags:\n", "flags: {}\nscreen: ~\n", "{}\n" };
+	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+		struct settings settings;
+		ck_assert_msg(parse(nothing[i], &settings) == STATUS_OK, "\"%s\": %s", nothing[i], reason.text);
+		ck_all_default(&settings);
+	}
+}
+END_TEST
+
+START_TEST(values_of_every_kind_are_taken)
+{
+	struct settings settings;
+	ck_assert_int_eq(parse("screen: {color: never, ascii: true, mouse: false, refresh_seconds: 1e-1}\n"
+	                       "lines:\n  batch_lines: 12\nflags:\n  mad: 3.25\n  ratio: .2e1\n", &settings), STATUS_OK);
+	ck_assert_int_eq(settings.color, COLOR_NEVER);
+	ck_assert(settings.ascii && !settings.mouse);
+	ck_assert_double_eq(settings.refresh_s, 0.1);
+	ck_assert_int_eq(settings.batch_lines, 12);
+	ck_assert_double_eq(settings.flag_mad, 3.25);
+	ck_assert_double_eq(settings.flag_ratio, 2.0);
+	ck_assert_int_eq(settings.flag_after, 20);
+}
+END_TEST
+
+START_TEST(quotes_and_a_byte_order_mark_do_no_harm)
+{
+	struct settings settings;
+	ck_assert_int_eq(parse("\xEF\xBB\xBF\"screen\":\r\n  color: 'always'\r\n", &settings), STATUS_OK);
+	ck_assert_int_eq(settings.color, COLOR_ALWAYS);
+}
+END_TEST
+
+START_TEST(limits_belong_to_the_range)
+{
+	char text[128];
+	for (int i = 0; i < SETTING_ROWS; i++) {
+		const struct setting_row *row = &setting_rows[i];
+		if (row->kind != SETTING_NUMBER && row->kind != SETTING_INTEGER)
+			continue;
+		const struct { double value; enum status status; } cases[] = {
+			{ row->least, STATUS_OK }, { row->most, STATUS_OK }, { row->least - 1, STATUS_INVALID }, { row->most + 1, STATUS_INVALID },
+		};
+		for (size_t k = 0; k < 4; k++) {
+			struct settings settings;
+			snprintf(text, sizeof text, "%s:\n  %s: %.12g\n", row->section, row->key, cases[k].value);
+			ck_assert_msg(parse(text, &settings) == cases[k].status, "%s %s", text, reason.text);
+		}
+	}
+}
+END_TEST
+
+START_TEST(unknown_words_are_refused_with_the_likeliest_and_the_list)
+{
+	ck_refused("screen:\n  mouse: true\n\nflags:\n  flag: 3\n", "pmtop.yaml:5: unknown key \"flag\" in section \"flags\"",
+	           "keys are: mad, ratio, after_batches, window_batches, warmup_batches");
+	ck_refused("flags:\n  window_batch: 3\n", "pmtop.yaml:2: unknown key \"window_batch\" in section \"flags\"",
+	           "did you mean \"window_batches\"? keys are: mad, ratio, after_batches, window_batches, warmup_batches");
+	ck_refused("flag:\n  mad: 3\n", "pmtop.yaml:1: unknown section \"flag\"",
+	           "did you mean \"flags\"? sections are: screen, lines, flags, warnings");
+	ck_refused("mad: 3\n", "pmtop.yaml:1: unknown section \"mad\"", "sections are: screen, lines, flags, warnings");
+}
+END_TEST
+
+START_TEST(the_longest_advice_fits)
+{
+	for (int i = 0; i < SETTING_ROWS; i++) {
+		struct buffer advice = BUFFER_INIT;
+		setting_advise(setting_rows[i].section, setting_rows[i].key, &advice);
+		ck_assert_uint_lt(advice.length, sizeof reason.remedy);
+		buffer_release(&advice);
+	}
+}
+END_TEST
+
+START_TEST(a_second_time_is_refused_with_both_lines)
+{
+	ck_refused("flags:\n  mad: 3\n  ratio: 2\n  mad: 4\n", "pmtop.yaml:4: key \"mad\" stands in line 2 already", "keep one of the two");
+	ck_refused("flags:\n  mad: 3\nlines:\nflags:\n", "pmtop.yaml:4: section \"flags\" stands in line 1 already", "keep one of the two");
+}
+END_TEST
+
+START_TEST(wrong_types_are_refused_at_their_line)
+{
+	const char *number = "write a number from 1 to 1000";
+	ck_refused("flags:\n  mad: many\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"many\"", number);
+	ck_refused("flags:\n  mad: 2,5\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"2,5\"", number);
+	ck_refused("flags:\n  mad: 0x10\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"0x10\"", number);
+	ck_refused("flags:\n  mad: .nan\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \".nan\"", number);
+	ck_refused("flags:\n  mad: inf\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"inf\"", number);
+	ck_refused("flags:\n  mad: \"5\"\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is a text in quotes: \"5\"", number);
+	ck_refused("flags:\n  mad: [5]\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is not one value", number);
+	ck_refused("flags:\n  mad:\n    k: 5\n", "pmtop.yaml:3: \"mad\" in section \"flags\" is not one value", number);
+	ck_refused("flags:\n  mad:\n", "pmtop.yaml:2: \"mad\" in section \"flags\" has no value", number);
+	ck_refused("lines:\n  batch_lines: 2.5\n", "pmtop.yaml:2: \"batch_lines\" in section \"lines\" is of the wrong type: \"2.5\"",
+	           "write a whole number from 0 to 1000000");
+	ck_refused("screen:\n  ascii: 1\n", "pmtop.yaml:2: \"ascii\" in section \"screen\" is of the wrong type: \"1\"", "write true or false");
+	ck_refused("screen:\n  color: red\n", "pmtop.yaml:2: \"color\" in section \"screen\" is of the wrong type: \"red\"",
+	           "write auto, always or never");
+}
+END_TEST
+
+START_TEST(values_out_of_range_are_refused)
+{
+	ck_refused("flags:\n  mad: 0.5\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is out of range: \"0.5\"", "write a number from 1 to 1000");
+	ck_refused("flags:\n  mad: 1e999\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is out of range: \"1e999\"",
+	           "write a number from 1 to 1000");
+	ck_refused("lines:\n  batch_lines: -1\n", "pmtop.yaml:2: \"batch_lines\" in section \"lines\" is out of range: \"-1\"",
+	           "write a whole number from 0 to 1000000");
+	ck_refused("lines:\n  batch_lines: 99999999999999999999\n",
+	           "pmtop.yaml:2: \"batch_lines\" in section \"lines\" is out of range: \"99999999999999999999\"", "write a whole number from 0 to 1000000");
+}
+END_TEST
+
+START_TEST(what_is_not_sections_of_keys_is_refused)
+{
+	const char *begin = "begin with a section, such as \"flags:\"; see pmtop.yaml(5)";
+	ck_refused("- mad\n", "pmtop.yaml:1: no section here", begin);
+	ck_refused("\nmad\n", "pmtop.yaml:2: no section here", begin);
+	ck_refused("flags: 5\n", "pmtop.yaml:1: section \"flags\" holds no \"key: value\" lines", "write its keys below it, indented");
+	ck_refused("flags:\n  - mad: 5\n", "pmtop.yaml:2: section \"flags\" holds no \"key: value\" lines", "write its keys below it, indented");
+	ck_refused("? [a]\n: 5\n", "pmtop.yaml:1: a section's name is not a word", "write \"section:\" and its keys below it");
+	ck_refused("flags:\n  ? {a: 1}\n  : 5\n", "pmtop.yaml:2: a key in section \"flags\" is not a word", "write one \"key: value\" a line");
+	ck_refused("flags:\n  mad: 3\n---\nflags:\n  mad: 4\n", "pmtop.yaml:3: a second document begins", "remove what follows \"---\"");
+}
+END_TEST
+
+START_TEST(anchors_aliases_and_tags_are_refused)
+{
+	const char *what = "pmtop.yaml:2: anchors and aliases (&, *) have no use here";
+	ck_refused("flags:\n  mad: &a 3\n", what, "write the value out");
+	ck_refused("flags:\n  mad: *a\n", what, "write the value out");
+	ck_refused("flags:\n  &k mad: 3\n", what, "write the value out");
+	ck_refused("flags: &f\n  mad: 3\n", "pmtop.yaml:1: anchors and aliases (&, *) have no use here", "write the value out");
+	ck_refused("flags:\n  <<: *f\n", "pmtop.yaml:2: unknown key \"<<\" in section \"flags\"",
+	           "keys are: mad, ratio, after_batches, window_batches, warmup_batches");
+	ck_refused("flags:\n  mad: !!int 3\n", "pmtop.yaml:2: tags (!) have no use here", "write the value alone");
+}
+END_TEST
+
+START_TEST(what_is_not_yaml_is_refused_at_its_line)
+{
+	const char *remedy = "indent with spaces, one \"key: value\" a line; see pmtop.yaml(5)";
+	ck_refused("flags:\n\tmad: 3\n", "pmtop.yaml:2: not YAML: found character that cannot start any token", remedy);
+	ck_refused("flags:\n  mad: 3\n  ratio\n", "pmtop.yaml:4: not YAML: could not find expected ':'", remedy);
+	ck_refused("flags: {mad: 3\n", "pmtop.yaml:2: not YAML: did not find expected ',' or '}'", remedy);
+}
+END_TEST
+
+START_TEST(what_is_not_utf8_is_refused_at_its_line)
+{
+	ck_refused("flags:\n  mad: 3 # gr\xF6\xDF""er\n", "pmtop.yaml:2: not UTF-8 text: invalid trailing UTF-8 octet", "save the file as UTF-8 text");
+	ck_refused("\xFF\xFE""f\x01", "pmtop.yaml:1: not UTF-8 text: invalid leading UTF-8 octet", "save the file as UTF-8 text");
+	ck_refused("flags:\n\n  mad: 3\x1b[31m\n", "pmtop.yaml:3: not UTF-8 text: control characters are not allowed", "save the file as UTF-8 text");
+}
+END_TEST
+
+START_TEST(words_of_the_file_are_short_and_harmless_in_messages)
+{
+	struct settings settings;
+	ck_assert_int_eq(parse("\"\\e]52;c;x\\a\xc2\x9b\xe2\x80\xae\": 3\n", &settings), STATUS_INVALID);
+	ck_assert(!strpbrk(reason.text, "\x1b\a"));
+	ck_assert_ptr_null(strstr(reason.text, "\xe2\x80\xae"));
+	char text[1000];
+	memset(text, 'k', sizeof text);
+	memcpy(text + sizeof text - 5, ": 3\n", 5);
+	ck_assert_int_eq(parse(text, &settings), STATUS_INVALID);
+	ck_assert_uint_lt(strlen(reason.text), 80);
+	ck_assert_ptr_nonnull(strstr(reason.remedy, "sections are: "));
+}
+END_TEST
+
+START_TEST(long_paths_are_shown_by_their_end)
+{
+	char path[400] = "/home/", shown[SETTINGS_NAME_SIZE];
+	for (int i = 0; i < 12; i++)
+		strcat(path, "a-rather-long-folder/");
+	strcat(path, "pmtop/pmtop.yaml");
+	settings_show_path(shown, path);
+	ck_assert_str_eq(shown, "…/a-rather-long-folder/a-rather-long-folder/a-rather-long-folder/pmtop/pmtop.yaml");
+	settings_show_path(shown, "/etc/\x1bx");
+	ck_assert_ptr_null(strchr(shown, '\x1b'));
+}
+END_TEST
+
+START_TEST(path_follows_the_xdg_rules)
+{
+	char path[256];
+	setenv("HOME", "/home/ada", 1);
+	setenv("XDG_CONFIG_HOME", "/cfg", 1);
+	ck_assert_int_eq(settings_path(path, sizeof path), STATUS_OK);
+	ck_assert_str_eq(path, "/cfg/pmtop/pmtop.yaml");
+	setenv("XDG_CONFIG_HOME", "cfg", 1);
+	ck_assert_int_eq(settings_path(path, sizeof path), STATUS_OK);
+	ck_assert_str_eq(path, "/home/ada/.config/pmtop/pmtop.yaml");
+	setenv("XDG_CONFIG_HOME", "", 1);
+	ck_assert_int_eq(settings_path(path, sizeof path), STATUS_OK);
+	ck_assert_str_eq(path, "/home/ada/.config/pmtop/pmtop.yaml");
+	ck_assert_int_eq(settings_path(path, 34), STATUS_INVALID);
+	ck_assert_int_eq(settings_path(path, 35), STATUS_OK);
+	unsetenv("HOME");
+	unsetenv("XDG_CONFIG_HOME");
+	ck_assert_int_eq(settings_path(path, sizeof path), STATUS_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(file_that_is_not_there_is_not_found)
+{
+	struct settings settings;
+	settings_other(&settings);
+	ck_assert_int_eq(settings_load(&settings, "/nowhere/pmtop.yaml", &reason), STATUS_NOT_FOUND);
+	ck_assert_int_eq(settings_load(&settings, EXAMPLE "/pmtop.yaml", &reason), STATUS_NOT_FOUND);
+	ck_assert_int_eq(settings.color, COLOR_NEVER);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("settings");
+	TCase *tests = tcase_create("settings");
+	tcase_add_test(tests, example_file_sets_every_setting_to_its_default);
+	tcase_add_test(tests, example_file_comments_every_setting_of_the_screen_and_the_warnings);
+	tcase_add_test(tests, manual_names_every_section_key_and_default);
+	tcase_add_test(tests, nothing_to_set_leaves_the_settings_as_they_are);
+	tcase_add_test(tests, values_of_every_kind_are_taken);
+	tcase_add_test(tests, quotes_and_a_byte_order_mark_do_no_harm);
+	tcase_add_test(tests, limits_belong_to_the_range);
+	tcase_add_test(tests, unknown_words_are_refused_with_the_likeliest_and_the_list);
+	tcase_add_test(tests, the_longest_advice_fits);
+	tcase_add_test(tests, a_second_time_is_refused_with_both_lines);
+	tcase_add_test(tests, wrong_types_are_refused_at_their_line);
+	tcase_add_test(tests, values_out_of_range_are_refused);
+	tcase_add_test(tests, what_is_not_sections_of_keys_is_refused);
+	tcase_add_test(tests, anchors_aliases_and_tags_are_refused);
+	tcase_add_test(tests, what_is_not_yaml_is_refused_at_its_line);
+	tcase_add_test(tests, what_is_not_utf8_is_refused_at_its_line);
+	tcase_add_test(tests, words_of_the_file_are_short_and_harmless_in_messages);
+	tcase_add_test(tests, long_paths_are_shown_by_their_end);
+	tcase_add_test(tests, path_follows_the_xdg_rules);
+	tcase_add_test(tests, file_that_is_not_there_is_not_found);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,75 @@
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NUMBER_COUNT(text, member, initial, least, help) + 1
+
+enum { NUMBERS_COUNT = 0 NUMBERS(NUMBER_COUNT), NAME = NUMBERS_COUNT, TRUTH, NO_PUBLISH, WAIT_FOR_ENTER, HELP, OPTIONS_COUNT };
+
+#define NUMBER_OPTION(text, member, initial, least, help) { text, required_argument, NULL, 0 },
+
+static const struct option long_options[OPTIONS_COUNT + 1] = {
+	NUMBERS(NUMBER_OPTION)
+	[NAME] = { "name", required_argument, NULL, 0 },
+	[TRUTH] = { "truth", required_argument, NULL, 0 },
+	[NO_PUBLISH] = { "no-publish", no_argument, NULL, 0 },
+	[WAIT_FOR_ENTER] = { "wait-for-enter", no_argument, NULL, 0 },
+	[HELP] = { "help", no_argument, NULL, 0 },
+};
+
+static void help(void)
+{
+#define NUMBER_HELP(text, member, initial, least, help) printf("  --%-14s N  %s (default %g)\n", text, help, (double)(initial));
+	puts("trainer: trains a small network on made-up digits and publishes the run through pmtop.h");
+	NUMBERS(NUMBER_HELP)
+	puts("  --name           RUN   name of the run (default digits)\n"
+	     "  --truth          FILE  write what really happened, as JSON\n"
+	     "  --no-publish           train only\n"
+	     "  --wait-for-enter       open the run, then wait for a line on standard input\n"
+	     "SIGINT and SIGTERM end it after the batch. Exit: 0 ended, 1 failed, 2 usage.");
+#undef NUMBER_HELP
+}
+
+static double number(const char *option, const char *text, double least)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= least && value <= 1e9)) {
+		fprintf(stderr, "trainer: --%s %s: not a number of at least %g\n", option, text, least);
+		exit(2);
+	}
+	return value;
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
+#define NUMBER_DEFAULT(text, member, initial, least, help) .member = (initial),
+	*options = (struct options){ NUMBERS(NUMBER_DEFAULT) .name = "digits" };
+#define NUMBER_TARGET(text, member, initial, least, help) { &options->member, (least) },
+	const struct { double *value, least; } targets[] = { NUMBERS(NUMBER_TARGET) };
+	int which, code;
+
+	while ((code = getopt_long(argc, argv, "", long_options, &which)) != -1) {
+		if (code != 0)
+			exit(2);
+		if (which < NUMBERS_COUNT)
+			*targets[which].value = number(long_options[which].name, optarg, targets[which].least);
+		else if (which == NAME)
+			options->name = optarg;
+		else if (which == TRUTH)
+			options->truth = optarg;
+		options->no_publish |= which == NO_PUBLISH;
+		options->wait_for_enter |= which == WAIT_FOR_ENTER;
+		if (which == HELP) {
+			help();
+			exit(0);
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "trainer: %s: not understood (--help)\n", argv[optind]);
+		exit(2);
+	}
+}
