@@ -225,7 +225,7 @@ END_TEST
 
 START_TEST(every_moving_frame_is_one_write)
 {
-	struct vt *vt = start(80, 24);
+	struct vt *vt = start(40, 8);
 	vt_settle(vt, 50, 3000);
 	struct frame_counts before = shared->counts;
 	for (int i = 1; i <= 30; i++) {
