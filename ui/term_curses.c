@@ -22,7 +22,7 @@ enum {
 	ESCAPE_DELAY_MS = 25,
 	FLOOD_BYTES = 1024,           /* nobody types so much between two looks: pasted, or old */
 	PASTE_PAUSE_NS = 1000000000,  /* a paste that stops so long without its end is over */
-	CODE_PASTE = 0x200000,
+	CODE_PASTE = 0x7f00,          /* ncurses keeps codes in 16 bits, and gives its own from KEY_MAX up */
 };
 
 struct terminal {
@@ -34,6 +34,7 @@ struct terminal {
 	enum palette palette;
 	int width, height;
 	bool has_new_size, is_pasting;
+	size_t paste_end_bytes;       /* how much of a paste's end was seen */
 	int64_t pasted_ns;
 	struct frame_controls controls;
 	char enter[RESTORE_SIZE], leave[RESTORE_SIZE];
@@ -307,6 +308,7 @@ void terminal_resumed(struct terminal *terminal)
 static void begin_paste(struct terminal *terminal)
 {
 	terminal->is_pasting = true;
+	terminal->paste_end_bytes = 0;
 	terminal->pasted_ns = clock_monotonic_ns();
 }
 
@@ -319,7 +321,7 @@ static bool skip_paste(struct terminal *terminal)
 		return false;
 	if (tty_typed(&terminal->tty) > 0)
 		terminal->pasted_ns = now_ns;
-	return !tty_skip_to(&terminal->tty, end);
+	return !tty_skip_to(&terminal->tty, end, &terminal->paste_end_bytes);
 }
 
 static struct key_event read_mouse(const struct terminal *terminal)

@@ -458,6 +458,16 @@ START_TEST(a_megabyte_pasted_is_dropped)
 }
 END_TEST
 
+START_TEST(a_short_paste_is_no_command)
+{
+	struct vt *vt = start(40, 8);
+	send_paste(vt, 5, true);
+	expect_key(vt, "x", 'x');
+	ck_assert_uint_eq(shared->keys, 1);
+	vt_free(vt);
+}
+END_TEST
+
 /* What is typed at once after a paste may belong to it; after a second's pause it does not. */
 static void expect_keys_work_again(struct vt *vt)
 {
@@ -626,6 +636,7 @@ int main(void)
 	tcase_add_loop_test(test, a_crash_gives_the_terminal_back_and_stays_a_crash, 0, sizeof crashes / sizeof crashes[0]);
 	tcase_add_test(test, a_hang_up_is_a_key);
 	tcase_add_test(test, a_megabyte_pasted_is_dropped);
+	tcase_add_test(test, a_short_paste_is_no_command);
 	tcase_add_test(test, a_paste_that_never_ends_gives_the_keys_back);
 	tcase_add_test(test, a_flood_of_keys_is_dropped);
 	tcase_add_test(test, keys_have_one_name_whatever_is_sent);
