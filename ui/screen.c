@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/base/text.h"
 #include "ui/chrome.h"
@@ -82,6 +83,12 @@ static void next_run(struct screen *screen, int step)
 		show_run(screen, run);
 		return;
 	}
+}
+
+void screen_choose_run(struct screen *screen, int run)
+{
+	screen->run_is_chosen = true;
+	show_run(screen, run);
 }
 
 /* -- drawing ------------------------------------------------------------------------------------------------------------------- */
@@ -166,11 +173,15 @@ static int view_of_digit(int key)
 	return -1;
 }
 
-void screen_open_view(struct screen *screen, const char *name)
+bool screen_open_view(struct screen *screen, const char *name)
 {
-	for (int view = 0; view < view_count; view++)
-		if (strcmp(all_views[view]->name, name) == 0)
-			open_view(screen, view);
+	for (int view = 0; view < view_count; view++) {
+		if (strcasecmp(all_views[view]->name, name) != 0)
+			continue;
+		open_view(screen, view);
+		return true;
+	}
+	return false;
 }
 
 static bool view_key(struct screen *screen, struct key_event event, const struct canvas *canvas)
