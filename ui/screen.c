@@ -310,6 +310,12 @@ bool screen_is_paused(const struct screen *screen)
 	return screen->scene.is_paused;
 }
 
+void screen_choose_run(struct screen *screen, int run)
+{
+	screen->run_is_chosen = run >= 0;
+	show_run(screen, run);
+}
+
 int screen_run(const struct screen *screen)
 {
 	return screen->scene.run;

@@ -199,9 +199,8 @@ struct pmtop_open { uint64_t begin_ns; uint32_t name, reserved; };
 struct pmtop_lane {
 	uint64_t head;                  /* events written so far: the next is number `head`, in slot head % slots */
 	uint32_t owner_tid;             /* 0 = free */
-	uint32_t refused;
 	uint32_t open_sequence, open_count;
-	uint8_t reserved[40];
+	uint8_t reserved[44];
 	struct pmtop_open open[PMTOP_OPEN_SPANS];
 };
 
@@ -248,7 +247,7 @@ struct pmtop_state {
 	/* each for itself; the entries below a count are whole */
 	uint32_t name_count, meta_count, gauge_count, counter_count, total_count, tally_count;
 	uint32_t history_sequence, bin_count;           /* the sequence covers a merge of neighbouring bins */
-	uint64_t refused;                               /* besides the lanes' own: no lane, no room for a name, a value or a tally */
+	uint64_t refused;                               /* calls that could not be published: from a signal handler, no free lane, no room … */
 };
 
 struct pmtop_meta_entry {
