@@ -135,6 +135,16 @@ static bool tabs_are_wide(const struct scene *scene, int width)
 	return used <= width;
 }
 
+/* Without colour the chosen tab still stands out. */
+static void draw_active_tab(struct canvas *canvas, struct rect tab, char *text)
+{
+	if (canvas->charset == CHARSET_ASCII) {
+		text[0] = '[';
+		text[strlen(text) - 1] = ']';
+	}
+	canvas_text(canvas, tab.x, tab.y, tab.width, ROLE_TAB_ACTIVE, text);
+}
+
 void chrome_tabs(const struct scene *scene, struct canvas *canvas, struct rect row, int active)
 {
 	bool is_wide = tabs_are_wide(scene, row.width);
@@ -144,12 +154,11 @@ void chrome_tabs(const struct scene *scene, struct canvas *canvas, struct rect r
 	for (int view = 0, x = row.x; view < view_count && x < row.x + row.width; view++) {
 		int cells = tab_text(scene, view, is_wide, text, sizeof text), room = row.x + row.width - x;
 
-		/* without colour the chosen tab still stands out */
-		if (view == active && canvas->charset == CHARSET_ASCII) {
-			text[0] = '[';
-			text[strlen(text) - 1] = ']';
-		}
-		canvas_text(canvas, x, row.y, cells < room ? cells : room, view == active ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
+		/* the blank between two tabs belongs to the chosen one */
+		if (view != active)
+			canvas_text(canvas, x + 1, row.y, cells - 2 < room - 1 ? cells - 2 : room - 1, ROLE_TAB, text + 1);
+		else
+			draw_active_tab(canvas, (struct rect){ x, row.y, cells < room ? cells : room, 1 }, text);
 		x += is_wide ? cells : cells - 1;
 	}
 }

@@ -85,12 +85,6 @@ static void next_run(struct screen *screen, int step)
 	}
 }
 
-void screen_choose_run(struct screen *screen, int run)
-{
-	screen->run_is_chosen = true;
-	show_run(screen, run);
-}
-
 /* -- drawing ------------------------------------------------------------------------------------------------------------------- */
 
 static bool is_tiny(const struct canvas *canvas)
