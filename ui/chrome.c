@@ -93,9 +93,9 @@ void chrome_header(const struct scene *scene, struct canvas *canvas, struct rect
 	if (is_wide)
 		rect_take_left(&row, canvas_text(canvas, row.x, row.y, row.width, ROLE_ACCENT, "pmtop") + 2);
 	add_who(scene, run, is_wide, &who);
-	left = row.width * 3 / 5;
-	if (line_fit(&how, row.width) < row.width - left)
-		left = row.width - line_fit(&how, row.width) - 2;
+	left = row.width - line_fit(&how, row.width) - 2;
+	if (left < row.width * 2 / 5)
+		left = row.width * 2 / 5;
 	rect_take_left(&row, line_draw(&who, canvas, row.x, row.y, left) + 2);
 	line_draw_right(&how, canvas, row.x, row.y, row.width);
 }

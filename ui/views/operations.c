@@ -5,6 +5,7 @@
 
 #include "ui/layout.h"
 #include "ui/table.h"
+#include "ui/views/panels.h"
 #include "ui/views/parts.h"
 
 enum operation_cell { CELL_NAME, CELL_COUNT, CELL_TOTAL, CELL_SELF, CELL_MEAN, CELL_MIN, CELL_MAX, CELL_P95, CELL_CPU, CELL_SHARE, CELL_BAR, CELLS };
@@ -169,6 +170,11 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		           "the process itself meanwhile." : "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } makes a row.");
 		return;
 	}
+	int frame = parts_panel_rows(canvas), least = frame + 3, room = rect.height - (frame + 1 + (int)run->operation_count);
+	struct rect epochs = rect_take_bottom(&rect, run->epoch_count == 0 || room < least ? 0 : room > rect.height / 2 ? rect.height / 2 : room);
+
+	if (epochs.height > 0)
+		panel_epochs(scene, run, canvas, epochs);
 	operations_title(run, &right);
 	struct rect inside = parts_panel(canvas, rect, "Operations", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
 

@@ -96,18 +96,25 @@ static const char how_to_publish[] =
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	int frame = parts_panel_rows(canvas), rows = (int)scene->model->process_count;
-	struct rect measure = { 0, 0, rect.width - 2, 0 };
+	struct rect measure = { 0, 0, rect.width - 4, 0 };
 	int words = parts_wrap(canvas, measure, ROLE_NORMAL, how_to_publish);
 	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);
 	struct rect line = rect_take_top(&rect, 1);
 	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
 	struct rect plots = rect;
 
-	if (note.height > 0)
-		parts_wrap(canvas, parts_panel(canvas, note, "Nothing publishes", NULL, ROLE_TITLE), ROLE_NORMAL, how_to_publish);
+	if (note.height > 0) {
+		struct rect inside = parts_panel(canvas, note, "Nothing publishes", NULL, ROLE_TITLE);
+
+		rect_take_left(&inside, 1);
+		parts_wrap(canvas, inside, ROLE_NORMAL, how_to_publish);
+	}
+	rect_take_left(&line, 1);
 	panel_process_line(scene, canvas, line);
 	struct rect left = rect_take_left(&plots, plots.width >= 70 ? plots.width / 2 : 0);
 
+	if (!parts_is_roomy(canvas))
+		rect_take_right(&left, 1);
 	if (left.width > 0 && left.height > 1)
 		panel_cpu(scene, canvas, left, scene->state->zoom);
 	if (plots.height > 1)

@@ -19,6 +19,8 @@ void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int
 void panel_process_line(const struct scene *scene, struct canvas *canvas, struct rect row);
 /* Raised warnings, each with its first advice. */
 void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rect rect);
+/* Each epoch with its batches, newest first. */
+void panel_epochs(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 /* Why there is no GPU to show. */
 void panel_gpu(struct canvas *canvas, struct rect rect);
 
