@@ -93,9 +93,9 @@ void chrome_header(const struct scene *scene, struct canvas *canvas, struct rect
 	if (is_wide)
 		rect_take_left(&row, canvas_text(canvas, row.x, row.y, row.width, ROLE_ACCENT, "pmtop") + 2);
 	add_who(scene, run, is_wide, &who);
-	left = row.width * 3 / 5;
-	if (line_fit(&how, row.width) < row.width - left)
-		left = row.width - line_fit(&how, row.width) - 2;
+	left = row.width - line_fit(&how, row.width) - 2;
+	if (left < row.width * 2 / 5)
+		left = row.width * 2 / 5;
 	rect_take_left(&row, line_draw(&who, canvas, row.x, row.y, left) + 2);
 	line_draw_right(&how, canvas, row.x, row.y, row.width);
 }
@@ -135,6 +135,16 @@ static bool tabs_are_wide(const struct scene *scene, int width)
 	return used <= width;
 }
 
+/* Without colour the chosen tab still stands out. */
+static void draw_active_tab(struct canvas *canvas, struct rect tab, char *text)
+{
+	if (canvas->charset == CHARSET_ASCII) {
+		text[0] = '[';
+		text[strlen(text) - 1] = ']';
+	}
+	canvas_text(canvas, tab.x, tab.y, tab.width, ROLE_TAB_ACTIVE, text);
+}
+
 void chrome_tabs(const struct scene *scene, struct canvas *canvas, struct rect row, int active)
 {
 	bool is_wide = tabs_are_wide(scene, row.width);
@@ -144,12 +154,11 @@ void chrome_tabs(const struct scene *scene, struct canvas *canvas, struct rect r
 	for (int view = 0, x = row.x; view < view_count && x < row.x + row.width; view++) {
 		int cells = tab_text(scene, view, is_wide, text, sizeof text), room = row.x + row.width - x;
 
-		/* without colour the chosen tab still stands out */
-		if (view == active && canvas->charset == CHARSET_ASCII) {
-			text[0] = '[';
-			text[strlen(text) - 1] = ']';
-		}
-		canvas_text(canvas, x, row.y, cells < room ? cells : room, view == active ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
+		/* the blank between two tabs belongs to the chosen one */
+		if (view != active)
+			canvas_text(canvas, x + 1, row.y, cells - 2 < room - 1 ? cells - 2 : room - 1, ROLE_TAB, text + 1);
+		else
+			draw_active_tab(canvas, (struct rect){ x, row.y, cells < room ? cells : room, 1 }, text);
 		x += is_wide ? cells : cells - 1;
 	}
 }

@@ -129,7 +129,7 @@ static void draw_list(struct picker *picker, const struct picker_row *rows, size
 
 		draw_row(&table, &rows[shown[picker->scroll + i]], canvas, row.y);
 		if (picker->scroll + i == picker->row)
-			canvas_reverse(canvas, row);
+			parts_select(canvas, row);
 	}
 }
 

@@ -57,6 +57,10 @@ void table_cell(const struct table *table, struct canvas *canvas, int y, int col
 
 void table_header(const struct table *table, struct canvas *canvas, int y, int sorted, bool is_ascending)
 {
+	int end = table->count > 0 ? table->x[table->count - 1] + table->width[table->count - 1] : 0;
+
+	if (table->count > 0)
+		canvas_fill(canvas, (struct rect){ table->x[0], y, end - table->x[0], 1 }, ' ', ROLE_HEADER);
 	for (int i = 0; i < table->count; i++) {
 		char title[64];
 

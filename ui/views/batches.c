@@ -284,7 +284,7 @@ static void write(const struct scene *scene, struct buffer *out)
 
 const struct view batches_view = {
 	.name = "Batches", .short_name = "Batch", .digit = '2',
-	.keys = "Esc back  ←→ batch  n/N flag  Enter why  f flag  ↑↓ list  < > sort  +/- zoom  / search  Space pause  w write  ? help",
+	.keys = "Esc back  ←→ batch  n/N flag  Enter why  f flag  ↑↓ list  <> sort  +/- zoom  / search  Space pause  w write  ? help",
 	.keys_short = "Esc back  ←→ batch  n/N flag  Enter why  f flag  +/- zoom  / search  ? help",
 	.can_search = true,
 	.draw = draw, .key = key, .write = write,

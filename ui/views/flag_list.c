@@ -67,7 +67,7 @@ static int focused_row(const struct scene *scene, const struct listed *list, siz
 
 /* -- drawing ------------------------------------------------------------------------------------------------------------------- */
 
-enum { BATCH_WIDTH = 10, TIME_WIDTH = 10, RATIO_WIDTH = 8 };
+enum { BATCH_WIDTH = 9, TIME_WIDTH = 9, RATIO_WIDTH = 6 };
 
 static void cause_text(const struct run *run, const struct flagged *flagged, struct line *line)
 {
@@ -75,9 +75,13 @@ static void cause_text(const struct run *run, const struct flagged *flagged, str
 	char text[NUMBER_SIZE];
 
 	explain_batch(run, &flagged->batch, &flagged->usual, &why);
-	line_start(line, ", ");
-	for (size_t i = 0; i < why.cause_count; i++)
-		line_add(line, (int)i, i == 0 ? ROLE_NORMAL : ROLE_DIM, "%s %s", why.causes[i].what, format_percent(text, why.causes[i].share_ratio));
+	line_start(line, " ");
+	for (int i = 0; i < (int)why.cause_count; i++) {
+		enum role role = i == 0 ? ROLE_NORMAL : ROLE_DIM;
+
+		line_add(line, 2 * i, role, "%s%s", i > 0 ? "· " : "", why.causes[i].what);
+		line_add(line, 2 * i + 1, role, "%s", format_percent(text, why.causes[i].share_ratio));
+	}
 	if (why.cause_count == 0)
 		line_add(line, 0, ROLE_DIM, "%s", flagged->batch.is_by_hand ? "flagged by hand" : "–");
 }
@@ -99,13 +103,14 @@ static void draw_row(const struct run *run, const struct flagged *flagged, bool 
 	cause_text(run, flagged, &line);
 	line_draw(&line, canvas, x, row.y, row.x + row.width - x);
 	if (is_selected)
-		canvas_reverse(canvas, row);
+		parts_select(canvas, row);
 }
 
 static void draw_header(struct canvas *canvas, struct rect row)
 {
 	int x = row.x + 2;
 
+	canvas_fill(canvas, row, ' ', ROLE_HEADER);
 	canvas_text(canvas, x, row.y, BATCH_WIDTH, ROLE_HEADER, "BATCH");
 	canvas_text_right(canvas, x + BATCH_WIDTH, row.y, TIME_WIDTH, ROLE_HEADER, "STEP");
 	canvas_text_right(canvas, x + BATCH_WIDTH + TIME_WIDTH, row.y, RATIO_WIDTH, ROLE_HEADER, "RATIO");
@@ -123,7 +128,7 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "%zu", count);
 	line_add(&right, 1, ROLE_NORMAL, "by %s%s", sort_names[state->sort], state->sort_ascending ? ", reversed" : "");
-	line_add(&right, 2, ROLE_KEY, "< > sort");
+	line_add(&right, 2, ROLE_KEY, "<> sort");
 	struct rect inside = parts_panel(canvas, rect, "Flagged", &right, ROLE_TITLE);
 
 	if (count == 0) {

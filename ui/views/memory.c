@@ -19,9 +19,9 @@ static void kinds_of(const struct model *model, struct kind out[KINDS])
 	const struct memory *memory = &model->memory;
 
 	out[0] = (struct kind){ "anonymous", "heap, stacks, tensors", memory->anonymous_bytes, model->series.anonymous, ROLE_PHASE_2 };
-	out[1] = (struct kind){ "file", "mapped files: can be dropped", memory->file_bytes, model->series.file, ROLE_PHASE_1 };
-	out[2] = (struct kind){ "shared", "/dev/shm, loader queues", memory->shared_bytes, model->series.shared, ROLE_PHASE_0 };
-	out[3] = (struct kind){ "swap", "pushed out already", memory->swap_bytes, model->series.swap, ROLE_PHASE_3 };
+	out[1] = (struct kind){ "file", "mapped files", memory->file_bytes, model->series.file, ROLE_PHASE_1 };
+	out[2] = (struct kind){ "shared", "/dev/shm, queues", memory->shared_bytes, model->series.shared, ROLE_PHASE_0 };
+	out[3] = (struct kind){ "swap", "pushed out", memory->swap_bytes, model->series.swap, ROLE_PHASE_3 };
 }
 
 static void draw_kind(struct canvas *canvas, struct rect row, const struct kind *kind, double whole_bytes)

@@ -5,6 +5,7 @@
 
 #include "ui/layout.h"
 #include "ui/table.h"
+#include "ui/views/panels.h"
 #include "ui/views/parts.h"
 
 enum operation_cell { CELL_NAME, CELL_COUNT, CELL_TOTAL, CELL_SELF, CELL_MEAN, CELL_MIN, CELL_MAX, CELL_P95, CELL_CPU, CELL_SHARE, CELL_BAR, CELLS };
@@ -20,7 +21,7 @@ static const struct table_column columns[CELLS] = {
 	[CELL_P95] = { "P95", 9, 2, false, false },
 	[CELL_CPU] = { "CPU", 9, 6, false, false },
 	[CELL_SHARE] = { "SHARE", 6, 0, false, false },
-	[CELL_BAR] = { "", 16, 7, true, false },
+	[CELL_BAR] = { "", 12, 7, true, false },
 };
 
 enum { OPERATIONS_MAX = 1024 };
@@ -152,7 +153,7 @@ static void operations_title(const struct run *run, struct line *line)
 	line_add(line, 0, ROLE_NORMAL, "whole run, %s steps", parts_thousands(text, (double)track->step.count));
 	line_add(line, 1, ROLE_NORMAL, "total %s", format_seconds(text, track->step.total_s));
 	line_add(line, 2, ROLE_NORMAL, "host clock");
-	line_add(line, 3, ROLE_KEY, "< > sort  I reverse");
+	line_add(line, 3, ROLE_KEY, "<> sort  I reverse");
 }
 
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
@@ -169,6 +170,11 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		           "the process itself meanwhile." : "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } makes a row.");
 		return;
 	}
+	int frame = parts_panel_rows(canvas), least = frame + 3, room = rect.height - (frame + 1 + (int)run->operation_count);
+	struct rect epochs = rect_take_bottom(&rect, run->epoch_count == 0 || room < least ? 0 : room > rect.height / 2 ? rect.height / 2 : room);
+
+	if (epochs.height > 0)
+		panel_epochs(scene, run, canvas, epochs);
 	operations_title(run, &right);
 	struct rect inside = parts_panel(canvas, rect, "Operations", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
 
@@ -183,7 +189,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 
 		draw_operation(scene, run, &run->operations[order.rows[state->scroll + i]], &table, canvas, row.y);
 		if (state->scroll + i == state->row)
-			canvas_reverse(canvas, row);
+			parts_select(canvas, row);
 	}
 }
 
@@ -273,8 +279,8 @@ static void write(const struct scene *scene, struct buffer *out)
 
 const struct view operations_view = {
 	.name = "Operations", .short_name = "Ops", .digit = '3',
-	.keys = "q quit  Tab view  ↑↓ row  < > sort  I reverse  / search  n/N match  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  < > sort  I reverse  / search  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ row  <> sort  I reverse  / search  n/N match  Space pause  w write  ? help",
+	.keys_short = "q quit  Tab view  <> sort  I reverse  / search  w write  ? help",
 	.can_search = true,
 	.draw = draw, .key = key, .write = write,
 };

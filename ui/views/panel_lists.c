@@ -8,41 +8,48 @@
 
 /* -- warnings ------------------------------------------------------------------------------------------------------------------ */
 
-static void draw_warning(struct canvas *canvas, struct rect row, const struct alert *alert)
+/* The message, and in the row below (where `has_advice`) or behind it (where it fits whole) what to try first. Returns the rows used. */
+static int draw_warning(struct canvas *canvas, struct rect rect, const struct alert *alert, bool has_advice)
 {
-	enum role role = parts_severity_role(alert->severity);
-	int message = (int)text_cells(alert->message) + 2, advice = row.width * 9 / 20;
+	struct rect row = rect_row(rect, 0);
+	char advice[sizeof alert->advice[0] + 8] = "";
+	int used;
 
-	canvas_text(canvas, row.x, row.y, 2, role, parts_severity_sign(alert->severity));
+	canvas_text(canvas, row.x, row.y, 2, parts_severity_role(alert->severity), parts_severity_sign(alert->severity));
 	rect_take_left(&row, 2);
-	if (alert->advice_count == 0 || row.width - message < 24) {
-		canvas_text(canvas, row.x, row.y, row.width, ROLE_NORMAL, alert->message);
-		return;
+	used = canvas_text(canvas, row.x, row.y, row.width, ROLE_NORMAL, alert->message) + 2;
+	if (alert->advice_count > 0)
+		snprintf(advice, sizeof advice, "→ %s", alert->advice[0]);
+	if ((int)text_cells(advice) <= row.width - used) {
+		canvas_text(canvas, row.x + used, row.y, row.width - used, ROLE_DIM, advice);
+		return 1;
 	}
-	if (row.width - message < advice)
-		advice = row.width - message;
-	canvas_text(canvas, row.x, row.y, row.width - advice - 1, ROLE_NORMAL, alert->message);
-	canvas_printf(canvas, row.x + row.width - advice, row.y, advice, ROLE_DIM, "→ %s", alert->advice[0]);
+	if (!has_advice || rect.height < 2)
+		return 1;
+	canvas_text(canvas, row.x, row.y + 1, row.width, ROLE_DIM, advice);
+	return 2;
 }
 
 void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct alerts *alerts = scene->alerts;
-	int raised = 0;
+	int raised = (int)alerts_raised(alerts), shown = 0;
 	struct line line;
 
 	line_start(&line, "  ");
 	line_add(&line, 0, ROLE_KEY, "8 for all");
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &line, ROLE_TITLE);
+	bool has_advice = inside.height >= 5 || inside.height >= 2 * raised;
 
-	for (size_t i = 0; i < alerts->count; i++) {
-		struct rect row = rect_row(inside, raised);
-
+	for (size_t i = 0; i < alerts->count && inside.height > 0; i++) {
 		if (!alerts->list[i].is_raised)
 			continue;
-		if (row.height > 0)
-			draw_warning(canvas, row, &alerts->list[i]);
-		raised++;
+		if (inside.height == 1 && shown + 1 < raised && shown > 0) {
+			canvas_printf(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "  and %d more", raised - shown);
+			return;
+		}
+		rect_take_top(&inside, draw_warning(canvas, inside, &alerts->list[i], has_advice));
+		shown++;
 	}
 	if (raised == 0)
 		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_GOOD, "nothing to warn of so far");
@@ -50,14 +57,14 @@ void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rec
 
 void panel_gpu(struct canvas *canvas, struct rect rect)
 {
-	struct rect inside = parts_panel(canvas, rect, "GPU", NULL, ROLE_TITLE);
+	struct rect inside;
 
-	if (rect.height == 1)
-		inside = rect;
-	if (rect.height == 1)
-		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "GPU – not read by this version (5 says more)");
-	else
-		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "– this version reads no GPU: times here are the host's clock (5 says more)");
+	if (rect.height == 1) {
+		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, " GPU – not read by this version (5 says more)");
+		return;
+	}
+	inside = parts_panel(canvas, rect, "GPU", NULL, ROLE_TITLE);
+	canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "– this version reads no GPU: times here are the host's clock (5 says more)");
 }
 
 /* -- processes ----------------------------------------------------------------------------------------------------------------- */
@@ -98,7 +105,7 @@ static const char *process_cell(const struct process *process, enum process_cell
 	case CELL_PID: snprintf(out, NUMBER_SIZE, "%d", process->pid); return out;
 	case CELL_COMMAND: return process->command;
 	case CELL_STATE: return process->is_gone ? "gone" : process_state_words(process->now[METRIC_PROCESS_STATE]);
-	case CELL_SINCE: return format_seconds(out, process->state_since_s);
+	case CELL_SINCE: return parts_waiting(out, process->state_since_s);
 	case CELL_CPU: return format_percent(out, process->cpu_ratio);
 	case CELL_RESIDENT: return format_bytes(out, process->now[METRIC_PROCESS_RESIDENT]);
 	case CELL_SWAP: return format_bytes(out, process->now[METRIC_PROCESS_SWAP]);
@@ -145,6 +152,6 @@ void process_table(const struct scene *scene, struct canvas *canvas, struct rect
 
 		draw_process_row(&table, canvas, row.y, &scene->model->processes[i]);
 		if (state != NULL && i == state->row)
-			canvas_reverse(canvas, row);
+			parts_select(canvas, row);
 	}
 }

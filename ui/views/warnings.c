@@ -41,7 +41,7 @@ static void draw_list(struct scene *scene, struct canvas *canvas, struct rect re
 
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "%zu raised", alerts_raised(scene->alerts));
-	line_add(&right, 1, ROLE_NORMAL, "%zu figures missing", scene->model->missing_count);
+	line_add(&right, 1, ROLE_NORMAL, "figures missing: %zu", scene->model->missing_count);
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &right, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
@@ -56,7 +56,7 @@ static void draw_list(struct scene *scene, struct canvas *canvas, struct rect re
 		else
 			draw_missing_row(&scene->model->missing[at - alerts], canvas, row);
 		if (at == state->row)
-			canvas_reverse(canvas, row);
+			parts_select(canvas, row);
 	}
 }
 
@@ -79,7 +79,7 @@ static struct rect draw_section(struct canvas *canvas, struct rect rect, const c
 static void evidence_text(const struct alert_evidence *evidence, char *out, size_t size)
 {
 	static const struct { const char *ending; const char *(*format)(char[NUMBER_SIZE], double); const char *after; } forms[] = {
-		{ "_bytes_per_s", format_bytes, "/s" }, { "_bytes", format_bytes, "" }, { "_per_s", format_rate, "/s" }, { "share_ratio", format_percent, "" },
+		{ "_bytes_per_s", format_bytes, "/s" }, { "_bytes_per_batch", format_bytes, "" }, { "_bytes", format_bytes, "" }, { "_per_s", format_rate, "/s" }, { "share_ratio", format_percent, "" },
 		{ "_s", format_seconds, "" },
 	};
 	size_t length = strlen(evidence->key);

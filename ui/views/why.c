@@ -20,6 +20,7 @@ static void draw_heading(struct canvas *canvas, struct rect row, int name, const
 {
 	char text[NUMBER_SIZE];
 
+	canvas_fill(canvas, row, ' ', ROLE_HEADER);
 	canvas_text(canvas, row.x, row.y, name, ROLE_HEADER, what);
 	snprintf(text, sizeof text, unit[0] != '\0' ? "this %s" : "this%s", unit);
 	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, ROLE_HEADER, text);
@@ -55,18 +56,12 @@ static int name_width(const struct run *run, const struct explanation *why, int 
 
 		name = cells > name ? cells : name;
 	}
-	for (size_t i = 0; i < why->context_count; i++) {
-		int cells = (int)text_cells(why->context[i].what);
-
-		name = cells > name ? cells : name;
-	}
-	if (name > NAME_MOST)
-		name = NAME_MOST;
 	return name > width - 3 * FIGURE_WIDTH ? width - 3 * FIGURE_WIDTH : name;
 }
 
-static int draw_phases(const struct run *run, const struct explanation *why, struct canvas *canvas, struct rect rect, int name)
+static int draw_phases(const struct run *run, const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
+	int name = name_width(run, why, rect.width);
 	enum role role = ROLE_PHASE_0;
 
 	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(why->usual_s), "excess");
@@ -92,16 +87,13 @@ static const char *context_value(char out[NUMBER_SIZE], enum explain_unit unit, 
 	}
 }
 
-static void draw_pair(struct canvas *canvas, struct rect row, int name, const char *what, const char *now, const char *usual, bool is_unusual)
-{
-	if (row.height == 0)
-		return;
-	canvas_text(canvas, row.x, row.y, name, is_unusual ? ROLE_FLAG : ROLE_NORMAL, what);
-	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, is_unusual ? ROLE_FLAG : ROLE_NORMAL, now);
-	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, usual);
-	if (is_unusual)
-		canvas_text(canvas, row.x + name + 2 * FIGURE_WIDTH + 2, row.y, 2, ROLE_FLAG, "▲");
-}
+/* One thing that can be compared with what is usual. */
+struct happening {
+	const char *what;
+	char now[NUMBER_SIZE], usual[NUMBER_SIZE];
+	bool is_unusual, is_known;
+};
+enum { HAPPENINGS_MAX = EXPLAIN_CONTEXT_MAX + 8 };
 
 /* Twice what is usual, and not of a size that means nothing. */
 static bool is_unusual(double now, double usual, double least)
@@ -109,56 +101,95 @@ static bool is_unusual(double now, double usual, double least)
 	return now >= least && (isnan(usual) || now >= 2 * usual);
 }
 
-static int draw_evidence(const struct explanation *why, struct canvas *canvas, struct rect rect, int name)
+static size_t add_evidence(const struct explanation *why, struct happening *out)
 {
-	int used = 0;
-
 	for (size_t i = 0; i < why->context_count; i++) {
 		const struct explain_context *context = &why->context[i];
 		double least = context->unit == EXPLAIN_SECONDS ? why->step_s / 20 : context->unit == EXPLAIN_BYTES ? 1e6 : 10;
-		char now[NUMBER_SIZE], usual[NUMBER_SIZE];
 
-		draw_pair(canvas, rect_row(rect, used++), name, context->what, context_value(now, context->unit, context->this_value),
-		          context_value(usual, context->unit, context->usual_value), is_unusual(context->this_value, context->usual_value, least));
+		out[i].what = context->what;
+		context_value(out[i].now, context->unit, context->this_value);
+		context_value(out[i].usual, context->unit, context->usual_value);
+		out[i].is_known = !isnan(context->this_value);
+		out[i].is_unusual = is_unusual(context->this_value, context->usual_value, least);
 	}
-	return used;
+	return why->context_count;
 }
 
-static const char *ratio_text(char out[NUMBER_SIZE], double value) { return format_percent(out, value); }
-static const char *rate_text(char out[NUMBER_SIZE], double value) { return format_rate(out, value); }
-static const char *bytes_text(char out[NUMBER_SIZE], double value) { return format_bytes(out, value); }
-
 /* What the process source saw of the whole process: means over the window, against the time that the usual batches took. */
-static int draw_process(const struct scene *scene, const struct batch *batch, int64_t usual_from_ns, struct canvas *canvas, struct rect rect, int name)
+static size_t add_process(const struct model *model, const struct batch *batch, int64_t usual_from_ns, struct happening *out)
 {
-	const struct model *model = scene->model;
 	const struct { const char *what; const struct series *series; const char *(*format)(char[NUMBER_SIZE], double); double least; } rows[] = {
-		{ "process: CPU", model->series.cpu_ratio, ratio_text, 0.2 },
-		{ "process: waits for CPU", model->series.run_queue_wait_ratio, ratio_text, 0.05 },
-		{ "process: read, bytes/s", model->series.read_bytes_per_s, bytes_text, 1e6 },
-		{ "process: written, bytes/s", model->series.write_bytes_per_s, bytes_text, 1e6 },
-		{ "process: major faults/s", model->series.major_faults_per_s, rate_text, 10 },
-		{ "process: resident", model->series.resident, bytes_text, INFINITY },
+		{ "process: CPU", model->series.cpu_ratio, format_percent, 0.2 },
+		{ "process: waits for CPU", model->series.run_queue_wait_ratio, format_percent, 0.05 },
+		{ "process: reads, bytes/s", model->series.read_bytes_per_s, format_bytes, 1e6 },
+		{ "process: writes, bytes/s", model->series.write_bytes_per_s, format_bytes, 1e6 },
+		{ "process: major faults/s", model->series.major_faults_per_s, format_rate, 10 },
+		{ "process: resident", model->series.resident, format_bytes, INFINITY },
 	};
 	int64_t to_ns = batch->begin_ns + (int64_t)(batch->step_s * 1e9);
-	int used = 0;
+	size_t count = sizeof rows / sizeof rows[0];
 
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < count; i++) {
 		double now = NAN, usual = NAN;
-		char now_text[NUMBER_SIZE], usual_text[NUMBER_SIZE];
 
 		series_mean(rows[i].series, batch->begin_ns, to_ns, &now);
 		series_mean(rows[i].series, usual_from_ns, batch->begin_ns, &usual);
-		draw_pair(canvas, rect_row(rect, used++), name, rows[i].what, rows[i].format(now_text, now), rows[i].format(usual_text, usual),
-		          is_unusual(now, usual, rows[i].least));
+		out[i].what = rows[i].what;
+		rows[i].format(out[i].now, now);
+		rows[i].format(out[i].usual, usual);
+		out[i].is_known = !isnan(now);
+		out[i].is_unusual = is_unusual(now, usual, rows[i].least);
 	}
-	return used;
+	return count;
+}
+
+static void draw_happening(struct canvas *canvas, struct rect row, int name, const struct happening *happening)
+{
+	enum role role = happening->is_unusual ? ROLE_FLAG : happening->is_known ? ROLE_NORMAL : ROLE_DIM;
+
+	canvas_text(canvas, row.x, row.y, name, role, happening->what);
+	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, role, happening->now);
+	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, happening->usual);
+	if (happening->is_unusual)
+		canvas_text(canvas, row.x + name + 2 * FIGURE_WIDTH + 2, row.y, 9, ROLE_FLAG, "▲ unusual");
+}
+
+/* What is unusual first, what is not known last. */
+static void draw_happenings(const struct model *model, const struct batch *batch, const struct explanation *why, int64_t usual_from_ns,
+                            struct canvas *canvas, struct rect rect)
+{
+	struct happening list[HAPPENINGS_MAX];
+	size_t count = add_evidence(why, list);
+	int name = rect.width - 3 * FIGURE_WIDTH < NAME_MOST ? rect.width - 3 * FIGURE_WIDTH : NAME_MOST, used = 1;
+	char title[NUMBER_SIZE + 16], text[NUMBER_SIZE];
+
+	count += add_process(model, batch, usual_from_ns, list + count);
+	snprintf(title, sizeof title, "in these %.20s", parts_time(text, why->step_s, why->usual_s));
+	draw_heading(canvas, rect_row(rect, 0), name, title, "", "");
+	for (int pass = 0; pass < 3; pass++)
+		for (size_t i = 0; i < count && used < rect.height; i++)
+			if ((list[i].is_unusual ? 0 : list[i].is_known ? 1 : 2) == pass)
+				draw_happening(canvas, rect_row(rect, used++), name, &list[i]);
 }
 
 /* -- the panel ----------------------------------------------------------------------------------------------------------------- */
 
-static int draw_causes(const struct explanation *why, struct canvas *canvas, struct rect rect)
+/* What the warnings advise about the phase that explains most; NULL where they say nothing of it. */
+static const char *advice_for(const struct scene *scene, const struct explanation *why)
 {
+	for (size_t i = 0; i < scene->alerts->count && why->cause_count > 0; i++) {
+		const struct alert *alert = &scene->alerts->list[i];
+
+		if (alert->is_raised && alert->advice_count > 0 && alert->subject != NAME_NONE && alert->subject == why->causes[0].phase)
+			return alert->advice[0];
+	}
+	return NULL;
+}
+
+static int draw_causes(const struct scene *scene, const struct explanation *why, struct canvas *canvas, struct rect rect)
+{
+	const char *advice = advice_for(scene, why);
 	char text[NUMBER_SIZE];
 	struct line line;
 
@@ -169,10 +200,13 @@ static int draw_causes(const struct explanation *why, struct canvas *canvas, str
 		line_add(&line, 0, ROLE_DIM, "nothing to compare with yet: too few batches before it");
 	else if (why->cause_count == 0)
 		line_add(&line, 0, ROLE_GOOD, "nothing out of line");
-	canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_ACCENT, "→");
-	rect_take_left(&rect, 2);
 	line_draw(&line, canvas, rect.x, rect.y, rect.width);
-	return 1;
+	if (advice == NULL || rect.height < 16)
+		return 1;
+	canvas_text(canvas, rect.x, rect.y + 1, 2, ROLE_ACCENT, "→");
+	rect_take_top(&rect, 1);
+	rect_take_left(&rect, 2);
+	return 1 + parts_wrap(canvas, rect, ROLE_NORMAL, advice);
 }
 
 static int64_t usual_begin(const struct run *run, const struct batch *batch, size_t batches)
@@ -210,7 +244,7 @@ void panel_why(const struct scene *scene, const struct run *run, uint64_t ordina
 	const struct batch *batch = batch_find(run, ordinal, &usual);
 	struct explanation why;
 	struct line right;
-	char title[NUMBER_SIZE + 16], text[NUMBER_SIZE];
+	char title[NUMBER_SIZE + 16];
 
 	if (batch == NULL) {
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "this batch is no longer kept");
@@ -221,15 +255,10 @@ void panel_why(const struct scene *scene, const struct run *run, uint64_t ordina
 	struct rect inside = parts_panel(canvas, rect, title, &right, batch->is_flagged ? ROLE_FLAG : ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
-	int name = name_width(run, &why, inside.width), gap = inside.height >= (int)(why.row_count + why.context_count) + 13 ? 1 : 0;
+	int gap = inside.height >= (int)(why.row_count + why.context_count) + 8 ? 1 : 0;
 
-	rect_take_top(&inside, draw_causes(&why, canvas, inside) + gap);
-	rect_take_top(&inside, draw_phases(run, &why, canvas, inside, name) + gap);
-	if (inside.height == 0)
-		return;
-	snprintf(title, sizeof title, "in these %.20s", parts_time(text, why.step_s, why.usual_s));
-	draw_heading(canvas, rect_row(inside, 0), name, title, "", "");
-	rect_take_top(&inside, 1);
-	rect_take_top(&inside, draw_evidence(&why, canvas, inside, name));
-	draw_process(scene, batch, usual_begin(run, batch, why.usual_batches), canvas, inside, name);
+	rect_take_top(&inside, draw_causes(scene, &why, canvas, inside) + gap);
+	rect_take_top(&inside, draw_phases(run, &why, canvas, inside) + gap);
+	if (inside.height > 0)
+		draw_happenings(scene->model, batch, &why, usual_begin(run, batch, why.usual_batches), canvas, inside);
 }
