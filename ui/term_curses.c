@@ -22,7 +22,7 @@ enum {
 	ESCAPE_DELAY_MS = 25,
 	FLOOD_BYTES = 1024,           /* nobody types so much between two looks: pasted, or old */
 	PASTE_PAUSE_NS = 1000000000,  /* a paste that stops so long without its end is over */
-	CODE_PASTE = 0x200000,
+	CODE_PASTE = 0x7f00,          /* ncurses keeps codes in 16 bits, and gives its own from KEY_MAX up */
 };
 
 struct terminal {
@@ -34,6 +34,7 @@ struct terminal {
 	enum palette palette;
 	int width, height;
 	bool has_new_size, is_pasting;
+	size_t paste_end_bytes;       /* how much of a paste's end was seen */
 	int64_t pasted_ns;
 	struct frame_controls controls;
 	char enter[RESTORE_SIZE], leave[RESTORE_SIZE];
@@ -304,6 +305,13 @@ void terminal_resumed(struct terminal *terminal)
 	terminal_resized(terminal);
 }
 
+static void begin_paste(struct terminal *terminal)
+{
+	terminal->is_pasting = true;
+	terminal->paste_end_bytes = 0;
+	terminal->pasted_ns = clock_monotonic_ns();
+}
+
 /* Drops what is pasted, up to and with its end; false once there is no more of it. */
 static bool skip_paste(struct terminal *terminal)
 {
@@ -313,7 +321,7 @@ static bool skip_paste(struct terminal *terminal)
 		return false;
 	if (tty_typed(&terminal->tty) > 0)
 		terminal->pasted_ns = now_ns;
-	return !tty_skip_to(&terminal->tty, end);
+	return !tty_skip_to(&terminal->tty, end, &terminal->paste_end_bytes);
 }
 
 static struct key_event read_mouse(const struct terminal *terminal)
@@ -361,8 +369,7 @@ static struct key_event read_key(struct terminal *terminal, bool *is_read)
 	struct key_event event = {KEY_NOTHING, 0, 0};
 	*is_read = kind != ERR;
 	if (kind == KEY_CODE_YES && code == CODE_PASTE) {
-		terminal->is_pasting = true;
-		terminal->pasted_ns = clock_monotonic_ns();
+		begin_paste(terminal);
 	} else if (kind == KEY_CODE_YES && code == KEY_MOUSE) {
 		event = read_mouse(terminal);
 	} else if (kind == KEY_CODE_YES) {
@@ -384,10 +391,10 @@ struct key_event terminal_key(struct terminal *terminal)
 		terminal->has_new_size = false;
 		return (struct key_event){KEY_WINDOW, 0, 0};
 	}
+	if (!terminal->is_pasting && tty_typed(&terminal->tty) > FLOOD_BYTES)
+		begin_paste(terminal);
 	if (terminal->is_pasting)
 		terminal->is_pasting = skip_paste(terminal);
-	else if (tty_typed(&terminal->tty) > FLOOD_BYTES)
-		tty_drop_typed(&terminal->tty);
 	while (is_read && event.key == KEY_NOTHING && !terminal->is_pasting)
 		event = read_key(terminal, &is_read);
 	if (event.key == KEY_NOTHING && (terminal->frame.is_gone || tty_is_gone(&terminal->tty)))

@@ -93,25 +93,19 @@ size_t tty_typed(const struct tty *tty)
 	return ioctl(tty->fd, FIONREAD, &count) == 0 && count > 0 ? (size_t)count : 0;
 }
 
-void tty_drop_typed(const struct tty *tty)
+bool tty_skip_to(const struct tty *tty, const char *text, size_t *matched)
 {
-	tcflush(tty->fd, TCIFLUSH);
-}
-
-bool tty_skip_to(const struct tty *tty, const char *text)
-{
-	enum { READS = 64 };
-	char bytes[4096 + 16];
-	size_t kept = 0, wanted = strlen(text);
-	for (int i = 0; i < READS; i++) {
-		ssize_t count = read(tty->fd, bytes + kept, sizeof bytes - kept);
+	enum { BYTES_MOST = 1 << 18, CHUNK = 16 };
+	size_t wanted = strlen(text);
+	for (size_t skipped = 0; *matched < wanted && skipped < BYTES_MOST;) {
+		char bytes[CHUNK];
+		size_t missing = wanted - *matched;      /* so many bytes cannot reach beyond the text */
+		ssize_t count = read(tty->fd, bytes, missing < CHUNK ? missing : CHUNK);
 		if (count <= 0)
 			return false;
-		size_t length = kept + (size_t)count;
-		if (memmem(bytes, length, text, wanted))
-			return true;
-		kept = length < wanted - 1 ? length : wanted - 1;
-		memmove(bytes, bytes + length - kept, kept);
+		for (ssize_t i = 0; i < count; i++)
+			*matched = bytes[i] == text[*matched] ? *matched + 1 : bytes[i] == text[0];
+		skipped += (size_t)count;
 	}
-	return false;
+	return *matched == wanted;
 }

@@ -24,9 +24,8 @@ void tty_send(const struct tty *tty, const char *text);
 bool tty_is_gone(const struct tty *tty);
 /* How many bytes were typed and not read yet. */
 size_t tty_typed(const struct tty *tty);
-void tty_drop_typed(const struct tty *tty);
-/* Reads and drops what was typed, up to a text of at most 16 bytes and whatever came with it; true once that was found. Reads at most
- * 256 kB a call. A text torn by the end of a call is not found. */
-bool tty_skip_to(const struct tty *tty, const char *text);
+/* Reads and drops what was typed, up to and with `text` (whose first byte does not come again in it) and nothing beyond; true once that was
+ * found. *matched is how much of it was seen, 0 at first. Reads a quarter of a megabyte a call at most. */
+bool tty_skip_to(const struct tty *tty, const char *text, size_t *matched);
 
 #endif

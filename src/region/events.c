@@ -45,9 +45,12 @@ static bool copy_slot(const struct region *region, uint32_t lane, uint64_t numbe
 
 static struct region_event event_of(uint32_t lane, uint64_t number, const struct pmtop_slot *slot)
 {
+	uint32_t length = slot->type_length >> 16;
 	struct region_event event = {
-		.type = slot->type, .lane = lane, .sequence = number, .time_ns = (int64_t)slot->time_ns, .name = slot->name, .mode = slot->mode,
-		.length = slot->length < sizeof slot->payload ? slot->length : (uint32_t)sizeof slot->payload,
+		.type = slot->type_length & 0xffff, .lane = lane, .sequence = number, .time_ns = (int64_t)slot->time_ns,
+		.name = (uint32_t)slot->name_mode, .mode = (uint32_t)(slot->name_mode >> 32),
+		.length = length < sizeof slot->payload ? length : (uint32_t)sizeof slot->payload,
+		.payload = { PMTOP_UNKNOWN, PMTOP_UNKNOWN, PMTOP_UNKNOWN, PMTOP_UNKNOWN, PMTOP_UNKNOWN },
 	};
 	memcpy(event.payload, slot->payload, event.length);
 	return event;

@@ -120,7 +120,7 @@ struct region_event {
 	uint32_t lane;
 	uint64_t sequence;             /* number of the event in its lane, from 0 */
 	int64_t time_ns;
-	uint32_t name, length;         /* length: bytes of payload that mean something; the rest is 0 */
+	uint32_t name, length;         /* length: bytes of payload that are there; the rest is all ones: PMTOP_UNKNOWN */
 	uint32_t mode;                 /* name of the mode that was current */
 	uint64_t payload[5];           /* copied; meaning by type, in pmtop.h */
 };

@@ -218,7 +218,7 @@ enum region_status region_read_total(struct region *region, uint32_t i, struct r
 	out->min_s = total.count ? seconds(total.min_ns) : NAN;
 	out->max_s = total.count ? seconds(total.max_ns) : NAN;
 	out->last_s = total.count ? seconds(total.last_ns) : NAN;
-	out->squares_s2 = double_of(total.squares_bits);
+	out->squares_s2 = ((double)total.squares_high * 0x1p64 + (double)total.squares_low) * 1e-18;
 	out->cpu_s = total.cpu_count ? seconds(total.cpu_ns) : NAN;
 	out->memory_bytes = total.memory_count ? (double)(int64_t)total.memory_bytes : NAN;
 	out->has_histogram = true;

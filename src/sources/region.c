@@ -29,6 +29,7 @@ struct slot {
 	unsigned generation;
 	int directory_fd;                   /* the writer's /proc/PID, of our own; −1 = none */
 	int64_t check_ns;                   /* when to see again whether it is live */
+	bool is_displaced;                  /* its file is not where it was */
 };
 
 struct search {
@@ -67,13 +68,14 @@ static void end_run(struct region_reader *reader, struct slot *slot, const char 
 	close_slot(slot);
 }
 
-static void give_up(struct region_reader *reader, struct slot *slot, struct sample_set *out, int64_t now_ns)
+/* It is not opened again while its process still holds it. */
+static void give_up(struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
 {
 	size_t at = reader->given_up_count++ % GIVEN_UP_MAX;
 	reader->given_up[at].device = slot->location.device;
 	reader->given_up[at].inode = slot->location.inode;
-	reason_set(&reader->missing, STATUS_DAMAGED, "restart the training process", "%s", region_run_failure(slot->run));
-	end_run(reader, slot, reader->missing.text, out, now_ns);
+	reason_set(&reader->missing, STATUS_DAMAGED, "restart the training process", "%s", why);
+	end_run(reader, slot, why, out, now_ns);
 }
 
 static bool is_known(const struct region_reader *reader, const struct region_location *location)
@@ -233,10 +235,10 @@ static const char *why_over(const struct region_reader *reader, struct slot *slo
 	if (now_ns < slot->check_ns)
 		return NULL;
 	slot->check_ns = now_ns + LIVE_CHECK_NS;
-	struct region *region = region_run_region(slot->run);
-	if (!region_is_live(region, slot->directory_fd))
+	if (!region_is_live(region_run_region(slot->run), slot->directory_fd))
 		return "its process let go of the region";
-	return region_is_in_place(region) ? NULL : "region file was removed or replaced";
+	slot->is_displaced = !region_is_in_place(region_run_region(slot->run));
+	return slot->is_displaced ? "region file was removed or replaced" : NULL;
 }
 
 static void read_slot(struct region_reader *reader, struct slot *slot, struct sample_set *out, int64_t now_ns)
@@ -251,7 +253,9 @@ static void read_slot(struct region_reader *reader, struct slot *slot, struct sa
 	if (status == STATUS_AGAIN)
 		return;
 	if (status != STATUS_OK)
-		give_up(reader, slot, out, now_ns);
+		give_up(reader, slot, region_run_failure(slot->run), out, now_ns);
+	else if (slot->is_displaced && !region_run_has_ended(slot->run))
+		give_up(reader, slot, over, out, now_ns);
 	else if (over)
 		end_run(reader, slot, over, out, now_ns);
 }

@@ -22,6 +22,7 @@ struct region_run {
 	struct region *region;
 	struct region_teller teller;
 	pid_t pid;
+	bool is_live;                    /* when it was opened */
 	bool is_told, has_ended;
 	bool has_state;                  /* false: some of it was being written when it was to be told */
 	size_t busy_count;               /* totals of which the same is true: one a lane at most */
@@ -79,7 +80,7 @@ static void tell_opened(struct region_run *run, const struct region_identity *id
 	record->opened.pid = run->pid ? run->pid : identity->writer_pid;
 	record->opened.inner_pid = identity->pid;
 	record->opened.start_ns = identity->start_ns + run->teller.offset_ns;
-	record->opened.is_live = identity->is_live;
+	record->opened.is_live = run->is_live;
 }
 
 static uint64_t hash(uint64_t seed, const char *text, size_t length)
@@ -372,6 +373,7 @@ enum status region_run_open(struct region *region, unsigned id, pid_t pid, int d
 	}
 	run->region = region;
 	run->pid = pid;
+	run->is_live = region_is_live(region, directory_fd);
 	run->lane_count = region_lane_count(region);
 	run->lanes = region_lanes_new(region);
 	run->had_open_spans = calloc(run->lane_count + 1, sizeof *run->had_open_spans);
