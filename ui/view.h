@@ -72,6 +72,8 @@ VIEWS(DECLARE_VIEW)
 
 /* The run that is shown, or NULL. */
 const struct run *scene_run(const struct scene *scene);
+/* Whether a mode is the one that the main track is of ("train" and none published are the same). */
+bool is_main_mode(const struct run *run, uint32_t mode);
 /* The role that a phase has everywhere: by its name (data, forward, backward, optimizer, …), else by its place among the run's operations. */
 enum role phase_role(const struct run *run, uint32_t name);
 

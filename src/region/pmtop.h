@@ -134,6 +134,9 @@ void pmtop_count_at(struct pmtop *pm, struct pmtop_site *site, const char *name,
 #if __GCC_ATOMIC_LLONG_LOCK_FREE != 2 || __GCC_ATOMIC_INT_LOCK_FREE != 2
 #error "pmtop: 64-bit atomics must be lock-free"
 #endif
+#ifndef __SIZEOF_INT128__
+#error "pmtop: 64-bit machines only"
+#endif
 
 #define PMTOP_MAGIC "pmtop\r\n\x1a"
 #define PMTOP_ABI_MAJOR 1u
@@ -199,18 +202,17 @@ struct pmtop_open { uint64_t begin_ns; uint32_t name, reserved; };
 struct pmtop_lane {
 	uint64_t head;                  /* events written so far: the next is number `head`, in slot head % slots */
 	uint32_t owner_tid;             /* 0 = free */
-	uint32_t refused;
-	uint32_t open_sequence, open_count;
-	uint8_t reserved[40];
+	uint32_t open_sequence, open_count;     /* the sequence covers a span's begin; its end only lowers the count */
+	uint8_t reserved[44];
 	struct pmtop_open open[PMTOP_OPEN_SPANS];
 };
 
 /* Event number i stands in its slot while sequence == (uint32_t)(2 * i + 2); it is being written while that is 2 * i + 1. */
 struct pmtop_slot {
 	uint32_t sequence;
-	uint16_t type, length;          /* bytes of payload that mean something */
+	uint32_t type_length;           /* type | bytes of payload that are there << 16; words beyond are as if PMTOP_UNKNOWN */
 	uint64_t time_ns;
-	uint32_t name, mode;            /* names; mode: what was current */
+	uint64_t name_mode;             /* name | the mode that was current << 32: names both */
 	uint64_t payload[5];
 };
 
@@ -248,7 +250,7 @@ struct pmtop_state {
 	/* each for itself; the entries below a count are whole */
 	uint32_t name_count, meta_count, gauge_count, counter_count, total_count, tally_count;
 	uint32_t history_sequence, bin_count;           /* the sequence covers a merge of neighbouring bins */
-	uint64_t refused;                               /* besides the lanes' own: no lane, no room for a name, a value or a tally */
+	uint64_t refused;                               /* calls that could not be published: from a signal handler, no free lane, no room … */
 };
 
 struct pmtop_meta_entry {
@@ -267,7 +269,7 @@ struct pmtop_total {
 	uint16_t lane, kind;
 	uint32_t mode, name, parent, depth;             /* depth: the least seen */
 	uint64_t upto, count, total_ns, self_ns, min_ns, max_ns, last_ns;
-	uint64_t squares_bits;                          /* sum of squared seconds */
+	uint64_t squares_low, squares_high;             /* sum of squared nanoseconds, 128 bits */
 	uint64_t cpu_ns, cpu_count;                     /* of the spans that noted it */
 	uint64_t memory_bytes, memory_count;            /* signed sum */
 	uint32_t buckets[PMTOP_BUCKETS];                /* see pmtop_bucket */
@@ -300,7 +302,7 @@ struct pmtop_epoch {
 #endif
 PMTOP_I_HOLDS(sizeof(struct pmtop_header) == PMTOP_HEADER_SIZE && offsetof(struct pmtop_header, sections) == 240, "header");
 PMTOP_I_HOLDS(sizeof(struct pmtop_lane) == 576 && sizeof(struct pmtop_slot) == 64 && sizeof(struct pmtop_state) == 256, "lane, slot, state");
-PMTOP_I_HOLDS(sizeof(struct pmtop_total) == 3968 && sizeof(struct pmtop_tally) == 40 && sizeof(struct pmtop_meta_entry) == 256, "totals, meta");
+PMTOP_I_HOLDS(sizeof(struct pmtop_total) == 3976 && sizeof(struct pmtop_tally) == 40 && sizeof(struct pmtop_meta_entry) == 256, "totals, meta");
 PMTOP_I_HOLDS(sizeof(struct pmtop_bin) == 64 && sizeof(struct pmtop_epoch) == 64 && sizeof(struct pmtop_value) == 16, "history, values");
 
 static inline uint32_t pmtop_crc32c(const void *bytes, size_t length)
@@ -412,7 +414,7 @@ struct pmtop_i_lane {
 	struct pmtop_lane *shared;
 	struct pmtop_slot *slots;
 	uint64_t head, mask;
-	uint32_t index, depth, open_sequence;
+	uint32_t index, depth;
 	uint32_t owner;                                /* tid; claimed by compare-and-swap */
 	const void *thread;                            /* whose thread-local storage the owner has */
 	struct pmtop_i_file schedstat;
@@ -485,22 +487,18 @@ static inline uint64_t pmtop_i_bits(double value)
 	return bits;
 }
 
-static inline double pmtop_i_double(uint64_t bits)
+/* Around the stores that a sequence covers. Odd even where a thread was cancelled in the middle before. */
+static inline uint32_t pmtop_i_write_begin(uint32_t *sequence)
 {
-	double value;
-	memcpy(&value, &bits, sizeof value);
-	return value;
-}
-
-static inline void pmtop_i_write_begin(uint32_t *sequence)
-{
-	PMTOP_I_SET(*sequence, PMTOP_I_GET(*sequence) | 1u);
+	uint32_t odd = PMTOP_I_GET(*sequence) | 1u;
+	PMTOP_I_SET(*sequence, odd);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return odd;
 }
 
-static inline void pmtop_i_write_end(uint32_t *sequence)
+static inline void pmtop_i_write_end(uint32_t *sequence, uint32_t odd)
 {
-	PMTOP_I_PUBLISH(*sequence, PMTOP_I_GET(*sequence) + 1);
+	PMTOP_I_PUBLISH(*sequence, odd + 1);
 }
 
 /* For what is held for less than a microsecond. Gives up rather than wait for a holder that does not come back. */
@@ -573,22 +571,13 @@ static inline struct pmtop_i_lane *pmtop_i_enter(struct pmtop *pm)
 	return pmtop_i_find_lane(pm);
 }
 
-static void pmtop_i_show_open(struct pmtop_i_lane *lane, uint32_t depth)
-{
-	struct pmtop_lane *shared = lane->shared;
-	PMTOP_I_SET(shared->open_sequence, ++lane->open_sequence);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	PMTOP_I_SET(shared->open_count, depth);
-	PMTOP_I_PUBLISH(shared->open_sequence, ++lane->open_sequence);
-}
-
 static void pmtop_i_lane_take(struct pmtop_i_lane *lane, uint32_t tid)
 {
 	lane->thread = &pmtop_i_this;
 	lane->depth = 0;
 	lane->has_usage = 0;
 	pmtop_i_file_close(&lane->schedstat);
-	pmtop_i_show_open(lane, 0);
+	PMTOP_I_PUBLISH(lane->shared->open_count, 0u);
 	PMTOP_I_SET(lane->shared->owner_tid, tid);
 	if (lane->pm->has_key)
 		pthread_setspecific(lane->pm->key, lane);
@@ -604,7 +593,7 @@ static void pmtop_i_thread_ended(void *argument)
 		pmtop_i_this.generation = UINT64_MAX;
 	pmtop_i_file_close(&lane->schedstat);
 	lane->thread = NULL;
-	pmtop_i_show_open(lane, 0);
+	PMTOP_I_PUBLISH(lane->shared->open_count, 0u);
 	PMTOP_I_SET(lane->shared->owner_tid, 0u);
 	PMTOP_I_PUBLISH(lane->owner, 0u);
 }
@@ -654,31 +643,29 @@ static struct pmtop_i_lane *pmtop_i_find_lane(struct pmtop *pm)
 	return lane;
 }
 
-static inline struct pmtop_slot *pmtop_i_record(struct pmtop_i_lane *lane, unsigned type, uint32_t name, uint64_t time_ns)
+static inline struct pmtop_slot *pmtop_i_record(struct pmtop_i_lane *lane, unsigned type, uint32_t name, uint64_t time_ns, size_t length)
 {
 	struct pmtop_slot *slot = &lane->slots[lane->head & lane->mask];
 	PMTOP_I_SET(slot->sequence, (uint32_t)(2 * lane->head + 1));
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	PMTOP_I_SET(slot->type, (uint16_t)type);
+	PMTOP_I_SET(slot->type_length, type | (uint32_t)length << 16);
 	PMTOP_I_SET(slot->time_ns, time_ns);
-	PMTOP_I_SET(slot->name, name);
-	PMTOP_I_SET(slot->mode, PMTOP_I_GET(lane->pm->mode));
+	PMTOP_I_SET(slot->name_mode, name | (uint64_t)PMTOP_I_GET(lane->pm->mode) << 32);
 	return slot;
 }
 
-static inline void pmtop_i_recorded(struct pmtop_i_lane *lane, struct pmtop_slot *slot, size_t length)
+static inline void pmtop_i_recorded(struct pmtop_i_lane *lane, struct pmtop_slot *slot)
 {
-	PMTOP_I_SET(slot->length, (uint16_t)length);
 	PMTOP_I_PUBLISH(slot->sequence, (uint32_t)(2 * lane->head + 2));
 	PMTOP_I_PUBLISH(lane->shared->head, ++lane->head);
 }
 
 static inline void pmtop_i_put(struct pmtop_i_lane *lane, unsigned type, uint32_t name, uint64_t time_ns, const uint64_t *words, size_t count)
 {
-	struct pmtop_slot *slot = pmtop_i_record(lane, type, name, time_ns);
+	struct pmtop_slot *slot = pmtop_i_record(lane, type, name, time_ns, count * sizeof words[0]);
 	for (size_t i = 0; i < count; i++)
 		PMTOP_I_SET(slot->payload[i], words[i]);
-	pmtop_i_recorded(lane, slot, count * sizeof words[0]);
+	pmtop_i_recorded(lane, slot);
 }
 
 /* -- names -- */
@@ -811,25 +798,11 @@ static inline struct pmtop_i_entry *pmtop_i_find_entry(struct pmtop_i_lane *lane
 	return NULL;
 }
 
+__extension__ typedef unsigned __int128 pmtop_i_u128;
 struct pmtop_i_sample { uint64_t duration_ns, self_ns, cpu_ns, memory_bytes, upto; };
 
-static inline void pmtop_i_total_add(struct pmtop_total *total, const struct pmtop_i_sample *sample, uint32_t depth)
+static __attribute__((noinline)) void pmtop_i_total_note(struct pmtop_total *total, const struct pmtop_i_sample *sample)
 {
-	uint32_t *bucket = &total->buckets[pmtop_bucket(sample->duration_ns)];
-	double seconds = (double)sample->duration_ns * 1e-9;
-	pmtop_i_write_begin(&total->sequence);
-	PMTOP_I_SET(total->upto, sample->upto);
-	PMTOP_I_SET(total->count, total->count + 1);
-	PMTOP_I_SET(total->total_ns, total->total_ns + sample->duration_ns);
-	PMTOP_I_SET(total->self_ns, total->self_ns + sample->self_ns);
-	PMTOP_I_SET(total->last_ns, sample->duration_ns);
-	PMTOP_I_SET(total->squares_bits, pmtop_i_bits(pmtop_i_double(total->squares_bits) + seconds * seconds));
-	if (sample->duration_ns < total->min_ns)
-		PMTOP_I_SET(total->min_ns, sample->duration_ns);
-	if (sample->duration_ns > total->max_ns)
-		PMTOP_I_SET(total->max_ns, sample->duration_ns);
-	if (depth < total->depth)
-		PMTOP_I_SET(total->depth, depth);
 	if (sample->cpu_ns != PMTOP_UNKNOWN) {
 		PMTOP_I_SET(total->cpu_ns, total->cpu_ns + sample->cpu_ns);
 		PMTOP_I_SET(total->cpu_count, total->cpu_count + 1);
@@ -838,11 +811,34 @@ static inline void pmtop_i_total_add(struct pmtop_total *total, const struct pmt
 		PMTOP_I_SET(total->memory_bytes, total->memory_bytes + sample->memory_bytes);
 		PMTOP_I_SET(total->memory_count, total->memory_count + 1);
 	}
-	PMTOP_I_SET(*bucket, *bucket + 1);
-	pmtop_i_write_end(&total->sequence);
 }
 
-static inline void pmtop_i_add(struct pmtop_i_lane *lane, uint32_t kind, uint32_t mode, uint32_t name, uint32_t parent, uint32_t depth,
+static inline void pmtop_i_total_add(struct pmtop_total *total, const struct pmtop_i_sample *sample, uint32_t depth)
+{
+	uint32_t *bucket = &total->buckets[pmtop_bucket(sample->duration_ns)];
+	/* Whole numbers: exact, and a floating-point sum would hold the next reading of the clock up. */
+	pmtop_i_u128 squares = ((pmtop_i_u128)total->squares_high << 64 | total->squares_low) + (pmtop_i_u128)sample->duration_ns * sample->duration_ns;
+	uint32_t odd = pmtop_i_write_begin(&total->sequence);
+	PMTOP_I_SET(total->upto, sample->upto);
+	PMTOP_I_SET(total->count, total->count + 1);
+	PMTOP_I_SET(total->total_ns, total->total_ns + sample->duration_ns);
+	PMTOP_I_SET(total->self_ns, total->self_ns + sample->self_ns);
+	PMTOP_I_SET(total->last_ns, sample->duration_ns);
+	PMTOP_I_SET(total->squares_low, (uint64_t)squares);
+	PMTOP_I_SET(total->squares_high, (uint64_t)(squares >> 64));
+	if (sample->duration_ns < total->min_ns)
+		PMTOP_I_SET(total->min_ns, sample->duration_ns);
+	if (sample->duration_ns > total->max_ns)
+		PMTOP_I_SET(total->max_ns, sample->duration_ns);
+	if (depth < total->depth)
+		PMTOP_I_SET(total->depth, depth);
+	if (__builtin_expect((sample->cpu_ns & sample->memory_bytes) != PMTOP_UNKNOWN, 0))
+		pmtop_i_total_note(total, sample);
+	PMTOP_I_SET(*bucket, *bucket + 1);
+	pmtop_i_write_end(&total->sequence, odd);
+}
+
+static inline __attribute__((always_inline)) void pmtop_i_add(struct pmtop_i_lane *lane, uint32_t kind, uint32_t mode, uint32_t name, uint32_t parent, uint32_t depth,
                                const struct pmtop_i_sample *sample)
 {
 	struct pmtop_i_entry *entry = pmtop_i_find_entry(lane, kind, mode, name, parent, depth);
@@ -850,10 +846,10 @@ static inline void pmtop_i_add(struct pmtop_i_lane *lane, uint32_t kind, uint32_
 		pmtop_i_total_add(entry->total, sample, depth);
 	} else if (entry && entry->tally) {
 		struct pmtop_tally *tally = entry->tally;
-		pmtop_i_write_begin(&tally->sequence);
+		uint32_t odd = pmtop_i_write_begin(&tally->sequence);
 		PMTOP_I_SET(tally->upto, sample->upto);
 		PMTOP_I_SET(tally->count, tally->count + 1);
-		pmtop_i_write_end(&tally->sequence);
+		pmtop_i_write_end(&tally->sequence, odd);
 	} else {
 		pmtop_i_refuse(lane->pm);
 	}
@@ -861,11 +857,13 @@ static inline void pmtop_i_add(struct pmtop_i_lane *lane, uint32_t kind, uint32_
 
 /* -- state, epochs, batches: all under the state lock -- */
 
-static struct pmtop_i_lane *pmtop_i_enter_state(struct pmtop *pm)
+/* *now is read before the lock is taken: what was stored before drains meanwhile, which the lock would wait for. */
+static struct pmtop_i_lane *pmtop_i_enter_state(struct pmtop *pm, uint64_t *now)
 {
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
 	if (!lane)
 		return NULL;
+	*now = pmtop_i_clock(CLOCK_MONOTONIC);
 	if (!pmtop_i_lock(&pm->wiped.state_lock)) {
 		pmtop_i_refuse(pm);
 		pmtop_i_leave();
@@ -878,29 +876,29 @@ static struct pmtop_i_lane *pmtop_i_enter_state(struct pmtop *pm)
 static void pmtop_i_leave_state(struct pmtop *pm)
 {
 	PMTOP_I_SET(pm->state->flags, pm->flags);
-	pmtop_i_write_end(&pm->state->sequence);
+	pmtop_i_write_end(&pm->state->sequence, PMTOP_I_GET(pm->state->sequence));
 	pmtop_i_unlock(&pm->wiped.state_lock);
 }
 
 static void pmtop_i_merge_bins(struct pmtop *pm)
 {
-	pmtop_i_write_begin(&pm->state->history_sequence);
+	uint32_t merge_odd = pmtop_i_write_begin(&pm->state->history_sequence);
 	for (uint32_t i = 0; i < PMTOP_BINS / 2; i++) {
 		const struct pmtop_bin a = pm->bins[2 * i], b = pm->bins[2 * i + 1];
 		struct pmtop_bin *to = &pm->bins[i];
-		pmtop_i_write_begin(&to->sequence);
+		uint32_t odd = pmtop_i_write_begin(&to->sequence);
 		PMTOP_I_SET(to->first, a.first);
 		PMTOP_I_SET(to->count, a.count + b.count);
 		PMTOP_I_SET(to->sum_ns, a.sum_ns + b.sum_ns);
 		PMTOP_I_SET(to->min_ns, a.min_ns < b.min_ns ? a.min_ns : b.min_ns);
 		PMTOP_I_SET(to->max_ns, a.max_ns > b.max_ns ? a.max_ns : b.max_ns);
 		PMTOP_I_SET(to->begin_ns, a.begin_ns);
-		pmtop_i_write_end(&to->sequence);
+		pmtop_i_write_end(&to->sequence, odd);
 	}
 	pm->bin_count = PMTOP_BINS / 2;
 	pm->per_bin *= 2;
 	PMTOP_I_SET(pm->state->bin_count, (uint32_t)pm->bin_count);
-	pmtop_i_write_end(&pm->state->history_sequence);
+	pmtop_i_write_end(&pm->state->history_sequence, merge_odd);
 }
 
 static void pmtop_i_history_add(struct pmtop *pm, uint64_t number, uint64_t begin_ns, uint64_t duration_ns)
@@ -912,7 +910,7 @@ static void pmtop_i_history_add(struct pmtop *pm, uint64_t number, uint64_t begi
 			pmtop_i_merge_bins(pm);
 		bin = &pm->bins[pm->bin_count++];
 	}
-	pmtop_i_write_begin(&bin->sequence);
+	uint32_t odd = pmtop_i_write_begin(&bin->sequence);
 	PMTOP_I_SET(bin->count, is_new ? 1 : bin->count + 1);
 	PMTOP_I_SET(bin->sum_ns, is_new ? duration_ns : bin->sum_ns + duration_ns);
 	if (is_new || duration_ns < bin->min_ns)
@@ -923,7 +921,7 @@ static void pmtop_i_history_add(struct pmtop *pm, uint64_t number, uint64_t begi
 		PMTOP_I_SET(bin->first, number);
 		PMTOP_I_SET(bin->begin_ns, begin_ns);
 	}
-	pmtop_i_write_end(&bin->sequence);
+	pmtop_i_write_end(&bin->sequence, odd);
 	if (is_new)
 		PMTOP_I_PUBLISH(pm->state->bin_count, (uint32_t)pm->bin_count);
 }
@@ -953,9 +951,9 @@ static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
 	if (pm->flags & PMTOP_IN_BATCH)
 		pmtop_i_refuse(pm);
 	struct pmtop_epoch *epoch = pmtop_i_epoch(pm);
-	pmtop_i_write_begin(&epoch->sequence);
+	uint32_t odd = pmtop_i_write_begin(&epoch->sequence);
 	PMTOP_I_SET(epoch->end_ns, now);
-	pmtop_i_write_end(&epoch->sequence);
+	pmtop_i_write_end(&epoch->sequence, odd);
 	pm->sums.epochs++;
 	pm->sums.epochs_ns += now - pm->epoch_begin_ns;
 	pm->flags &= ~(uint32_t)(PMTOP_IN_EPOCH | PMTOP_IN_BATCH);
@@ -978,10 +976,10 @@ static void pmtop_i_touch(struct pmtop *pm, uint64_t now)
 
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t index)
 {
-	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm);
+	uint64_t now;
+	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (!lane)
 		return;
-	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
 	if (pm->flags & PMTOP_IN_EPOCH)
 		pmtop_i_end_epoch(lane, now);
 	else
@@ -993,7 +991,7 @@ void pmtop_epoch_begin(struct pmtop *pm, uint32_t index)
 	pm->epoch_mode = PMTOP_I_GET(pm->mode);
 	pm->epoch_has_batches = 0;
 	struct pmtop_epoch *epoch = pmtop_i_epoch(pm);
-	pmtop_i_write_begin(&epoch->sequence);
+	uint32_t odd = pmtop_i_write_begin(&epoch->sequence);
 	PMTOP_I_SET(epoch->ordinal, pm->epochs_begun);
 	PMTOP_I_SET(epoch->index, index);
 	PMTOP_I_SET(epoch->mode, pm->epoch_mode);
@@ -1003,7 +1001,7 @@ void pmtop_epoch_begin(struct pmtop *pm, uint32_t index)
 	PMTOP_I_SET(epoch->sum_ns, UINT64_C(0));
 	PMTOP_I_SET(epoch->min_ns, UINT64_C(0));
 	PMTOP_I_SET(epoch->max_ns, UINT64_C(0));
-	pmtop_i_write_end(&epoch->sequence);
+	pmtop_i_write_end(&epoch->sequence, odd);
 	PMTOP_I_SET(pm->state->epoch_index, index);
 	PMTOP_I_SET(pm->state->epochs_begun, pm->epochs_begun);
 	PMTOP_I_SET(pm->state->epoch_begin_ns, now);
@@ -1017,11 +1015,12 @@ void pmtop_epoch_begin(struct pmtop *pm, uint32_t index)
 
 void pmtop_epoch_end(struct pmtop *pm)
 {
-	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm);
+	uint64_t now;
+	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (!lane)
 		return;
 	if (pm->flags & PMTOP_IN_EPOCH)
-		pmtop_i_end_epoch(lane, pmtop_i_clock(CLOCK_MONOTONIC));
+		pmtop_i_end_epoch(lane, now);
 	else
 		pmtop_i_refuse(pm);
 	pmtop_i_leave_state(pm);
@@ -1030,10 +1029,10 @@ void pmtop_epoch_end(struct pmtop *pm)
 
 void pmtop_batch_begin(struct pmtop *pm, uint64_t index)
 {
-	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm);
+	uint64_t now;
+	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (!lane)
 		return;
-	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
 	if (pm->flags & PMTOP_IN_BATCH)
 		pmtop_i_refuse(pm);             /* the one before never ended */
 	pmtop_i_end_step(lane, now, lane->head + 1);
@@ -1053,14 +1052,14 @@ void pmtop_batch_begin(struct pmtop *pm, uint64_t index)
 static void pmtop_i_epoch_add(struct pmtop *pm, uint64_t duration)
 {
 	struct pmtop_epoch *epoch = pmtop_i_epoch(pm);
-	pmtop_i_write_begin(&epoch->sequence);
+	uint32_t odd = pmtop_i_write_begin(&epoch->sequence);
 	PMTOP_I_SET(epoch->sum_ns, epoch->sum_ns + duration);
 	if (!epoch->batches || duration < epoch->min_ns)
 		PMTOP_I_SET(epoch->min_ns, duration);
 	if (duration > epoch->max_ns)
 		PMTOP_I_SET(epoch->max_ns, duration);
 	PMTOP_I_SET(epoch->batches, epoch->batches + 1);
-	pmtop_i_write_end(&epoch->sequence);
+	pmtop_i_write_end(&epoch->sequence, odd);
 	PMTOP_I_SET(pm->state->batches_in_epoch, epoch->batches);
 }
 
@@ -1144,10 +1143,10 @@ static void pmtop_i_end_batch(struct pmtop_i_lane *lane, uint64_t now, double lo
 
 void pmtop_batch_end(struct pmtop *pm, double loss)
 {
-	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm);
+	uint64_t now, duration = 0;
+	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (!lane)
 		return;
-	uint64_t duration = 0, now = pmtop_i_clock(CLOCK_MONOTONIC);
 	if (pm->flags & PMTOP_IN_BATCH) {
 		duration = now - pm->batch.begin_ns;
 		pmtop_i_end_batch(lane, now, loss);
@@ -1162,7 +1161,8 @@ void pmtop_batch_end(struct pmtop *pm, double loss)
 
 void pmtop_plan(struct pmtop *pm, uint32_t epochs, uint64_t batches_per_epoch, uint64_t samples_per_batch)
 {
-	if (!pmtop_i_enter_state(pm))
+	uint64_t now;
+	if (!pmtop_i_enter_state(pm, &now))
 		return;
 	pm->samples_per_batch = samples_per_batch;
 	PMTOP_I_SET(pm->state->epochs_planned, epochs);
@@ -1174,7 +1174,8 @@ void pmtop_plan(struct pmtop *pm, uint32_t epochs, uint64_t batches_per_epoch, u
 
 void pmtop_mode(struct pmtop *pm, const char *mode)
 {
-	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm);
+	uint64_t now;
+	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (!lane)
 		return;
 	uint32_t name = mode && *mode ? pmtop_i_name(lane, mode) : 0;
@@ -1183,11 +1184,11 @@ void pmtop_mode(struct pmtop *pm, const char *mode)
 	if (pm->flags & PMTOP_IN_EPOCH && !pm->epoch_has_batches) {
 		struct pmtop_epoch *epoch = pmtop_i_epoch(pm);
 		pm->epoch_mode = name;
-		pmtop_i_write_begin(&epoch->sequence);
+		uint32_t odd = pmtop_i_write_begin(&epoch->sequence);
 		PMTOP_I_SET(epoch->mode, name);
-		pmtop_i_write_end(&epoch->sequence);
+		pmtop_i_write_end(&epoch->sequence, odd);
 	}
-	pmtop_i_put(lane, PMTOP_EVENT_MODE, name, pmtop_i_clock(CLOCK_MONOTONIC), NULL, 0);
+	pmtop_i_put(lane, PMTOP_EVENT_MODE, name, now, NULL, 0);
 	pmtop_i_leave_state(pm);
 	pmtop_i_leave();
 }
@@ -1200,7 +1201,8 @@ static void pmtop_i_copy_text(char *to, const char *text, size_t length)
 
 void pmtop_meta(struct pmtop *pm, const char *key, const char *value)
 {
-	if (!key || !value || !pmtop_i_enter_state(pm))
+	uint64_t now;
+	if (!key || !value || !pmtop_i_enter_state(pm, &now))
 		return;
 	struct pmtop_meta_entry *entry = NULL;
 	size_t key_length = pmtop_i_fit(key, sizeof entry->key), value_length = pmtop_i_fit(value, sizeof entry->value);
@@ -1210,12 +1212,12 @@ void pmtop_meta(struct pmtop *pm, const char *key, const char *value)
 			break;
 	if (i < PMTOP_METAS) {
 		entry = &pm->metas[i];
-		pmtop_i_write_begin(&entry->sequence);
+		uint32_t odd = pmtop_i_write_begin(&entry->sequence);
 		PMTOP_I_SET(entry->key_length, (uint16_t)key_length);
 		PMTOP_I_SET(entry->value_length, (uint16_t)value_length);
 		pmtop_i_copy_text(entry->key, key, key_length);
 		pmtop_i_copy_text(entry->value, value, value_length);
-		pmtop_i_write_end(&entry->sequence);
+		pmtop_i_write_end(&entry->sequence, odd);
 		if (i == pm->meta_count)
 			PMTOP_I_PUBLISH(pm->state->meta_count, ++pm->meta_count);
 	} else {
@@ -1263,15 +1265,14 @@ static inline void pmtop_i_span_begin(struct pmtop_i_lane *lane, uint32_t name, 
 		frame->cpu_ns = notes & PMTOP_NOTE_CPU ? pmtop_i_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
 	}
 	uint64_t now = frame->begin_ns = pmtop_i_clock(CLOCK_MONOTONIC);
-	PMTOP_I_SET(shared->open_sequence, ++lane->open_sequence);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	uint32_t odd = pmtop_i_write_begin(&shared->open_sequence);
 	PMTOP_I_SET(shared->open[depth].begin_ns, now);
 	PMTOP_I_SET(shared->open[depth].name, name);
 	PMTOP_I_SET(shared->open_count, depth + 1);
-	PMTOP_I_PUBLISH(shared->open_sequence, ++lane->open_sequence);
+	pmtop_i_write_end(&shared->open_sequence, odd);
 }
 
-static inline void pmtop_i_span_end(struct pmtop_i_lane *lane)
+static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_i_lane *lane)
 {
 	uint32_t depth = lane->depth - 1;
 	if (__builtin_expect(depth >= PMTOP_OPEN_SPANS, 0)) {           /* none is open, or it was too deep to be noted */
@@ -1298,15 +1299,17 @@ static inline void pmtop_i_span_end(struct pmtop_i_lane *lane)
 			sample.memory_bytes = (uint64_t)(resident - frame->memory_bytes);
 	}
 	lane->depth = depth;
-	pmtop_i_show_open(lane, depth);
+	PMTOP_I_PUBLISH(lane->shared->open_count, depth);       /* what lies below stays as it is: no sequence is needed */
 	pmtop_i_add(lane, PMTOP_TOTAL_SPAN, PMTOP_I_GET(lane->pm->mode), frame->name, parent, depth, &sample);
-	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_SPAN, frame->name, now);
+	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_SPAN, frame->name, now, frame->notes ? 40 : 24);
 	PMTOP_I_SET(slot->payload[0], sample.duration_ns);
 	PMTOP_I_SET(slot->payload[1], sample.self_ns);
 	PMTOP_I_SET(slot->payload[2], pmtop_i_pair(parent, depth));
-	PMTOP_I_SET(slot->payload[3], sample.cpu_ns);
-	PMTOP_I_SET(slot->payload[4], sample.memory_bytes);
-	pmtop_i_recorded(lane, slot, 40);
+	if (__builtin_expect(frame->notes != 0, 0)) {
+		PMTOP_I_SET(slot->payload[3], sample.cpu_ns);
+		PMTOP_I_SET(slot->payload[4], sample.memory_bytes);
+	}
+	pmtop_i_recorded(lane, slot);
 }
 
 void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes)
@@ -1376,10 +1379,10 @@ static struct pmtop_value *pmtop_i_value(struct pmtop *pm, uint32_t name, int is
 
 static inline void pmtop_i_gauge(struct pmtop_i_lane *lane, uint32_t name, double value)
 {
-	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_GAUGE, name, pmtop_i_clock(CLOCK_MONOTONIC));
+	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_GAUGE, name, pmtop_i_clock(CLOCK_MONOTONIC), 8);
 	uint16_t at = __atomic_load_n(&lane->pm->gauge_of[name], __ATOMIC_ACQUIRE);
 	PMTOP_I_SET(slot->payload[0], pmtop_i_bits(value));
-	pmtop_i_recorded(lane, slot, 8);
+	pmtop_i_recorded(lane, slot);
 	struct pmtop_value *place = __builtin_expect(at != 0, 1) ? &lane->pm->gauges[at - 1] : pmtop_i_value(lane->pm, name, 1);
 	if (place)
 		PMTOP_I_SET(place->value, pmtop_i_bits(value));
@@ -1440,10 +1443,10 @@ void pmtop_mark(struct pmtop *pm, const char *text)
 	if (name == PMTOP_I_TOO_MANY)
 		name = 0;
 	memcpy(words, text, length);
-	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_MARK, name, pmtop_i_clock(CLOCK_MONOTONIC));
+	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_MARK, name, pmtop_i_clock(CLOCK_MONOTONIC), length);
 	for (int i = 0; i < 5; i++)
 		PMTOP_I_SET(slot->payload[i], words[i]);
-	pmtop_i_recorded(lane, slot, length);
+	pmtop_i_recorded(lane, slot);
 	pmtop_i_leave();
 }
 
@@ -1896,8 +1899,9 @@ failed:
 
 static void pmtop_i_end_run(struct pmtop *pm)
 {
+	uint64_t now;
 	struct stat status;
-	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm);
+	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (lane) {
 		pmtop_i_end_step(lane, pm->step.end_ns, lane->head);
 		pm->flags |= PMTOP_ENDED;

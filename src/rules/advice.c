@@ -75,7 +75,7 @@ static void advise_workers(const struct run *run, struct alert *alert)
 {
 	long workers;
 	if (!loader_count(run, "num_workers", &workers))
-		advise(alert, "load in worker processes beside the training: DataLoader(…, num_workers=4)");
+		advise(alert, "load in worker processes, beside the training (DataLoader: num_workers=4)");
 	else if (workers == 0)
 		advise(alert, "num_workers is 0: try 4; loading then runs beside the training");
 	else if (workers < WORKERS_MANY)
@@ -88,7 +88,7 @@ static void advise_pinning(const struct run *run, struct alert *alert)
 {
 	const char *value = loader_meta(run, "pin_memory");
 	if (!value)
-		advise(alert, "pin_memory=True copies faster to a GPU");
+		advise(alert, "pinned memory copies faster to a GPU (DataLoader: pin_memory=True)");
 	else if (!strcasecmp(value, "false") || !strcmp(value, "0"))
 		advise(alert, "pin_memory is off: True copies faster to a GPU");
 }
@@ -97,7 +97,7 @@ static void advise_prefetching(const struct run *run, struct alert *alert)
 {
 	long factor;
 	if (!loader_count(run, "prefetch_factor", &factor))
-		advise(alert, "let each worker load ahead: prefetch_factor=2 or more");
+		advise(alert, "let each worker load ahead (DataLoader: prefetch_factor=2 or more)");
 	else if (factor < PREFETCH_MANY)
 		advise(alert, "prefetch_factor is %ld: try %ld", factor, factor < 2 ? 2 : factor * 2);
 }

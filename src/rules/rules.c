@@ -77,7 +77,7 @@ static void tell_first_batch(const struct look *look, const struct phase_row *ph
 	add_evidence(alert, "first_s", first_s);
 	add_evidence(alert, "usual_s", look->median_s);
 	add_evidence(alert, "ratio", first_s / look->median_s);
-	advise(alert, "nothing, where the run is long; else run a dummy batch through the model before the loop");
+	advise(alert, "where it matters: run a dummy batch through the model before the loop");
 }
 
 /* -- flagged batches -- */
@@ -153,7 +153,7 @@ static void tell_flagged(const struct look *look, const struct phase_row *phase,
 	add_evidence(alert, "cause_share_ratio", common.cause.share_ratio);
 	explain_meaning(alert, has_phase ? "These batches took far longer than those around them, and most of their excess lies in one phase."
 	                                 : "These batches took far longer than those around them, and no published phase explains it.");
-	advise(alert, "press n for the newest and Enter to see each phase against its usual time");
+	advise(alert, "look at one: n, then Enter, shows each phase against its usual time");
 	if (has_phase)
 		advise_phase(look->run, phase_kind(look->run, common.cause.phase), alert);
 	else
@@ -181,7 +181,7 @@ static void tell_variance(const struct look *look, const struct phase_row *phase
 	add_evidence(alert, "min_s", look->fastest_s);
 	add_evidence(alert, "ratio", ratio);
 	add_evidence(alert, "batches", (double)look->steps);
-	advise(alert, "look at the flagged batches: n, then Enter, shows which phase was slow");
+	advise(alert, "look at the flagged ones: n, then Enter, shows which phase was slow");
 	advise(alert, "pad inputs to one size, or sort batches by size");
 	advise(alert, "prepare expensive augmentations beforehand");
 }

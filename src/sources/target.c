@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@ enum {
 	THREADS_A_REFRESH = 8,      /* how many threads' children files may be opened per refresh, on average … */
 	THREADS_EVERY_MAX = 16,     /* … but they are looked at after so many refreshes at the latest */
 	THREADS_SCANNED_MAX = 4096,
+	DESCRIPTORS_SPARED = 24,    /* that children leave to the target's own files, its region and the rest of the program */
 };
 
 /* -- one member ----------------------------------------------------------------------------------------------------------------- */
@@ -140,6 +143,10 @@ static void add_child(struct target *target, pid_t parent, pid_t pid)
 	enum status status = STATUS_AGAIN;
 	if (target->member_count < TARGET_MEMBERS_MAX) {
 		status = open_directory(target, pid, &directory_fd);
+		if (status == STATUS_OK && directory_fd >= target->descriptors - DESCRIPTORS_SPARED) {
+			close(directory_fd);
+			status = STATUS_AGAIN;
+		}
 		if (status == STATUS_OK)
 			status = add_member(target, pid, directory_fd);
 		target->is_short_of_files |= status == STATUS_AGAIN;
@@ -293,7 +300,8 @@ static enum status check_is_process(struct target *target, struct reason *why_no
 {
 	size_t length;
 	uint64_t group, uid;
-	enum status status = file_read(target->members[0].directory_fd, "status", target->scratch, SCRATCH_SIZE, &length);
+	int fd = -1;
+	enum status status = proc_file_read(target->members[0].directory_fd, &fd, false, "status", target->scratch, SCRATCH_SIZE, &length);
 	if (status != STATUS_OK)
 		return access_explain_unopened(target->proc_root, target->pid, false, status, why_not);
 	if (proc_field(target->scratch, "Uid", 1, &uid))
@@ -331,7 +339,10 @@ static enum status open_process(struct target *target, struct reason *why_not)
 
 enum status target_open(struct target *target, pid_t pid, const char *proc_root, struct reason *why_not)
 {
-	*target = (struct target){ .proc_root = proc_root, .pid = pid, .pidfd = -1 };
+	struct rlimit descriptors;
+	*target = (struct target){ .proc_root = proc_root, .pid = pid, .pidfd = -1, .descriptors = INT_MAX };
+	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < INT_MAX)
+		target->descriptors = (int)descriptors.rlim_cur;
 	if (pid < 0)
 		return reason_set(why_not, STATUS_INVALID, NULL, "%d is no process id", (int)pid);
 	target->members = calloc(TARGET_MEMBERS_MAX, sizeof *target->members);

@@ -45,6 +45,7 @@ struct target {
 	size_t member_count;                /* members[0] is the target itself while it lives */
 	struct target_member *members;      /* in the order in which they were found */
 	char *scratch;                      /* one file's text, private */
+	int descriptors;                    /* how many we may have open */
 	const char *region_path;            /* -s: the region's file, where it is known beforehand; else NULL */
 };
 

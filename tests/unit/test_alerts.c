@@ -161,8 +161,8 @@ END_TEST
 START_TEST(advice_follows_what_is_published)
 {
 	static const struct { const char *value, *advice; } cases[] = {
-		{ NULL, "load in worker processes beside the training: DataLoader(…, num_workers=4)" },
-		{ "many", "load in worker processes beside the training: DataLoader(…, num_workers=4)" },
+		{ NULL, "load in worker processes, beside the training (DataLoader: num_workers=4)" },
+		{ "many", "load in worker processes, beside the training (DataLoader: num_workers=4)" },
 		{ "4", "num_workers is 4: try 8" },
 		{ "32", "num_workers is 32 already: look at the storage, and at what each sample costs to prepare" },
 	};
@@ -176,7 +176,7 @@ START_TEST(advice_follows_what_is_published)
 		fake.meta[1].value = "True";
 		update();
 		ck_assert_str_eq(raised("data_loading")->advice[0], cases[i].advice);
-		ck_assert_str_eq(raised("data_loading")->advice[1], "let each worker load ahead: prefetch_factor=2 or more");
+		ck_assert_str_eq(raised("data_loading")->advice[1], "let each worker load ahead (DataLoader: prefetch_factor=2 or more)");
 	}
 }
 END_TEST
@@ -261,6 +261,21 @@ START_TEST(flagged_batches_say_when_the_cause_is_unknown)
 	update();
 	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches are flagged");
 	ck_assert_double_nan(evidence(raised("flagged_batches"), "cause_share_ratio"));
+}
+END_TEST
+
+START_TEST(causes_are_taken_from_recent_flags_of_the_main_mode)
+{
+	batches(250, 0.1);
+	flag_newest(5, 0.13, 0.01);
+	settings.rule_variance = 100;
+	for (size_t i = 0; i < 10; i++) {
+		struct flagged *other = &flagged[5 + i];
+		*other = (struct flagged){ .mode = i < 5 ? 0 : 77, .batch = { .ordinal = i < 5 ? i : 240, .step_s = 0.5 }, .usual = { .batches = 50, .step_s = 0.1 } };
+	}
+	runs[0].flagged_count = 15;
+	update();
+	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches were slow (2.4× the usual): data › decode explains 93 %");
 }
 END_TEST
 
@@ -527,6 +542,7 @@ START_TEST(ranks_are_named_and_a_full_list_keeps_the_severe)
 	update();
 	ck_assert_uint_eq(alerts.count, ALERTS_MAX);
 	ck_assert_str_eq(alerts.list[3].message, "rank 3: forward takes 30 % of each step (0.060 s of 0.200 s)");
+	ck_assert_uint_eq(alerts.list[ALERTS_MAX - 1].run, ALERTS_MAX - 1);      /* no later one of the same weight came in */
 	memory_grows(312e6, 3.5e6);
 	update_after(1);
 	ck_assert_uint_eq(alerts.count, ALERTS_MAX);
@@ -534,6 +550,18 @@ START_TEST(ranks_are_named_and_a_full_list_keeps_the_severe)
 	runs[5].is_used = false;
 	update_after(100);
 	ck_assert_uint_eq(alerts_raised(&alerts), ALERTS_MAX);
+}
+END_TEST
+
+START_TEST(a_run_whose_place_is_not_used_is_not_judged)
+{
+	batches(25, 0.2);
+	share(FORWARD, 0.6);
+	runs[1] = runs[0];
+	runs[1].is_used = false;
+	model.run_count = 2;
+	update();
+	ck_only("bottleneck");
 }
 END_TEST
 
@@ -625,6 +653,7 @@ int main(void)
 	tcase_add_test(tests, time_outside_spans_is_no_operation_and_time_between_batches_is);
 	tcase_add_test(tests, flagged_batches_name_the_cause_they_share);
 	tcase_add_test(tests, flagged_batches_say_when_the_cause_is_unknown);
+	tcase_add_test(tests, causes_are_taken_from_recent_flags_of_the_main_mode);
 	tcase_add_test(tests, flags_of_long_ago_are_not_counted);
 	tcase_add_test(tests, one_flagged_batch_is_no_warning);
 	tcase_add_test(tests, memory_growth_is_said_per_second_and_per_batch);
@@ -640,6 +669,7 @@ int main(void)
 	tcase_add_test(tests, data_loading_stands_alone_for_its_phase);
 	tcase_add_test(tests, raised_come_first_then_the_severe_then_the_new);
 	tcase_add_test(tests, ranks_are_named_and_a_full_list_keeps_the_severe);
+	tcase_add_test(tests, a_run_whose_place_is_not_used_is_not_judged);
 	tcase_add_test(tests, the_same_model_gives_the_same_warnings);
 	tcase_add_test(tests, every_message_is_one_line_that_fits_whatever_the_names);
 	suite_add_tcase(suite, tests);

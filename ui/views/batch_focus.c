@@ -26,7 +26,7 @@ void batch_range(const struct run *run, uint64_t *first, uint64_t *end)
 static const struct flagged *find_flagged(const struct run *run, uint64_t ordinal)
 {
 	for (size_t i = run->flagged_count; i-- > 0;)
-		if (run->flagged[i].mode == run_main(run)->mode && run->flagged[i].batch.ordinal == ordinal)
+		if (is_main_mode(run, run->flagged[i].mode) && run->flagged[i].batch.ordinal == ordinal)
 			return &run->flagged[i];
 	return NULL;
 }
@@ -69,7 +69,7 @@ size_t batch_flagged(const struct run *run, const struct flagged *out[RUN_FLAGGE
 	size_t count = 0;
 
 	for (size_t i = 0; i < run->flagged_count && count < RUN_FLAGGED_MAX; i++)
-		if (run->flagged[i].mode == run_main(run)->mode)
+		if (is_main_mode(run, run->flagged[i].mode))
 			out[count++] = &run->flagged[i];
 	return count;
 }

@@ -40,8 +40,8 @@ static void draw_pair(struct scene *scene, const struct run *run, struct canvas 
 static void draw_narrow(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	int frame = parts_panel_rows(canvas), height = rect.height;
-	struct rect gpu = rect_take_bottom(&rect, height >= 34 ? frame + 1 : height >= 18 ? 1 : 0);
-	int warnings = height < 12 ? 0 : frame + clamp(raised_count(scene), 1, height / 7);
+	struct rect gpu = rect_take_bottom(&rect, height >= 18 ? 1 : 0);
+	int warnings = height < 12 ? 0 : frame + clamp(raised_count(scene) * (height >= 30 ? 2 : 1), 1, height / 6);
 	struct rect bottom = rect_take_bottom(&rect, warnings);
 	struct rect pair = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + clamp(rect.height * 2 / 5, 3, 12));
 
@@ -55,14 +55,13 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 		panel_gpu(canvas, gpu);
 }
 
-/* Above 160 columns: time on the left, what it is made of on the right. */
+/* Above 160 columns: time on the left, what it is made of on the right, warnings below both. */
 static void draw_wide(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
-	struct rect gpu = rect_take_bottom(&rect, 3);
+	struct rect gpu = rect_take_bottom(&rect, 1), warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
 	struct rect left = rect_take_left(&rect, rect.width * 29 / 50);
 	struct rect memory = rect_take_bottom(&left, left.height * 2 / 5);
-	struct rect warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 4));
-	struct rect processes = rect_take_bottom(&rect, 3 + clamp((int)scene->model->process_count, 1, rect.height / 3));
+	struct rect processes = rect_take_bottom(&rect, clamp((int)scene->model->process_count + 3, memory.height, rect.height / 2));
 
 	panel_steps(scene, run, canvas, left);
 	panel_memory(scene, canvas, memory, scene->state->zoom);
@@ -97,18 +96,25 @@ static const char how_to_publish[] =
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	int frame = parts_panel_rows(canvas), rows = (int)scene->model->process_count;
-	struct rect measure = { 0, 0, rect.width - 2, 0 };
+	struct rect measure = { 0, 0, rect.width - 4, 0 };
 	int words = parts_wrap(canvas, measure, ROLE_NORMAL, how_to_publish);
 	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);
 	struct rect line = rect_take_top(&rect, 1);
 	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
 	struct rect plots = rect;
 
-	if (note.height > 0)
-		parts_wrap(canvas, parts_panel(canvas, note, "Nothing publishes", NULL, ROLE_TITLE), ROLE_NORMAL, how_to_publish);
+	if (note.height > 0) {
+		struct rect inside = parts_panel(canvas, note, "Nothing publishes", NULL, ROLE_TITLE);
+
+		rect_take_left(&inside, 1);
+		parts_wrap(canvas, inside, ROLE_NORMAL, how_to_publish);
+	}
+	rect_take_left(&line, 1);
 	panel_process_line(scene, canvas, line);
 	struct rect left = rect_take_left(&plots, plots.width >= 70 ? plots.width / 2 : 0);
 
+	if (!parts_is_roomy(canvas))
+		rect_take_right(&left, 1);
 	if (left.width > 0 && left.height > 1)
 		panel_cpu(scene, canvas, left, scene->state->zoom);
 	if (plots.height > 1)
@@ -187,7 +193,7 @@ static void write(const struct scene *scene, struct buffer *out)
 
 const struct view overview_view = {
 	.name = "Overview", .short_name = "Over", .digit = '1',
-	.keys = "q quit  Tab view  n/N flag  Enter why  f flag  Space pause  +/- zoom  [ ] run  / search  w write  ? help",
+	.keys = "q quit  Tab view  n/N flag  Enter why  f flag  Space pause  +/- zoom  [] run  / search  w write  ? help",
 	.keys_short = "q quit  Tab view  n/N flag  Enter why  Space pause  +/- zoom  ? help",
 	.can_search = true,
 	.draw = draw, .key = key, .write = write,

@@ -10,38 +10,41 @@
 
 /* -- memory -------------------------------------------------------------------------------------------------------------------- */
 
-enum role memory_verdict(const struct memory *memory, char *out, size_t size)
+static bool is_growing(const struct memory *memory)
 {
-	const char *verdict = memory->verdict != NULL ? memory->verdict : "unknown";
-	bool is_growing = strcmp(verdict, "growing") == 0;
-	char slope[NUMBER_SIZE], low[NUMBER_SIZE], high[NUMBER_SIZE];
-	int length;
+	return memory->verdict != NULL && strcmp(memory->verdict, "growing") == 0;
+}
 
+static void verdict_line(const struct memory *memory, struct line *line)
+{
+	enum role role = is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL;
+	bool is_per_batch = !isnan(memory->slope_per_batch);
+	const char *each = is_per_batch ? "a batch" : "a second";
+	double slope = is_per_batch ? memory->slope_per_batch : memory->slope.per_s;
+	char text[NUMBER_SIZE], high[NUMBER_SIZE];
+
+	line_start(line, " ");
 	if (memory->slope.points == 0) {
-		snprintf(out, size, "too early to judge");
-		return ROLE_DIM;
+		line_add(line, 0, ROLE_DIM, "too early to judge");
+		return;
 	}
-	length = snprintf(out, size, "%s%s", is_growing ? "⚠ " : "", verdict);
-	if (!isnan(memory->slope_per_batch)) {
-		snprintf(out + length, size - (size_t)length, " %s%s a batch (%s … %s)", memory->slope_per_batch >= 0 ? "+" : "",
-		         format_bytes(slope, memory->slope_per_batch), format_bytes(low, memory->slope_per_batch_low),
-		         format_bytes(high, memory->slope_per_batch_high));
-	} else {
-		snprintf(out + length, size - (size_t)length, " %s%s/s (%s … %s)", memory->slope.per_s >= 0 ? "+" : "",
-		         format_bytes(slope, memory->slope.per_s), format_bytes(low, memory->slope.low_per_s), format_bytes(high, memory->slope.high_per_s));
-	}
-	return is_growing ? ROLE_WARNING : ROLE_NORMAL;
+	line_add(line, 0, role, "%s%s", is_growing(memory) ? "⚠ " : "", memory->verdict != NULL ? memory->verdict : "unknown");
+	line_add(line, 1, role, "%s%s %s", slope >= 0 ? "+" : "", format_bytes(text, slope), each);
+	line_add(line, 2, ROLE_DIM, "(%s … %s)", format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
+	         format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
+	if (!isnan(memory->growth_bytes))
+		line_add(line, 3, ROLE_DIM, "%s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "", format_bytes(text, memory->growth_bytes));
 }
 
 static void memory_title(const struct memory *memory, struct line *line)
 {
-	bool is_growing = memory->verdict != NULL && strcmp(memory->verdict, "growing") == 0;
 	char text[NUMBER_SIZE];
 
 	line_start(line, " · ");
-	line_add(line, 0, ROLE_NORMAL, "tree %s", format_bytes(text, memory->tree_rss_bytes));
+	line_add(line, 0, ROLE_STRONG, "tree %s", format_bytes(text, memory->tree_rss_bytes));
 	if (memory->slope.points > 0)
-		line_add(line, 1, ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "", format_bytes(text, memory->slope.per_s), is_growing ? " ⚠" : "");
+		line_add(line, 1, is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "",
+		         format_bytes(text, memory->slope.per_s), is_growing(memory) ? " ⚠" : "");
 	line_add(line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, memory->tree_peak_bytes));
 }
 
@@ -126,7 +129,6 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	double workers_bytes;
 	bool has_workers = living_workers(model, &workers_bytes) > 0;
 	struct over_time what = { model->series.tree_resident, has_workers ? model->series.resident : NULL, ROLE_MEMORY, ROLE_DIM, PLOT_BYTES, zoom };
-	char verdict[160];
 	struct line line;
 
 	memory_title(memory, &line);
@@ -140,9 +142,9 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	}
 	if (inside.height >= 3) {
 		struct rect row = rect_take_bottom(&inside, 1);
-		enum role role = memory_verdict(memory, verdict, sizeof verdict);
 
-		canvas_text(canvas, row.x + 1, row.y, row.width - 1, role, verdict);
+		verdict_line(memory, &line);
+		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 	}
 	draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
 }
@@ -169,16 +171,17 @@ static void add_workers(struct line *line, const struct model *model)
 		if (process->is_target || process->is_gone)
 			continue;
 		workers++;
-		busy += process->now[METRIC_PROCESS_STATE] == 'R' || process->cpu_ratio >= 0.5;
 		if (process->now[METRIC_PROCESS_STATE] == 'D') {
 			waiting++;
 			longest_s = process->state_since_s > longest_s ? process->state_since_s : longest_s;
+		} else {
+			busy += process->now[METRIC_PROCESS_STATE] == 'R' || process->cpu_ratio >= 0.5;
 		}
 	}
 	if (workers > 0)
 		line_add(line, 1, ROLE_NORMAL, "workers %u: %u busy", workers, busy);
 	if (waiting > 0)
-		line_add(line, 1, ROLE_WARNING, "%u waiting for disk (D, %s)", waiting, format_seconds(text, longest_s));
+		line_add(line, 1, ROLE_WARNING, "%u waiting for disk (D, %s)", waiting, parts_waiting(text, longest_s));
 }
 
 static void process_line(const struct model *model, struct line *line)

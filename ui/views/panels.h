@@ -19,11 +19,10 @@ void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int
 void panel_process_line(const struct scene *scene, struct canvas *canvas, struct rect row);
 /* Raised warnings, each with its first advice. */
 void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rect rect);
+/* Each epoch with its batches, newest first. */
+void panel_epochs(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 /* Why there is no GPU to show. */
 void panel_gpu(struct canvas *canvas, struct rect rect);
-
-/* "growing", with the slope and its interval, and what it is per batch; the role says whether to worry. */
-enum role memory_verdict(const struct memory *memory, char *out, size_t size);
 
 /* The processes of the tree as a table; with `state` a row is selected, and NULL none. */
 void process_table(const struct scene *scene, struct canvas *canvas, struct rect rect, struct view_state *state);

@@ -27,8 +27,13 @@ struct rect parts_panel(struct canvas *canvas, struct rect rect, const char *tit
 
 	if (right != NULL && line_fit(right, room) > 0)
 		shown = line_text(right, room, text, sizeof text);
-	return parts_is_roomy(canvas) ? canvas_box(canvas, rect, title, shown, title_role)
-	                              : canvas_rule(canvas, rect, title, shown, title_role);
+	bool is_box = parts_is_roomy(canvas) && rect.height > 1 && rect.width >= 4;
+	struct rect inside = parts_is_roomy(canvas) ? canvas_box(canvas, rect, title, shown, title_role) : canvas_rule(canvas, rect, title, shown, title_role);
+
+	/* once more over the plain text, each piece in its own role */
+	if (shown != NULL)
+		line_draw_right(right, canvas, rect.x, rect.y, rect.width - (is_box ? 3 : 2));
+	return inside;
 }
 
 /* The length in bytes of what fits into `width` cells of `text`, cut before a word; at least one byte of a word that is too long. */
@@ -135,11 +140,13 @@ const char *parts_time_unit(double like)
 const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, bool is_signed)
 {
 	const struct time_form *form = time_form_of(like);
+	double value = seconds * form->scale;
+	bool is_nothing = fabs(value) < 0.5 * pow(10, -form->places);
 
 	if (isnan(seconds))
 		snprintf(out, NUMBER_SIZE, "–");
 	else
-		snprintf(out, NUMBER_SIZE, is_signed ? "%+.*f" : "%.*f", form->places, seconds * form->scale);
+		snprintf(out, NUMBER_SIZE, is_signed && !is_nothing ? "%+.*f" : "%.*f", form->places, is_nothing ? 0 : value);
 	return out;
 }
 
@@ -188,6 +195,14 @@ const char *parts_thousands(char out[NUMBER_SIZE], double count)
 	return out;
 }
 
+const char *parts_waiting(char out[NUMBER_SIZE], double seconds)
+{
+	if (isnan(seconds) || seconds >= 3600)
+		return format_seconds(out, seconds);
+	snprintf(out, NUMBER_SIZE, seconds < 60 ? "%.0f s" : "%.0f min", floor(seconds < 60 ? seconds : seconds / 60));
+	return out;
+}
+
 void parts_list_settle(struct view_state *state, int count, int height)
 {
 	if (state->row >= count)
@@ -222,6 +237,14 @@ bool parts_list_key(struct view_state *state, struct key_event event, int count,
 	}
 	parts_list_settle(state, count, list.height);
 	return true;
+}
+
+void parts_select(struct canvas *canvas, struct rect row)
+{
+	if (row.height < 1 || row.y < 0 || row.y >= canvas->height)
+		return;
+	for (int x = row.x > 0 ? row.x : 0; x < row.x + row.width && x < canvas->width; x++)
+		canvas->cells[row.y * canvas->width + x].role = ROLE_SELECTED;
 }
 
 bool parts_is_warned(const struct alerts *alerts, int run, uint32_t name)

@@ -30,6 +30,8 @@ const char *parts_time(char out[NUMBER_SIZE], double seconds, double like);
 /* The same without the unit, and with a sign if `is_signed`. */
 const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, bool is_signed);
 const char *parts_time_unit(double like);
+/* "41 s", "12 min", "4 h 03": how long something has not ended. */
+const char *parts_waiting(char out[NUMBER_SIZE], double seconds);
 /* "0.3184", "1.2e-05". */
 const char *parts_loss(char out[NUMBER_SIZE], double loss);
 /* "7/624": the epoch's ordinal and the batch's index. */
@@ -41,6 +43,9 @@ const char *parts_thousands(char out[NUMBER_SIZE], double count);
  * A click chooses the row under it, where `list` holds the rows. */
 void parts_list_settle(struct view_state *state, int count, int height);
 bool parts_list_key(struct view_state *state, struct key_event event, int count, struct rect list);
+
+/* Makes what stands in the row the selection: one colour for all of it. */
+void parts_select(struct canvas *canvas, struct rect row);
 
 /* Whether a raised warning is about this operation of this run. */
 bool parts_is_warned(const struct alerts *alerts, int run, uint32_t name);

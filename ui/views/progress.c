@@ -39,14 +39,6 @@ static const struct open_span *innermost(const struct run *run)
 	return found;
 }
 
-static const char *format_waiting(char out[NUMBER_SIZE], double seconds)
-{
-	if (seconds >= 3600)
-		return format_seconds(out, seconds);
-	snprintf(out, NUMBER_SIZE, seconds < 60 ? "%.0f s" : "%.0f min", floor(seconds < 60 ? seconds : seconds / 60));
-	return out;
-}
-
 bool progress_hang(const struct scene *scene, const struct run *run, char *out, size_t size)
 {
 	const struct open_span *span = innermost(run);
@@ -58,11 +50,11 @@ bool progress_hang(const struct scene *scene, const struct run *run, char *out, 
 	if (silence_s < hang_least_s || silence_s < hang_ratio * usual_s)
 		return false;
 	if (span != NULL)
-		snprintf(out, size, "in %s for %s", run_name(run, span->name), format_waiting(elapsed, seconds_between(span->begin_ns, scene->now_ns)));
+		snprintf(out, size, "in %s for %s", run_name(run, span->name), parts_waiting(elapsed, seconds_between(span->begin_ns, scene->now_ns)));
 	else if (run->state.in_batch)
-		snprintf(out, size, "in batch %llu for %s", (unsigned long long)run->state.batch_index, format_waiting(elapsed, silence_s));
+		snprintf(out, size, "in batch %llu for %s", (unsigned long long)run->state.batch_index, parts_waiting(elapsed, silence_s));
 	else
-		snprintf(out, size, "no batch for %s", format_waiting(elapsed, silence_s));
+		snprintf(out, size, "no batch for %s", parts_waiting(elapsed, silence_s));
 	return true;
 }
 
@@ -118,11 +110,12 @@ static const char *trend_sign(const struct run *run)
 static void batch_cell(const struct run *run, char *out, size_t size)
 {
 	const struct run_state *state = &run->state;
-	const char *noun = state->mode == run_main(run)->mode ? "batch" : run_name(run, state->mode);
+	bool is_main = is_main_mode(run, state->mode);
+	const char *noun = is_main ? "batch" : run_name(run, state->mode);
 	char planned[NUMBER_SIZE];
 	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)state->batches_per_epoch);
 
-	if (state->batches_per_epoch > 0 && state->mode == run_main(run)->mode)
+	if (state->batches_per_epoch > 0 && is_main)
 		snprintf(out, size, "%s %*llu/%s", noun, width, (unsigned long long)state->batches_in_epoch, planned);
 	else
 		snprintf(out, size, "%.40s %5llu", noun, (unsigned long long)state->batches_in_epoch);
@@ -152,17 +145,23 @@ static int column_width(const struct cells *cells, int column)
 	return first > second ? first : second;
 }
 
-static void draw_bar(struct canvas *canvas, int x, int y, int width, double ratio, enum role role)
+/* A line rather than a block: two of them stand on each other. */
+static void draw_bar(struct canvas *canvas, int x, int y, int width, double ratio)
 {
+	int halves = isnan(ratio) ? 0 : (int)lrint((ratio < 0 ? 0 : ratio > 1 ? 1 : ratio) * 2 * width);
 	bool is_ascii = canvas->charset == CHARSET_ASCII;
 	char text[NUMBER_SIZE];
 
-	canvas_put(canvas, x, y, is_ascii ? '[' : 0x2595, ROLE_DIM);
-	canvas_put(canvas, x + width - 1, y, is_ascii ? ']' : 0x258f, ROLE_DIM);
+	for (int cell = 0; cell < width; cell++) {
+		bool is_done = 2 * cell + 1 < halves, is_half = 2 * cell + 1 == halves;
+
+		if (is_done || is_half)
+			canvas_put(canvas, x + cell, y, is_ascii ? '=' : is_done ? 0x2501 : 0x2578, ROLE_ACCENT);
+		else
+			canvas_put(canvas, x + cell, y, is_ascii ? '.' : 0x2500, ROLE_BORDER);
+	}
 	if (isnan(ratio))
-		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, "length not published");
-	else
-		canvas_bar(canvas, x + 1, y, width - 2, ratio < 0 ? 0 : ratio > 1 ? 1 : ratio, role);
+		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, " length not published ");
 	canvas_text_right(canvas, x + width, y, 6, ROLE_STRONG, format_percent(text, ratio));
 }
 
@@ -212,10 +211,10 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 
 	bar = bar > most ? most : bar;
 	canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, label);
-	draw_bar(canvas, rect.x + label_width, rect.y, bar, run->epoch_done_ratio, ROLE_ACCENT);
+	draw_bar(canvas, rect.x + label_width, rect.y, bar, run->epoch_done_ratio);
 	if (rect.height > 1) {
 		canvas_text(canvas, rect.x, rect.y + 1, rect.width, ROLE_STRONG, "Run");
-		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio, ROLE_ACCENT);
+		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio);
 	}
 	for (int column = 0, x = rect.x + label_width + bar + 6 + gap; column < columns; column++) {
 		for (int row = 0; row < ROWS && row < rect.height; row++)
