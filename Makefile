@@ -171,7 +171,7 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	-rmdir $(DESTDIR)$(DATADIR)
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)
 
 clean:
 	rm -rf build build-*

@@ -26,16 +26,16 @@ static struct scale round_scale(double least, double most, bool from_zero)
 {
 	if (from_zero)
 		least = 0;
-	double room = fabs(most) * 0.02;
-	if (most - least < room || most <= least)
-		most = least + (room > 0 ? room : 1);
+	double size = fmax(fabs(least), fabs(most)), room = size > 1e-290 ? size * 0.02 : 1;
+	if (most - least < room)
+		most = least + room;
 	double step = step_of(least, most);
 	return (struct scale){floor(least / step + 1e-9) * step, ceil(most / step - 1e-9) * step, 0};
 }
 
 void scale_update(struct scale *scale, double least, double most, bool from_zero)
 {
-	if (!isfinite(least) || !isfinite(most) || most < least)
+	if (!isfinite(least) || !isfinite(most) || !isfinite(most - least) || most < least)
 		return;
 	struct scale wanted = round_scale(least, most, from_zero);
 	if (!(scale->most > scale->least)) {
@@ -58,7 +58,7 @@ struct axis_unit { double least, scale; const char *name; };
 static const struct axis_unit *unit_of(enum plot_unit unit, double most)
 {
 	static const struct axis_unit units[][7] = {
-		[PLOT_SECONDS] = {{600, 60, " min"}, {0.1, 1, " s"}, {1e-4, 1e-3, " ms"}, {1e-7, 1e-6, " µs"}, {0, 1e-9, " ns"}},
+		[PLOT_SECONDS] = {{0.1, 1, " s"}, {1e-4, 1e-3, " ms"}, {1e-7, 1e-6, " µs"}, {0, 1e-9, " ns"}},
 		[PLOT_BYTES] = {{1e15, 1e15, " PB"}, {1e12, 1e12, " TB"}, {1e9, 1e9, " GB"}, {1e6, 1e6, " MB"}, {1e3, 1e3, " kB"}, {0, 1, " B"}},
 		[PLOT_PERCENT] = {{0, 0.01, " %"}},
 		[PLOT_COUNT] = {{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {1e4, 1e3, "k"}, {0, 1, ""}},
@@ -97,7 +97,8 @@ static struct ticks ticks_of(const struct scale *scale, int height)
 static void write_label(char out[NUMBER_SIZE], const struct ticks *ticks, long tick, const struct axis_unit *unit)
 {
 	bool is_top = tick + ticks->every > ticks->last;
-	int places = tick == 0 ? 0 : places_of(ticks->step / unit->scale);
+	int spacing = places_of(ticks->step * (double)ticks->every / unit->scale), first = places_of(ticks->step * (double)ticks->first / unit->scale);
+	int places = tick == 0 ? 0 : spacing > first ? spacing : first;
 	snprintf(out, NUMBER_SIZE, "%.*f%s", places, (double)tick * ticks->step / unit->scale, is_top ? unit->name : "");
 }
 

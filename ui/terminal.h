@@ -1,8 +1,8 @@
-/* terminal.h: puts a canvas on a terminal, and says what was pressed. Implemented by term_curses.c; the only file that knows ncurses.
+/* terminal.h: puts a canvas on a terminal, and says what was pressed. Implemented by term_curses.c, the only file that knows ncurses:
+ * it sets up, knows what the terminal understands and reads keys; term_frame.c writes the cells that changed.
  *
- * ncurses writes into a pipe that is drained as it fills; the frame goes to the terminal in one non-blocking write. A frame that the
- * terminal has not taken is finished before the next begins; frames in between are dropped. The terminal is restored on every way out,
- * a crash included. */
+ * A frame goes to the terminal in one non-blocking write. A frame that the terminal has not taken is finished before the next begins; of the
+ * frames in between the newest is kept, the others are dropped. The terminal is restored on every way out, a crash included. */
 #ifndef PMTOP_UI_TERMINAL_H
 #define PMTOP_UI_TERMINAL_H
 
@@ -12,6 +12,7 @@
 #include "src/settings/settings.h"
 #include "ui/canvas.h"
 #include "ui/keys.h"
+#include "ui/term_frame.h"
 
 struct terminal;
 
@@ -32,9 +33,12 @@ bool terminal_has_backlog(const struct terminal *terminal);
 void terminal_flush(struct terminal *terminal);
 int terminal_input_fd(const struct terminal *terminal);     /* keys, poll for POLLIN */
 int terminal_output_fd(const struct terminal *terminal);
-/* KEY_NOTHING: nothing (more) was pressed. Never blocks. */
+/* What was sent since it was opened. */
+struct frame_counts terminal_counts(const struct terminal *terminal);
+/* KEY_NOTHING: nothing (more) was pressed. Waits at most 25 ms, for the rest of an escape sequence. What is pasted is dropped. ^L redraws
+ * all. Once the terminal has hung up, every call says KEY_HANGUP. */
 struct key_event terminal_key(struct terminal *terminal);
-/* After SIGWINCH; after SIGCONT (redraw all). */
+/* After SIGWINCH (the next key is KEY_WINDOW); after SIGCONT. The next frame draws all. */
 void terminal_resized(struct terminal *terminal);
 void terminal_resumed(struct terminal *terminal);
 void terminal_suspend(struct terminal *terminal);           /* before SIGTSTP stops us: gives the terminal back */

@@ -17,18 +17,23 @@
 
 /* What a person has chosen; belongs to the screen, not to the model. */
 struct view_state {
-	/* which batch is under the cursor (main track's ordinal); follows the newest while at_live_end */
-	uint64_t cursor;
-	bool at_live_end, is_open;        /* open: the cursor's batch is explained */
 	int zoom;                         /* 0 = the default; + shows less time, − more; the least shows the whole run */
 	int sort;                         /* column of the view's table */
 	bool sort_ascending;
 	int row, scroll;                  /* selected row and first row of a list */
 	struct scale scales[4];
 	char search[64];
+	struct rect plot, list;           /* where they were drawn last, for clicks; empty: not drawn */
+	size_t plot_columns;
 };
 
 #define VIEW_STATES 12
+
+/* The batch that a person looks at, the same in every view. */
+struct focus {
+	uint64_t batch;                   /* main track's ordinal; follows the newest while at_live_end */
+	bool at_live_end, is_open;        /* open: the batch is explained */
+};
 
 struct scene {
 	struct model *model;              /* only for model_flag; views never apply sets */
@@ -38,7 +43,9 @@ struct scene {
 	int64_t now_ns;                   /* model->now_ns, or when it was paused */
 	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
 	bool is_paused, is_remote;
+	struct focus focus;
 	struct view_state *state;         /* of the view being drawn */
+	const char *go_to;                /* a key asked for another view, by its name; NULL */
 	char message[160];                /* one line for the person, shown in the last line until the next key */
 };
 
@@ -49,7 +56,9 @@ struct view {
 	const char *keys;                 /* hints for the last line: "←→ batch  n/N flag  …" */
 	const char *keys_short;           /* under 100 columns */
 	const char *absent;               /* why there is nothing yet and what would bring it; NULL where the view works */
-	void (*draw)(struct scene *scene, struct canvas *canvas, struct rect rect);
+	bool can_search;                  /* '/' sets state->search; n and N then walk the matches */
+	void (*draw)(struct scene *scene, struct canvas *canvas, struct rect rect);        /* NULL where absent is set */
+	/* `rect` as it was drawn into. NULL: no keys of its own. */
 	bool (*key)(struct scene *scene, struct key_event event, struct rect rect);   /* false: not for this view */
 	/* What is shown, as CSV (header first; UTF-8; empty for missing). NULL: nothing to write. */
 	void (*write)(const struct scene *scene, struct buffer *out);
@@ -63,6 +72,8 @@ VIEWS(DECLARE_VIEW)
 
 /* The run that is shown, or NULL. */
 const struct run *scene_run(const struct scene *scene);
+/* Whether a mode is the one that the main track is of ("train" and none published are the same). */
+bool is_main_mode(const struct run *run, uint32_t mode);
 /* The role that a phase has everywhere: by its name (data, forward, backward, optimizer, …), else by its place among the run's operations. */
 enum role phase_role(const struct run *run, uint32_t name);
 

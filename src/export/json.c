@@ -1,7 +1,5 @@
 #include "src/export/export.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "src/base/json.h"
@@ -11,9 +9,8 @@
 static void write_rank(struct json *json, const struct run *run)
 {
 	char *end;
-	errno = 0;
 	long long rank = strtoll(run->rank, &end, 10);
-	if (end != run->rank && !*end && !errno)
+	if (end != run->rank && !*end)
 		json_integer(json, "rank", rank);
 }
 

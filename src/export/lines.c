@@ -34,7 +34,8 @@ static const struct batch *next_finished(struct lines *lines, const struct track
 /* Where to begin in a run that was not followed before: with the oldest batch that is kept, and the epochs that ended after it began. */
 static void begin_run(struct lines *lines, const struct model *model, const struct run *run, const struct track *track)
 {
-	const struct batch *oldest = track_batch(track, track->first);
+	lines->next_ordinal = track->first;
+	const struct batch *oldest = next_finished(lines, track);
 	lines->printed_until_ns = oldest ? oldest->begin_ns : model->first_ns;
 	size_t i = 0;
 	while (i < run->epoch_count && run->epochs[i].end_ns && run->epochs[i].end_ns <= lines->printed_until_ns)

@@ -23,6 +23,7 @@ enum region_status {
 	REGION_CUT_SHORT,       /* truncated under the reader */
 	REGION_NO_MEMORY,
 	REGION_IO,
+	REGION_BUSY,            /* being written just now (or its living writer stopped in the middle): ask again later */
 };
 
 enum { REGION_MESSAGE_SIZE = 160, REGION_PATH_SIZE = 320, REGION_LANES_MAX = 256 };
@@ -67,7 +68,8 @@ bool region_is_live(const struct region *region, int directory_fd);
 /* The file at the location is still this one (row 21). True for memfds. */
 bool region_is_in_place(const struct region *region);
 
-/* -- what stands in it now; each copies under its sequence, REGION_CUT_SHORT or REGION_DAMAGED otherwise -- */
+/* -- what stands in it now; each copies under its sequence, REGION_CUT_SHORT or REGION_DAMAGED otherwise; REGION_BUSY from
+ * region_read_total, _meta, _open_spans and the very first region_read_state only -- */
 
 struct region_state {
 	uint32_t mode;
@@ -98,6 +100,7 @@ struct region_total {
 	uint32_t lane, mode, name, parent, depth;
 	uint64_t upto, count;
 	double total_s, self_s, min_s, max_s, last_s, squares_s2, cpu_s;   /* NAN where not kept */
+	double memory_bytes;           /* growth, summed over the spans that noted it; NAN where none did */
 	bool has_histogram;
 	uint32_t histogram[962];
 };
@@ -117,7 +120,8 @@ struct region_event {
 	uint32_t lane;
 	uint64_t sequence;             /* number of the event in its lane, from 0 */
 	int64_t time_ns;
-	uint32_t name, length;
+	uint32_t name, length;         /* length: bytes of payload that are there; the rest is all ones: PMTOP_UNKNOWN */
+	uint32_t mode;                 /* name of the mode that was current */
 	uint64_t payload[5];           /* copied; meaning by type, in pmtop.h */
 };
 

@@ -1,6 +1,11 @@
 /* alerts.h: the warnings. Conditions on the model's figures, with hysteresis; each with its evidence, its meaning and what to try.
  *
- * Evaluated on the main thread after sets were applied. Deterministic: a function of the model, the settings and what was raised before. */
+ * Evaluated on the main thread after sets were applied. Deterministic: a function of the model, the settings and what was raised before.
+ *
+ * Judged are a run's last 200 finished steps of its main mode, the warm-up left out, once 20 of them are known (5 for the slow first batch);
+ * memory once its slope is known. A warning is raised when its figure is above its level (not on it), and cleared when the figure has stayed
+ * below nine tenths of the level for 10 s of the model's time; so a figure that wavers about its level raises one warning, once. A figure
+ * that is unknown changes nothing. Of one operation at most one warning stands: data_loading, else bottleneck, else consider_optimizing. */
 #ifndef PMTOP_RULES_ALERTS_H
 #define PMTOP_RULES_ALERTS_H
 
@@ -20,12 +25,13 @@ struct alert_evidence { const char *key; double value; };   /* "share_ratio" 0.3
 
 struct alert {
 	const char *rule;            /* "data_loading", "slow_first_batch", "flagged_batches", "variance", "bottleneck", "consider_optimizing", "memory_growth" */
-	unsigned run;                /* of which run; meaningless for memory_growth */
+	unsigned run;                /* index into model->runs; 0 for memory_growth, which is of the whole tree */
 	uint32_t subject;            /* name id of the operation; NAME_NONE */
 	enum severity severity;
 	bool is_raised;              /* false: cleared, kept for its history */
-	int64_t since_ns, cleared_ns;
-	char message[160];           /* with the evidence filled in, one line */
+	int64_t since_ns, cleared_ns;/* cleared 0 while it stands */
+	int64_t calm_since_ns;       /* since when its figure has been low enough to clear it; 0 = it is not */
+	char message[160];           /* with the evidence filled in, one line of at most 110 characters */
 	char meaning[240];
 	size_t evidence_count, advice_count;
 	struct alert_evidence evidence[ALERT_EVIDENCE_MAX];

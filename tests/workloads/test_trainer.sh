@@ -10,8 +10,10 @@ train() {
 	rm -f "$scratch/truth"
 	timeout 60 "$trainer" --epochs 2 --batches 50 --step-ms 2 --truth "$scratch/truth" "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null
 	code=$?
+	# What a crash leaves for pmtop -s is of no use here.
+	rm -f /dev/shm/pmtop.*."$(figure pid)".*
 }
-figure() { sed -n "s/.*\"$1\":\(\[[^]]*\]\|\"[^\"]*\"\|[^,}]*\).*/\1/p" "$scratch/truth"; }
+figure() { [ ! -s "$scratch/truth" ] && echo '"absent"' || sed -n "s/.*\"$1\":\(\[[^]]*\]\|\"[^\"]*\"\|[^,}]*\).*/\1/p" "$scratch/truth"; }
 # check NAME CONDITION: an awk condition
 check() {
 	if awk "BEGIN { exit !($2) }"; then passed=$((passed + 1)); return; fi

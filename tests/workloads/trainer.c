@@ -156,15 +156,17 @@ static bool train_batch(struct trainer *trainer, uint64_t index, uint64_t ordina
 	PMTOP_SPAN(pm, "data")
 		good = loader_next(&trainer->loader, pm, &batch);
 	if (good) {
-		PMTOP_SPAN(pm, "forward")
+		PMTOP_SPAN_CPU(pm, "forward")
 			loss = forward(trainer, &batch, ordinal);
-		PMTOP_SPAN(pm, "backward")
+		PMTOP_SPAN_CPU(pm, "backward")
 			backward(trainer, &batch, ordinal);
-		PMTOP_SPAN(pm, "optimizer")
+		PMTOP_SPAN_CPU(pm, "optimizer")
 			optimizer(trainer);
-		leak(trainer);
 		loader_done(&trainer->loader);
-		pmtop_count(pm, "samples", batch.samples);
+		PMTOP_SPAN_MEMORY(pm, "bookkeeping") {
+			leak(trainer);
+			pmtop_count(pm, "samples", batch.samples);
+		}
 		pmtop_batch_end(pm, loss);
 		truth_batch(&trainer->truth, (double)(now_ns() - begin_ns) / 1e9, loss);
 	}

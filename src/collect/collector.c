@@ -1,0 +1,297 @@
+#include "src/collect/collector.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/collect/queue.h"
+#include "src/sources/source.h"
+
+enum {
+	QUEUE_CAPACITY = 8,
+	SOURCES_MAX = 8,
+	RECORDS_WAITING_MAX = 128 * 1024,   /* of a set that the queue does not take */
+};
+#define BACKOFF_FIRST_NS (1 * NS_PER_S)
+#define BACKOFF_MAX_NS (30 * NS_PER_S)
+#define RETRY_FULL_NS (20 * NS_PER_MS)
+
+static const struct source *const source_table[] = {
+#define SOURCE_ROW(name) &name##_source,
+	SOURCES(SOURCE_ROW)
+#undef SOURCE_ROW
+};
+
+/* A source as it runs. */
+struct feed {
+	const struct source *source;
+	void *state;               /* NULL: not open */
+	int64_t next_ns;           /* when it is read, or tried, again */
+	int64_t backoff_ns;
+	bool is_missed;            /* its reason stands in the sets */
+	bool is_over;
+};
+
+struct collector {
+	struct target *target;
+	struct queue *queue;
+	unsigned feed_count;
+	struct feed feeds[SOURCES_MAX];
+	struct sample_set set;     /* the sampler's, being filled */
+	uint64_t pushed;           /* sets, by the sampler */
+
+	uint64_t taken;            /* sets, by the main thread */
+	_Atomic uint64_t last_set; /* number of the set after which nothing comes; 0 = not known yet */
+
+	pthread_t thread;
+	pthread_mutex_t lock;      /* of the rest */
+	pthread_cond_t changed;
+	int64_t period_ns;
+	bool has_read, is_stopping;
+};
+
+/* -- the sources ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *failure_text(enum status status)
+{
+	switch (status) {
+	case STATUS_NO_MEMORY:
+		return "out of memory";
+	case STATUS_DENIED:
+		return "permission denied";
+	case STATUS_DAMAGED:
+		return "what it read makes no sense";
+	default:
+		return "the system refused";
+	}
+}
+
+static void feed_fail(struct feed *feed, const struct reason *why, struct sample_set *out, int64_t now_ns)
+{
+	if (feed->state)
+		feed->source->close(feed->state);
+	feed->state = NULL;
+	feed->backoff_ns = feed->backoff_ns ? feed->backoff_ns * 2 : BACKOFF_FIRST_NS;
+	if (feed->backoff_ns > BACKOFF_MAX_NS)
+		feed->backoff_ns = BACKOFF_MAX_NS;
+	feed->next_ns = now_ns + feed->backoff_ns;
+	feed->is_missed = true;
+	sample_set_missing(out, now_ns, feed->source->name, why->text, why->remedy);
+}
+
+static void feed_read(struct feed *feed, struct target *target, struct sample_set *out, int64_t now_ns)
+{
+	struct reason why = { "", "" };
+	if (feed->is_over || now_ns < feed->next_ns)
+		return;
+	if (!feed->state && feed->source->open(target, &feed->state, &why) != STATUS_OK) {
+		feed->state = NULL;
+		/* Of what has ended no more can be learnt by waiting. */
+		feed->is_over = target->has_ended;
+		feed_fail(feed, &why, out, now_ns);
+		return;
+	}
+	enum status status = feed->source->read(feed->state, now_ns, out);
+	if (status == STATUS_END) {
+		feed->is_over = true;
+	} else if (status != STATUS_OK && status != STATUS_AGAIN) {
+		reason_set(&why, status, NULL, "reading failed: %s", failure_text(status));
+		feed_fail(feed, &why, out, now_ns);
+		return;
+	}
+	feed->next_ns = now_ns + feed->source->period_ns;
+	feed->backoff_ns = 0;
+	if (feed->is_missed)
+		sample_set_missing(out, now_ns, feed->source->name, NULL, NULL);
+	feed->is_missed = false;
+}
+
+/* -- the sampler thread --------------------------------------------------------------------------------------------------------- */
+
+/* False: nothing more will come. */
+static bool read_sources(struct collector *collector)
+{
+	struct sample_set *set = &collector->set;
+	bool is_more = false;
+	if (set->count >= RECORDS_WAITING_MAX)
+		return true;
+	int64_t now_ns = clock_monotonic_ns();
+	target_refresh(collector->target);
+	set->time_ns = now_ns;
+	set->source = "collector";
+	for (unsigned i = 0; i < collector->feed_count; i++) {
+		feed_read(&collector->feeds[i], collector->target, set, now_ns);
+		is_more |= !collector->feeds[i].is_over;
+	}
+	return is_more;
+}
+
+static bool deliver(struct collector *collector)
+{
+	if (!queue_push(collector->queue, &collector->set))
+		return false;
+	collector->pushed++;
+	return true;
+}
+
+/* Waits until `period` after *last_ns, on an absolute pace; a turn that was missed is left out. False: stop. */
+static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t at_most_ns)
+{
+	pthread_mutex_lock(&collector->lock);
+	while (!collector->is_stopping) {
+		int64_t period_ns = collector->period_ns < at_most_ns ? collector->period_ns : at_most_ns;
+		int64_t due_ns = *last_ns + period_ns, now_ns = clock_monotonic_ns();
+		if (due_ns <= now_ns) {
+			*last_ns = now_ns - due_ns < period_ns ? due_ns : now_ns;
+			break;
+		}
+		struct timespec due = { .tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S };
+		pthread_cond_timedwait(&collector->changed, &collector->lock, &due);
+	}
+	bool goes_on = !collector->is_stopping;
+	pthread_mutex_unlock(&collector->lock);
+	return goes_on;
+}
+
+static void tell_first_reading(struct collector *collector)
+{
+	pthread_mutex_lock(&collector->lock);
+	collector->has_read = true;
+	pthread_cond_broadcast(&collector->changed);
+	pthread_mutex_unlock(&collector->lock);
+}
+
+static void *sample(void *argument)
+{
+	struct collector *collector = argument;
+	int64_t last_ns = clock_monotonic_ns();
+	bool is_more = true, is_delivered = false;
+	while (is_more || !is_delivered) {
+		if (is_more)
+			is_more = read_sources(collector);
+		/* Said before the push: whoever takes the last set must know that it is the last. */
+		if (!is_more)
+			atomic_store(&collector->last_set, collector->pushed + 1);
+		is_delivered = deliver(collector);
+		if (collector->pushed == 1)
+			tell_first_reading(collector);
+		/* What an ended target left is read without pauses. */
+		bool is_draining = is_delivered && collector->target->has_ended;
+		if (!wait_for_turn(collector, &last_ns, is_draining ? 0 : !is_more ? RETRY_FULL_NS : INT64_MAX))
+			break;
+	}
+	return NULL;
+}
+
+/* -- the main thread ------------------------------------------------------------------------------------------------------------ */
+
+static void collector_free(struct collector *collector)
+{
+	for (unsigned i = 0; i < collector->feed_count; i++)
+		if (collector->feeds[i].state)
+			collector->feeds[i].source->close(collector->feeds[i].state);
+	sample_set_release(&collector->set);
+	queue_free(collector->queue);
+	pthread_mutex_destroy(&collector->lock);
+	pthread_cond_destroy(&collector->changed);
+	free(collector);
+}
+
+/* A fault raised by an instruction of the thread itself cannot wait: blocked, it would kill the program without its handler. */
+static int start_thread(struct collector *collector)
+{
+	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL };
+	sigset_t blocked, before;
+	sigfillset(&blocked);
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		sigdelset(&blocked, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &blocked, &before);
+	int error = pthread_create(&collector->thread, NULL, sample, collector);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+static void wait_for_first_reading(struct collector *collector)
+{
+	pthread_mutex_lock(&collector->lock);
+	while (!collector->has_read)
+		pthread_cond_wait(&collector->changed, &collector->lock);
+	pthread_mutex_unlock(&collector->lock);
+}
+
+enum status collector_start_with(const struct source *const *sources, unsigned count, struct target *target, int64_t period_ns,
+	struct collector **out, struct reason *why_not)
+{
+	struct collector *collector = calloc(1, sizeof *collector);
+	if (!collector)
+		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&collector->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&collector->lock, NULL);
+	collector->target = target;
+	collector->period_ns = period_ns;
+	for (; collector->feed_count < count && collector->feed_count < SOURCES_MAX; collector->feed_count++)
+		collector->feeds[collector->feed_count] = (struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN };
+	collector->queue = queue_new(QUEUE_CAPACITY);
+	int error = collector->queue ? start_thread(collector) : 0;
+	if (!collector->queue || error) {
+		collector_free(collector);
+		return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "the sampler thread could not be started%s%s",
+			error ? ": " : "", error ? strerror(error) : "");
+	}
+	wait_for_first_reading(collector);
+	*out = collector;
+	return STATUS_OK;
+}
+
+enum status collector_start(struct target *target, int64_t period_ns, struct collector **out, struct reason *why_not)
+{
+	return collector_start_with(source_table, sizeof source_table / sizeof *source_table, target, period_ns, out, why_not);
+}
+
+bool collector_take(struct collector *collector, struct sample_set *set)
+{
+	if (!queue_pop(collector->queue, set))
+		return false;
+	collector->taken++;
+	return true;
+}
+
+int collector_fd(const struct collector *collector)
+{
+	return queue_fd(collector->queue);
+}
+
+bool collector_has_ended(const struct collector *collector)
+{
+	uint64_t last = atomic_load(&collector->last_set);
+	return last != 0 && collector->taken >= last;
+}
+
+void collector_set_period(struct collector *collector, int64_t period_ns)
+{
+	pthread_mutex_lock(&collector->lock);
+	collector->period_ns = period_ns;
+	pthread_cond_broadcast(&collector->changed);
+	pthread_mutex_unlock(&collector->lock);
+}
+
+void collector_stop(struct collector *collector)
+{
+	if (!collector)
+		return;
+	pthread_mutex_lock(&collector->lock);
+	collector->is_stopping = true;
+	pthread_cond_broadcast(&collector->changed);
+	pthread_mutex_unlock(&collector->lock);
+	pthread_join(collector->thread, NULL);
+	struct target *target = collector->target;
+	collector_free(collector);
+	target_close(target);
+}

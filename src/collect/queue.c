@@ -1,0 +1,86 @@
+#include "src/collect/queue.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* The lock is held for the swap of two structs and nothing else, so neither side ever waits for the other's work. */
+struct queue {
+	pthread_mutex_t lock;
+	int fd;                    /* EFD_SEMAPHORE: its value is `count` */
+	unsigned capacity, first, count;
+	struct sample_set *sets;   /* a ring; those outside the `count` full ones are empty, with the storage they once had */
+};
+
+struct queue *queue_new(unsigned capacity)
+{
+	struct queue *queue = calloc(1, sizeof *queue);
+	if (!queue)
+		return NULL;
+	queue->capacity = capacity;
+	queue->sets = calloc(capacity, sizeof *queue->sets);
+	queue->fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+	if (!queue->sets || queue->fd < 0) {
+		if (queue->fd >= 0)
+			close(queue->fd);
+		free(queue->sets);
+		free(queue);
+		return NULL;
+	}
+	pthread_mutex_init(&queue->lock, NULL);
+	return queue;
+}
+
+void queue_free(struct queue *queue)
+{
+	if (!queue)
+		return;
+	for (unsigned i = 0; i < queue->capacity; i++)
+		sample_set_release(&queue->sets[i]);
+	pthread_mutex_destroy(&queue->lock);
+	close(queue->fd);
+	free(queue->sets);
+	free(queue);
+}
+
+static void swap(struct sample_set *a, struct sample_set *b)
+{
+	struct sample_set kept = *a;
+	*a = *b;
+	*b = kept;
+}
+
+bool queue_push(struct queue *queue, struct sample_set *set)
+{
+	pthread_mutex_lock(&queue->lock);
+	bool has_room = queue->count < queue->capacity;
+	if (has_room) {
+		swap(set, &queue->sets[(queue->first + queue->count) % queue->capacity]);
+		queue->count++;
+		eventfd_write(queue->fd, 1);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return has_room;
+}
+
+bool queue_pop(struct queue *queue, struct sample_set *set)
+{
+	sample_set_clear(set);
+	pthread_mutex_lock(&queue->lock);
+	bool has_set = queue->count > 0;
+	if (has_set) {
+		eventfd_t one;
+		swap(set, &queue->sets[queue->first]);
+		queue->first = (queue->first + 1) % queue->capacity;
+		queue->count--;
+		eventfd_read(queue->fd, &one);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return has_set;
+}
+
+int queue_fd(const struct queue *queue)
+{
+	return queue->fd;
+}

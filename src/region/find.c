@@ -1,0 +1,200 @@
+#include "src/region/region.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* A line of /proc/PID/maps: "lo-hi perms offset major:minor inode path". */
+struct mapping {
+	unsigned long low, high;
+	uint64_t device, inode;
+	bool is_shared;
+	char path[REGION_PATH_SIZE];
+};
+
+static bool parse_mapping(const char *line, struct mapping *out)
+{
+	char permissions[8];
+	unsigned major_number, minor_number;
+	unsigned long long inode;
+	int path_at = 0;
+	if (sscanf(line, "%lx-%lx %7s %*x %x:%x %llu %n", &out->low, &out->high, permissions, &major_number, &minor_number, &inode, &path_at) != 6 || !inode)
+		return false;
+	out->device = makedev(major_number, minor_number);
+	out->inode = inode;
+	out->is_shared = strchr(permissions, 's') != NULL;
+	snprintf(out->path, sizeof out->path, "%s", path_at ? line + path_at : "");
+	out->path[strcspn(out->path, "\n")] = '\0';
+	return true;
+}
+
+static FILE *open_at(int directory_fd, const char *name)
+{
+	int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+bool maps_has(int directory_fd, uint64_t device, uint64_t inode)
+{
+	FILE *maps = open_at(directory_fd, "maps");
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	struct mapping mapping;
+	while (maps && !found && getline(&line, &size, maps) > 0)
+		found = parse_mapping(line, &mapping) && mapping.device == device && mapping.inode == inode;
+	free(line);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* Who the process is in its own namespaces: what a region's header must name. */
+struct self { int32_t pid; uint64_t pid_namespace; };
+
+static struct self self_of(int directory_fd, pid_t pid)
+{
+	struct self self = { .pid = (int32_t)pid };
+	struct stat status;
+	FILE *file = open_at(directory_fd, "status");
+	char *line = NULL;
+	size_t size = 0;
+	while (file && getline(&line, &size, file) > 0) {
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		for (const char *number = line + 6; (number = strpbrk(number, "0123456789")); number += strspn(number, "0123456789"))
+			self.pid = (int32_t)strtol(number, NULL, 10);
+		break;
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	if (!fstatat(directory_fd, "ns/pid", &status, 0))
+		self.pid_namespace = status.st_ino;
+	return self;
+}
+
+static bool is_own(const struct region_location *location, const struct self *self)
+{
+	struct pmtop_header header;
+	char message[REGION_MESSAGE_SIZE];
+	struct stat file;
+	uint64_t size;
+	int fd;
+	if (stat(location->path, &file) || location_open(location, file.st_uid, &fd, &size, message) != REGION_OK)
+		return false;
+	bool is_header = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && !memcmp(header.magic, PMTOP_MAGIC, sizeof header.magic);
+	close(fd);
+	return is_header && header.pid == self->pid &&
+	       (!header.pid_namespace || !self->pid_namespace || header.pid_namespace == self->pid_namespace);
+}
+
+/* Looks in a folder for an entry that is the mapped file; links are followed only where they are the kernel's own. */
+static bool find_in_folder(const char *folder, const struct mapping *mapping, bool is_links, struct region_location *out)
+{
+	DIR *directory = opendir(folder);
+	const struct dirent *entry;
+	bool found = false;
+	while (directory && !found && (entry = readdir(directory))) {
+		struct stat file;
+		if (entry->d_name[0] == '.' || fstatat(dirfd(directory), entry->d_name, &file, is_links ? 0 : AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (file.st_dev != mapping->device || file.st_ino != mapping->inode)
+			continue;
+		int length = snprintf(out->path, sizeof out->path, "%s/%s", folder, entry->d_name);
+		found = length > 0 && (size_t)length < sizeof out->path;
+	}
+	if (directory)
+		closedir(directory);
+	return found;
+}
+
+/* The first way to the file that works; "/dev/shm/#41 (deleted)" is the name of a region that was linked after it was made. */
+static bool locate(const char *process, const struct mapping *mapping, struct region_location *out)
+{
+	char path[REGION_PATH_SIZE];
+	*out = (struct region_location){ .device = mapping->device, .inode = mapping->inode, .is_memfd = !strncmp(mapping->path, "/memfd:", 7) };
+	const char *slash = strrchr(mapping->path, '/');
+	if (!out->is_memfd && slash) {
+		int length = snprintf(path, sizeof path, "%s/root%.*s", process, (int)(slash - mapping->path), mapping->path);
+		if (length > 0 && (size_t)length < sizeof path && find_in_folder(path, mapping, false, out))
+			return true;
+	}
+	out->is_descriptor_link = true;
+	if (snprintf(path, sizeof path, "%s/fd", process) < (int)sizeof path && find_in_folder(path, mapping, true, out))
+		return true;
+	struct stat file;
+	int length = snprintf(out->path, sizeof out->path, "%s/map_files/%lx-%lx", process, mapping->low, mapping->high);
+	return length > 0 && (size_t)length < sizeof out->path && !stat(out->path, &file);
+}
+
+static bool may_be_region(const struct mapping *mapping)
+{
+	return mapping->is_shared && mapping->high - mapping->low >= PMTOP_HEADER_SIZE &&
+	       (strstr(mapping->path, "/memfd:pmtop") || strstr(mapping->path, "/#") || strstr(mapping->path, "/pmtop."));
+}
+
+static bool is_known(const struct region_location *known, size_t count, const struct mapping *mapping)
+{
+	for (size_t i = 0; i < count; i++)
+		if (known[i].device == mapping->device && known[i].inode == mapping->inode)
+			return true;
+	return false;
+}
+
+size_t region_find(int directory_fd, pid_t pid, struct region_location *out, size_t max)
+{
+	char link[64], process[128];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", directory_fd);
+	ssize_t length = readlink(link, process, sizeof process - 1);
+	if (length <= 0)
+		return 0;
+	process[length] = '\0';
+	struct self self = self_of(directory_fd, pid);
+	FILE *maps = open_at(directory_fd, "maps");
+	char *line = NULL;
+	size_t size = 0, count = 0;
+	struct mapping mapping;
+	while (maps && count < max && getline(&line, &size, maps) > 0) {
+		if (!parse_mapping(line, &mapping) || !may_be_region(&mapping) || is_known(out, count, &mapping))
+			continue;
+		if (locate(process, &mapping, &out[count]) && is_own(&out[count], &self))
+			count++;
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return count;
+}
+
+size_t region_list(const char *shm_directory, struct region_location *out, size_t max)
+{
+	DIR *directory = opendir(shm_directory);
+	const struct dirent *entry;
+	size_t count = 0;
+	while (directory && count < max && (entry = readdir(directory))) {
+		struct stat file;
+		unsigned uid;
+		int pid, end = 0;
+		if (sscanf(entry->d_name, "pmtop.%u.%d.%*16[0-9a-f]%n", &uid, &pid, &end) != 2 || !end || entry->d_name[end])
+			continue;
+		if (fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW))
+			continue;
+		struct region_location *location = &out[count];
+		*location = (struct region_location){ .device = file.st_dev, .inode = file.st_ino };
+		int length = snprintf(location->path, sizeof location->path, "%s/%s", shm_directory, entry->d_name);
+		if (length > 0 && (size_t)length < sizeof location->path)
+			count++;
+	}
+	if (directory)
+		closedir(directory);
+	return count;
+}

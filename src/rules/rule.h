@@ -1,0 +1,46 @@
+/* rule.h: one row of the table of warnings, and what its functions may look at. Private to src/rules. */
+#ifndef PMTOP_RULES_RULE_H
+#define PMTOP_RULES_RULE_H
+
+#include <stddef.h>
+
+#include "src/model/model.h"
+#include "src/rules/alerts.h"
+#include "src/settings/settings.h"
+
+enum { LOOK_PHASES_MAX = RUN_PHASES_MAX * 2 };
+
+/* What is judged, gathered once for each run and update. For a rule of the whole model, run and track are NULL and the rest is empty. */
+struct look {
+	const struct model *model;
+	const struct settings *settings;
+	unsigned index;                    /* of the run */
+	const struct run *run;
+	const struct track *track;
+	/* of the last 200 finished steps without the warm-up */
+	size_t steps, flagged;
+	uint64_t oldest;                   /* ordinal of the first of them */
+	double mean_s, median_s, fastest_s, slowest_s;
+	size_t phase_count;                /* outermost ones */
+	struct phase_row phases[LOOK_PHASES_MAX];
+};
+
+enum rule_scope { RULE_OF_MODEL, RULE_OF_RUN, RULE_OF_PHASE };
+
+struct rule {
+	const char *name;
+	enum severity severity;
+	enum rule_scope scope;
+	size_t level;                      /* offset of its level (a double) in struct settings */
+	size_t steps_least;                /* nothing is judged before so many */
+	/* The figure that is held against the level; NAN = not known. `phase` is NULL but for RULE_OF_PHASE. */
+	double (*measure)(const struct look *look, const struct phase_row *phase);
+	/* Fills message, meaning, evidence and advice of a warning that stands. */
+	void (*tell)(const struct look *look, const struct phase_row *phase, struct alert *alert);
+};
+
+/* Of the rules of a phase the first in the table that is raised keeps the later ones quiet. */
+enum { RULE_COUNT = 7 };
+extern const struct rule rules[RULE_COUNT];
+
+#endif

@@ -1,0 +1,323 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/file.h"
+#include "src/region/reader.h"
+#include "src/sources/region_run.h"
+#include "src/sources/source.h"
+#include "src/sources/target.h"
+
+/* Looking for regions reads a member's maps, which may be long: more and more seldom while there is none. */
+enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STATUS_SIZE = 16 * 1024 };
+#define SEARCH_FIRST_NS (NS_PER_S / 2)
+#define SEARCH_TARGET_MAX_NS (4 * NS_PER_S)
+#define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
+#define LIVE_CHECK_NS (1 * NS_PER_S)
+
+/* A run keeps its slot, and so its number, until it is closed. */
+struct slot {
+	struct region_run *run;             /* NULL: free */
+	struct region_location location;
+	pid_t pid;
+	uint64_t start_ticks;
+	unsigned generation;
+	int directory_fd;                   /* the writer's /proc/PID, of our own; −1 = none */
+	int64_t check_ns;                   /* when to see again whether it is live */
+	bool is_displaced;                  /* its file is not where it was */
+};
+
+struct search {
+	pid_t pid;
+	uint64_t start_ticks;
+	unsigned generation;
+	int64_t next_ns, interval_ns;
+};
+
+struct region_reader {
+	struct target *target;
+	struct slot slots[RUNS_MAX];
+	bool has_tried_path;                /* target->region_path was opened, or not */
+	size_t search_count;
+	struct search searches[TARGET_MEMBERS_MAX];   /* in the order of the target's members */
+	size_t given_up_count;              /* regions that could not be read to their end: not tried again */
+	struct { uint64_t device, inode; } given_up[GIVEN_UP_MAX];
+	struct reason missing, told;        /* why there is no run: now, and as said last; empty = there is one */
+};
+
+/* -- runs come and go ----------------------------------------------------------------------------------------------------------- */
+
+static void close_slot(struct slot *slot)
+{
+	region_run_close(slot->run);
+	slot->run = NULL;
+	if (slot->directory_fd >= 0)
+		close(slot->directory_fd);
+}
+
+static void end_run(struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
+{
+	struct record *record = sample_set_add(out, RECORD_RUN_CLOSED, (unsigned)(slot - reader->slots), now_ns);
+	if (record)
+		record->text = sample_set_text(out, why, strlen(why));
+	close_slot(slot);
+}
+
+/* It is not opened again while its process still holds it. */
+static void give_up(struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
+{
+	size_t at = reader->given_up_count++ % GIVEN_UP_MAX;
+	reader->given_up[at].device = slot->location.device;
+	reader->given_up[at].inode = slot->location.inode;
+	reason_set(&reader->missing, STATUS_DAMAGED, "restart the training process", "%s", why);
+	end_run(reader, slot, why, out, now_ns);
+}
+
+static bool is_known(const struct region_reader *reader, const struct region_location *location)
+{
+	for (size_t i = 0; i < RUNS_MAX; i++)
+		if (reader->slots[i].run && reader->slots[i].location.device == location->device && reader->slots[i].location.inode == location->inode)
+			return true;
+	for (size_t i = 0; i < reader->given_up_count && i < GIVEN_UP_MAX; i++)
+		if (reader->given_up[i].device == location->device && reader->given_up[i].inode == location->inode)
+			return true;
+	return false;
+}
+
+static struct slot *free_slot(struct region_reader *reader)
+{
+	for (size_t i = 0; i < RUNS_MAX; i++)
+		if (!reader->slots[i].run)
+			return &reader->slots[i];
+	return NULL;
+}
+
+/* `member` NULL: its writer is not among the living. */
+static void open_run(struct region_reader *reader, const struct region_location *location, uid_t owner, const struct target_member *member)
+{
+	struct region *region;
+	char message[REGION_MESSAGE_SIZE] = "";
+	struct slot *slot = free_slot(reader);
+	if (!slot) {
+		reason_set(&reader->missing, STATUS_UNSUPPORTED, NULL, "more than %d regions at a time", RUNS_MAX);
+		return;
+	}
+	if (region_open(location, owner, &region, message) != REGION_OK) {
+		reason_set(&reader->missing, STATUS_DAMAGED, NULL, "%s", message);
+		return;
+	}
+	*slot = (struct slot){ .location = *location, .directory_fd = -1 };
+	if (member) {
+		slot->pid = member->pid;
+		slot->start_ticks = member->start_ticks;
+		slot->generation = member->generation;
+		slot->directory_fd = fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0);
+	}
+	if (region_run_open(region, (unsigned)(slot - reader->slots), slot->pid, slot->directory_fd, &slot->run) != STATUS_OK) {
+		reason_set(&reader->missing, STATUS_NO_MEMORY, NULL, "out of memory");
+		if (slot->directory_fd >= 0)
+			close(slot->directory_fd);
+		slot->run = NULL;
+	}
+}
+
+/* -- looking for them ----------------------------------------------------------------------------------------------------------- */
+
+static uid_t owner_of(const struct target *target, const struct target_member *member)
+{
+	char text[STATUS_SIZE];
+	size_t length;
+	uint64_t uid;
+	if (file_read(member->directory_fd, "status", text, sizeof text, &length) == STATUS_OK && proc_field(text, "Uid", 1, &uid))
+		return (uid_t)uid;
+	return target->uid;
+}
+
+static bool is_denied(const struct target_member *member)
+{
+	int fd = openat(member->directory_fd, "maps", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && (errno == EACCES || errno == EPERM);
+}
+
+static void search_member(struct region_reader *reader, size_t index)
+{
+	const struct target *target = reader->target;
+	const struct target_member *member = &target->members[index];
+	struct region_location found[FOUND_MAX];
+	size_t count = region_find(member->directory_fd, member->pid, found, FOUND_MAX);
+	for (size_t i = 0; i < count; i++)
+		if (!is_known(reader, &found[i]))
+			open_run(reader, &found[i], owner_of(target, member), member);
+	if (count == 0 && index == 0 && is_denied(member))
+		target_explain_denied(target, member, &reader->missing);
+}
+
+/* Members keep their order and new ones stand at the end. An exec makes a member as good as new. */
+static void follow_members(struct region_reader *reader)
+{
+	const struct target *target = reader->target;
+	size_t kept = 0;
+	for (size_t i = 0, next = 0; i < reader->search_count && next < target->member_count; i++) {
+		const struct target_member *member = &target->members[next];
+		const struct search *search = &reader->searches[i];
+		if (search->pid != member->pid || search->start_ticks != member->start_ticks)
+			continue;
+		next++;
+		reader->searches[kept++] = *search;
+	}
+	for (size_t i = 0; i < target->member_count; i++) {
+		const struct target_member *member = &target->members[i];
+		if (i < kept && reader->searches[i].generation == member->generation)
+			continue;
+		reader->searches[i] = (struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN, SEARCH_FIRST_NS };
+	}
+	reader->search_count = target->member_count;
+}
+
+static void search(struct region_reader *reader, int64_t now_ns)
+{
+	follow_members(reader);
+	for (size_t i = 0; i < reader->search_count; i++) {
+		struct search *one = &reader->searches[i];
+		int64_t most_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
+		if (now_ns < one->next_ns)
+			continue;
+		search_member(reader, i);
+		one->next_ns = now_ns + one->interval_ns;
+		one->interval_ns = one->interval_ns * 2 < most_ns ? one->interval_ns * 2 : most_ns;
+	}
+}
+
+/* -s: the region of a run that is over, by its file. */
+static void open_path(struct region_reader *reader)
+{
+	const struct target *target = reader->target;
+	struct region_location location = { .device = 0 };
+	struct stat status;
+	reader->has_tried_path = true;
+	int written = snprintf(location.path, sizeof location.path, "%s", target->region_path ? target->region_path : "");
+	if (written <= 0 || (size_t)written >= sizeof location.path || lstat(location.path, &status) != 0) {
+		reason_set(&reader->missing, STATUS_NOT_FOUND, "see what there is: pmtop list", "the region is gone");
+		return;
+	}
+	location.device = status.st_dev;
+	location.inode = status.st_ino;
+	open_run(reader, &location, target->uid, NULL);
+}
+
+/* -- reading them --------------------------------------------------------------------------------------------------------------- */
+
+static const struct target_member *writer_of(const struct target *target, const struct slot *slot)
+{
+	for (size_t i = 0; i < target->member_count; i++)
+		if (target->members[i].pid == slot->pid && target->members[i].start_ticks == slot->start_ticks)
+			return &target->members[i];
+	return NULL;
+}
+
+/* Why nothing more will be written; NULL while it may. What was written before is still to be read. */
+static const char *why_over(const struct region_reader *reader, struct slot *slot, int64_t now_ns)
+{
+	const struct target_member *writer = writer_of(reader->target, slot);
+	if (region_run_has_ended(slot->run))
+		return "ended";
+	if (!writer)
+		return "killed or crashed: its last events are kept";
+	if (writer->generation != slot->generation)
+		return "process replaced itself";
+	if (now_ns < slot->check_ns)
+		return NULL;
+	slot->check_ns = now_ns + LIVE_CHECK_NS;
+	if (!region_is_live(region_run_region(slot->run), slot->directory_fd))
+		return "its process let go of the region";
+	slot->is_displaced = !region_is_in_place(region_run_region(slot->run));
+	return slot->is_displaced ? "region file was removed or replaced" : NULL;
+}
+
+static void read_slot(struct region_reader *reader, struct slot *slot, struct sample_set *out, int64_t now_ns)
+{
+	const char *over = why_over(reader, slot, now_ns);
+	enum status status = region_run_read(slot->run, now_ns, out);
+	/* The events that stood before the end are read once more: some may have come after the first look. */
+	if (status == STATUS_OK && region_run_has_ended(slot->run)) {
+		over = "ended";
+		status = region_run_read(slot->run, now_ns, out);
+	}
+	if (status == STATUS_AGAIN)
+		return;
+	if (status != STATUS_OK)
+		give_up(reader, slot, region_run_failure(slot->run), out, now_ns);
+	else if (slot->is_displaced && !region_run_has_ended(slot->run))
+		give_up(reader, slot, over, out, now_ns);
+	else if (over)
+		end_run(reader, slot, over, out, now_ns);
+}
+
+static void tell_missing(struct region_reader *reader, bool has_runs, struct sample_set *out, int64_t now_ns)
+{
+	static const struct reason none = { "", "" };
+	if (has_runs)
+		reader->missing = none;
+	else if (!reader->missing.text[0])
+		reason_set(&reader->missing, STATUS_NOT_FOUND, "include pmtop.h in the program and call pmtop_open (man pmtop.h)", "nothing is published");
+	if (strcmp(reader->missing.text, reader->told.text) == 0)
+		return;
+	reader->told = reader->missing;
+	sample_set_missing(out, now_ns, "region", has_runs ? NULL : reader->missing.text, has_runs ? NULL : reader->missing.remedy);
+}
+
+static enum status region_read(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct region_reader *reader = state;
+	const struct target *target = reader->target;
+	bool has_runs = false, had_runs = false;
+	if (target->pid != 0)
+		search(reader, now_ns);
+	else if (!reader->has_tried_path)
+		open_path(reader);
+	for (size_t i = 0; i < RUNS_MAX; i++) {
+		struct slot *slot = &reader->slots[i];
+		if (!slot->run)
+			continue;
+		had_runs = true;
+		read_slot(reader, slot, out, now_ns);
+		has_runs |= slot->run != NULL;
+	}
+	bool is_over = target->pid == 0 || target->has_ended;
+	if (!is_over || !had_runs)
+		tell_missing(reader, has_runs, out, now_ns);
+	return is_over && !has_runs ? STATUS_END : STATUS_OK;
+}
+
+static enum status region_source_open(struct target *target, void **state, struct reason *why_not)
+{
+	struct region_reader *reader = calloc(1, sizeof *reader);
+	if (!reader)
+		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	reader->target = target;
+	*state = reader;
+	return STATUS_OK;
+}
+
+static void region_source_close(void *state)
+{
+	struct region_reader *reader = state;
+	for (size_t i = 0; i < RUNS_MAX; i++)
+		if (reader->slots[i].run)
+			close_slot(&reader->slots[i]);
+	free(reader);
+}
+
+const struct source region_source = {
+	.name = "region",
+	.open = region_source_open,
+	.read = region_read,
+	.close = region_source_close,
+};

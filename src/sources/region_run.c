@@ -1,0 +1,412 @@
+#include "src/sources/region_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sources/region_lanes.h"
+#include "src/sources/region_teller.h"
+
+enum {
+	EVENTS_A_READING = 64 * 1024,
+	METAS_MAX = 64,
+	VALUES_MAX = 256,
+	TOTALS_MAX = 64 * 1024,
+	BINS_MAX = 4096,
+	EPOCHS_MAX = 1024,
+	OPEN_SPANS_MAX = 32,
+};
+
+struct region_run {
+	struct region *region;
+	struct region_teller teller;
+	pid_t pid;
+	bool is_live;                    /* when it was opened */
+	bool is_told, has_ended;
+	bool has_state;                  /* false: some of it was being written when it was to be told */
+	size_t busy_count;               /* totals of which the same is true: one a lane at most */
+	uint32_t busy[REGION_LANES_MAX];
+	uint64_t state_version, refused;
+	uint64_t metas[METAS_MAX];       /* hash of what was told; 0 = nothing yet */
+	double counters[VALUES_MAX];     /* NAN = not told yet */
+	const char *failure;
+	uint32_t lane_count;
+	struct region_lanes *lanes;
+	bool *had_open_spans;            /* by lane */
+};
+
+/* -- what can go wrong ---------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+	enum region_status status;
+	const char *text;
+} failures[] = {
+	{ REGION_CUT_SHORT, "region was cut short" },
+	{ REGION_DAMAGED, "region damaged" },
+	{ REGION_NO_MEMORY, "out of memory" },
+};
+
+/* Of an entry that is being written, or whose writer was killed meanwhile, there is no whole copy: it is left out. */
+static bool is_fatal(enum region_status status)
+{
+	return status == REGION_CUT_SHORT || status == REGION_IO;
+}
+
+static enum status fail(struct region_run *run, enum region_status status)
+{
+	run->failure = "region could not be read";
+	for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
+		if (failures[i].status == status)
+			run->failure = failures[i].text;
+	return status == REGION_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_DAMAGED;
+}
+
+/* -- what stands in the region -------------------------------------------------------------------------------------------------- */
+
+static void tell_opened(struct region_run *run, const struct region_identity *identity)
+{
+	char text[64];
+	struct record *record = teller_add(&run->teller, RECORD_RUN_OPENED, run->teller.now_ns);
+	if (!record)
+		return;
+	struct sample_set *out = run->teller.out;
+	for (size_t i = 0; i < sizeof identity->uuid; i++)
+		snprintf(text + 2 * i, 3, "%02x", identity->uuid[i]);
+	record->opened.uuid = sample_set_text(out, text, strlen(text));
+	snprintf(text, sizeof text, "%u.%u", identity->abi_major, identity->abi_minor);
+	record->opened.abi = sample_set_text(out, text, strlen(text));
+	record->opened.name = sample_set_text(out, identity->run_name, strnlen(identity->run_name, sizeof identity->run_name));
+	record->opened.pid = run->pid ? run->pid : identity->writer_pid;
+	record->opened.inner_pid = identity->pid;
+	record->opened.start_ns = identity->start_ns + run->teller.offset_ns;
+	record->opened.is_live = run->is_live;
+}
+
+static uint64_t hash(uint64_t seed, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		seed = (seed ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);   /* FNV-1a */
+	return seed;
+}
+
+static enum region_status tell_metas(struct region_run *run, uint32_t count)
+{
+	struct sample_set *out = run->teller.out;
+	for (uint32_t i = 0; i < count && i < METAS_MAX; i++) {
+		const char *key, *value;
+		size_t key_length, value_length;
+		enum region_status status = region_read_meta(run->region, i, &key, &key_length, &value, &value_length);
+		if (is_fatal(status))
+			return status;
+		if (status != REGION_OK) {
+			run->has_state = false;
+			continue;
+		}
+		uint64_t now = hash(hash(UINT64_C(0xcbf29ce484222325), key, key_length) + 1, value, value_length);
+		if (now == run->metas[i])
+			continue;
+		run->metas[i] = now;
+		struct record *record = teller_add(&run->teller, RECORD_META, run->teller.now_ns);
+		if (!record)
+			continue;
+		record->meta.key = sample_set_text(out, key, key_length);
+		record->meta.value = sample_set_text(out, value, value_length);
+	}
+	return REGION_OK;
+}
+
+static enum region_status tell_counters(struct region_run *run, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && i < VALUES_MAX; i++) {
+		uint32_t name;
+		double total;
+		enum region_status status = region_read_counter(run->region, i, &name, &total);
+		if (is_fatal(status))
+			return status;
+		if (status != REGION_OK || total == run->counters[i])
+			continue;
+		run->counters[i] = total;
+		teller_name(&run->teller, name);
+		struct record *record = teller_add(&run->teller, RECORD_COUNTER, run->teller.now_ns);
+		if (!record)
+			continue;
+		record->counter.name = name;
+		record->counter.total = total;
+	}
+	return REGION_OK;
+}
+
+/* Their last values, where the events with them are gone. */
+static enum region_status tell_gauges(struct region_run *run, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && i < VALUES_MAX; i++) {
+		uint32_t name;
+		double value;
+		enum region_status status = region_read_gauge(run->region, i, &name, &value);
+		if (is_fatal(status))
+			return status;
+		if (status != REGION_OK)
+			continue;
+		teller_name(&run->teller, name);
+		struct record *record = teller_add(&run->teller, RECORD_GAUGE, run->teller.now_ns);
+		if (!record)
+			continue;
+		record->gauge.name = name;
+		record->gauge.value = value;
+	}
+	return REGION_OK;
+}
+
+static enum region_status tell_state(struct region_run *run, struct region_state *state)
+{
+	enum region_status status = region_read_state(run->region, state);
+	if (status != REGION_OK) {
+		*state = (struct region_state){ 0 };
+		return is_fatal(status) ? status : REGION_OK;
+	}
+	if (run->has_state && state->version == run->state_version)
+		return REGION_OK;
+	run->has_state = true;
+	run->state_version = state->version;
+	run->has_ended = state->is_ended;
+	status = tell_metas(run, state->meta_count);
+	teller_state(&run->teller, state);
+	if (state->refused != run->refused) {
+		run->refused = state->refused;
+		teller_count(&run->teller, RECORD_REFUSED, 0, state->refused);
+	}
+	return status;
+}
+
+/* The set says that something is not in it; the run goes on. */
+static enum region_status out_of_memory(struct region_run *run)
+{
+	run->teller.out->failed = true;
+	return REGION_OK;
+}
+
+enum { ALL_LANES = UINT32_MAX };
+
+static enum region_status tell_total(struct region_run *run, uint32_t i, uint32_t lane, struct region_total *room)
+{
+	enum region_status status = region_read_total(run->region, i, room);
+	if (status == REGION_BUSY && run->busy_count < REGION_LANES_MAX)
+		run->busy[run->busy_count++] = i;
+	if (status == REGION_OK && (lane == ALL_LANES || room->lane == lane))
+		teller_total(&run->teller, room);
+	return is_fatal(status) ? status : REGION_OK;
+}
+
+static enum region_status tell_totals(struct region_run *run, uint32_t lane)
+{
+	uint32_t count = region_total_count(run->region);
+	struct region_total *room = malloc(sizeof *room);
+	if (!room)
+		return out_of_memory(run);
+	enum region_status status = REGION_OK;
+	for (uint32_t i = 0; i < count && i < TOTALS_MAX && status == REGION_OK; i++)
+		status = tell_total(run, i, lane, room);
+	free(room);
+	return status;
+}
+
+static enum region_status tell_busy_totals(struct region_run *run)
+{
+	struct region_total *room = run->busy_count > 0 ? malloc(sizeof *room) : NULL;
+	if (!room)
+		return REGION_OK;
+	enum region_status status = REGION_OK;
+	size_t count = run->busy_count;
+	run->busy_count = 0;
+	for (size_t i = 0; i < count && status == REGION_OK; i++)
+		status = tell_total(run, run->busy[i], ALL_LANES, room);
+	free(room);
+	return status;
+}
+
+static enum region_status tell_history(struct region_run *run)
+{
+	size_t count;
+	struct region_bin *bins = malloc(BINS_MAX * sizeof *bins);
+	if (!bins)
+		return out_of_memory(run);
+	enum region_status status = region_read_history(run->region, bins, BINS_MAX, &count);
+	if (status == REGION_OK)
+		teller_history(&run->teller, bins, count);
+	free(bins);
+	return is_fatal(status) ? status : REGION_OK;
+}
+
+static enum region_status tell_epochs(struct region_run *run)
+{
+	size_t count;
+	uint64_t dropped;
+	struct region_epoch *epochs = malloc(EPOCHS_MAX * sizeof *epochs);
+	if (!epochs)
+		return out_of_memory(run);
+	enum region_status status = region_read_epochs(run->region, epochs, EPOCHS_MAX, &count, &dropped);
+	if (status == REGION_OK)
+		teller_epochs(&run->teller, epochs, count, dropped);
+	free(epochs);
+	return is_fatal(status) ? status : REGION_OK;
+}
+
+/* Everything that pmtop could not know because it came late. */
+static enum region_status tell_all(struct region_run *run)
+{
+	struct region_identity identity;
+	struct region_state state;
+	enum region_status status = region_identify(run->region, &identity);
+	if (status != REGION_OK)
+		return status;
+	tell_opened(run, &identity);
+	teller_names(&run->teller);
+	status = tell_state(run, &state);
+	if (status == REGION_OK)
+		status = tell_totals(run, ALL_LANES);
+	if (status == REGION_OK)
+		status = tell_history(run);
+	if (status == REGION_OK)
+		status = tell_epochs(run);
+	uint64_t before = 0;
+	for (uint32_t i = 0; i < run->lane_count && status == REGION_OK; i++) {
+		struct region_lane_status lane = { 0 };
+		status = region_lane_status(run->region, i, &lane);
+		before += lane.before;
+	}
+	if (before > 0)
+		teller_count(&run->teller, RECORD_BEFORE_ATTACH, 0, before);
+	return status;
+}
+
+/* -- the events ----------------------------------------------------------------------------------------------------------------- */
+
+static enum region_status tell_events(struct region_run *run, bool *has_more)
+{
+	const struct region_event *event = NULL;
+	enum region_status status = region_lanes_begin(run->lanes);
+	for (size_t told = 0; status == REGION_OK; told++) {
+		*has_more = told == EVENTS_A_READING;
+		if (*has_more)
+			break;
+		status = region_lanes_next(run->lanes, &event);
+		if (status != REGION_OK || !event)
+			break;
+		teller_event(&run->teller, event);
+	}
+	return status;
+}
+
+static enum region_status tell_losses(struct region_run *run, bool *had_any)
+{
+	enum region_status status = REGION_OK;
+	for (uint32_t i = 0; i < run->lane_count && status == REGION_OK; i++) {
+		uint64_t lost;
+		status = region_lanes_lost(run->lanes, i, &lost);
+		if (status != REGION_OK || lost == 0)
+			continue;
+		*had_any = true;
+		teller_count(&run->teller, RECORD_LOST, i, lost);
+		status = tell_totals(run, i);
+	}
+	if (*had_any && status == REGION_OK)
+		status = tell_history(run);
+	if (*had_any && status == REGION_OK)
+		status = tell_epochs(run);
+	return status;
+}
+
+static enum region_status tell_open_spans(struct region_run *run)
+{
+	for (uint32_t i = 0; i < run->lane_count; i++) {
+		struct region_open_span spans[OPEN_SPANS_MAX];
+		size_t count = 0;
+		enum region_status status = region_read_open_spans(run->region, i, spans, OPEN_SPANS_MAX, &count);
+		if (is_fatal(status))
+			return status;
+		if (status != REGION_OK)
+			continue;
+		for (size_t depth = 0; depth < count; depth++)
+			teller_open_span(&run->teller, i, spans, depth);
+		if (count == 0 && run->had_open_spans[i])
+			teller_count(&run->teller, RECORD_OPEN_SPANS_NONE, i, 0);
+		run->had_open_spans[i] = count > 0;
+	}
+	return REGION_OK;
+}
+
+/* -- the run -------------------------------------------------------------------------------------------------------------------- */
+
+enum status region_run_read(struct region_run *run, int64_t now_ns, struct sample_set *out)
+{
+	struct region_state state;
+	bool has_more = false, had_losses = false;
+	run->teller.out = out;
+	run->teller.now_ns = now_ns;
+	bool is_first = !run->is_told;
+	enum region_status status = is_first ? tell_all(run) : tell_busy_totals(run);
+	run->is_told = true;
+	if (status == REGION_OK)
+		status = tell_events(run, &has_more);
+	if (status == REGION_OK)
+		status = tell_losses(run, &had_losses);
+	if (status == REGION_OK)
+		status = tell_state(run, &state);
+	if (status == REGION_OK && (is_first || had_losses))
+		status = tell_gauges(run, state.gauge_count);
+	if (status == REGION_OK)
+		status = tell_counters(run, state.counter_count);
+	if (status == REGION_OK)
+		status = tell_open_spans(run);
+	if (status != REGION_OK)
+		return fail(run, status);
+	return has_more ? STATUS_AGAIN : STATUS_OK;
+}
+
+enum status region_run_open(struct region *region, unsigned id, pid_t pid, int directory_fd, struct region_run **out)
+{
+	struct region_run *run = calloc(1, sizeof *run);
+	if (!run) {
+		region_close(region);
+		return STATUS_NO_MEMORY;
+	}
+	run->region = region;
+	run->pid = pid;
+	run->is_live = region_is_live(region, directory_fd);
+	run->lane_count = region_lane_count(region);
+	run->lanes = region_lanes_new(region);
+	run->had_open_spans = calloc(run->lane_count + 1, sizeof *run->had_open_spans);
+	run->teller = (struct region_teller){ .region = region, .run = id, .offset_ns = region_clock_offset_ns(region, directory_fd) };
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		run->counters[i] = (double)NAN;
+	if (!run->lanes || !run->had_open_spans) {
+		region_run_close(run);
+		return STATUS_NO_MEMORY;
+	}
+	*out = run;
+	return STATUS_OK;
+}
+
+void region_run_close(struct region_run *run)
+{
+	region_close(run->region);
+	region_lanes_free(run->lanes);
+	free(run->had_open_spans);
+	free(run);
+}
+
+const char *region_run_failure(const struct region_run *run)
+{
+	return run->failure;
+}
+
+bool region_run_has_ended(const struct region_run *run)
+{
+	return run->has_ended;
+}
+
+struct region *region_run_region(const struct region_run *run)
+{
+	return run->region;
+}

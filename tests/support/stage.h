@@ -1,0 +1,44 @@
+/* stage.h: a screen with a whole model behind it, fed by a story, at a moment of its own: no clock, no terminal, no process.
+ *
+ * Pictures are compared with tests/screens/expected/NAME.txt, relative to the working directory (the root of the source). With PMTOP_UPDATE=1
+ * they are written instead. */
+#ifndef PMTOP_TESTS_SUPPORT_STAGE_H
+#define PMTOP_TESTS_SUPPORT_STAGE_H
+
+#include "src/model/model.h"
+#include "src/rules/alerts.h"
+#include "src/settings/settings.h"
+#include "tests/support/story.h"
+#include "ui/canvas.h"
+#include "ui/screen.h"
+
+struct stage {
+	struct settings settings;
+	struct model *model;
+	struct alerts alerts;
+	struct screen *screen;
+	struct canvas canvas;
+	struct story *story;
+	struct sample_set set;
+	int64_t begin_ns;
+};
+
+/* Time zone and locale are set too, so that clocks on the screen read the same everywhere. */
+void stage_open(struct stage *stage, const struct story_options *options, int width, int height);
+void stage_close(struct stage *stage);
+/* Tells the story on until so many seconds after its start, or its end; keys are drawn for in between. */
+void stage_play(struct stage *stage, double until_s);
+void stage_resize(struct stage *stage, int width, int height);
+void stage_draw(struct stage *stage);
+/* Presses keys one after the other and draws after each: printable ones as they are, '\r' Enter, '\t' Tab, '\033' Esc. Returns the last wish. */
+enum screen_wish stage_type(struct stage *stage, const char *keys);
+enum screen_wish stage_press(struct stage *stage, int key);
+enum screen_wish stage_click(struct stage *stage, int x, int y);
+/* Whether a row of the picture holds this text; where it begins goes to *x and *y, if they are not NULL. */
+bool stage_shows(const struct stage *stage, const char *text);
+bool stage_find(const struct stage *stage, const char *text, int *x, int *y);
+/* Fails the test, with both pictures' rows that differ. */
+void stage_expect(const struct stage *stage, const char *name);
+void picture_expect_file(const struct canvas *canvas, const char *name);
+
+#endif

@@ -1,0 +1,681 @@
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/clock.h"
+#include "src/base/text.h"
+#include "src/rules/alerts.h"
+#include "src/rules/rule.h"
+#include "tests/unit/fake_run.h"
+
+static struct model model;
+static struct run runs[70];
+static struct flagged flagged[40];
+static struct settings settings;
+static struct alerts alerts;
+
+static void start(void)
+{
+	fake_reset();
+	memset(runs, 0, sizeof runs);
+	settings_default(&settings);
+	alerts = (struct alerts){ 0 };
+	model = (struct model){ .now_ns = 100 * NS_PER_S, .run_count = 1, .runs = runs };
+	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
+	runs[0] = (struct run){ .is_used = true, .track_count = 1, .flagged = flagged };
+	runs[0].tracks[0].slow_first_s = NAN;
+}
+
+/* `count` more finished batches of the same step. */
+static void batches(size_t count, double step_s)
+{
+	for (size_t i = 0; i < count; i++) {
+		fake.batches[fake.batch_count] = (struct batch){ .ordinal = fake.batch_count, .step_s = step_s, .batch_s = step_s };
+		fake.batch_count++;
+	}
+	runs[0].tracks[0].count = fake.batch_count;
+}
+
+static void warmup(size_t count, double first_s)
+{
+	batches(count, first_s);
+	for (size_t i = 0; i < count; i++)
+		fake.batches[i].is_warmup = true;
+	runs[0].tracks[0].slow_first_s = first_s;
+}
+
+/* One outermost operation with this share of the steps, alone. */
+static void share(uint32_t name, double ratio)
+{
+	fake.rows[0] = (struct phase_row){ .name = name, .share_ratio = ratio, .median_s = 0.1, .cpu_s = NAN };
+	fake.row_count = 1;
+}
+
+/* The newest `count` batches are flagged: slow in decode, within data. */
+static void flag_newest(size_t count, double data_s, double unattributed_s)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct batch *batch = &fake.batches[fake.batch_count - count + i];
+		batch->is_flagged = true;
+		batch->step_s = 0.1 + data_s + unattributed_s;
+		add_phase(batch->phases, &batch->phase_count, DATA, 0, 0.1 + data_s);
+		add_phase(batch->phases, &batch->phase_count, DECODE, DATA, 0.1 + data_s);
+		add_phase(batch->phases, &batch->phase_count, NAME_UNATTRIBUTED, 0, unattributed_s);
+		flagged[i] = (struct flagged){ .batch = *batch, .usual = { .batches = 50, .step_s = 0.1 } };
+		add_phase(flagged[i].usual.phases, &flagged[i].usual.phase_count, DATA, 0, 0.1);
+		add_phase(flagged[i].usual.phases, &flagged[i].usual.phase_count, DECODE, DATA, 0.1);
+	}
+	runs[0].flagged_count = count;
+}
+
+static void update(void)
+{
+	alerts_update(&alerts, &model, &settings);
+}
+
+static void update_after(double seconds)
+{
+	model.now_ns += (int64_t)(seconds * 1e9);
+	update();
+}
+
+static const struct alert *raised(const char *rule)
+{
+	for (size_t i = 0; i < alerts.count; i++)
+		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
+			return &alerts.list[i];
+	return NULL;
+}
+
+static double evidence(const struct alert *alert, const char *key)
+{
+	for (size_t i = 0; i < alert->evidence_count; i++)
+		if (strcmp(alert->evidence[i].key, key) == 0)
+			return alert->evidence[i].value;
+	return NAN;
+}
+
+static void ck_only(const char *rule)
+{
+	ck_assert_msg(raised(rule) != NULL, "%s is not raised", rule);
+	ck_assert_uint_eq(alerts_raised(&alerts), 1);
+}
+
+/* -- what each rule says -- */
+
+START_TEST(the_guides_slow_start_is_a_slow_first_batch_and_no_variance)
+{
+	warmup(1, 0.538);
+	batches(25, 0.185);
+	update();
+	ck_only("slow_first_batch");
+	const struct alert *alert = raised("slow_first_batch");
+	ck_assert_str_eq(alert->message, "first batch took 0.538 s, 2.9× the usual 0.185 s: warm-up, left out");
+	ck_assert_int_eq(alert->severity, SEVERITY_INFO);
+	ck_assert_int_eq(alert->since_ns, model.now_ns);
+	ck_assert_double_eq_tol(evidence(alert, "ratio"), 2.908, 0.001);
+}
+END_TEST
+
+START_TEST(a_first_batch_that_is_gone_is_not_judged)
+{
+	batches(25, 0.185);
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+}
+END_TEST
+
+START_TEST(the_guides_variance_over_two_is_raised)
+{
+	batches(24, 0.185);
+	batches(1, 0.425);
+	update();
+	ck_only("variance");
+	ck_assert_str_eq(raised("variance")->message, "slowest step 0.425 s is 2.3× the fastest 0.185 s (last 25, warm-up left out)");
+}
+END_TEST
+
+START_TEST(the_guides_slow_data_is_raised_with_advice_from_the_loader)
+{
+	batches(25, 0.201);
+	share(DATA, 0.34);
+	fake.meta[0].key = "loader.num_workers";
+	fake.meta[0].value = "0";
+	fake.meta[1].key = "loader.pin_memory";
+	fake.meta[1].value = "False";
+	fake.meta[2].key = "prefetch_factor";
+	fake.meta[2].value = "2";
+	update();
+	ck_only("data_loading");
+	const struct alert *alert = raised("data_loading");
+	ck_assert_str_eq(alert->message, "data loading takes 34 % of each step (0.068 s of 0.201 s)");
+	ck_assert_uint_eq(alert->advice_count, 4);
+	ck_assert_str_eq(alert->advice[0], "num_workers is 0: try 4; loading then runs beside the training");
+	ck_assert_str_eq(alert->advice[1], "pin_memory is off: True copies faster to a GPU");
+	ck_assert_str_eq(alert->advice[2], "prefetch_factor is 2: try 4");
+	ck_assert_int_eq(alert->severity, SEVERITY_WARNING);
+	ck_assert_double_eq_tol(evidence(alert, "share_ratio"), 0.34, 1e-9);
+}
+END_TEST
+
+START_TEST(advice_follows_what_is_published)
+{
+	static const struct { const char *value, *advice; } cases[] = {
+		{ NULL, "load in worker processes, beside the training (DataLoader: num_workers=4)" },
+		{ "many", "load in worker processes, beside the training (DataLoader: num_workers=4)" },
+		{ "4", "num_workers is 4: try 8" },
+		{ "32", "num_workers is 32 already: look at the storage, and at what each sample costs to prepare" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		start();
+		batches(25, 0.201);
+		share(DATA, 0.34);
+		fake.meta[0].key = "num_workers";
+		fake.meta[0].value = cases[i].value;
+		fake.meta[1].key = "pin_memory";
+		fake.meta[1].value = "True";
+		update();
+		ck_assert_str_eq(raised("data_loading")->advice[0], cases[i].advice);
+		ck_assert_str_eq(raised("data_loading")->advice[1], "let each worker load ahead (DataLoader: prefetch_factor=2 or more)");
+	}
+}
+END_TEST
+
+START_TEST(phases_that_load_data_are_known_by_their_words)
+{
+	static const struct { const char *name, *rule; } cases[] = {
+		{ "data", "data_loading" }, { "Data Loading", "data_loading" }, { "data_loading", "data_loading" }, { "dataloader", "data_loading" },
+		{ "load", "data_loading" }, { "load_ground_truth", "data_loading" }, { "train_dataloader_next", "data_loading" },
+		{ "fetch", "data_loading" }, { "forward", "bottleneck" }, { "metadata", "bottleneck" }, { "update", "bottleneck" }, { "overload", "bottleneck" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		start();
+		batches(25, 0.2);
+		fake.names[EXTRA] = cases[i].name;
+		share(EXTRA, 0.6);
+		update();
+		ck_only(cases[i].rule);
+	}
+}
+END_TEST
+
+START_TEST(operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth)
+{
+	batches(25, 0.2);
+	fake.rows[0] = (struct phase_row){ .name = BACKWARD, .share_ratio = 0.61 };
+	fake.rows[1] = (struct phase_row){ .name = EXTRA, .parent = BACKWARD, .depth = 1, .share_ratio = 0.6 };
+	fake.rows[2] = (struct phase_row){ .name = FORWARD, .share_ratio = 0.22 };
+	fake.rows[3] = (struct phase_row){ .name = OPTIMIZER, .share_ratio = 0.02 };
+	fake.rows[4] = (struct phase_row){ .name = DATA, .share_ratio = 0.15 };
+	fake.row_count = 5;
+	update();
+	ck_assert_uint_eq(alerts_raised(&alerts), 2);
+	ck_assert_str_eq(alerts.list[0].message, "backward takes 61 % of each step (0.122 s of 0.200 s)");
+	ck_assert_str_eq(alerts.list[0].rule, "bottleneck");
+	ck_assert_uint_eq(alerts.list[0].subject, BACKWARD);
+	ck_assert_int_eq(alerts.list[0].severity, SEVERITY_WARNING);
+	ck_assert_str_eq(alerts.list[1].message, "forward takes 22 % of each step (0.044 s of 0.200 s)");
+	ck_assert_str_eq(alerts.list[1].rule, "consider_optimizing");
+	ck_assert_int_eq(alerts.list[1].severity, SEVERITY_INFO);
+}
+END_TEST
+
+START_TEST(time_outside_spans_is_no_operation_and_time_between_batches_is)
+{
+	batches(25, 0.2);
+	share(NAME_UNATTRIBUTED, 1);
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+	share(NAME_BETWEEN, 0.6);
+	update();
+	ck_assert_str_eq(raised("bottleneck")->message, "what runs between batches takes 60 % of each step (0.120 s of 0.200 s)");
+}
+END_TEST
+
+START_TEST(flagged_batches_name_the_cause_they_share)
+{
+	batches(200, 0.1);
+	flag_newest(5, 0.13, 0.01);
+	settings.rule_variance = 100;
+	update();
+	ck_only("flagged_batches");
+	const struct alert *alert = raised("flagged_batches");
+	ck_assert_str_eq(alert->message, "5 of the last 200 batches were slow (2.4× the usual): data › decode explains 93 %");
+	ck_assert_double_eq_tol(evidence(alert, "share_ratio"), 0.025, 1e-9);
+	ck_assert_double_eq_tol(evidence(alert, "cause_share_ratio"), 13.0 / 14, 1e-4);
+	ck_assert_ptr_nonnull(strstr(alert->advice[1], "num_workers"));
+}
+END_TEST
+
+START_TEST(flagged_batches_say_when_the_cause_is_unknown)
+{
+	batches(200, 0.1);
+	flag_newest(5, 0.01, 0.1);
+	settings.rule_variance = 100;
+	update();
+	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches were slow (2.1× the usual), cause unknown");
+	start();
+	batches(200, 0.1);
+	flag_newest(5, 0, 0);
+	runs[0].flagged_count = 0;      /* flagged, and not kept */
+	update();
+	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches are flagged");
+	ck_assert_double_nan(evidence(raised("flagged_batches"), "cause_share_ratio"));
+}
+END_TEST
+
+START_TEST(causes_are_taken_from_recent_flags_of_the_main_mode)
+{
+	batches(250, 0.1);
+	flag_newest(5, 0.13, 0.01);
+	settings.rule_variance = 100;
+	for (size_t i = 0; i < 10; i++) {
+		struct flagged *other = &flagged[5 + i];
+		*other = (struct flagged){ .mode = i < 5 ? 0 : 77, .batch = { .ordinal = i < 5 ? i : 240, .step_s = 0.5 }, .usual = { .batches = 50, .step_s = 0.1 } };
+	}
+	runs[0].flagged_count = 15;
+	update();
+	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches were slow (2.4× the usual): data › decode explains 93 %");
+}
+END_TEST
+
+START_TEST(flags_of_long_ago_are_not_counted)
+{
+	batches(50, 0.1);
+	flag_newest(5, 0.13, 0.01);
+	batches(200, 0.1);
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+}
+END_TEST
+
+START_TEST(one_flagged_batch_is_no_warning)
+{
+	batches(20, 0.1);
+	flag_newest(1, 0.05, 0);
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+	flag_newest(2, 0.05, 0);
+	update();
+	ck_only("flagged_batches");
+}
+END_TEST
+
+static void memory_grows(double growth_bytes, double low_per_s)
+{
+	model.memory.growth_bytes = growth_bytes;
+	model.memory.growth_since_ns = model.now_ns - 82 * NS_PER_S;
+	model.memory.slope = (struct slope){ .per_s = 3.81e6, .low_per_s = low_per_s, .high_per_s = 4.1e6, .points = 100 };
+	model.memory.slope_per_batch = 0.8e6;
+}
+
+START_TEST(memory_growth_is_said_per_second_and_per_batch)
+{
+	memory_grows(312e6, 3.5e6);
+	update();
+	ck_only("memory_growth");
+	const struct alert *alert = raised("memory_growth");
+	ck_assert_str_eq(alert->message, "memory grew by 312 MB in 1:22 and goes on: 3.81 MB/s (3.50 MB to 4.10 MB), 800 kB a batch");
+	ck_assert_double_eq(evidence(alert, "growth_bytes"), 312e6);
+	ck_assert_double_eq(evidence(alert, "slope_low_bytes_per_s"), 3.5e6);
+	ck_assert_double_eq(evidence(alert, "slope_bytes_per_batch"), 0.8e6);
+	ck_assert_double_nan(evidence(alert, "tree_rss_bytes"));
+}
+END_TEST
+
+START_TEST(memory_that_stands_still_or_is_unknown_is_no_growth)
+{
+	memory_grows(312e6, 0);      /* the interval holds zero */
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+	memory_grows(312e6, 3.5e6);
+	model.memory.slope.points = 0;
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+	memory_grows(NAN, 3.5e6);
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+}
+END_TEST
+
+/* -- levels -- */
+
+START_TEST(nothing_is_judged_before_enough_batches)
+{
+	warmup(10, 0.9);
+	batches(4, 0.2);
+	share(DATA, 0.9);
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+	batches(1, 0.2);
+	update();
+	ck_only("slow_first_batch");
+	batches(13, 0.2);
+	batches(1, 0.9);
+	update();
+	ck_only("slow_first_batch");
+	batches(1, 0.2);
+	update();
+	ck_assert_ptr_nonnull(raised("data_loading"));
+	ck_assert_ptr_nonnull(raised("variance"));
+}
+END_TEST
+
+START_TEST(a_figure_on_its_level_raises_nothing_and_above_it_does)
+{
+	memory_grows(100e6, 1);
+	warmup(1, 0.5);
+	batches(199, 0.25);
+	batches(1, 0.5);
+	share(DATA, 0.3);
+	settings.rule_flagged = 0.015;      /* 3 of 200 */
+	flag_newest(3, 0.15, 0);
+	fake.rows[1] = (struct phase_row){ .name = BACKWARD, .share_ratio = 0.2 };
+	fake.row_count = 2;
+	settings.rule_variance = 2;
+	settings.rule_consider = 0.3;
+	update();
+	ck_assert_uint_eq(alerts.count, 0);
+
+	memory_grows(100.001e6, 1);
+	runs[0].tracks[0].slow_first_s = 0.501;
+	fake.batches[fake.batch_count - 1].step_s = 0.501;
+	fake.batches[150].is_flagged = true;
+	fake.rows[0].share_ratio = 0.3001;
+	fake.rows[1].share_ratio = 0.3001;
+	update();
+	ck_assert_uint_eq(alerts_raised(&alerts), 6);
+	fake.rows[1].share_ratio = 0.5;
+	update();
+	ck_assert_ptr_null(raised("bottleneck"));
+	fake.rows[1].share_ratio = 0.5001;
+	update();
+	ck_assert_ptr_nonnull(raised("bottleneck"));
+}
+END_TEST
+
+START_TEST(a_figure_that_wavers_about_its_level_keeps_one_warning)
+{
+	batches(25, 0.2);
+	share(DATA, 0.32);
+	update();
+	int64_t since_ns = model.now_ns;
+	for (int i = 0; i < 100; i++) {
+		share(DATA, i % 2 ? 0.32 : 0.28);      /* below the level, above nine tenths of it */
+		update_after(5);
+	}
+	share(DATA, 0.2);
+	update_after(1);
+	update_after(9.5);
+	ck_only("data_loading");
+	share(DATA, 0.28);                             /* back in time */
+	update_after(1);
+	share(DATA, 0.2);
+	update_after(9.5);
+	update_after(9.5);
+	ck_only("data_loading");
+	ck_assert_int_eq(raised("data_loading")->since_ns, since_ns);
+	ck_assert_uint_eq(alerts.count, 1);
+}
+END_TEST
+
+START_TEST(a_figure_that_stays_low_clears_its_warning_and_may_raise_it_again)
+{
+	batches(25, 0.2);
+	share(DATA, 0.32);
+	update();
+	share(DATA, 0.1);
+	update_after(1);
+	update_after(10);
+	ck_assert_uint_eq(alerts_raised(&alerts), 0);
+	ck_assert_uint_eq(alerts.count, 1);
+	ck_assert_int_eq(alerts.list[0].cleared_ns, model.now_ns);
+	ck_assert_str_eq(alerts.list[0].message, "data loading takes 32 % of each step (0.064 s of 0.200 s)");
+	share(DATA, 0.35);
+	update_after(5);
+	ck_only("data_loading");
+	ck_assert_uint_eq(alerts.count, 1);
+	ck_assert_int_eq(alerts.list[0].since_ns, model.now_ns);
+	ck_assert_int_eq(alerts.list[0].cleared_ns, 0);
+}
+END_TEST
+
+START_TEST(figures_in_a_standing_warning_are_of_now)
+{
+	batches(25, 0.2);
+	share(DATA, 0.32);
+	update();
+	share(DATA, 0.45);
+	update_after(1);
+	ck_assert_str_eq(raised("data_loading")->message, "data loading takes 45 % of each step (0.090 s of 0.200 s)");
+	ck_assert_double_eq(evidence(raised("data_loading"), "share_ratio"), 0.45);
+	ck_assert_uint_eq(raised("data_loading")->evidence_count, 4);
+}
+END_TEST
+
+START_TEST(what_becomes_unknown_changes_nothing)
+{
+	memory_grows(312e6, 3.5e6);
+	update();
+	model.memory.growth_bytes = NAN;
+	update_after(1);
+	update_after(100);
+	ck_only("memory_growth");
+}
+END_TEST
+
+START_TEST(an_operation_that_is_gone_loses_its_warning)
+{
+	batches(25, 0.2);
+	share(CHECKPOINT, 0.6);
+	update();
+	share(FORWARD, 0.1);
+	update_after(1);
+	ck_only("bottleneck");
+	update_after(10);
+	ck_assert_uint_eq(alerts_raised(&alerts), 0);
+}
+END_TEST
+
+START_TEST(the_higher_warning_replaces_the_lower_at_once)
+{
+	batches(25, 0.2);
+	share(FORWARD, 0.45);
+	update();
+	ck_only("consider_optimizing");
+	share(FORWARD, 0.55);
+	update_after(1);
+	ck_only("bottleneck");
+	share(FORWARD, 0.3);
+	update_after(1);
+	ck_only("bottleneck");
+	update_after(10);
+	update_after(1);
+	ck_only("consider_optimizing");
+}
+END_TEST
+
+START_TEST(data_loading_stands_alone_for_its_phase)
+{
+	batches(25, 0.2);
+	share(DATA, 0.25);
+	update();
+	ck_only("consider_optimizing");
+	share(DATA, 0.9);
+	update_after(1);
+	ck_only("data_loading");
+}
+END_TEST
+
+/* -- the list -- */
+
+START_TEST(raised_come_first_then_the_severe_then_the_new)
+{
+	warmup(1, 0.9);
+	batches(25, 0.2);
+	update();
+	share(FORWARD, 0.6);
+	update_after(1);
+	memory_grows(312e6, 3.5e6);
+	update_after(1);
+	static const char *const wanted[] = { "memory_growth", "bottleneck", "slow_first_batch" };
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_str_eq(alerts.list[i].rule, wanted[i]);
+	share(FORWARD, 0.1);
+	update_after(1);
+	update_after(10);
+	ck_assert_str_eq(alerts.list[2].rule, "bottleneck");
+	ck_assert(!alerts.list[2].is_raised);
+	ck_assert_uint_eq(alerts_raised(&alerts), 2);
+}
+END_TEST
+
+START_TEST(ranks_are_named_and_a_full_list_keeps_the_severe)
+{
+	batches(25, 0.2);
+	share(FORWARD, 0.3);
+	for (unsigned i = 0; i < 70; i++) {
+		runs[i] = runs[0];
+		snprintf(runs[i].rank, sizeof runs[i].rank, "%u", i);
+	}
+	model.run_count = 70;
+	update();
+	ck_assert_uint_eq(alerts.count, ALERTS_MAX);
+	ck_assert_str_eq(alerts.list[3].message, "rank 3: forward takes 30 % of each step (0.060 s of 0.200 s)");
+	ck_assert_uint_eq(alerts.list[ALERTS_MAX - 1].run, ALERTS_MAX - 1);      /* no later one of the same weight came in */
+	memory_grows(312e6, 3.5e6);
+	update_after(1);
+	ck_assert_uint_eq(alerts.count, ALERTS_MAX);
+	ck_assert_str_eq(alerts.list[0].rule, "memory_growth");
+	runs[5].is_used = false;
+	update_after(100);
+	ck_assert_uint_eq(alerts_raised(&alerts), ALERTS_MAX);
+}
+END_TEST
+
+START_TEST(a_run_whose_place_is_not_used_is_not_judged)
+{
+	batches(25, 0.2);
+	share(FORWARD, 0.6);
+	runs[1] = runs[0];
+	runs[1].is_used = false;
+	model.run_count = 2;
+	update();
+	ck_only("bottleneck");
+}
+END_TEST
+
+START_TEST(the_same_model_gives_the_same_warnings)
+{
+	static struct alerts first;
+	for (int round = 0; round < 2; round++) {
+		start();
+		warmup(10, 0.9);
+		batches(190, 0.1);
+		flag_newest(5, 0.13, 0.01);
+		share(DATA, 0.6);
+		memory_grows(312e6, 3.5e6);
+		update();
+		if (round == 0)
+			first = alerts;
+	}
+	ck_assert_uint_eq(alerts.count, 5);
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_str_eq(alerts.list[i].rule, first.list[i].rule);
+		ck_assert_str_eq(alerts.list[i].message, first.list[i].message);
+	}
+}
+END_TEST
+
+static size_t characters(const char *text)
+{
+	size_t count = 0;
+	for (; *text; text++)
+		count += ((unsigned char)*text & 0xc0) != 0x80;
+	return count;
+}
+
+static void ck_fits(const struct alert *alert)
+{
+	ck_assert_msg(characters(alert->message) <= 110, "%s", alert->message);
+	ck_assert_uint_lt(strlen(alert->message), sizeof alert->message - 1);
+	ck_assert_uint_lt(strlen(alert->meaning), sizeof alert->meaning - 1);
+	ck_assert(alert->meaning[0] && alert->advice_count > 0 && alert->evidence_count > 0);
+	ck_assert(!strpbrk(alert->message, "\n\x1b"));
+	for (size_t i = 0; i < alert->advice_count; i++)
+		ck_assert_uint_lt(strlen(alert->advice[i]), sizeof alert->advice[i] - 1);
+}
+
+START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
+{
+	static const char *const names[] = { "data", "forward", "backward", "optimizer", "x",
+	                                     "a very long name for the loading of data by a program that likes long names",
+	                                     "Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte" };
+	static const char *const counts[] = { NULL, "0", "3", "99999", "999999999999999999999" };
+	bool seen[RULE_COUNT] = { false };
+	for (size_t i = 0; i < sizeof names / sizeof *names * 5; i++) {
+		start();
+		model.run_count = 2;
+		snprintf(runs[0].name, sizeof runs[0].name, "a run with quite a long name, too");
+		fake.names[DATA] = fake.names[DECODE] = fake.names[EXTRA] = names[i / 5];
+		fake.meta[0].key = "loader.num_workers";
+		fake.meta[1].key = "loader.prefetch_factor";
+		fake.meta[0].value = fake.meta[1].value = counts[i % 5];
+		warmup(10, 864000);
+		batches(190, 0.1);
+		flag_newest(5, 0.123, 0.01);
+		share(EXTRA, i % 2 ? 0.9999 : 0.2999);
+		memory_grows(i % 2 ? 1.23e15 : 312e6, 3.5e6);
+		update();
+		for (size_t k = 0; k < alerts.count; k++) {
+			ck_fits(&alerts.list[k]);
+			for (size_t r = 0; r < RULE_COUNT; r++)
+				seen[r] |= strcmp(rules[r].name, alerts.list[k].rule) == 0;
+		}
+	}
+	for (size_t r = 0; r < RULE_COUNT; r++)
+		ck_assert_msg(seen[r], "%s was never told", rules[r].name);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("alerts");
+	TCase *tests = tcase_create("alerts");
+	tcase_add_checked_fixture(tests, start, NULL);
+	tcase_add_test(tests, the_guides_slow_start_is_a_slow_first_batch_and_no_variance);
+	tcase_add_test(tests, a_first_batch_that_is_gone_is_not_judged);
+	tcase_add_test(tests, the_guides_variance_over_two_is_raised);
+	tcase_add_test(tests, the_guides_slow_data_is_raised_with_advice_from_the_loader);
+	tcase_add_test(tests, advice_follows_what_is_published);
+	tcase_add_test(tests, phases_that_load_data_are_known_by_their_words);
+	tcase_add_test(tests, operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth);
+	tcase_add_test(tests, time_outside_spans_is_no_operation_and_time_between_batches_is);
+	tcase_add_test(tests, flagged_batches_name_the_cause_they_share);
+	tcase_add_test(tests, flagged_batches_say_when_the_cause_is_unknown);
+	tcase_add_test(tests, causes_are_taken_from_recent_flags_of_the_main_mode);
+	tcase_add_test(tests, flags_of_long_ago_are_not_counted);
+	tcase_add_test(tests, one_flagged_batch_is_no_warning);
+	tcase_add_test(tests, memory_growth_is_said_per_second_and_per_batch);
+	tcase_add_test(tests, memory_that_stands_still_or_is_unknown_is_no_growth);
+	tcase_add_test(tests, nothing_is_judged_before_enough_batches);
+	tcase_add_test(tests, a_figure_on_its_level_raises_nothing_and_above_it_does);
+	tcase_add_test(tests, a_figure_that_wavers_about_its_level_keeps_one_warning);
+	tcase_add_test(tests, a_figure_that_stays_low_clears_its_warning_and_may_raise_it_again);
+	tcase_add_test(tests, figures_in_a_standing_warning_are_of_now);
+	tcase_add_test(tests, what_becomes_unknown_changes_nothing);
+	tcase_add_test(tests, an_operation_that_is_gone_loses_its_warning);
+	tcase_add_test(tests, the_higher_warning_replaces_the_lower_at_once);
+	tcase_add_test(tests, data_loading_stands_alone_for_its_phase);
+	tcase_add_test(tests, raised_come_first_then_the_severe_then_the_new);
+	tcase_add_test(tests, ranks_are_named_and_a_full_list_keeps_the_severe);
+	tcase_add_test(tests, a_run_whose_place_is_not_used_is_not_judged);
+	tcase_add_test(tests, the_same_model_gives_the_same_warnings);
+	tcase_add_test(tests, every_message_is_one_line_that_fits_whatever_the_names);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

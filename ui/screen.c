@@ -1,0 +1,316 @@
+#include "ui/screen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/text.h"
+#include "ui/chrome.h"
+#include "ui/layout.h"
+#include "ui/views/parts.h"
+
+struct screen {
+	struct scene scene;
+	int view, view_before;               /* where Esc leads from help */
+	struct view_state states[VIEW_STATES];
+	bool run_is_chosen;                  /* by a person: kept as long as it is there */
+	bool is_typing;
+	char typed[64];
+	int64_t dated_ns, offset_ns;         /* the model's clock when its newest set came, and how far realtime was from it */
+	int64_t clock_ns;                    /* what the header shows: stands still while paused */
+};
+
+struct screen *screen_new(struct model *model, const struct alerts *alerts, const struct settings *settings)
+{
+	struct screen *screen = calloc(1, sizeof *screen);
+
+	if (screen == NULL)
+		return NULL;
+	screen->scene.model = model;
+	screen->scene.alerts = alerts;
+	screen->scene.settings = settings;
+	screen->scene.run = -1;
+	screen->scene.focus.at_live_end = true;
+	screen->scene.state = &screen->states[0];
+	return screen;
+}
+
+void screen_free(struct screen *screen)
+{
+	free(screen);
+}
+
+/* -- which run ----------------------------------------------------------------------------------------------------------------- */
+
+static void show_run(struct screen *screen, int run)
+{
+	if (run == screen->scene.run)
+		return;
+	screen->scene.run = run;
+	screen->scene.focus = (struct focus){ .at_live_end = true };
+}
+
+/* Keeps the run that is shown while it lives; then the first that lives; then the newest that there was. */
+static void choose_run(struct screen *screen)
+{
+	const struct model *model = screen->scene.model;
+	const struct run *shown = scene_run(&screen->scene);
+	int choice = -1;
+
+	if (shown != NULL && (shown->is_live || screen->run_is_chosen))
+		return;
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (model->runs[i].is_used && (choice < 0 || (model->runs[i].is_live && !model->runs[choice].is_live) ||
+		                               (!model->runs[i].is_live && !model->runs[choice].is_live)))
+			choice = (int)i;
+	show_run(screen, choice);
+}
+
+static void next_run(struct screen *screen, int step)
+{
+	struct scene *scene = &screen->scene;
+	int count = (int)scene->model->run_count;
+
+	for (int i = 1; i <= count; i++) {
+		int run = ((scene->run + step * i) % count + count) % count;
+
+		if (!scene->model->runs[run].is_used)
+			continue;
+		if (run == scene->run)
+			snprintf(scene->message, sizeof scene->message, "there is only one run here");
+		screen->run_is_chosen = true;
+		show_run(screen, run);
+		return;
+	}
+}
+
+/* -- drawing ------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_tiny(const struct canvas *canvas)
+{
+	return canvas->width < 40 || canvas->height < 10;
+}
+
+static struct rect body_of(const struct canvas *canvas)
+{
+	struct rect body = { 0, 0, canvas->width, canvas->height };
+
+	rect_take_top(&body, parts_is_roomy(canvas) ? 3 : 2);
+	rect_take_bottom(&body, 1);
+	return body;
+}
+
+static void set_time(struct screen *screen, int64_t realtime_ns)
+{
+	struct scene *scene = &screen->scene;
+
+	if (scene->is_paused)
+		return;
+	scene->now_ns = scene->model->now_ns;
+	if (scene->now_ns != screen->dated_ns) {
+		screen->dated_ns = scene->now_ns;
+		screen->offset_ns = realtime_ns - scene->now_ns;
+	}
+	scene->realtime_ns = scene->now_ns + screen->offset_ns;
+	screen->clock_ns = realtime_ns;
+}
+
+static void draw_view(struct screen *screen, struct canvas *canvas, struct rect body)
+{
+	const struct view *view = all_views[screen->view];
+
+	canvas_clip(canvas, body);
+	if (view->absent != NULL)
+		parts_note(canvas, body, view->name, view->absent);
+	else
+		view->draw(&screen->scene, canvas, body);
+	canvas_unclip(canvas);
+}
+
+void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns)
+{
+	struct scene *scene = &screen->scene;
+	struct rect whole = { 0, 0, canvas->width, canvas->height };
+
+	set_time(screen, realtime_ns);
+	choose_run(screen);
+	scene->state = &screen->states[screen->view];
+	canvas_unclip(canvas);
+	canvas_clear(canvas);
+	if (is_tiny(canvas)) {
+		chrome_one_line(scene, canvas);
+		return;
+	}
+	draw_view(screen, canvas, body_of(canvas));
+	chrome_header(scene, canvas, rect_row(whole, 0), screen->clock_ns, period_ns);
+	chrome_tabs(scene, canvas, rect_row(whole, 1), screen->view);
+	chrome_last_line(scene, all_views[screen->view], canvas, rect_row(whole, -1), screen->is_typing ? screen->typed : NULL);
+}
+
+/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+
+static void open_view(struct screen *screen, int view)
+{
+	if (view < 0 || view == screen->view)
+		return;
+	screen->view_before = screen->view;
+	screen->view = view;
+	screen->scene.state = &screen->states[view];
+}
+
+static int view_of_digit(int key)
+{
+	for (int view = 0; view < view_count; view++)
+		if (key == all_views[view]->digit || (key == KEY_FUNCTION_1 && all_views[view] == &help_view))
+			return view;
+	return -1;
+}
+
+bool screen_open_view(struct screen *screen, const char *name)
+{
+	for (int view = 0; view < view_count; view++) {
+		if (strcasecmp(all_views[view]->name, name) != 0)
+			continue;
+		open_view(screen, view);
+		return true;
+	}
+	return false;
+}
+
+static bool view_key(struct screen *screen, struct key_event event, const struct canvas *canvas)
+{
+	const struct view *view = all_views[screen->view];
+	bool did = view->key != NULL && view->key(&screen->scene, event, body_of(canvas));
+
+	if (screen->scene.go_to != NULL)
+		screen_open_view(screen, screen->scene.go_to);
+	screen->scene.go_to = NULL;
+	return did;
+}
+
+static void end_search(struct screen *screen, const char *text)
+{
+	screen->is_typing = false;
+	snprintf(screen->scene.state->search, sizeof screen->scene.state->search, "%s", text);
+}
+
+static void type_search(struct screen *screen, struct key_event event, const struct canvas *canvas)
+{
+	size_t length = strlen(screen->typed);
+	char bytes[4];
+
+	if (event.key == KEY_RETURN) {
+		end_search(screen, screen->typed);
+		view_key(screen, (struct key_event){ .key = 'n' }, canvas);
+	} else if (event.key == KEY_ESC) {
+		end_search(screen, "");
+	} else if (event.key == KEY_ERASE || event.key == 8) {
+		while (length > 0 && (screen->typed[--length] & 0xc0) == 0x80)
+			;
+		screen->typed[length] = '\0';
+	} else if (event.key >= ' ' && event.key < KEY_ARROW_UP) {
+		size_t size = utf8_encode((uint32_t)event.key, bytes);
+
+		if (length + size < sizeof screen->typed) {
+			memcpy(screen->typed + length, bytes, size);
+			screen->typed[length + size] = '\0';
+		}
+	}
+}
+
+static void start_search(struct screen *screen)
+{
+	if (!all_views[screen->view]->can_search) {
+		screen_message(screen, "nothing to search for in this view");
+		return;
+	}
+	screen->is_typing = true;
+	screen->typed[0] = '\0';
+}
+
+static void back(struct screen *screen, const struct canvas *canvas)
+{
+	if (screen->scene.state->search[0] != '\0')
+		end_search(screen, "");
+	else if (!view_key(screen, (struct key_event){ .key = KEY_ESC }, canvas))
+		open_view(screen, all_views[screen->view] == &help_view ? screen->view_before : 0);
+}
+
+static bool click_tab(struct screen *screen, struct key_event event, const struct canvas *canvas)
+{
+	struct rect whole = { 0, 0, canvas->width, canvas->height };
+
+	if (event.key != KEY_CLICK || event.y != 1 || is_tiny(canvas))
+		return false;
+	open_view(screen, chrome_tab_at(&screen->scene, rect_row(whole, 1), event.x));
+	return true;
+}
+
+enum screen_wish screen_key(struct screen *screen, struct key_event event, const struct canvas *canvas)
+{
+	if (event.key == KEY_HANGUP)
+		return WISH_QUIT;
+	if (event.key == KEY_NOTHING || event.key == KEY_WINDOW)
+		return WISH_NOTHING;
+	screen->scene.message[0] = '\0';
+	if (screen->is_typing) {
+		type_search(screen, event, canvas);
+		return WISH_NOTHING;
+	}
+	switch (event.key) {
+	case 'q': return WISH_QUIT;
+	case 'w': return WISH_WRITE;
+	case ' ': case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
+	case KEY_TAB: open_view(screen, (screen->view + 1) % view_count); return WISH_NOTHING;
+	case KEY_BACK_TAB: open_view(screen, (screen->view + view_count - 1) % view_count); return WISH_NOTHING;
+	case '[': next_run(screen, -1); return WISH_NOTHING;
+	case ']': next_run(screen, 1); return WISH_NOTHING;
+	case '/': start_search(screen); return WISH_NOTHING;
+	case KEY_ESC: back(screen, canvas); return WISH_NOTHING;
+	default: break;
+	}
+	if (view_of_digit(event.key) >= 0)
+		open_view(screen, view_of_digit(event.key));
+	else if (!click_tab(screen, event, canvas))
+		view_key(screen, event, canvas);
+	return WISH_NOTHING;
+}
+
+/* -- for the program around it ------------------------------------------------------------------------------------------------- */
+
+bool screen_write(const struct screen *screen, struct buffer *out)
+{
+	const struct view *view = all_views[screen->view];
+	size_t before = out->length;
+
+	if (view->write != NULL)
+		view->write(&screen->scene, out);
+	return out->length > before;
+}
+
+const char *screen_view_name(const struct screen *screen)
+{
+	return all_views[screen->view]->name;
+}
+
+void screen_message(struct screen *screen, const char *text)
+{
+	snprintf(screen->scene.message, sizeof screen->scene.message, "%s", text);
+}
+
+bool screen_is_paused(const struct screen *screen)
+{
+	return screen->scene.is_paused;
+}
+
+void screen_choose_run(struct screen *screen, int run)
+{
+	screen->run_is_chosen = run >= 0;
+	show_run(screen, run);
+}
+
+int screen_run(const struct screen *screen)
+{
+	return screen->scene.run;
+}

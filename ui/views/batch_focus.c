@@ -1,0 +1,295 @@
+#include "ui/views/batch_focus.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "ui/views/parts.h"
+
+void batch_range(const struct run *run, uint64_t *first, uint64_t *end)
+{
+	const struct track *track = run_main(run);
+
+	*first = track->first;
+	*end = track->end;
+	while (*end > *first) {
+		const struct batch *batch = track_batch(track, *end - 1);
+
+		if (batch != NULL && !isnan(batch->step_s))
+			break;
+		(*end)--;
+	}
+}
+
+static const struct flagged *find_flagged(const struct run *run, uint64_t ordinal)
+{
+	for (size_t i = run->flagged_count; i-- > 0;)
+		if (is_main_mode(run, run->flagged[i].mode) && run->flagged[i].batch.ordinal == ordinal)
+			return &run->flagged[i];
+	return NULL;
+}
+
+const struct batch *batch_find(const struct run *run, uint64_t ordinal, struct usual *usual)
+{
+	const struct batch *batch = track_batch(run_main(run), ordinal);
+	const struct flagged *flagged = find_flagged(run, ordinal);
+
+	if (usual != NULL && flagged != NULL)
+		*usual = flagged->usual;
+	else if (usual != NULL && batch != NULL)
+		track_usual(run_main(run), ordinal, usual);
+	return batch != NULL ? batch : flagged != NULL ? &flagged->batch : NULL;
+}
+
+bool batch_explain(const struct run *run, uint64_t ordinal, struct explanation *out)
+{
+	struct usual usual;
+	const struct batch *batch = batch_find(run, ordinal, &usual);
+
+	if (batch == NULL)
+		return false;
+	explain_batch(run, batch, &usual, out);
+	return true;
+}
+
+const struct batch *batch_focused(const struct scene *scene, const struct run *run)
+{
+	uint64_t first, end;
+
+	batch_range(run, &first, &end);
+	if (scene->focus.at_live_end)
+		return end > first ? track_batch(run_main(run), end - 1) : NULL;
+	return batch_find(run, scene->focus.batch, NULL);
+}
+
+size_t batch_flagged(const struct run *run, const struct flagged *out[RUN_FLAGGED_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->flagged_count && count < RUN_FLAGGED_MAX; i++)
+		if (is_main_mode(run, run->flagged[i].mode))
+			out[count++] = &run->flagged[i];
+	return count;
+}
+
+/* -- moving -------------------------------------------------------------------------------------------------------------------- */
+
+void batch_focus(struct scene *scene, uint64_t ordinal)
+{
+	scene->focus.batch = ordinal;
+	scene->focus.at_live_end = false;
+}
+
+static void move(struct scene *scene, const struct run *run, int64_t by)
+{
+	uint64_t first, end, from;
+
+	batch_range(run, &first, &end);
+	if (end == first)
+		return;
+	from = scene->focus.at_live_end ? end - 1 : scene->focus.batch;
+	if (by < 0)
+		batch_focus(scene, from >= first + (uint64_t)-by ? from - (uint64_t)-by : first);
+	else if (from + (uint64_t)by >= end)
+		scene->focus.at_live_end = true;
+	else
+		batch_focus(scene, from + (uint64_t)by < first ? first : from + (uint64_t)by);
+}
+
+/* The nearest candidate ahead of `here`, and the one to wrap to. */
+struct walk {
+	int direction;
+	bool is_from_live, has_ahead, has_any;
+	uint64_t here, ahead, wrap;
+};
+
+static void walk_offer(struct walk *walk, uint64_t ordinal)
+{
+	bool is_newest_wanted = walk->is_from_live || walk->direction < 0;
+	bool is_ahead = !walk->is_from_live && (walk->direction > 0 ? ordinal > walk->here : ordinal < walk->here);
+
+	if (!walk->has_any || (is_newest_wanted ? ordinal > walk->wrap : ordinal < walk->wrap))
+		walk->wrap = ordinal;
+	walk->has_any = true;
+	if (is_ahead && (!walk->has_ahead || (walk->direction > 0 ? ordinal < walk->ahead : ordinal > walk->ahead))) {
+		walk->ahead = ordinal;
+		walk->has_ahead = true;
+	}
+}
+
+static bool is_number(const char *text)
+{
+	return text[0] != '\0' && strspn(text, "0123456789/") == strlen(text);
+}
+
+static bool is_named(const struct batch *batch, const char *search)
+{
+	char name[NUMBER_SIZE];
+
+	parts_batch_name(name, batch);
+	return strcmp(name, search) == 0 || strcmp(strchr(name, '/') + 1, search) == 0;
+}
+
+static bool has_cause(const struct run *run, const struct flagged *flagged, const char *search)
+{
+	struct explanation why;
+
+	explain_batch(run, &flagged->batch, &flagged->usual, &why);
+	for (size_t i = 0; i < why.cause_count; i++)
+		if (parts_matches(why.causes[i].what, search))
+			return true;
+	return false;
+}
+
+static void offer_matches(const struct run *run, const char *search, struct walk *walk)
+{
+	const struct flagged *flagged[RUN_FLAGGED_MAX];
+	size_t count = batch_flagged(run, flagged);
+	uint64_t first, end;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_named(&flagged[i]->batch, search) || (!is_number(search) && has_cause(run, flagged[i], search)))
+			walk_offer(walk, flagged[i]->batch.ordinal);
+	if (!is_number(search))
+		return;
+	batch_range(run, &first, &end);
+	for (uint64_t ordinal = first; ordinal < end; ordinal++) {
+		const struct batch *batch = track_batch(run_main(run), ordinal);
+
+		if (batch != NULL && is_named(batch, search))
+			walk_offer(walk, ordinal);
+	}
+}
+
+static void offer_flagged(const struct run *run, struct walk *walk)
+{
+	const struct flagged *flagged[RUN_FLAGGED_MAX];
+	size_t count = batch_flagged(run, flagged);
+
+	for (size_t i = 0; i < count; i++)
+		walk_offer(walk, flagged[i]->batch.ordinal);
+}
+
+static void walk(struct scene *scene, const struct run *run, int direction)
+{
+	const char *search = scene->state->search;
+	struct walk walk = { .direction = direction, .is_from_live = scene->focus.at_live_end, .here = scene->focus.batch };
+
+	if (search[0] != '\0')
+		offer_matches(run, search, &walk);
+	else
+		offer_flagged(run, &walk);
+	if (walk.has_any)
+		batch_focus(scene, walk.has_ahead ? walk.ahead : walk.wrap);
+	else if (search[0] != '\0')
+		snprintf(scene->message, sizeof scene->message, "no batch matches \"%s\": a number as 7/624 or 624, or a phase that made a batch slow", search);
+	else
+		snprintf(scene->message, sizeof scene->message, "no batch is flagged; f flags the one under the cursor");
+}
+
+static void toggle_flag(struct scene *scene, const struct run *run)
+{
+	const struct batch *batch = batch_focused(scene, run);
+	char name[NUMBER_SIZE];
+
+	if (batch == NULL)
+		return;
+	bool flagged = !batch->is_flagged;
+	uint64_t ordinal = batch->ordinal;
+
+	parts_batch_name(name, batch);
+	if (model_flag(scene->model, (unsigned)scene->run, run->main_track, ordinal, flagged))
+		snprintf(scene->message, sizeof scene->message, "%s %s by hand", flagged ? "flagged" : "unflagged", name);
+	else
+		snprintf(scene->message, sizeof scene->message, "%s is no longer kept, so it cannot be flagged", name);
+	batch_focus(scene, ordinal);
+}
+
+static bool close_or_go_live(struct scene *scene)
+{
+	bool did = scene->focus.is_open || !scene->focus.at_live_end;
+
+	if (!scene->focus.is_open)
+		scene->focus.at_live_end = true;
+	scene->focus.is_open = false;
+	return did;
+}
+
+bool batch_key(struct scene *scene, const struct run *run, struct key_event event)
+{
+	int64_t page = scene->state->plot_columns > 1 ? (int64_t)scene->state->plot_columns : 50;
+	uint64_t first, end;
+
+	switch (event.key) {
+	case KEY_ARROW_LEFT: case 'h': move(scene, run, -1); return true;
+	case KEY_ARROW_RIGHT: case 'l': move(scene, run, 1); return true;
+	case KEY_PAGE_UP: move(scene, run, -page); return true;
+	case KEY_PAGE_DOWN: move(scene, run, page); return true;
+	case KEY_TO_HOME:
+		batch_range(run, &first, &end);
+		if (end > first)
+			batch_focus(scene, first);
+		return true;
+	case KEY_TO_END: scene->focus.at_live_end = true; return true;
+	case 'n': walk(scene, run, 1); return true;
+	case 'N': walk(scene, run, -1); return true;
+	case 'f': toggle_flag(scene, run); return true;
+	case KEY_ESC: return close_or_go_live(scene);
+	default: return false;
+	}
+}
+
+/* -- CSV ----------------------------------------------------------------------------------------------------------------------- */
+
+enum { WRITTEN_PHASES_MAX = 64 };
+
+static double outermost_seconds(const struct batch *batch, uint32_t name)
+{
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (batch->phases[i].name == name && batch->phases[i].parent == NAME_NONE)
+			return (double)batch->phases[i].seconds;
+	return NAN;
+}
+
+static void write_batch(const struct scene *scene, const struct batch *batch, const struct phase_row *phases, size_t count, struct buffer *out)
+{
+	parts_csv_time(out, true, scene, batch->begin_ns);
+	parts_csv_integer(out, false, batch->epoch);
+	parts_csv_integer(out, false, (int64_t)batch->index);
+	parts_csv_number(out, false, batch->step_s);
+	parts_csv_number(out, false, batch->batch_s);
+	parts_csv_number(out, false, batch->loss);
+	parts_csv_integer(out, false, batch->is_flagged);
+	for (size_t i = 0; i < count; i++)
+		if (phases[i].depth == 0)
+			parts_csv_number(out, false, outermost_seconds(batch, phases[i].name));
+	buffer_puts(out, "\n");
+}
+
+void batch_write(const struct scene *scene, uint64_t first, uint64_t end, struct buffer *out)
+{
+	const struct run *run = scene_run(scene);
+	struct phase_row phases[WRITTEN_PHASES_MAX];
+	size_t batches, count;
+
+	if (run == NULL)
+		return;
+	count = track_phases(run_main(run), RUN_RECENT, phases, WRITTEN_PHASES_MAX, &batches);
+	buffer_puts(out, "time_ns,time,epoch,batch,step_s,batch_s,loss,flagged");
+	for (size_t i = 0; i < count; i++) {
+		char title[160];
+
+		snprintf(title, sizeof title, "%.150s_s", run_name(run, phases[i].name));
+		if (phases[i].depth == 0)
+			parts_csv_text(out, false, title);
+	}
+	buffer_puts(out, "\n");
+	for (uint64_t ordinal = first; ordinal < end; ordinal++) {
+		const struct batch *batch = track_batch(run_main(run), ordinal);
+
+		if (batch != NULL)
+			write_batch(scene, batch, phases, count, out);
+	}
+}

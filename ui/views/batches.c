@@ -1,0 +1,291 @@
+/* Batches: every batch a stacked bar; flagged ones in a list; one explained. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/layout.h"
+#include "ui/views/batch_focus.h"
+#include "ui/views/flag_list.h"
+#include "ui/views/panels.h"
+#include "ui/views/parts.h"
+#include "ui/views/why.h"
+
+/* -- bars ---------------------------------------------------------------------------------------------------------------------- */
+
+/* From near to far: how many cells a bar takes, and how many batches it stands for (it shows the slowest). */
+static const struct bar_level { int cells; uint64_t batches; } bar_levels[] = {
+	{ 4, 1 }, { 2, 1 }, { 1, 1 }, { 1, 2 }, { 1, 5 }, { 1, 10 }, { 1, 20 }, { 1, 50 }, { 1, 100 }, { 1, 200 },
+};
+enum { BAR_LEVELS = sizeof bar_levels / sizeof bar_levels[0], BAR_DEFAULT = 2 };
+
+static const struct bar_level *bar_level(const struct view_state *state)
+{
+	int level = BAR_DEFAULT - state->zoom;
+
+	return &bar_levels[level < 0 ? 0 : level >= BAR_LEVELS ? BAR_LEVELS - 1 : level];
+}
+
+struct bars { uint64_t first, end; int columns; const struct bar_level *level; };
+
+/* The newest bars; around the focus where that is further back. */
+static struct bars choose_bars(const struct scene *scene, const struct run *run, int width)
+{
+	struct bars bars = { .level = bar_level(scene->state) };
+	uint64_t kept, end, group = bars.level->batches;
+
+	bars.columns = width / bars.level->cells;
+	batch_range(run, &kept, &end);
+	uint64_t shown = (uint64_t)(bars.columns > 0 ? bars.columns : 1) * group, last = (end + group - 1) / group * group;
+
+	bars.first = last > shown ? last - shown : 0;
+	if (!scene->focus.at_live_end && scene->focus.batch < bars.first) {
+		uint64_t middle = scene->focus.batch / group * group, half = shown / 2 / group * group;
+
+		bars.first = middle > half ? middle - half : 0;
+	}
+	if (bars.first < kept)
+		bars.first = kept / group * group;
+	bars.end = bars.first + shown < end ? bars.first + shown : end;
+	return bars;
+}
+
+/* The slowest of a group, a flagged one before any other. */
+static const struct batch *slowest(const struct run *run, uint64_t from, uint64_t to)
+{
+	const struct batch *found = NULL;
+
+	for (uint64_t ordinal = from; ordinal < to; ordinal++) {
+		const struct batch *batch = track_batch(run_main(run), ordinal);
+
+		if (batch == NULL || isnan(batch->step_s))
+			continue;
+		if (found == NULL || batch->is_flagged > found->is_flagged || (batch->is_flagged == found->is_flagged && batch->step_s > found->step_s))
+			found = batch;
+	}
+	return found;
+}
+
+static size_t stack_of(const struct run *run, const struct batch *batch, struct stack_part parts[RUN_PHASES_MAX])
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (batch->phases[i].parent == NAME_NONE)
+			parts[count++] = (struct stack_part){ (double)batch->phases[i].seconds, phase_role(run, batch->phases[i].name) };
+	if (count == 0)
+		parts[count++] = (struct stack_part){ batch->step_s, ROLE_PHASE_7 };
+	return count;
+}
+
+static void draw_bars(struct scene *scene, const struct run *run, const struct bars *bars, struct canvas *canvas, struct rect plot)
+{
+	const struct scale *scale = &scene->state->scales[SCALE_STEPS];
+	const struct batch *focused = batch_focused(scene, run);
+
+	for (int column = 0; column < bars->columns; column++) {
+		uint64_t from = bars->first + (uint64_t)column * bars->level->batches, to = from + bars->level->batches;
+		bool holds_focus = focused != NULL && focused->ordinal >= from && focused->ordinal < to;
+		const struct batch *batch = holds_focus ? focused : slowest(run, from, to < bars->end ? to : bars->end);
+		struct stack_part parts[RUN_PHASES_MAX];
+
+		if (batch == NULL || isnan(batch->step_s))
+			continue;
+		size_t count = stack_of(run, batch, parts);
+
+		for (int cell = 0; cell < bars->level->cells - (bars->level->cells > 1); cell++)
+			plot_stack(canvas, plot, plot.x + column * bars->level->cells + cell, scale, parts, count, batch->is_flagged && cell == 0,
+			           holds_focus && cell == 0);
+	}
+}
+
+static double highest(const struct run *run, const struct bars *bars)
+{
+	double most = NAN;
+
+	for (uint64_t ordinal = bars->first; ordinal < bars->end; ordinal++) {
+		const struct batch *batch = track_batch(run_main(run), ordinal);
+
+		if (batch != NULL && !(batch->step_s <= most) && !isnan(batch->step_s))
+			most = batch->step_s;
+	}
+	return most;
+}
+
+static void draw_legend(const struct run *run, struct canvas *canvas, struct rect row)
+{
+	struct phase_row phases[RUN_PHASES_MAX * 2];
+	size_t batches, count = track_phases(run_main(run), RUN_RECENT, phases, RUN_PHASES_MAX * 2, &batches);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = run_name(run, phases[i].name);
+		enum role role = phase_role(run, phases[i].name);
+
+		if (phases[i].depth > 0 || (int)text_cells(name) + 2 > row.width)
+			continue;
+		canvas_put(canvas, row.x, row.y, plot_sign(canvas, role), role);
+		rect_take_left(&row, 2);
+		rect_take_left(&row, canvas_text(canvas, row.x, row.y, row.width, ROLE_NORMAL, name) + 3);
+	}
+}
+
+static void bars_title(const struct run *run, const struct bars *bars, struct line *line)
+{
+	const struct batch *first = track_batch(run_main(run), bars->first > run_main(run)->first ? bars->first : run_main(run)->first);
+	const struct batch *last = bars->end > 0 ? track_batch(run_main(run), bars->end - 1) : NULL;
+	char from[NUMBER_SIZE], to[NUMBER_SIZE], text[NUMBER_SIZE];
+
+	line_start(line, " · ");
+	if (first != NULL && last != NULL)
+		line_add(line, 1, ROLE_NORMAL, "%s … %s", parts_batch_name(from, first), parts_batch_name(to, last));
+	if (bars->level->batches > 1)
+		line_add(line, 2, ROLE_NORMAL, "a bar is the slowest of %llu", (unsigned long long)bars->level->batches);
+	line_add(line, 0, ROLE_FLAG, "▲ %s flagged", parts_thousands(text, (double)run_main(run)->flagged_count));
+}
+
+/* The focused batch in words, under the bars. */
+static void draw_focus_line(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row)
+{
+	const struct batch *batch = batch_focused(scene, run);
+	double like = run_main(run)->step.p50_s;
+	char text[NUMBER_SIZE];
+	struct line line;
+
+	if (batch == NULL)
+		return;
+	line_start(&line, " · ");
+	line_add(&line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s %s", batch->is_flagged ? "▲" : "▼", parts_batch_name(text, batch));
+	line_add(&line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (batch->phases[i].parent == NAME_NONE && line.count < 8)
+			line_add(&line, 3, ROLE_DIM, "%s %s", run_name(run, batch->phases[i].name), parts_time_bare(text, (double)batch->phases[i].seconds, like, false));
+	if (!isnan(batch->loss))
+		line_add(&line, 2, ROLE_DIM, "loss %s", parts_loss(text, batch->loss));
+	line_add(&line, 1, ROLE_DIM, scene->focus.at_live_end ? "newest" : "Esc newest");
+	line_draw(&line, canvas, row.x, row.y, row.width);
+}
+
+static void panel_bars(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	struct scale *scale = &scene->state->scales[SCALE_STEPS];
+	struct rect measure = rect;
+	struct line line;
+
+	rect_take_left(&measure, parts_is_roomy(canvas) ? 10 : 8);
+	struct bars bars = choose_bars(scene, run, measure.width);
+
+	bars_title(run, &bars, &line);
+	struct rect inside = parts_panel(canvas, rect, "Batches", &line, ROLE_TITLE);
+	struct rect legend = rect_take_top(&inside, inside.height >= 5 ? 1 : 0), focus = rect_take_bottom(&inside, inside.height >= 4 ? 1 : 0);
+	double most = highest(run, &bars);
+
+	rect_take_left(&legend, 1);
+	rect_take_left(&focus, 1);
+	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
+	if (isnan(most)) {
+		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
+		return;
+	}
+	scale_update(scale, 0, most, true);
+	scene->state->plot = plot_axis(canvas, inside, scale, PLOT_SECONDS);
+	bars = choose_bars(scene, run, scene->state->plot.width);
+	scene->state->plot_columns = (size_t)(bars.columns > 0 ? bars.columns : 1);
+	draw_bars(scene, run, &bars, canvas, scene->state->plot);
+	if (legend.height > 0)
+		draw_legend(run, canvas, legend);
+	if (focus.height > 0)
+		draw_focus_line(scene, run, canvas, focus);
+}
+
+/* -- the whole ----------------------------------------------------------------------------------------------------------------- */
+
+enum { LIST_WIDTH = 50, WHY_LEAST = 62 };
+
+static void draw_lower(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	const struct batch *focused = batch_focused(scene, run);
+
+	if (!scene->focus.is_open || focused == NULL) {
+		flag_list_draw(scene, run, canvas, rect);
+		return;
+	}
+	if (rect.width >= LIST_WIDTH + WHY_LEAST)
+		flag_list_draw(scene, run, canvas, rect_take_left(&rect, rect.width >= 160 ? rect.width * 2 / 5 : LIST_WIDTH));
+	panel_why(scene, run, focused->ordinal, canvas, rect);
+}
+
+static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	const struct run *run = scene_run(scene);
+	struct rect upper;
+
+	scene->state->plot = scene->state->list = (struct rect){ 0, 0, 0, 0 };
+	if (run == NULL) {
+		parts_note(canvas, rect, "Batches", "Nothing publishes batches here. In C or C++ that takes pmtop.h and a line at each end of a batch; 1 shows the "
+		           "process itself meanwhile.");
+		return;
+	}
+	upper = rect_take_top(&rect, rect.height < 12 ? rect.height : scene->focus.is_open ? rect.height / 3 : rect.height * 11 / 20);
+	panel_bars(scene, run, canvas, upper);
+	if (rect.height > 0)
+		draw_lower(scene, run, canvas, rect);
+}
+
+static bool zoom(struct view_state *state, int step)
+{
+	int level = BAR_DEFAULT - state->zoom - step;
+
+	if (level >= 0 && level < BAR_LEVELS)
+		state->zoom += step;
+	return true;
+}
+
+static bool click_bar(struct scene *scene, const struct run *run, struct key_event event)
+{
+	struct rect plot = scene->state->plot;
+
+	if (!rect_has(plot, event.x, event.y))
+		return false;
+	struct bars bars = choose_bars(scene, run, plot.width);
+	uint64_t from = bars.first + (uint64_t)((event.x - plot.x) / bars.level->cells) * bars.level->batches;
+	const struct batch *batch = slowest(run, from, from + bars.level->batches);
+
+	if (batch != NULL)
+		batch_focus(scene, batch->ordinal);
+	return true;
+}
+
+static bool key(struct scene *scene, struct key_event event, struct rect rect)
+{
+	const struct run *run = scene_run(scene);
+
+	(void)rect;
+	if (run == NULL)
+		return false;
+	switch (event.key) {
+	case '+': case '=': return zoom(scene->state, 1);
+	case '-': return zoom(scene->state, -1);
+	case KEY_RETURN: scene->focus.is_open = !scene->focus.is_open; return true;
+	case KEY_CLICK: return click_bar(scene, run, event) || flag_list_key(scene, run, event);
+	default: return batch_key(scene, run, event) || flag_list_key(scene, run, event);
+	}
+}
+
+static void write(const struct scene *scene, struct buffer *out)
+{
+	const struct run *run = scene_run(scene);
+	uint64_t first, end;
+
+	if (run == NULL)
+		return;
+	batch_range(run, &first, &end);
+	batch_write(scene, first, end, out);
+}
+
+const struct view batches_view = {
+	.name = "Batches", .short_name = "Batch", .digit = '2',
+	.keys = "Esc back  ←→ batch  n/N flag  Enter why  f flag  ↑↓ list  <> sort  +/- zoom  / search  Space pause  w write  ? help",
+	.keys_short = "Esc back  ←→ batch  n/N flag  Enter why  f flag  +/- zoom  / search  ? help",
+	.can_search = true,
+	.draw = draw, .key = key, .write = write,
+};

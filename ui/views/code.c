@@ -1,0 +1,9 @@
+#include "ui/view.h"
+
+const struct view code_view = {
+	.name = "Code", .short_name = "Code", .digit = '7',
+	.keys = "q quit  Tab view  1 overview  Space pause  ? help",
+	.keys_short = "q quit  Tab view  1 overview  ? help",
+	.absent = "This version takes no stacks, so it cannot say which line of code runs.\n"
+	          "Spans say it by name: put PMTOP_SPAN(pm, \"decode\") { … } around a suspect and see it on 3.",
+};

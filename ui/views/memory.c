@@ -1,0 +1,203 @@
+/* Memory: the tree over time, what the target's part is made of, every process of the tree. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "ui/layout.h"
+#include "ui/views/panels.h"
+#include "ui/views/parts.h"
+#include "ui/views/trace.h"
+
+/* -- what the target's memory is made of --------------------------------------------------------------------------------------- */
+
+struct kind { const char *name, *note; double bytes; const struct series *series; enum role role; };
+enum { KINDS = 4 };
+
+static void kinds_of(const struct model *model, struct kind out[KINDS])
+{
+	const struct memory *memory = &model->memory;
+
+	out[0] = (struct kind){ "anonymous", "heap, stacks, tensors", memory->anonymous_bytes, model->series.anonymous, ROLE_PHASE_2 };
+	out[1] = (struct kind){ "file", "mapped files", memory->file_bytes, model->series.file, ROLE_PHASE_1 };
+	out[2] = (struct kind){ "shared", "/dev/shm, queues", memory->shared_bytes, model->series.shared, ROLE_PHASE_0 };
+	out[3] = (struct kind){ "swap", "pushed out", memory->swap_bytes, model->series.swap, ROLE_PHASE_3 };
+}
+
+static void draw_kind(struct canvas *canvas, struct rect row, const struct kind *kind, double whole_bytes)
+{
+	char text[NUMBER_SIZE];
+
+	canvas_put(canvas, row.x, row.y, plot_sign(canvas, kind->role), kind->role);
+	canvas_text(canvas, row.x + 2, row.y, 10, ROLE_NORMAL, kind->name);
+	canvas_text_right(canvas, row.x + 12, row.y, 9, ROLE_STRONG, format_bytes(text, kind->bytes));
+	canvas_text_right(canvas, row.x + 21, row.y, 6, ROLE_NORMAL, format_percent(text, whole_bytes > 0 ? kind->bytes / whole_bytes : NAN));
+	if (row.width > 30)
+		canvas_text(canvas, row.x + 29, row.y, row.width - 29, ROLE_DIM, kind->note);
+}
+
+/* Stacked over time; a column without a sample stays empty. */
+static void draw_stacked(struct scene *scene, const struct kind kinds[KINDS], struct canvas *canvas, struct rect rect)
+{
+	struct plot_point points[KINDS][TRACE_POINTS_MAX / 4];
+	struct scale *scale = &scene->state->scales[SCALE_STEPS];
+	int64_t from_ns = trace_since(scene, scene->state->zoom);
+	double least = NAN, most = NAN;
+
+	trace_extremes(scene, scene->model->series.resident, from_ns, &least, &most);
+	if (isnan(most))
+		return;
+	scale_update(scale, 0, most, true);
+	struct rect plot = plot_axis(canvas, rect, scale, PLOT_BYTES);
+	size_t columns = plot.width < TRACE_POINTS_MAX / 4 ? (size_t)plot.width : TRACE_POINTS_MAX / 4;
+
+	for (size_t kind = 0; kind < KINDS; kind++)
+		trace_series(scene, kinds[kind].series, from_ns, kinds[kind].role, points[kind], columns);
+	for (size_t column = 0; column < columns; column++) {
+		struct stack_part parts[KINDS];
+		size_t count = 0;
+
+		for (size_t kind = 0; kind < KINDS; kind++)
+			if (!isnan(points[kind][column].high))
+				parts[count++] = (struct stack_part){ points[kind][column].high, kinds[kind].role };
+		if (count > 0)
+			plot_stack(canvas, plot, plot.x + (int)column, scale, parts, count, false, false);
+	}
+}
+
+static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	const struct memory *memory = &scene->model->memory;
+	double whole_bytes = memory->rss_bytes + (memory->swap_bytes > 0 ? memory->swap_bytes : 0);
+	struct kind kinds[KINDS];
+	char text[NUMBER_SIZE];
+	struct line line;
+
+	kinds_of(scene->model, kinds);
+	line_start(&line, " · ");
+	line_add(&line, 0, ROLE_NORMAL, "resident %s", format_bytes(text, memory->rss_bytes));
+	line_add(&line, 1, ROLE_NORMAL, "peak %s", format_bytes(text, memory->peak_rss_bytes));
+	struct rect inside = parts_panel(canvas, rect, "Target", &line, ROLE_TITLE), plot = rect_take_top(&inside, inside.height - KINDS);
+
+	rect_take_left(&inside, 1);
+	if (plot.height >= 3)
+		draw_stacked(scene, kinds, canvas, plot);
+	for (int kind = 0; kind < KINDS && kind < inside.height; kind++)
+		draw_kind(canvas, rect_row(inside, kind), &kinds[kind], whole_bytes);
+}
+
+/* -- the whole ----------------------------------------------------------------------------------------------------------------- */
+
+static void processes_title(const struct model *model, struct line *line)
+{
+	unsigned living = 0;
+	char text[NUMBER_SIZE];
+
+	for (size_t i = 0; i < model->process_count; i++)
+		living += !model->processes[i].is_gone;
+	line_start(line, " · ");
+	line_add(line, 0, ROLE_NORMAL, "%u", living);
+	line_add(line, 1, ROLE_NORMAL, "together %s at most: shared pages count once for each", format_bytes(text, model->memory.tree_rss_bytes));
+}
+
+static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	int frame = parts_panel_rows(canvas), rows = (int)scene->model->process_count;
+	struct line line;
+
+	scene->state->list = (struct rect){ 0, 0, 0, 0 };
+	if (model_target(scene->model) == NULL) {
+		parts_note(canvas, rect, "Memory", "Nothing has been read of the process yet. pmtop doctor says what may be read and what would bring the rest.");
+		return;
+	}
+	int least = rect.height / 4 > 3 ? rect.height / 4 : 3, most = rect.height / 2;
+	int table = rows < least ? least : rows > most ? most : rows;
+	struct rect processes = rect_take_bottom(&rect, rect.height < 8 ? 0 : frame + 1 + table);
+
+	if (rect.width >= 100) {
+		panel_kinds(scene, canvas, rect_take_right(&rect, rect.width * 9 / 20));
+	} else if (rect.height >= 10) {
+		panel_kinds(scene, canvas, rect_take_bottom(&rect, frame + KINDS));
+	}
+	if (rect.height > 0)
+		panel_memory(scene, canvas, rect, scene->state->zoom);
+	processes_title(scene->model, &line);
+	if (processes.height > 0)
+		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", &line, ROLE_TITLE), scene->state);
+}
+
+static bool walk_matches(struct scene *scene, int step)
+{
+	struct view_state *state = scene->state;
+	int count = (int)scene->model->process_count;
+
+	if (state->search[0] == '\0')
+		return false;
+	for (int i = 1; i <= count; i++) {
+		int row = (state->row + (step > 0 ? i : count - i)) % count;
+
+		if (parts_matches(scene->model->processes[row].command, state->search)) {
+			state->row = row;
+			return true;
+		}
+	}
+	snprintf(scene->message, sizeof scene->message, "no process matches \"%s\"", state->search);
+	return true;
+}
+
+static bool key(struct scene *scene, struct key_event event, struct rect rect)
+{
+	struct view_state *state = scene->state;
+
+	(void)rect;
+	switch (event.key) {
+	case '+': case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
+	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
+	case 'n': return walk_matches(scene, 1);
+	case 'N': return walk_matches(scene, -1);
+	default: return parts_list_key(state, event, (int)scene->model->process_count, state->list);
+	}
+}
+
+enum { WRITTEN_COLUMNS = 512 };
+
+static void write_series(const struct scene *scene, const struct series *const series[], size_t count, struct buffer *out)
+{
+	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
+	struct series_column columns[6][WRITTEN_COLUMNS];
+
+	if (width_ns <= 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], WRITTEN_COLUMNS);
+	for (size_t column = 0; column < WRITTEN_COLUMNS; column++) {
+		bool has = false;
+
+		for (size_t i = 0; i < count; i++)
+			has |= columns[i][column].has;
+		if (!has)
+			continue;
+		parts_csv_time(out, true, scene, from_ns + (int64_t)column * width_ns);
+		for (size_t i = 0; i < count; i++)
+			parts_csv_number(out, false, columns[i][column].has ? columns[i][column].last : NAN);
+		buffer_puts(out, "\n");
+	}
+}
+
+static void write(const struct scene *scene, struct buffer *out)
+{
+	const struct model *model = scene->model;
+	const struct series *const series[] = { model->series.tree_resident, model->series.resident, model->series.anonymous, model->series.file,
+	                                        model->series.shared, model->series.swap };
+
+	buffer_puts(out, "time_ns,time,tree_resident_bytes,resident_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes\n");
+	write_series(scene, series, sizeof series / sizeof series[0], out);
+}
+
+const struct view memory_view = {
+	.name = "Memory", .short_name = "Mem", .digit = '4',
+	.keys = "q quit  Tab view  ↑↓ process  +/- zoom  / search  n/N match  Space pause  w write  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ process  +/- zoom  / search  w write  ? help",
+	.can_search = true,
+	.draw = draw, .key = key, .write = write,
+};

@@ -1,0 +1,228 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "ui/layout.h"
+#include "ui/views/panels.h"
+#include "ui/views/parts.h"
+#include "ui/views/trace.h"
+
+/* -- memory -------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_growing(const struct memory *memory)
+{
+	return memory->verdict != NULL && strcmp(memory->verdict, "growing") == 0;
+}
+
+static void verdict_line(const struct memory *memory, struct line *line)
+{
+	enum role role = is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL;
+	bool is_per_batch = !isnan(memory->slope_per_batch);
+	const char *each = is_per_batch ? "a batch" : "a second";
+	double slope = is_per_batch ? memory->slope_per_batch : memory->slope.per_s;
+	char text[NUMBER_SIZE], high[NUMBER_SIZE];
+
+	line_start(line, " ");
+	if (memory->slope.points == 0) {
+		line_add(line, 0, ROLE_DIM, "too early to judge");
+		return;
+	}
+	line_add(line, 0, role, "%s%s", is_growing(memory) ? "⚠ " : "", memory->verdict != NULL ? memory->verdict : "unknown");
+	line_add(line, 1, role, "%s%s %s", slope >= 0 ? "+" : "", format_bytes(text, slope), each);
+	line_add(line, 2, ROLE_DIM, "(%s … %s)", format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
+	         format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
+	if (!isnan(memory->growth_bytes))
+		line_add(line, 3, ROLE_DIM, "%s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "", format_bytes(text, memory->growth_bytes));
+}
+
+static void memory_title(const struct memory *memory, struct line *line)
+{
+	char text[NUMBER_SIZE];
+
+	line_start(line, " · ");
+	line_add(line, 0, ROLE_STRONG, "tree %s", format_bytes(text, memory->tree_rss_bytes));
+	if (memory->slope.points > 0)
+		line_add(line, 1, is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "",
+		         format_bytes(text, memory->slope.per_s), is_growing(memory) ? " ⚠" : "");
+	line_add(line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, memory->tree_peak_bytes));
+}
+
+static unsigned living_workers(const struct model *model, double *resident_bytes)
+{
+	unsigned count = 0;
+
+	*resident_bytes = 0;
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct process *process = &model->processes[i];
+
+		if (process->is_target || process->is_gone)
+			continue;
+		count++;
+		if (!isnan(process->now[METRIC_PROCESS_RESIDENT]))
+			*resident_bytes += process->now[METRIC_PROCESS_RESIDENT];
+	}
+	return count;
+}
+
+static void memory_parts_line(const struct model *model, struct canvas *canvas, struct rect row)
+{
+	double workers_bytes;
+	unsigned workers = living_workers(model, &workers_bytes);
+	char text[NUMBER_SIZE];
+	struct line line;
+
+	line_start(&line, "  ");
+	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, model->memory.rss_bytes));
+	if (workers > 0)
+		line_add(&line, 1, ROLE_NORMAL, "%u workers %s", workers, format_bytes(text, workers_bytes));
+	if (model->memory.shared_bytes > 0)
+		line_add(&line, 3, ROLE_NORMAL, "shared %s", format_bytes(text, model->memory.shared_bytes));
+	if (model->memory.swap_bytes > 0)
+		line_add(&line, 2, ROLE_WARNING, "swap %s", format_bytes(text, model->memory.swap_bytes));
+	line_draw(&line, canvas, row.x, row.y, row.width);
+}
+
+/* One or two figures over time on one scale; `second` may be NULL. */
+struct over_time {
+	const struct series *first, *second;
+	enum role first_role, second_role;
+	enum plot_unit unit;
+	int zoom;
+};
+
+static void draw_series(struct scene *scene, struct canvas *canvas, struct rect plot, const struct scale *scale, int64_t from_ns,
+                        const struct series *series, enum role role)
+{
+	struct plot_point points[TRACE_POINTS_MAX];
+	size_t columns = plot_resolution(canvas, plot);
+
+	columns = columns > TRACE_POINTS_MAX ? TRACE_POINTS_MAX : columns;
+	trace_series(scene, series, from_ns, role, points, columns);
+	plot_points(canvas, plot, scale, points, columns, true);
+}
+
+static void draw_over_time(struct scene *scene, struct canvas *canvas, struct rect inside, struct scale *scale, const struct over_time *what)
+{
+	int64_t from_ns = trace_since(scene, what->zoom);
+	double least = NAN, most = NAN;
+
+	trace_extremes(scene, what->first, from_ns, &least, &most);
+	if (what->second != NULL)
+		trace_extremes(scene, what->second, from_ns, &least, &most);
+	if (isnan(most)) {
+		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no figures yet");
+		return;
+	}
+	scale_update(scale, least, most, what->unit != PLOT_BYTES);
+	struct rect plot = plot_axis(canvas, inside, scale, what->unit);
+
+	if (what->second != NULL)
+		draw_series(scene, canvas, plot, scale, from_ns, what->second, what->second_role);
+	draw_series(scene, canvas, plot, scale, from_ns, what->first, what->first_role);
+}
+
+void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
+{
+	const struct model *model = scene->model;
+	const struct memory *memory = &model->memory;
+	double workers_bytes;
+	bool has_workers = living_workers(model, &workers_bytes) > 0;
+	struct over_time what = { model->series.tree_resident, has_workers ? model->series.resident : NULL, ROLE_MEMORY, ROLE_DIM, PLOT_BYTES, zoom };
+	struct line line;
+
+	memory_title(memory, &line);
+	struct rect inside = parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE);
+
+	if (inside.height >= 5) {
+		struct rect row = rect_take_bottom(&inside, 1);
+
+		rect_take_left(&row, 1);
+		memory_parts_line(model, canvas, row);
+	}
+	if (inside.height >= 3) {
+		struct rect row = rect_take_bottom(&inside, 1);
+
+		verdict_line(memory, &line);
+		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
+	}
+	draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
+}
+
+/* -- CPU and what the process waits for ---------------------------------------------------------------------------------------- */
+
+static void add_rate(struct line *line, int rank, const char *name, double bytes_per_s)
+{
+	char text[NUMBER_SIZE];
+
+	if (!isnan(bytes_per_s))
+		line_add(line, rank, ROLE_NORMAL, "%s %s/s", name, format_bytes(text, bytes_per_s));
+}
+
+static void add_workers(struct line *line, const struct model *model)
+{
+	unsigned workers = 0, busy = 0, waiting = 0;
+	double longest_s = 0;
+	char text[NUMBER_SIZE];
+
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct process *process = &model->processes[i];
+
+		if (process->is_target || process->is_gone)
+			continue;
+		workers++;
+		if (process->now[METRIC_PROCESS_STATE] == 'D') {
+			waiting++;
+			longest_s = process->state_since_s > longest_s ? process->state_since_s : longest_s;
+		} else {
+			busy += process->now[METRIC_PROCESS_STATE] == 'R' || process->cpu_ratio >= 0.5;
+		}
+	}
+	if (workers > 0)
+		line_add(line, 1, ROLE_NORMAL, "workers %u: %u busy", workers, busy);
+	if (waiting > 0)
+		line_add(line, 1, ROLE_WARNING, "%u waiting for disk (D, %s)", waiting, parts_waiting(text, longest_s));
+}
+
+static void process_line(const struct model *model, struct line *line)
+{
+	const struct process *target = model_target(model);
+	char text[NUMBER_SIZE];
+
+	line_start(line, " · ");
+	if (target == NULL)
+		return;
+	line_add(line, 0, ROLE_NORMAL, "CPU %s", format_percent(text, target->cpu_ratio));
+	add_workers(line, model);
+	if (!isnan(target->run_queue_wait_ratio))
+		line_add(line, 2, target->run_queue_wait_ratio > 0.1 ? ROLE_WARNING : ROLE_NORMAL, "waits for CPU %s",
+		         format_percent(text, target->run_queue_wait_ratio));
+	add_rate(line, 3, "reads", target->read_bytes_per_s);
+	add_rate(line, 4, "writes", target->write_bytes_per_s);
+	if (target->major_faults_per_s > 0)
+		line_add(line, 3, ROLE_WARNING, "%s major faults/s", format_rate(text, target->major_faults_per_s));
+}
+
+void panel_process_line(const struct scene *scene, struct canvas *canvas, struct rect row)
+{
+	struct line line;
+
+	process_line(scene->model, &line);
+	line_draw(&line, canvas, row.x, row.y, row.width);
+}
+
+void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
+{
+	struct over_time what = { scene->model->series.cpu_ratio, NULL, ROLE_PLOT, ROLE_DIM, PLOT_PERCENT, zoom };
+	const struct process *target = model_target(scene->model);
+	char text[NUMBER_SIZE];
+	struct line line;
+
+	line_start(&line, " · ");
+	if (target != NULL) {
+		line_add(&line, 0, ROLE_NORMAL, "%s of a core", format_percent(text, target->cpu_ratio));
+		line_add(&line, 1, ROLE_NORMAL, "waits for CPU %s", format_percent(text, target->run_queue_wait_ratio));
+		line_add(&line, 2, ROLE_NORMAL, "%s threads", format_count(text, target->now[METRIC_PROCESS_THREADS]));
+	}
+	draw_over_time(scene, canvas, parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE), &scene->state->scales[SCALE_CPU], &what);
+}

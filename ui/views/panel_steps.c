@@ -1,0 +1,198 @@
+#include <math.h>
+
+#include "src/base/clock.h"
+#include "src/rules/explain.h"
+#include "ui/layout.h"
+#include "ui/views/panels.h"
+#include "ui/views/parts.h"
+#include "ui/views/trace.h"
+
+/* -- step times ---------------------------------------------------------------------------------------------------------------- */
+
+static void stretch_title(const struct run *run, const struct stretch *stretch, struct line *line)
+{
+	struct figures figures = trace_figures(run, stretch);
+	unsigned long long flagged = (unsigned long long)trace_flagged(run, stretch);
+	double like = run_main(run)->step.p50_s;
+	char text[NUMBER_SIZE];
+
+	line_start(line, " · ");
+	if (stretch->is_whole)
+		line_add(line, 2, ROLE_NORMAL, "whole run, %s", parts_thousands(text, (double)run_main(run)->count));
+	else
+		line_add(line, 2, ROLE_NORMAL, "last %llu", (unsigned long long)stretch->count);
+	line_add(line, 0, ROLE_NORMAL, "median %s", parts_time(text, figures.p50_s, like));
+	line_add(line, 3, ROLE_NORMAL, "p95 %s", parts_time_bare(text, figures.p95_s, like, false));
+	line_add(line, 3, ROLE_NORMAL, "max %s", parts_time_bare(text, figures.max_s, like, false));
+	line_add(line, 1, ROLE_FLAG, "▲ %llu flagged", flagged);
+}
+
+/* The focused batch instead of the figures: what a person asked for by choosing it. */
+static void focus_title(const struct run *run, const struct batch *batch, struct line *line)
+{
+	struct usual usual;
+	struct explanation why;
+	double like = run_main(run)->step.p50_s;
+	char name[NUMBER_SIZE], text[NUMBER_SIZE];
+
+	track_usual(run_main(run), batch->ordinal, &usual);
+	explain_batch(run, batch, &usual, &why);
+	line_start(line, " · ");
+	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "", parts_batch_name(name, batch));
+	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
+	if (!isnan(why.ratio))
+		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why.ratio);
+	if (why.cause_count > 0 && batch->is_flagged)
+		line_add(line, 2, ROLE_NORMAL, "%s %s s", why.causes[0].what, parts_time_bare(text, why.causes[0].excess_s, 1, true));
+	line_add(line, 3, ROLE_KEY, "Enter why");
+}
+
+static void draw_cursor(struct canvas *canvas, struct rect plot, int x)
+{
+	for (int y = plot.y; y < plot.y + plot.height; y++)
+		if (rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, y) && canvas->cells[y * canvas->width + x].code == ' ')
+			canvas_put(canvas, x, y, 0x2502, ROLE_ACCENT);
+}
+
+static void draw_steps(struct scene *scene, const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect inside)
+{
+	struct plot_point points[TRACE_POINTS_MAX];
+	struct scale *scale = &scene->state->scales[SCALE_STEPS];
+	struct figures figures = trace_figures(run, stretch);
+	size_t columns, column;
+
+	if (isnan(figures.max_s))
+		return;
+	scale_update(scale, 0, figures.max_s, true);
+	struct rect plot = plot_axis(canvas, inside, scale, PLOT_SECONDS);
+
+	columns = plot_resolution(canvas, plot);
+	columns = columns > TRACE_POINTS_MAX ? TRACE_POINTS_MAX : columns;
+	trace_steps(run, stretch, points, columns);
+	plot_points(canvas, plot, scale, points, columns, true);
+	plot_level(canvas, plot, scale, figures.p50_s, ROLE_MEDIAN);
+	plot_band(canvas, plot, scale, figures.p50_s, figures.p95_s, ROLE_BAND);
+	scene->state->plot = plot;
+	scene->state->plot_columns = columns;
+	if (!scene->focus.at_live_end && trace_column(stretch, scene->focus.batch, columns, &column))
+		draw_cursor(canvas, plot, plot.x + (int)(column * (size_t)plot.width / columns));
+}
+
+void panel_steps(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	const struct batch *focused = scene->focus.at_live_end ? NULL : track_batch(run_main(run), scene->focus.batch);
+	struct stretch stretch;
+	struct line line;
+
+	trace_stretch(scene, run, &stretch);
+	if (focused != NULL)
+		focus_title(run, focused, &line);
+	else
+		stretch_title(run, &stretch, &line);
+	struct rect inside = parts_panel(canvas, rect, "Step time", &line, ROLE_TITLE);
+
+	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
+	if (stretch.count > 0)
+		draw_steps(scene, run, &stretch, canvas, inside);
+	else
+		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
+}
+
+/* -- where a step goes --------------------------------------------------------------------------------------------------------- */
+
+enum { PHASE_ROWS_MAX = 64 };
+
+static size_t keep_shallow(struct phase_row *rows, size_t count, unsigned depth)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].depth <= depth)
+			rows[kept++] = rows[i];
+	return kept;
+}
+
+/* Leaves out the deepest rows until the rest fits. */
+static size_t rows_that_fit(struct phase_row *rows, size_t count, int height)
+{
+	unsigned deepest = 0;
+
+	for (size_t i = 0; i < count; i++)
+		deepest = rows[i].depth > deepest ? rows[i].depth : deepest;
+	while (deepest > 0 && (int)count > height)
+		count = keep_shallow(rows, count, --deepest);
+	return count;
+}
+
+struct where_layout { int name, bar, seconds; double full_ratio, like; bool has_cpu; };
+
+static struct where_layout lay_out_where(const struct run *run, const struct phase_row *rows, size_t count, int width)
+{
+	struct where_layout layout = { .name = 8, .seconds = 10, .full_ratio = 0.5, .like = run_main(run)->step.p50_s };
+
+	for (size_t i = 0; i < count; i++) {
+		int cells = (int)text_cells(run_name(run, rows[i].name)) + 2 * (int)rows[i].depth;
+
+		layout.name = cells > layout.name ? cells : layout.name;
+		layout.full_ratio = rows[i].share_ratio > layout.full_ratio ? rows[i].share_ratio : layout.full_ratio;
+		layout.has_cpu |= !isnan(rows[i].cpu_s) && width >= 66;
+	}
+	if (layout.name > width / 3)
+		layout.name = width / 3;
+	layout.bar = width - layout.name - 1 - 6 - layout.seconds - 2 - (layout.has_cpu ? 14 : 0);
+	return layout;
+}
+
+static void draw_where_row(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, const struct phase_row *phase,
+                           const struct where_layout *layout, enum role role)
+{
+	bool is_warned = parts_is_warned(scene->alerts, scene->run, phase->name);
+	int indent = 2 * (int)phase->depth, x = row.x;
+	char text[NUMBER_SIZE];
+
+	canvas_text(canvas, x + indent, row.y, layout->name - indent, phase->depth == 0 ? ROLE_NORMAL : ROLE_DIM, run_name(run, phase->name));
+	x += layout->name + 1;
+	if (layout->bar >= 3) {
+		canvas_bar(canvas, x, row.y, layout->bar, phase->share_ratio / layout->full_ratio, role);
+		x += layout->bar;
+	}
+	canvas_text_right(canvas, x, row.y, 6, ROLE_STRONG, format_percent(text, phase->share_ratio));
+	canvas_text_right(canvas, x + 6, row.y, layout->seconds, ROLE_NORMAL, parts_time(text, phase->median_s, layout->like));
+	x += 6 + layout->seconds;
+	if (layout->has_cpu) {
+		canvas_text(canvas, x, row.y, 5, ROLE_DIM, "  cpu");
+		canvas_text_right(canvas, x + 5, row.y, 9, ROLE_DIM, parts_time(text, phase->cpu_s, layout->like));
+		x += 14;
+	}
+	if (is_warned)
+		canvas_text(canvas, x, row.y, 2, ROLE_WARNING, " ⚠");
+}
+
+void panel_where(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	struct phase_row rows[PHASE_ROWS_MAX];
+	size_t batches = 0, count = track_phases(run_main(run), RUN_RECENT, rows, PHASE_ROWS_MAX, &batches);
+	enum role role = ROLE_PHASE_0;
+	struct line line;
+
+	line_start(&line, " · ");
+	line_add(&line, 0, ROLE_NORMAL, "median of %zu", batches);
+	line_add(&line, 1, ROLE_NORMAL, "host clock");
+	struct rect inside = parts_panel(canvas, rect, "Where a step goes", &line, ROLE_TITLE);
+
+	rect_take_left(&inside, 1);
+	if (count == 0) {
+		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "no phases yet: publish spans, as in PMTOP_SPAN(pm, \"forward\")");
+		return;
+	}
+	count = rows_that_fit(rows, count, inside.height);
+	struct where_layout layout = lay_out_where(run, rows, count, inside.width);
+
+	for (size_t i = 0; i < count && (int)i < inside.height; i++) {
+		if (rows[i].depth == 0)
+			role = phase_role(run, rows[i].name);
+		draw_where_row(scene, run, canvas, rect_row(inside, (int)i), &rows[i], &layout, role);
+	}
+	if (inside.height >= (int)count + 2)
+		panel_process_line(scene, canvas, rect_row(inside, -1));
+}

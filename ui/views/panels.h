@@ -1,0 +1,32 @@
+/* panels.h: the panels that the overview is made of, and that other views show larger. Each draws itself into any rect. */
+#ifndef PMTOP_UI_VIEWS_PANELS_H
+#define PMTOP_UI_VIEWS_PANELS_H
+
+#include "ui/view.h"
+
+/* Which of a view's scales belongs to which plot. */
+enum { SCALE_STEPS, SCALE_MEMORY, SCALE_CPU };
+
+/* Step times with median, p95 band, flags and the focused batch; notes in the state where the plot is. */
+void panel_steps(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
+/* Where a step goes: a bar, share and seconds for each phase, nested ones under their parent as far as there is room. */
+void panel_where(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
+/* The tree's and the target's resident set over time, slope, peak, verdict. */
+void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
+/* The target's CPU use over time. */
+void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
+/* One line in words: CPU, waiting, reading, workers. */
+void panel_process_line(const struct scene *scene, struct canvas *canvas, struct rect row);
+/* Raised warnings, each with its first advice. */
+void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rect rect);
+/* Each epoch with its batches, newest first. */
+void panel_epochs(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
+/* Why there is no GPU to show. */
+void panel_gpu(struct canvas *canvas, struct rect rect);
+
+/* The processes of the tree as a table; with `state` a row is selected, and NULL none. */
+void process_table(const struct scene *scene, struct canvas *canvas, struct rect rect, struct view_state *state);
+/* "running", "waiting for disk". */
+const char *process_state_words(double state);
+
+#endif

@@ -1,0 +1,264 @@
+#include "ui/views/why.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/rules/explain.h"
+#include "ui/layout.h"
+#include "ui/views/batch_focus.h"
+#include "ui/views/panels.h"
+#include "ui/views/parts.h"
+
+/* Widths of the three columns of figures; the name takes what is left of `name`, the bar the rest. */
+enum { FIGURE_WIDTH = 10, NAME_MOST = 34 };
+
+/* -- phases -------------------------------------------------------------------------------------------------------------------- */
+
+static void draw_heading(struct canvas *canvas, struct rect row, int name, const char *what, const char *unit, const char *third)
+{
+	char text[NUMBER_SIZE];
+
+	canvas_fill(canvas, row, ' ', ROLE_HEADER);
+	canvas_text(canvas, row.x, row.y, name, ROLE_HEADER, what);
+	snprintf(text, sizeof text, unit[0] != '\0' ? "this %s" : "this%s", unit);
+	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, ROLE_HEADER, text);
+	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_HEADER, "usual");
+	canvas_text_right(canvas, row.x + name + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_HEADER, third);
+}
+
+static void draw_phase(const struct run *run, const struct explanation *why, const struct explain_row *phase, struct canvas *canvas, struct rect row,
+                       int name, enum role role)
+{
+	int indent = 2 * (int)phase->depth, x = row.x + name, bar = row.width - name - 3 * FIGURE_WIDTH - 8;
+	double like = why->usual_s, share = why->excess_s > 0 ? phase->excess_s / why->excess_s : NAN;
+	bool is_much = share >= 0.2;
+	char text[NUMBER_SIZE];
+
+	canvas_text(canvas, row.x + indent, row.y, name - indent, phase->depth == 0 ? ROLE_NORMAL : ROLE_DIM, run_name(run, phase->name));
+	canvas_text_right(canvas, x, row.y, FIGURE_WIDTH, ROLE_NORMAL, parts_time_bare(text, phase->this_s, like, false));
+	canvas_text_right(canvas, x + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, parts_time_bare(text, phase->usual_s, like, false));
+	canvas_text_right(canvas, x + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, is_much ? ROLE_FLAG : ROLE_NORMAL,
+	                  parts_time_bare(text, phase->excess_s, like, true));
+	if (bar < 4 || !(share > 0.005))
+		return;
+	canvas_bar(canvas, x + 3 * FIGURE_WIDTH + 2, row.y, bar, share > 1 ? 1 : share, role);
+	canvas_text_right(canvas, x + 3 * FIGURE_WIDTH + 2 + bar, row.y, 6, is_much ? ROLE_STRONG : ROLE_DIM, format_percent(text, share));
+}
+
+static int name_width(const struct run *run, const struct explanation *why, int width)
+{
+	int name = 12;
+
+	for (size_t i = 0; i < why->row_count; i++) {
+		int cells = (int)text_cells(run_name(run, why->rows[i].name)) + 2 * (int)why->rows[i].depth;
+
+		name = cells > name ? cells : name;
+	}
+	return name > width - 3 * FIGURE_WIDTH ? width - 3 * FIGURE_WIDTH : name;
+}
+
+static int draw_phases(const struct run *run, const struct explanation *why, struct canvas *canvas, struct rect rect)
+{
+	int name = name_width(run, why, rect.width);
+	enum role role = ROLE_PHASE_0;
+
+	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(why->usual_s), "excess");
+	for (size_t i = 0; i < why->row_count; i++) {
+		struct rect row = rect_row(rect, 1 + (int)i);
+
+		if (why->rows[i].depth == 0)
+			role = phase_role(run, why->rows[i].name);
+		if (row.height > 0)
+			draw_phase(run, why, &why->rows[i], canvas, row, name, role);
+	}
+	return 1 + (int)why->row_count;
+}
+
+/* -- what else happened -------------------------------------------------------------------------------------------------------- */
+
+static const char *context_value(char out[NUMBER_SIZE], enum explain_unit unit, double value)
+{
+	switch (unit) {
+	case EXPLAIN_SECONDS: return format_seconds(out, value);
+	case EXPLAIN_BYTES: return format_bytes(out, value);
+	default: return parts_thousands(out, value);
+	}
+}
+
+/* One thing that can be compared with what is usual. */
+struct happening {
+	const char *what;
+	char now[NUMBER_SIZE], usual[NUMBER_SIZE];
+	bool is_unusual, is_known;
+};
+enum { HAPPENINGS_MAX = EXPLAIN_CONTEXT_MAX + 8 };
+
+/* Twice what is usual, and not of a size that means nothing. */
+static bool is_unusual(double now, double usual, double least)
+{
+	return now >= least && (isnan(usual) || now >= 2 * usual);
+}
+
+static size_t add_evidence(const struct explanation *why, struct happening *out)
+{
+	for (size_t i = 0; i < why->context_count; i++) {
+		const struct explain_context *context = &why->context[i];
+		double least = context->unit == EXPLAIN_SECONDS ? why->step_s / 20 : context->unit == EXPLAIN_BYTES ? 1e6 : 10;
+
+		out[i].what = context->what;
+		context_value(out[i].now, context->unit, context->this_value);
+		context_value(out[i].usual, context->unit, context->usual_value);
+		out[i].is_known = !isnan(context->this_value);
+		out[i].is_unusual = is_unusual(context->this_value, context->usual_value, least);
+	}
+	return why->context_count;
+}
+
+/* What the process source saw of the whole process: means over the window, against the time that the usual batches took. */
+static size_t add_process(const struct model *model, const struct batch *batch, int64_t usual_from_ns, struct happening *out)
+{
+	const struct { const char *what; const struct series *series; const char *(*format)(char[NUMBER_SIZE], double); double least; } rows[] = {
+		{ "process: CPU", model->series.cpu_ratio, format_percent, 0.2 },
+		{ "process: waits for CPU", model->series.run_queue_wait_ratio, format_percent, 0.05 },
+		{ "process: reads, bytes/s", model->series.read_bytes_per_s, format_bytes, 1e6 },
+		{ "process: writes, bytes/s", model->series.write_bytes_per_s, format_bytes, 1e6 },
+		{ "process: major faults/s", model->series.major_faults_per_s, format_rate, 10 },
+		{ "process: resident", model->series.resident, format_bytes, INFINITY },
+	};
+	int64_t to_ns = batch->begin_ns + (int64_t)(batch->step_s * 1e9);
+	size_t count = sizeof rows / sizeof rows[0];
+
+	for (size_t i = 0; i < count; i++) {
+		double now = NAN, usual = NAN;
+
+		series_mean(rows[i].series, batch->begin_ns, to_ns, &now);
+		series_mean(rows[i].series, usual_from_ns, batch->begin_ns, &usual);
+		out[i].what = rows[i].what;
+		rows[i].format(out[i].now, now);
+		rows[i].format(out[i].usual, usual);
+		out[i].is_known = !isnan(now);
+		out[i].is_unusual = is_unusual(now, usual, rows[i].least);
+	}
+	return count;
+}
+
+static void draw_happening(struct canvas *canvas, struct rect row, int name, const struct happening *happening)
+{
+	enum role role = happening->is_unusual ? ROLE_FLAG : happening->is_known ? ROLE_NORMAL : ROLE_DIM;
+
+	canvas_text(canvas, row.x, row.y, name, role, happening->what);
+	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, role, happening->now);
+	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, happening->usual);
+	if (happening->is_unusual)
+		canvas_text(canvas, row.x + name + 2 * FIGURE_WIDTH + 2, row.y, 9, ROLE_FLAG, "▲ unusual");
+}
+
+/* What is unusual first, what is not known last. */
+static void draw_happenings(const struct model *model, const struct batch *batch, const struct explanation *why, int64_t usual_from_ns,
+                            struct canvas *canvas, struct rect rect)
+{
+	struct happening list[HAPPENINGS_MAX];
+	size_t count = add_evidence(why, list);
+	int name = rect.width - 3 * FIGURE_WIDTH < NAME_MOST ? rect.width - 3 * FIGURE_WIDTH : NAME_MOST, used = 1;
+	char title[NUMBER_SIZE + 16], text[NUMBER_SIZE];
+
+	count += add_process(model, batch, usual_from_ns, list + count);
+	snprintf(title, sizeof title, "in these %.20s", parts_time(text, why->step_s, why->usual_s));
+	draw_heading(canvas, rect_row(rect, 0), name, title, "", "");
+	for (int pass = 0; pass < 3; pass++)
+		for (size_t i = 0; i < count && used < rect.height; i++)
+			if ((list[i].is_unusual ? 0 : list[i].is_known ? 1 : 2) == pass)
+				draw_happening(canvas, rect_row(rect, used++), name, &list[i]);
+}
+
+/* -- the panel ----------------------------------------------------------------------------------------------------------------- */
+
+/* What the warnings advise about the phase that explains most; NULL where they say nothing of it. */
+static const char *advice_for(const struct scene *scene, const struct explanation *why)
+{
+	for (size_t i = 0; i < scene->alerts->count && why->cause_count > 0; i++) {
+		const struct alert *alert = &scene->alerts->list[i];
+
+		if (alert->is_raised && alert->advice_count > 0 && alert->subject != NAME_NONE && alert->subject == why->causes[0].phase)
+			return alert->advice[0];
+	}
+	return NULL;
+}
+
+static int draw_causes(const struct scene *scene, const struct explanation *why, struct canvas *canvas, struct rect rect)
+{
+	const char *advice = advice_for(scene, why);
+	char text[NUMBER_SIZE];
+	struct line line;
+
+	line_start(&line, " · ");
+	for (size_t i = 0; i < why->cause_count; i++)
+		line_add(&line, (int)i, i == 0 ? ROLE_STRONG : ROLE_NORMAL, "%s %s", why->causes[i].what, format_percent(text, why->causes[i].share_ratio));
+	if (why->usual_batches == 0)
+		line_add(&line, 0, ROLE_DIM, "nothing to compare with yet: too few batches before it");
+	else if (why->cause_count == 0)
+		line_add(&line, 0, ROLE_GOOD, "nothing out of line");
+	line_draw(&line, canvas, rect.x, rect.y, rect.width);
+	if (advice == NULL || rect.height < 16)
+		return 1;
+	canvas_text(canvas, rect.x, rect.y + 1, 2, ROLE_ACCENT, "→");
+	rect_take_top(&rect, 1);
+	rect_take_left(&rect, 2);
+	return 1 + parts_wrap(canvas, rect, ROLE_NORMAL, advice);
+}
+
+static int64_t usual_begin(const struct run *run, const struct batch *batch, size_t batches)
+{
+	uint64_t first = batch->ordinal > batches ? batch->ordinal - batches : 0;
+	const struct track *track = run_main(run);
+	const struct batch *from = track_batch(track, first > track->first ? first : track->first);
+
+	return from != NULL ? from->begin_ns : batch->begin_ns;
+}
+
+static void why_title(const struct batch *batch, const struct explanation *why, char *title, size_t size, struct line *right)
+{
+	char name[NUMBER_SIZE], step[NUMBER_SIZE], usual[NUMBER_SIZE], excess[NUMBER_SIZE], ratio[NUMBER_SIZE] = "";
+
+	snprintf(title, size, batch->is_flagged ? "Why %s was slow" : "Batch %s", parts_batch_name(name, batch));
+	if (!isnan(why->ratio))
+		snprintf(ratio, sizeof ratio, "%.1f×", why->ratio);
+	line_start(right, " · ");
+	line_add(right, 0, ROLE_NORMAL, "%s = median %s %s", parts_time(step, why->step_s, why->usual_s),
+	         parts_time_bare(usual, why->usual_s, why->usual_s, false), parts_time_bare(excess, why->excess_s, why->usual_s, true));
+	if (ratio[0] != '\0')
+		line_add(right, 1, ROLE_NORMAL, "%s", ratio);
+	if (batch->is_by_hand)
+		line_add(right, 2, ROLE_NORMAL, "by hand");
+	if (batch->is_warmup)
+		line_add(right, 1, ROLE_NORMAL, "warm-up");
+	if (!isnan(batch->loss))
+		line_add(right, 3, ROLE_NORMAL, "loss %s", parts_loss(name, batch->loss));
+}
+
+void panel_why(const struct scene *scene, const struct run *run, uint64_t ordinal, struct canvas *canvas, struct rect rect)
+{
+	struct usual usual;
+	const struct batch *batch = batch_find(run, ordinal, &usual);
+	struct explanation why;
+	struct line right;
+	char title[NUMBER_SIZE + 16];
+
+	if (batch == NULL) {
+		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "this batch is no longer kept");
+		return;
+	}
+	explain_batch(run, batch, &usual, &why);
+	why_title(batch, &why, title, sizeof title, &right);
+	struct rect inside = parts_panel(canvas, rect, title, &right, batch->is_flagged ? ROLE_FLAG : ROLE_TITLE);
+
+	rect_take_left(&inside, 1);
+	int gap = inside.height >= (int)(why.row_count + why.context_count) + 8 ? 1 : 0;
+
+	rect_take_top(&inside, draw_causes(scene, &why, canvas, inside) + gap);
+	rect_take_top(&inside, draw_phases(run, &why, canvas, inside) + gap);
+	if (inside.height > 0)
+		draw_happenings(scene->model, batch, &why, usual_begin(run, batch, why.usual_batches), canvas, inside);
+}
