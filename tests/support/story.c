@@ -241,7 +241,7 @@ static void remember(struct story *story, const struct record *event, uint32_t m
 {
 	struct story_truth *truth = &story->truth;
 	bool is_training = mode != STORY_VALIDATION;
-	if (is_training && !isnan(story->region.closed_step_s))
+	if (!isnan(story->region.closed_step_s) && story->region.closed_step_mode != STORY_VALIDATION)
 		remember_step(story, story->region.closed_step_s);
 	if (event->kind == RECORD_BATCH_END && !is_training)
 		truth->validation_batches++;
