@@ -73,13 +73,20 @@ static const struct epoch *running_epoch(const struct run *run, uint32_t mode)
 	return epoch && epoch->end_ns == 0 && epoch->mode == mode ? epoch : NULL;
 }
 
+/* The mean of the last 200 steps; while the warm-up is among them, without it. */
+static double usual_step(const struct run *run)
+{
+	const struct track *track = run_main(run);
+	return track->judged.count > 0 && track->judged.count < RUN_RECENT ? track->judged.mean_s : track->recent.mean_s;
+}
+
 static void refresh_epoch(struct run *run, const struct epoch *epoch, const struct past *past)
 {
 	uint64_t planned = run->state.batches_per_epoch ? run->state.batches_per_epoch : past->batches;
 	if (planned == 0 || epoch->batches > planned)
 		return;
 	run->epoch_done_ratio = (double)epoch->batches / (double)planned;
-	double step_s = run_main(run)->recent.mean_s;
+	double step_s = usual_step(run);
 	if (isnan(step_s) || run->private->closed_ns)
 		return;
 	double beyond_s = fmax(past->beyond_steps_s - beyond_steps(run, epoch), 0);
@@ -96,7 +103,7 @@ static void refresh_without_epochs(struct run *run)
 		return;
 	run->run_done_ratio = (double)track->count / planned;
 	if (!run->private->closed_ns)
-		run->run_eta_s = (planned - (double)track->count) * track->recent.mean_s;
+		run->run_eta_s = (planned - (double)track->count) * usual_step(run);
 }
 
 void run_refresh_eta(struct run *run, int64_t now_ns)

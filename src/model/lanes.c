@@ -64,7 +64,7 @@ static void start_batch(struct run *run, struct lane *lane, uint64_t index, int6
 		return;
 	run->private->step_lane = id;
 	run->private->step_mode = mode;
-	*lane = (struct lane){ .has_step = true, .is_partial = is_partial, .id = id, .mode = lane_mode, .track = (unsigned)(track - run->tracks),
+	*lane = (struct lane){ .has_step = true, .has_run_batches = true, .is_partial = is_partial, .id = id, .mode = lane_mode, .track = (unsigned)(track - run->tracks),
 		.ordinal = track->end, .begin_ns = begin_ns, .covered_until_ns = begin_ns, .next_sequence = next_sequence };
 	struct batch *batch = track_append(track, lane->ordinal);
 	if (!batch)
@@ -262,7 +262,8 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *reco
 	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, isfinite(self_s) && self_s >= 0 ? self_s : seconds, (double)record->span.cpu_s);
 	if (total) {
 		total->depth = record->span.depth < total->depth ? record->span.depth : total->depth;
-		total->seen_s += seconds;
+		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch. */
+		total->seen_s += lane->has_run_batches ? seconds : 0;
 	}
 	if (lane->has_step)
 		add_to_step(run, lane, total, record);

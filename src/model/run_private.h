@@ -24,6 +24,7 @@ struct lane {
 	bool is_ended;               /* … and has ended */
 	bool is_partial;             /* events of the batch were lost, or gone before pmtop came */
 	bool is_lost_after;          /* events between its end and the next begin were lost */
+	bool has_run_batches;        /* ever */
 	uint16_t id;
 	unsigned track;
 	uint64_t ordinal;

@@ -190,9 +190,9 @@ START_TEST(a_click_into_the_plot_chooses_a_batch)
 	ck_assert(stage_find(&stage, "Step time", &x, &y));
 	stage_click(&stage, 60, y + 4);
 	ck_assert(stage_shows(&stage, "the median · "));
-	ck_assert(!stage_shows(&stage, "last 200"));
+	ck_assert(!stage_shows(&stage, "last 200 · "));
 	stage_type(&stage, "\033");
-	ck_assert(stage_shows(&stage, "last 200"));
+	ck_assert(stage_shows(&stage, "last 200 · "));
 	stage_close(&stage);
 }
 END_TEST

@@ -268,21 +268,26 @@ static void tell_event(struct sample_set *out, const struct event *event)
 	record->evidence = evidence;
 }
 
-/* Lets everything happen up to `now_ns`; tells it where `out` is given. */
+static void happen_next(struct story *story, struct sample_set *out)
+{
+	const struct event *event = &story->events[story->happened++ % EVENTS_ROOM];
+	uint32_t mode = story->region.state.mode;
+	story_region_account(&story->region, &event->record);
+	remember(story, &event->record, mode);
+	if (out)
+		tell_event(out, event);
+}
+
+/* Lets everything happen up to `now_ns`; tells it where `out` is given. It is written ahead of now, so that what is open then is known. */
 static void happen(struct story *story, int64_t now_ns, struct sample_set *out)
 {
 	story->now_ns = now_ns;
-	while (story->told_ns <= now_ns && story->chapter != CHAPTER_END)
-		write_on(story);
-	for (; story->happened < story->written; story->happened++) {
-		const struct event *event = &story->events[story->happened % EVENTS_ROOM];
-		if (event->record.time_ns > now_ns)
+	for (;;) {
+		while (story->happened < story->written && story->events[story->happened % EVENTS_ROOM].record.time_ns <= now_ns)
+			happen_next(story, out);
+		if (story->told_ns > now_ns || story->chapter == CHAPTER_END)
 			break;
-		uint32_t mode = story->region.state.mode;
-		story_region_account(&story->region, &event->record);
-		remember(story, &event->record, mode);
-		if (out)
-			tell_event(out, event);
+		write_on(story);
 	}
 	story->truth.resident_bytes = story->options.resident_bytes + story->options.leak_bytes * (double)story->truth.batches;
 }

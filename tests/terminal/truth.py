@@ -21,7 +21,8 @@ def trainer(name, *options):
 
 
 def objects(text):
-    return [json.loads(line) for line in text.splitlines()]
+    """One a line; what the trainer prints of its epochs stands between them."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 def watch(*arguments, timeout=60):
