@@ -122,7 +122,7 @@ static void set_cell(struct canvas *canvas, int x, int y, uint32_t code, enum ro
 		row[x - 1].code = ' ';
 	if (x + 1 < canvas->width && row[x + 1].code == 0)
 		row[x + 1].code = ' ';
-	row[x] = (struct cell){code, (uint8_t)role, 0};
+	row[x] = (struct cell){code, (uint16_t)role, 0};
 }
 
 /* `x` may lie anywhere. A wide character of which only a half is inside becomes a blank there. */

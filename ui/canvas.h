@@ -24,8 +24,8 @@ enum charset { CHARSET_BRAILLE, CHARSET_BLOCK, CHARSET_ASCII };
 
 struct cell {
 	uint32_t code;       /* 0 = the right half of a wide character */
-	uint8_t role;        /* enum role */
-	uint8_t reverse;     /* drawn reversed: the selection */
+	uint16_t role;       /* enum role; 16 bits, so that no byte is left over and cells compare as memory */
+	uint16_t reverse;    /* drawn reversed: the selection */
 };
 
 struct rect { int x, y, width, height; };

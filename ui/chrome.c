@@ -19,6 +19,12 @@ const int view_count = sizeof all_views / sizeof all_views[0];
 
 /* -- the header ---------------------------------------------------------------------------------------------------------------- */
 
+/* Whole seconds: the header does not flicker. */
+static const char *age(char out[NUMBER_SIZE], double seconds)
+{
+	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
+}
+
 static void add_who(const struct scene *scene, const struct run *run, bool is_wide, struct line *line)
 {
 	const struct model *model = scene->model;
@@ -38,9 +44,9 @@ static void add_who(const struct scene *scene, const struct run *run, bool is_wi
 	if (model->run_count > 1)
 		line_add(line, 5, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, model->run_count);
 	if (run != NULL && run->start_ns > 0)
-		line_add(line, 4, ROLE_NORMAL, "up %s", format_seconds(text, seconds_between(run->start_ns, scene->now_ns)));
+		line_add(line, 4, ROLE_NORMAL, "up %s", age(text, seconds_between(run->start_ns, scene->now_ns)));
 	else if (model->first_ns > 0)
-		line_add(line, 4, ROLE_NORMAL, "watched %s", format_seconds(text, floor(seconds_between(model->first_ns, scene->now_ns))));
+		line_add(line, 4, ROLE_NORMAL, "watched %s", age(text, seconds_between(model->first_ns, scene->now_ns)));
 	if (model->note[0] != '\0')
 		line_add(line, 6, ROLE_WARNING, "%s", model->note);
 }

@@ -13,14 +13,14 @@ enum picker_cell { CELL_PID, CELL_RUN, CELL_RANK, CELL_EPOCH, CELL_BATCH, CELL_R
 
 static const struct table_column columns[CELLS] = {
 	[CELL_PID] = { "PID", 8, 0, false, false },
-	[CELL_RUN] = { "RUN", 20, 0, true, false },
+	[CELL_RUN] = { "RUN", 18, 0, true, false },
 	[CELL_RANK] = { "RANK", 6, 5, false, false },
 	[CELL_EPOCH] = { "EPOCH", 7, 3, false, false },
-	[CELL_BATCH] = { "BATCH", 12, 2, false, false },
-	[CELL_RATE] = { "RATE", 8, 4, false, false },
+	[CELL_BATCH] = { "BATCH", 11, 2, false, false },
+	[CELL_RATE] = { "RATE", 8, 6, false, false },
 	[CELL_MEMORY] = { "MEMORY", 8, 3, false, false },
 	[CELL_STATE] = { "STATE", 16, 1, true, false },
-	[CELL_HOW] = { "HOW IT CAN BE WATCHED", 26, 6, true, true },
+	[CELL_HOW] = { "HOW IT CAN BE WATCHED", 26, 3, true, true },
 };
 
 enum { SHOWN_MAX = 512 };
@@ -116,12 +116,16 @@ static void draw_list(struct picker *picker, const struct picker_row *rows, size
 	if (picker->filter[0] != '\0')
 		line_add(&right, 0, ROLE_KEY, "/%s", picker->filter);
 	struct rect inside = parts_panel(canvas, rect, "What can be watched", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
+	struct rect detail = rect_take_bottom(&inside, inside.height > 6 ? 1 : 0);
 
 	table_fit(&table, columns, CELLS, header);
 	table_header(&table, canvas, header.y, -1, false);
 	picker->list = inside;
 	follow(picker, rows, shown, found);
 	settle(picker, rows, shown, found);
+	if (detail.height > 0 && found > 0)
+		canvas_printf(canvas, detail.x + 1, detail.y, detail.width - 1, ROLE_DIM, "%d  %s  %s", picker->pid, text_of(rows[shown[picker->row]].state),
+		              text_of(rows[shown[picker->row]].how));
 	if (found == 0)
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "nothing here matches; Esc shows all");
 	for (int i = 0; i < inside.height && picker->scroll + i < found; i++) {

@@ -48,8 +48,8 @@ static const char *capability(const char *name)
 	return text == (const char *)-1 ? NULL : text;
 }
 
-/* Appends a capability without its padding ("$<5>"): no terminal of today needs the pause. False: not room for all of it, nothing was added. */
-static bool append(char *out, size_t size, const char *text)
+/* Appends a capability without its padding ("$<5>"): no terminal of today needs the pause. All of it or, without room, nothing. */
+static void append(char *out, size_t size, const char *text)
 {
 	size_t start = strlen(out), length = start;
 	for (; text && *text; text++) {
@@ -60,12 +60,11 @@ static bool append(char *out, size_t size, const char *text)
 		}
 		if (length + 1 >= size) {
 			out[start] = '\0';
-			return false;
+			return;
 		}
 		out[length++] = *text;
 	}
 	out[length] = '\0';
-	return true;
 }
 
 static size_t move_ansi(char out[MOVE_SIZE], int x, int y)
@@ -126,22 +125,20 @@ static enum palette choose_palette(enum color_choice choice)
 
 static enum charset choose_charset(const struct terminal_options *options)
 {
-	const char *type = termname();
 	if (options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		return CHARSET_ASCII;
-	return strcmp(type, "linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE;   /* the console's fonts have no braille */
+	return strcmp(termname(), "linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE;   /* the console's fonts have no braille */
 }
 
 static void write_controls(struct terminal *terminal)
 {
 	struct frame_controls *controls = &terminal->controls;
-	const char *clear_screen = capability("clear"), *cup = capability("cup");
 	append(controls->clear, CONTROL_SIZE, capability("sgr0"));
-	append(controls->clear, CONTROL_SIZE, clear_screen);
+	append(controls->clear, CONTROL_SIZE, capability("clear"));
 	for (int role = 0; role < ROLE_COUNT; role++)
 		for (int reverse = 0; reverse < 2; reverse++)
 			write_style(controls->styles[role][reverse], theme_style(terminal->palette, (enum role)role, reverse));
-	controls->move = strncmp(cup, "\033[%i%p1%d;%p2%dH", 16) == 0 ? move_ansi : move_other;
+	controls->move = strncmp(capability("cup"), "\033[%i%p1%d;%p2%dH", 16) == 0 ? move_ansi : move_other;
 	controls->last_cell_scrolls = tigetflag("am") > 0 && tigetflag("xenl") <= 0;
 }
 

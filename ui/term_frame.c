@@ -7,6 +7,8 @@
 
 #include "src/base/text.h"
 
+_Static_assert(sizeof(struct cell) == 8, "cells are compared as memory");
+
 void frame_init(struct frame *frame, const struct frame_controls *controls, int fd)
 {
 	*frame = (struct frame){.controls = controls, .fd = fd};
@@ -68,15 +70,10 @@ static void pen_cell(struct pen *pen, int x, int y, const struct cell *cell)
 	pen->y = is_sure ? y : -1;
 }
 
-static bool is_same(const struct cell *a, const struct cell *b)
-{
-	return a->code == b->code && a->role == b->role && a->reverse == b->reverse;
-}
-
 static void draw_row(struct pen *pen, int y, const struct cell *wanted, struct cell *shown, int width)
 {
 	for (int x = 0; x < width; x++) {
-		if (is_same(&wanted[x], &shown[x]))
+		if (memcmp(&wanted[x], &shown[x], sizeof *shown) == 0)
 			continue;
 		shown[x] = wanted[x];
 		if (wanted[x].code != 0)

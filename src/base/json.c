@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -33,11 +34,25 @@ static void add_escape(struct buffer *out, uint32_t code)
 		buffer_printf(out, "\\u%04" PRIx32, code);
 }
 
+/* How many bytes at the start need no care: most texts are nothing else. */
+static size_t plain_length(const char *text)
+{
+	size_t length = 0;
+	while (text[length] >= ' ' && text[length] < 0x7f && text[length] != '"' && text[length] != '\\')
+		length++;
+	return length;
+}
+
 static void add_text(struct buffer *out, const char *text)
 {
 	size_t length = strlen(text);
 	buffer_puts(out, "\"");
 	for (size_t i = 0; i < length;) {
+		size_t plain = plain_length(text + i);
+		buffer_add(out, text + i, plain);
+		i += plain;
+		if (i == length)
+			break;
 		uint32_t code;
 		char bytes[4];
 		i += utf8_decode(text + i, length - i, &code);
@@ -92,8 +107,10 @@ void json_number(struct json *json, const char *key, double value)
 {
 	if (!isfinite(value))
 		return;
+	char text[32];
+	int length = snprintf(text, sizeof text, "%.12g", value);
 	begin_value(json, key);
-	buffer_printf(json->out, "%.12g", value);
+	buffer_add(json->out, text, (size_t)length);
 }
 
 void json_integer(struct json *json, const char *key, int64_t value)

@@ -57,19 +57,16 @@ static double memory_growth(const struct track *track, const struct operation *o
 	return sum;
 }
 
-/* Outermost operations. Those of other threads (loaders) run beside the steps and are left out where there are steps. */
+/* Outermost operations, as the guides' get_total_time: with operations of other threads it is more than the time that passed. */
 static double total_seconds(const struct run *run, const struct track *track)
 {
-	double in_steps = NAN, all = NAN;
+	double sum = NAN;
 	for (size_t i = 0; i < run->operation_count; i++) {
 		const struct operation *operation = &run->operations[i];
-		if (operation->depth || isnan(operation->total_s) || !scope_is_of_track(run, track, operation))
-			continue;
-		all = isnan(all) ? operation->total_s : all + operation->total_s;
-		if (!isnan(operation->share_ratio))
-			in_steps = isnan(in_steps) ? operation->total_s : in_steps + operation->total_s;
+		if (operation->depth == 0 && !isnan(operation->total_s) && scope_is_of_track(run, track, operation))
+			sum = isnan(sum) ? operation->total_s : sum + operation->total_s;
 	}
-	return isnan(in_steps) ? all : in_steps;
+	return sum;
 }
 
 static void add_summary(struct buffer *out, const struct run *run, const struct track *track)

@@ -30,6 +30,8 @@ static bool has_track(const struct run *run, uint32_t mode)
 
 bool scope_is_of_track(const struct run *run, const struct track *track, const struct operation *operation)
 {
+	if (operation->count == 0)
+		return false;
 	if (operation->mode == track->mode)
 		return true;
 	return track == run_main(run) && !has_track(run, operation->mode);

@@ -14,7 +14,7 @@
 
 enum { MODEL_RUNS_MAX = 64, MODEL_MISSING_MAX = 32 };
 
-struct model_options {           /* from settings; model_options_default() for tests */
+struct model_options {           /* from settings; model_options_default(): their defaults, for tests */
 	double flag_mad, flag_ratio;
 	unsigned flag_after, flag_window, warmup_most;
 	size_t batch_capacity;       /* batches kept per track with their phases; default 8192 */
@@ -36,7 +36,7 @@ struct process {
 	int64_t seen_ns, gone_ns;
 	double now[METRIC_COUNT];    /* last value of each metric; NAN = never read */
 	double cpu_ratio, run_queue_wait_ratio, read_bytes_per_s, write_bytes_per_s, major_faults_per_s;   /* between the last two readings; NAN */
-	double state_since_s;        /* how long it has been in this state; NAN */
+	double state_since_s;        /* how long it has been in this state, as far as was seen; NAN */
 };
 
 struct memory {
@@ -44,11 +44,14 @@ struct memory {
 	double anonymous_bytes, file_bytes, shared_bytes, swap_bytes;
 	double tree_rss_bytes, tree_peak_bytes;         /* sum over the tree: an upper bound, shared pages count once per process */
 	double growth_bytes;                            /* of the tree since the warm-up (or since pmtop attached); NAN while unknown */
-	int64_t growth_since_ns;
+	int64_t growth_since_ns;                        /* 0 while unknown */
 	struct slope slope;                             /* of the tree's resident set; points 0 = not known */
 	double slope_per_batch;                         /* bytes a batch; NAN */
 	double slope_per_batch_low, slope_per_batch_high;
-	const char *verdict;                            /* growing, plateau, unknown (the others come with the rules for them) */
+	/* growing, plateau, unknown (the others come with the rules for them). Over the window of the slope: growing where, after 4 s or more,
+	 * even the low end of the slope's interval makes more than the noticeable; plateau where, after 10 s or more, even its high end makes
+	 * less; else unknown. Noticeable: 0.5 % of the tree's resident set, at least 4 MB. The slope is renewed once a second. */
+	const char *verdict;
 };
 
 struct missing { char figure[48], text[160], remedy[160]; };

@@ -1,6 +1,7 @@
-/* run.h: one published run (a region; a rank): epochs, batches, operations, state. Read by rules, views and reports; written by model.c only.
+/* run.h: one published run (a region; a rank): epochs, batches, operations, state. Read by rules, views and reports; written by the model only.
  *
- * Definitions: DESIGN.md section 7. Seconds are doubles, unknown is NAN, times are pmtop's CLOCK_MONOTONIC. */
+ * Definitions: DESIGN.md section 7. Seconds are doubles, unknown is NAN, times are pmtop's CLOCK_MONOTONIC. Pointers into a run are valid until
+ * the next model_apply. */
 #ifndef PMTOP_MODEL_RUN_H
 #define PMTOP_MODEL_RUN_H
 
@@ -19,7 +20,7 @@ enum {
 	RUN_FLAGGED_MAX = 1000,
 };
 
-/* Name ids of the run's own rows, beside the published ones (1…). */
+/* Name ids of the run's own rows, beside the published ones (1…). As a mode, NAME_NONE is training: nothing published, and "train", are the same. */
 #define NAME_NONE 0u
 #define NAME_UNATTRIBUTED 0xfffffffeu
 #define NAME_BETWEEN 0xfffffffdu
@@ -31,7 +32,8 @@ struct phase_time {
 	float memory_bytes;          /* NAN where not published */
 };
 
-/* One batch and its step. Unattributed and between are phases like others (outermost), so a finished step's outermost phases sum to it. */
+/* One batch and its step. Unattributed and between are phases like others (outermost), so a finished step's outermost phases sum to it.
+ * A batch of which events were lost has a step of NAN, is not judged, and has the phases that were seen without those two rows. */
 struct batch {
 	uint64_t ordinal;            /* 0… in its track, since the start of the run */
 	uint64_t index;              /* as published, in its epoch */
@@ -39,19 +41,20 @@ struct batch {
 	uint32_t epoch_ordinal;      /* 1… */
 	int64_t begin_ns, end_ns;    /* of the batch; end 0 = still running */
 	double batch_s;              /* begin to end; NAN while running */
-	double step_s;               /* begin to next begin in the epoch; NAN while not known */
+	double step_s;               /* begin to next begin in the epoch, else batch_s; NAN while not known */
 	double loss;                 /* NAN = none */
 	double samples;              /* NAN = not known */
 	double resident_bytes;       /* target's resident set about its end; NAN = not sampled */
 	bool has_evidence;
 	struct evidence evidence;
-	unsigned phase_count;
+	unsigned phase_count, phases_left_out;      /* left out: spans for which there was no row */
 	struct phase_time phases[RUN_PHASES_MAX];
 	bool is_warmup, is_flagged, is_by_hand;     /* by hand: flagged or unflagged by a person; wins over the rule */
 	double median_s, mad_s;      /* of its kind when it was judged; NAN = not judged */
 };
 
-/* What is usual for a batch: medians over the window before it (`flag_window`, without it). */
+/* What is usual for a batch: medians over the window before it (`flag_window` finished steps, without it and without the warm-up). A phase that a
+ * batch does not have counts as 0 there; phases that fewer than half of them have are not usual and have no row. */
 struct usual {
 	size_t batches;              /* how many it is made of; 0 = nothing is known */
 	double step_s, batch_s;
@@ -79,8 +82,8 @@ struct operation {
 	double total_s, self_s, min_s, max_s, last_s, mean_s;
 	double p50_s, p95_s;         /* NAN where the region kept no histogram */
 	double cpu_s;                /* NAN where not published */
-	double share_ratio;          /* of the steps' total time of its mode; NAN for lanes that run no batches */
-	double recent_median_s;      /* of the last 200 batches; NAN where it was in none */
+	double share_ratio;          /* what lies in steps, of their total time of its mode; NAN for lanes that run no batches, and outside of steps */
+	double recent_median_s;      /* of those of the last 200 batches that had it, renewed once a second; NAN where it was in none */
 };
 
 struct epoch {
@@ -92,9 +95,13 @@ struct epoch {
 	double mean_s, min_s, max_s; /* of its batch times */
 };
 
-/* All batches of one mode. */
+/* All batches of one mode.
+ *
+ * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break and whose step is more than `flag_ratio` times the
+ * median of the (at most ten, at least three) steps after it. It is decided with the track's step number `warmup_most` + 10; until then
+ * is_warmup and `judged` are provisional and nothing is flagged. Flagged: see DESIGN.md section 7. */
 struct track {
-	uint32_t mode;               /* name id, NAME_NONE = nothing published */
+	uint32_t mode;               /* name id, NAME_NONE = nothing published, or "train" */
 	uint64_t count;              /* finished since the start of the run */
 	struct figures batch, step;  /* whole run: counts, means and extremes exact, quantiles within 2 % */
 	struct figures judged;       /* steps without the warm-up, since pmtop attached or from the ring */
@@ -103,12 +110,11 @@ struct track {
 	double samples_per_s;
 	double slow_first_s;         /* the run's first batch; NAN where it is gone */
 	uint64_t flagged_count;      /* since pmtop attached, or in the ring at attach */
-	/* private to model.c from here on, read through the calls below */
+	/* private to the model from here on, read through the calls below */
 	struct batch *ring;
 	size_t capacity;
-	uint64_t first, end;         /* ordinals kept: first ≤ ordinal < end; the last may be running */
-	struct rolling *window;
-	struct totals *totals;
+	uint64_t first, end;         /* ordinals kept: first ≤ ordinal < end; the last may be running; some may be missing (lost) */
+	struct track_private *private;
 };
 
 struct bin { uint64_t first, count; double sum_s, min_s, max_s; int64_t begin_ns; };
@@ -124,7 +130,8 @@ struct run {
 	char ended[96];              /* why it ended; empty while it lives */
 	int64_t start_ns;
 	struct run_state state;
-	double loss, loss_trend;     /* last loss; trend −1, 0, +1 over the last 200 batches, NAN while unknown */
+	double loss, loss_trend;     /* last loss; trend −1, 0, +1 (Theil–Sen's interval below, across or above 0) over the last 200 batches, renewed once
+	                              * a second; NAN while fewer than 20 of them have a loss */
 	unsigned track_count;
 	struct track tracks[RUN_TRACKS_MAX];
 	unsigned main_track;         /* mode "train", or where that never occurred, the current mode */
@@ -154,7 +161,7 @@ struct run {
 	struct run_private *private;
 };
 
-/* "forward", "unattributed", "between", …; never NULL. */
+/* "forward", "unattributed", "between" (or the phase that the meta key `between` names), …; NAME_NONE, which only a mode has: "train". Never NULL. */
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key);      /* NULL: not published */
 const struct track *run_main(const struct run *run);               /* never NULL; may be empty */

@@ -163,7 +163,7 @@ static struct bin_of_time row_of(const struct series *series, size_t level, size
 			*until_ns = next_ns;
 	}
 	double value = point->value;
-	return (struct bin_of_time){ .begin_ns = point->time_ns, .count = isfinite(value), .min = value, .max = value, .mean = value, .last = value };
+	return (struct bin_of_time){ .begin_ns = point->time_ns, .count = isfinite(value) ? 1 : 0, .min = value, .max = value, .mean = value, .last = value };
 }
 
 static size_t row_count(const struct series *series, size_t level)

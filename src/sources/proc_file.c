@@ -69,29 +69,32 @@ bool proc_stat_parse(const char *text, size_t length, struct proc_stat *out)
 	return true;
 }
 
-bool proc_field(const char *text, const char *key, unsigned column, uint64_t *out)
+static bool parse_column(const char *at, unsigned column, uint64_t *out)
+{
+	for (unsigned i = 0;; i++) {
+		char *end;
+		at += strspn(at, " \t");
+		if (*at < '0' || *at > '9')
+			return false;
+		errno = 0;
+		uint64_t value = strtoull(at, &end, 10);
+		if (errno)
+			return false;
+		if (i == column) {
+			*out = value;
+			return true;
+		}
+		at = end;
+	}
+}
+
+const char *proc_field(const char *text, const char *key, unsigned column, uint64_t *out)
 {
 	size_t length = strlen(key);
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (strncmp(line, key, length) != 0 || line[length] != ':')
-			continue;
-		const char *at = line + length + 1;
-		for (unsigned i = 0;; i++) {
-			char *end;
-			at += strspn(at, " \t");
-			if (*at < '0' || *at > '9')
-				return false;
-			errno = 0;
-			uint64_t value = strtoull(at, &end, 10);
-			if (errno)
-				return false;
-			if (i == column) {
-				*out = value;
-				return true;
-			}
-			at = end;
-		}
+		if (strncmp(line, key, length) == 0 && line[length] == ':')
+			return parse_column(line + length + 1, column, out) ? line : NULL;
 	}
-	return false;
+	return NULL;
 }

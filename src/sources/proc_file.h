@@ -32,7 +32,7 @@ struct proc_stat {
 /* False where the text is no stat line; *out is untouched then. */
 bool proc_stat_parse(const char *text, size_t length, struct proc_stat *out);
 
-/* The number after "key:" at the start of a line (status, io), the `column`th from 0. False where there is none. */
-bool proc_field(const char *text, const char *key, unsigned column, uint64_t *out);
+/* The number after "key:" at the start of a line (status, io), the `column`th from 0. Returns that line; NULL where there is none. */
+const char *proc_field(const char *text, const char *key, unsigned column, uint64_t *out);
 
 #endif

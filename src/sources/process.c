@@ -13,6 +13,7 @@
  * be many, about once a second. */
 enum { OTHERS_PERIOD_MS = 900, TEXT_SIZE = 16 * 1024 };
 
+/* In the order of their lines, so that one pass finds them all. */
 struct figure_field {
 	const char *key;
 	enum metric metric;
@@ -183,10 +184,14 @@ static enum status tell_file(struct process_reader *reader, const struct target_
 		return status;
 	if (!file->fields)
 		return tell_schedstat(reader->text, member->pid, out, now_ns) ? STATUS_OK : STATUS_NOT_FOUND;
+	const char *at = reader->text;
 	for (const struct figure_field *field = file->fields; field->key; field++) {
 		uint64_t value;
-		if (proc_field(reader->text, field->key, 0, &value))
-			sample_set_figure(out, now_ns, field->metric, member->pid, (double)value * field->scale);
+		const char *line = proc_field(at, field->key, 0, &value);
+		if (!line)
+			continue;
+		sample_set_figure(out, now_ns, field->metric, member->pid, (double)value * field->scale);
+		at = line;
 	}
 	return STATUS_OK;
 }

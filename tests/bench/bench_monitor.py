@@ -134,15 +134,15 @@ def measure_cpu(pid):
         for process in crowd:
             process.wait()
     each = lambda a, b: [x / y for x, y in zip(a, b)]
-    row('CPU of pmtop at 10 Hz / top -d 0.1 -p PID', each(pmtop, top), 1.0, 'ratio', f'pmtop {ms(pmtop)}, top {ms(top)}')
-    claim = 'CPU of pmtop at 10 Hz / htop at 1 Hz'
+    row('CPU of pmtop at 10 Hz ÷ top -d 0.1 -p PID', each(pmtop, top), 1.0, '×', f'pmtop {ms(pmtop)}, top {ms(top)}')
+    claim = 'CPU of pmtop at 10 Hz ÷ htop at 1 Hz'
     if not with_htop:
         absent(claim, "htop is not here: 'make deps' installs it")
     else:
         limit = 1.0 if count < 100 else None
         note = '' if limit else '; the limit is for under 100'
-        row(claim, each(pmtop, htop), limit, 'ratio', f'pmtop {ms(pmtop)}, htop {ms(htop)}, {count} processes{note}')
-    row('CPU of pmtop with 500 more processes / without', each(crowded, pmtop), 1.05, 'ratio', f'with {ms(crowded)}, without {ms(pmtop)}')
+        row(claim, each(pmtop, htop), limit, '×', f'pmtop {ms(pmtop)}, htop {ms(htop)}, {count} processes{note}')
+    row('CPU of pmtop with 500 more processes ÷ without', each(crowded, pmtop), 1.05, '×', f'with {ms(crowded)}, without {ms(pmtop)}')
 
 
 def pss_bytes(pid):
@@ -182,7 +182,7 @@ def measure_first_frame(pid):
         hello.append(first_frame(b'hello', HELLO))
         # At 0.5 Hz the frame after the first is far away, so the burst is the first frame.
         pmtop.append(first_frame(b'Epoch', PMTOP, '-d', '2', '-p', str(pid)))
-    row('first full frame / an ncurses hello', [a / b for a, b in zip(pmtop, hello)], 3.0, 'ratio',
+    row('first full frame ÷ an ncurses hello', [a / b for a, b in zip(pmtop, hello)], 3.0, '×',
         f'pmtop {statistics.median(pmtop) * 1000:.1f} ms, hello {statistics.median(hello) * 1000:.1f} ms')
 
 
@@ -229,7 +229,7 @@ def measure_slow_down():
     for _ in range(PAIRS):
         alone.append(training_s(False))
         ratios.append(training_s(True) / alone[-1])
-    row('training watched at 10 Hz / unwatched', ratios, None, 'ratio', f'pairs in turn; unwatched {statistics.median(alone):.2f} s; under 1 % is noise here')
+    row('training watched at 10 Hz ÷ unwatched', ratios, None, '×', f'pairs in turn; unwatched {statistics.median(alone):.2f} s; under 1 % is noise here')
 
 
 def main():

@@ -20,7 +20,7 @@ struct event {
 
 struct story {
 	struct story_options options;
-	uint64_t random;
+	uint64_t random, figures_random;   /* apart, so that the plot does not depend on when pmtop came */
 	enum chapter chapter;
 	uint32_t epoch;
 	uint64_t batch, trained;       /* in its epoch and mode; of mode train since the start */
@@ -46,12 +46,17 @@ void story_options_default(struct story_options *options)
 }
 
 /* splitmix64 (Steele, Lea and Flood, 2014), as a number from −1 to 1. */
-static double chance(struct story *story)
+static double chance_of(uint64_t *state)
 {
-	uint64_t z = story->random += UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
+}
+
+static double chance(struct story *story)
+{
+	return chance_of(&story->random);
 }
 
 static struct event *write_event(struct story *story, enum record_kind kind)
@@ -241,7 +246,7 @@ static void remember(struct story *story, const struct record *event, uint32_t m
 {
 	struct story_truth *truth = &story->truth;
 	bool is_training = mode != STORY_VALIDATION;
-	if (is_training && !isnan(story->region.closed_step_s))
+	if (!isnan(story->region.closed_step_s) && story->region.closed_step_mode != STORY_VALIDATION)
 		remember_step(story, story->region.closed_step_s);
 	if (event->kind == RECORD_BATCH_END && !is_training)
 		truth->validation_batches++;
@@ -268,21 +273,26 @@ static void tell_event(struct sample_set *out, const struct event *event)
 	record->evidence = evidence;
 }
 
-/* Lets everything happen up to `now_ns`; tells it where `out` is given. */
+static void happen_next(struct story *story, struct sample_set *out)
+{
+	const struct event *event = &story->events[story->happened++ % EVENTS_ROOM];
+	uint32_t mode = story->region.state.mode;
+	story_region_account(&story->region, &event->record);
+	remember(story, &event->record, mode);
+	if (out)
+		tell_event(out, event);
+}
+
+/* Lets everything happen up to `now_ns`; tells it where `out` is given. It is written ahead of now, so that what is open then is known. */
 static void happen(struct story *story, int64_t now_ns, struct sample_set *out)
 {
 	story->now_ns = now_ns;
-	while (story->told_ns <= now_ns && story->chapter != CHAPTER_END)
-		write_on(story);
-	for (; story->happened < story->written; story->happened++) {
-		const struct event *event = &story->events[story->happened % EVENTS_ROOM];
-		if (event->record.time_ns > now_ns)
+	for (;;) {
+		while (story->happened < story->written && story->events[story->happened % EVENTS_ROOM].record.time_ns <= now_ns)
+			happen_next(story, out);
+		if (story->told_ns > now_ns || story->chapter == CHAPTER_END)
 			break;
-		uint32_t mode = story->region.state.mode;
-		story_region_account(&story->region, &event->record);
-		remember(story, &event->record, mode);
-		if (out)
-			tell_event(out, event);
+		write_on(story);
 	}
 	story->truth.resident_bytes = story->options.resident_bytes + story->options.leak_bytes * (double)story->truth.batches;
 }
@@ -364,7 +374,7 @@ static void tell_figures(struct story *story, struct sample_set *out)
 	double elapsed_ns = (double)(now_ns - options->start_ns);
 	for (unsigned i = 0; i <= options->workers; i++) {
 		int32_t pid = options->pid + (int32_t)i;
-		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * chance(story);
+		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * chance_of(&story->figures_random);
 		const struct { enum metric metric; double value; } figures[] = {
 			{ METRIC_PROCESS_RESIDENT, resident }, { METRIC_PROCESS_RESIDENT_PEAK, resident + 2e6 }, { METRIC_PROCESS_ANONYMOUS, 0.9 * resident },
 			{ METRIC_PROCESS_FILE, 0.08 * resident }, { METRIC_PROCESS_SHARED, 0.02 * resident }, { METRIC_PROCESS_SWAP, 0 },
@@ -402,6 +412,7 @@ struct story *story_new(const struct story_options *options)
 		abort();
 	story->options = *options;
 	story->random = options->seed;
+	story->figures_random = ~options->seed;
 	story->told_ns = options->start_ns;
 	story_region_init(&story->region);
 	if (options->has_plan) {

@@ -11,9 +11,9 @@ void story_region_init(struct story_region *region)
 	region->bin_width = 1;
 }
 
-static void add_to_total(struct story_region *region, enum total_kind kind, const struct record *span, double seconds)
+static void add_to_total(struct story_region *region, enum total_kind kind, uint32_t mode, const struct record *span, double seconds)
 {
-	uint32_t name = span ? span->span.name : 0, parent = span ? span->span.parent : 0, mode = region->state.mode;
+	uint32_t name = span ? span->span.name : 0, parent = span ? span->span.parent : 0;
 	struct total_row *row = region->totals;
 	while (row < region->totals + region->total_count && (row->kind != kind || row->mode != mode || row->name != name || row->parent != parent))
 		row++;
@@ -54,7 +54,8 @@ static void close_step(struct story_region *region, double seconds)
 {
 	region->has_step = false;
 	region->closed_step_s = seconds;
-	add_to_total(region, TOTAL_STEP, NULL, seconds);
+	region->closed_step_mode = region->step_mode;
+	add_to_total(region, TOTAL_STEP, region->step_mode, NULL, seconds);
 	struct history_row *bin = region->bin_count ? &region->bins[region->bin_count - 1] : NULL;
 	if (!bin || bin->count >= region->bin_width) {
 		if (region->bin_count == STORY_BINS_MAX)
@@ -93,19 +94,18 @@ static void begin_epoch(struct story_region *region, const struct record *event)
 static void end_batch(struct story_region *region, const struct record *event)
 {
 	double seconds = (double)(event->time_ns - event->batch.begin_ns) * 1e-9;
-	add_to_total(region, TOTAL_BATCH, NULL, seconds);
+	add_to_total(region, TOTAL_BATCH, region->step_mode, NULL, seconds);
 	region->step_batch_s = seconds;
 	region->state.in_batch = false;
-	region->state.batches_in_epoch++;
 	if (!isnan(event->batch.loss))
 		region->state.loss = event->batch.loss;
 	struct epoch_row *epoch = region->epoch_count ? &region->epochs[region->epoch_count - 1] : NULL;
-	if (!epoch || epoch->end_ns || epoch->mode != region->state.mode)
+	if (!epoch || epoch->end_ns || epoch->mode != region->step_mode)
 		return;
 	epoch->min_s = epoch->batches ? fmin(epoch->min_s, seconds) : seconds;
 	epoch->max_s = epoch->batches ? fmax(epoch->max_s, seconds) : seconds;
 	epoch->sum_s += seconds;
-	epoch->batches++;
+	region->state.batches_in_epoch = ++epoch->batches;
 }
 
 void story_region_account(struct story_region *region, const struct record *event)
@@ -117,6 +117,7 @@ void story_region_account(struct story_region *region, const struct record *even
 			close_step(region, (double)(event->time_ns - region->step_begin_ns) * 1e-9);
 		region->has_step = true;
 		region->step_begin_ns = event->time_ns;
+		region->step_mode = region->state.mode;
 		region->state.in_batch = true;
 		region->state.batch_index = event->batch.index;
 		region->state.batch_begin_ns = event->time_ns;
@@ -125,10 +126,9 @@ void story_region_account(struct story_region *region, const struct record *even
 		end_batch(region, event);
 		break;
 	case RECORD_SPAN:
-		add_to_total(region, TOTAL_SPAN, event, (double)event->span.duration_ns * 1e-9);
+		add_to_total(region, TOTAL_SPAN, region->state.mode, event, (double)event->span.duration_ns * 1e-9);
 		break;
 	case RECORD_MODE:
-		close_last_step(region);
 		region->state.mode = event->mode.name;
 		break;
 	case RECORD_EPOCH_BEGIN:

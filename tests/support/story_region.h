@@ -16,9 +16,11 @@ struct story_region {
 	struct history_row bins[STORY_BINS_MAX];
 	struct epoch_row epochs[STORY_EPOCHS_MAX];
 	bool has_step;               /* a batch has begun whose step is not closed */
+	uint32_t step_mode;
 	int64_t step_begin_ns;
 	double step_batch_s;
 	double closed_step_s;        /* of the step that the last event closed; NAN = it closed none */
+	uint32_t closed_step_mode;
 };
 
 void story_region_init(struct story_region *region);

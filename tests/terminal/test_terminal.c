@@ -1,7 +1,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -59,6 +59,14 @@ static void draw(struct terminal *terminal, struct canvas *canvas)
 	shared->waiting = terminal_has_backlog(terminal);
 }
 
+/* Runs out of stack: the handler needs one of its own. */
+static int fall(volatile char *above, long depth)
+{
+	volatile char frame[4096];
+	frame[0] = above[0];
+	return depth == 0 ? 0 : fall(frame, depth - 1) + frame[0];
+}
+
 static void take_keys(struct terminal *terminal, bool *quits, bool *moves)
 {
 	struct key_event event = terminal_key(terminal);
@@ -79,6 +87,8 @@ static void take_keys(struct terminal *terminal, bool *quits, bool *moves)
 			raise(SIGSEGV);
 		if (event.key == '#')
 			abort();
+		if (event.key == '%')
+			shared->status = fall((volatile char *)&shared->status, LONG_MAX);
 		if (event.key == 'z') {
 			terminal_suspend(terminal);
 			raise(SIGSTOP);
@@ -279,7 +289,7 @@ START_TEST(the_last_size_wins_after_a_storm)
 {
 	static const int sizes[][2] = {{1, 1}, {0, 0}, {1000, 1000}, {2, 1}, {80, 24}, {1, 50}, {300, 3}};
 	struct vt *vt = start(80, 24);
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < 100000; i++)
 		vt_resize(vt, sizes[i % 7][0], sizes[i % 7][1]);
 	for (int i = 0; i < 7; i++) {
 		vt_resize(vt, sizes[i][0], sizes[i][1]);
@@ -408,7 +418,12 @@ START_TEST(quitting_gives_the_terminal_back)
 END_TEST
 
 struct crash_case { const char *key; int number; };
-static const struct crash_case crashes[] = {{"!", SIGSEGV}, {"#", SIGABRT}};
+static const struct crash_case crashes[] = {
+	{"!", SIGSEGV}, {"#", SIGABRT},
+#ifndef __SANITIZE_ADDRESS__          /* which looks into a full stack by itself */
+	{"%", SIGSEGV},
+#endif
+};
 
 START_TEST(a_crash_gives_the_terminal_back_and_stays_a_crash)
 {
@@ -553,6 +568,31 @@ START_TEST(the_mouse_clicks_and_turns)
 }
 END_TEST
 
+START_TEST(an_old_mouse_is_understood_too)
+{
+	static const char *const environment[] = {"TERM=screen-256color", "LC_ALL=C.UTF-8", NULL};
+	struct vt *vt = start_with(40, 8, (struct terminal_options){.mouse = true}, environment);
+	ck_assert(vt_wait_text(vt, "wide", 5000));
+	ck_assert(vt_saw(vt, "\033[?1000h"));
+	expect_key(vt, "\033[M %$", KEY_CLICK);
+	ck_assert_uint_eq(shared->last_x, 4);
+	ck_assert_uint_eq(shared->last_y, 3);
+	vt_press(vt, "q");
+	expect_exit(vt, 0);
+	ck_assert(vt_saw(vt, "\033[?1000l"));
+	vt_free(vt);
+}
+END_TEST
+
+START_TEST(no_mouse_is_asked_for_unless_wanted)
+{
+	struct vt *vt = start_with(40, 8, (struct terminal_options){.mouse = false}, usual);
+	ck_assert(vt_wait_text(vt, "wide", 5000));
+	ck_assert(!vt_saw(vt, "1000h"));
+	vt_free(vt);
+}
+END_TEST
+
 static bool is_stopped(struct vt *vt, void *context)
 {
 	(void)context;
@@ -633,6 +673,8 @@ int main(void)
 	tcase_add_test(test, ascii_can_be_asked_for);
 	tcase_add_loop_test(test, colour_follows_the_option_then_the_environment, 0, sizeof colors / sizeof colors[0]);
 	tcase_add_test(test, quitting_gives_the_terminal_back);
+	tcase_add_test(test, an_old_mouse_is_understood_too);
+	tcase_add_test(test, no_mouse_is_asked_for_unless_wanted);
 	tcase_add_loop_test(test, a_crash_gives_the_terminal_back_and_stays_a_crash, 0, sizeof crashes / sizeof crashes[0]);
 	tcase_add_test(test, a_hang_up_is_a_key);
 	tcase_add_test(test, a_megabyte_pasted_is_dropped);

@@ -211,6 +211,57 @@ START_TEST(text_output_leaves_trailing_blanks_out)
 }
 END_TEST
 
+static size_t count_of(const char *text, const char *part)
+{
+	size_t count = 0;
+	for (; (text = strstr(text, part)); text++)
+		count++;
+	return count;
+}
+
+START_TEST(svg_draws_shapes_as_shapes_and_escapes_text)
+{
+	struct canvas canvas = picture_canvas(20, 4, CHARSET_BRAILLE);
+	struct buffer out = BUFFER_INIT;
+	canvas_text(&canvas, 0, 0, 20, ROLE_NORMAL, "<a> & \"b\"  far");
+	canvas_bar(&canvas, 0, 1, 10, 0.525, ROLE_ACCENT);
+	canvas_put(&canvas, 0, 2, 0x28ff, ROLE_PLOT);
+	canvas_put(&canvas, 1, 2, 0x28ff, ROLE_PLOT);
+	canvas_put(&canvas, 3, 2, 0x2592, ROLE_PHASE_1);
+	canvas_fill(&canvas, (struct rect){0, 3, 20, 1}, 0x2500, ROLE_BORDER);
+	canvas_as_svg(&canvas, &out);
+	ck_assert_ptr_nonnull(strstr(out.data, ">&lt;a&gt; &amp; \"b\"</text>"));
+	ck_assert_ptr_nonnull(strstr(out.data, "x=\"176\" y=\"24\" textLength=\"48\" fill=\"#d0d0d0\">far</text>"));
+	ck_assert_uint_eq(count_of(out.data, "<text"), 2);
+	ck_assert_ptr_nonnull(strstr(out.data, "d=\"M0 32h80v32h-80zM80 32h4v32h-4z\""));
+	ck_assert_ptr_nonnull(strstr(out.data, "d=\"M1 68h30M1 76h30M1 84h30M1 92h30\""));
+	ck_assert_ptr_nonnull(strstr(out.data, "fill-opacity=\".5\" d=\"M48 64h16v32h-16z\""));
+	ck_assert_ptr_nonnull(strstr(out.data, "d=\"M0 112h320\""));
+	for (const char *byte = out.data; *byte; byte++)
+		ck_assert((unsigned char)*byte < 0x80);
+	buffer_release(&out);
+	canvas_release(&canvas);
+}
+END_TEST
+
+START_TEST(svg_of_a_full_screen_stays_small)
+{
+	struct canvas canvas = picture_canvas(120, 40, CHARSET_BRAILLE);
+	struct buffer out = BUFFER_INIT;
+	uint32_t random = 1;
+	for (int y = 0; y < 40; y++)
+		for (int x = 0; x < 120; x++) {
+			random = random * 1664525 + 1013904223;
+			canvas_put(&canvas, x, y, 0x2800 + (random >> 24), (enum role)(x / 8 % ROLE_COUNT));
+		}
+	canvas_as_svg(&canvas, &out);
+	ck_assert(!out.failed);
+	ck_assert_uint_lt(out.length, 200000);
+	buffer_release(&out);
+	canvas_release(&canvas);
+}
+END_TEST
+
 START_TEST(warning_colours_are_for_warnings_only)
 {
 	static const enum palette palettes[] = {PALETTE_8, PALETTE_16, PALETTE_256};
@@ -255,6 +306,8 @@ int main(void)
 	tcase_add_test(test, ascii_carries_the_same_meaning);
 	tcase_add_test(test, no_ascii_canvas_holds_anything_else);
 	tcase_add_test(test, text_output_leaves_trailing_blanks_out);
+	tcase_add_test(test, svg_draws_shapes_as_shapes_and_escapes_text);
+	tcase_add_test(test, svg_of_a_full_screen_stays_small);
 	tcase_add_test(test, warning_colours_are_for_warnings_only);
 	tcase_add_test(test, monochrome_tells_warnings_and_the_selection_apart);
 	suite_add_tcase(suite, test);

@@ -113,32 +113,80 @@ static void sort_rows(const struct run *run, const struct view_state *state, str
 
 /* -- drawing ------------------------------------------------------------------------------------------------------------------- */
 
-static const char *cell_text(const struct operation *operation, enum operation_cell cell, char out[NUMBER_SIZE])
+/* What the columns of times are like, so that each keeps one unit: totals, and single times. */
+struct likes { double total_s, single_s; };
+
+static struct likes likes_of(const struct run *run)
 {
-	switch (cell) {
-	case CELL_COUNT: return parts_thousands(out, (double)operation->count);
-	case CELL_SHARE: return format_percent(out, operation->share_ratio);
-	default: return format_seconds(out, sort_value(operation, (int)cell));
+	struct likes likes = { 0, 0 };
+
+	for (size_t i = 0; i < run->operation_count; i++) {
+		const struct operation *operation = &run->operations[i];
+
+		if (!is_main_mode(run, operation->mode))
+			continue;
+		likes.total_s = operation->total_s > likes.total_s ? operation->total_s : likes.total_s;
+		likes.single_s = operation->mean_s > likes.single_s ? operation->mean_s : likes.single_s;
 	}
+	/* a unit finer than the largest asks for: the small ones are to be read too */
+	likes.single_s /= 12;
+	return likes;
 }
 
-static void draw_operation(const struct scene *scene, const struct run *run, const struct operation *operation, const struct table *table,
-                           struct canvas *canvas, int y)
+static const char *cell_text(const struct operation *operation, enum operation_cell cell, const struct likes *likes, char out[NUMBER_SIZE])
 {
-	const char *name = run_name(run, operation->name), *search = scene->state->search;
-	int indent = 2 * (int)(operation->depth < 12 ? operation->depth : 12), x = table->x[CELL_NAME], width = table->width[CELL_NAME];
-	bool is_match = search[0] != '\0' && parts_matches(name, search), is_own_row = operation->name == NAME_UNATTRIBUTED || operation->name == NAME_BETWEEN;
-	int used = canvas_text(canvas, x + indent, y, width - indent, is_match ? ROLE_KEY : is_own_row || operation->depth > 0 ? ROLE_DIM : ROLE_NORMAL, name);
-	char text[NUMBER_SIZE];
+	bool is_total = cell == CELL_TOTAL || cell == CELL_SELF || cell == CELL_CPU;
 
-	if (!is_main_mode(run, operation->mode))
-		canvas_printf(canvas, x + indent + used + 1, y, width - indent - used - 1, ROLE_DIM, "(%s)", run_name(run, operation->mode));
-	else if (parts_is_warned(scene->alerts, scene->run, operation->name) && indent + used + 2 <= width)
-		canvas_text(canvas, x + indent + used + 1, y, 1, ROLE_WARNING, "⚠");
+	if (cell == CELL_COUNT)
+		return parts_thousands(out, (double)operation->count);
+	if (cell == CELL_SHARE)
+		return format_percent(out, operation->share_ratio);
+	parts_time(out, sort_value(operation, (int)cell), is_total ? likes->total_s : likes->single_s);
+	return (int)text_cells(out) <= columns[cell].width ? out : format_seconds(out, sort_value(operation, (int)cell));
+}
+
+/* "  decode", "forward (validation)". */
+static void name_text(const struct run *run, const struct operation *operation, char *out, size_t size)
+{
+	int indent = 2 * (int)(operation->depth < 12 ? operation->depth : 12);
+	bool is_main = is_main_mode(run, operation->mode);
+
+	snprintf(out, size, is_main ? "%*s%s" : "%*s%s (%s)", indent, "", run_name(run, operation->name), is_main ? "" : run_name(run, operation->mode));
+}
+
+/* The column of names is as wide as they are. */
+static void fit_columns(const struct run *run, struct rect rect, struct table *table, struct table_column fitted[CELLS])
+{
+	char text[300];
+
+	memcpy(fitted, columns, sizeof columns);
+	for (size_t i = 0; i < run->operation_count; i++) {
+		name_text(run, &run->operations[i], text, sizeof text);
+		int cells = (int)text_cells(text) + 2;
+
+		if (cells > fitted[CELL_NAME].width)
+			fitted[CELL_NAME].width = cells < 36 ? cells : 36;
+	}
+	table_fit(table, fitted, CELLS, rect);
+}
+
+static void draw_operation(const struct scene *scene, const struct run *run, const struct operation *operation, const struct likes *likes,
+                           const struct table *table, struct canvas *canvas, int y)
+{
+	const char *search = scene->state->search;
+	bool is_match = search[0] != '\0' && parts_matches(run_name(run, operation->name), search);
+	bool is_own_row = operation->name == NAME_UNATTRIBUTED || operation->name == NAME_BETWEEN;
+	int x = table->x[CELL_NAME], width = table->width[CELL_NAME], used;
+	char text[300];
+
+	name_text(run, operation, text, sizeof text);
+	used = canvas_text(canvas, x, y, width, is_match ? ROLE_KEY : is_own_row || operation->depth > 0 ? ROLE_DIM : ROLE_NORMAL, text);
+	if (is_main_mode(run, operation->mode) && parts_is_warned(scene->alerts, scene->run, operation->name) && used + 2 <= width)
+		canvas_text(canvas, x + used + 1, y, 1, ROLE_WARNING, "⚠");
 	for (int cell = CELL_COUNT; cell < CELL_BAR; cell++) {
 		enum role role = cell == CELL_SHARE || cell == CELL_MEAN ? ROLE_STRONG : operation->depth > 0 ? ROLE_DIM : ROLE_NORMAL;
 
-		table_cell(table, canvas, y, cell, role, cell_text(operation, (enum operation_cell)cell, text));
+		table_cell(table, canvas, y, cell, role, cell_text(operation, (enum operation_cell)cell, likes, text));
 	}
 	if (table->width[CELL_BAR] > 0 && !isnan(operation->share_ratio))
 		canvas_bar(canvas, table->x[CELL_BAR] + 1, y, table->width[CELL_BAR] - 1, operation->share_ratio, phase_role(run, operation->name));
@@ -160,6 +208,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct run *run = scene_run(scene);
 	struct view_state *state = scene->state;
+	struct table_column fitted[CELLS];
 	struct order order;
 	struct table table;
 	struct line right;
@@ -178,8 +227,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	operations_title(run, &right);
 	struct rect inside = parts_panel(canvas, rect, "Operations", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
 
+	struct likes likes = likes_of(run);
+
 	sort_rows(run, state, &order);
-	table_fit(&table, columns, CELLS, inside);
+	fit_columns(run, inside, &table, fitted);
 	if (header.height > 0)
 		table_header(&table, canvas, header.y, state->sort, state->sort_ascending);
 	parts_list_settle(state, (int)order.count, inside.height);
@@ -187,7 +238,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	for (int i = 0; i < inside.height && state->scroll + i < (int)order.count; i++) {
 		struct rect row = rect_row(inside, i);
 
-		draw_operation(scene, run, &run->operations[order.rows[state->scroll + i]], &table, canvas, row.y);
+		draw_operation(scene, run, &run->operations[order.rows[state->scroll + i]], &likes, &table, canvas, row.y);
 		if (state->scroll + i == state->row)
 			parts_select(canvas, row);
 	}
@@ -215,14 +266,15 @@ static bool walk_matches(struct scene *scene, const struct run *run, int step)
 	return true;
 }
 
-static bool click_header(struct view_state *state, struct key_event event)
+static bool click_header(const struct run *run, struct view_state *state, struct key_event event)
 {
+	struct table_column fitted[CELLS];
 	struct table table;
 	int column;
 
 	if (event.y != state->list.y - 1 || state->list.height == 0)
 		return false;
-	table_fit(&table, columns, CELLS, state->list);
+	fit_columns(run, state->list, &table, fitted);
 	column = table_column_at(&table, event.x);
 	if (column < 0 || column == CELL_BAR)
 		return true;
@@ -246,7 +298,7 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	case 'n': return walk_matches(scene, run, 1);
 	case 'N': return walk_matches(scene, run, -1);
 	case KEY_CLICK:
-		if (click_header(state, event))
+		if (click_header(run, state, event))
 			return true;
 		break;
 	default: break;

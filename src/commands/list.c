@@ -1,0 +1,98 @@
+/* pmtop list: what can be watched, as a table or as JSON. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/json.h"
+#include "src/base/text.h"
+#include "src/commands/command.h"
+#include "src/commands/output.h"
+#include "src/commands/runs.h"
+
+static void list_as_json(struct buffer *out, const struct run_row *rows, size_t count)
+{
+	struct json json = { .out = out };
+	json_open_array(&json, NULL);
+	for (size_t i = 0; i < count; i++) {
+		const struct run_row *row = &rows[i];
+		json_open_object(&json, NULL);
+		json_integer(&json, "pid", row->pid);
+		json_text(&json, "run", row->run[0] ? row->run : NULL);
+		json_text(&json, "rank", row->rank[0] ? row->rank : NULL);
+		json_text(&json, "command", row->command[0] ? row->command : NULL);
+		if (row->has_batch) {
+			json_integer(&json, "epoch_ordinal", row->epoch);
+			json_integer(&json, "batches_in_epoch", (int64_t)row->batch);
+		}
+		json_number(&json, "rate_per_s", row->rate_per_s);
+		json_number(&json, "rss_bytes", row->resident_bytes);
+		json_text(&json, "state", row->state);
+		json_text(&json, "how", row->how);
+		json_bool(&json, "live", row->is_live);
+		json_close_object(&json);
+	}
+	json_close_array(&json);
+	buffer_puts(out, "\n");
+}
+
+static void add_cell(struct buffer *out, const char *text, size_t width)
+{
+	size_t cells = text_cells(text);
+	buffer_puts(out, text);
+	buffer_printf(out, "%*s", (int)(cells < width ? width - cells : 0) + 2, "");
+}
+
+static void add_part(struct buffer *out, bool has, uint64_t done, uint64_t planned, size_t width)
+{
+	char text[48] = "-";
+	if (has && planned)
+		snprintf(text, sizeof text, "%llu/%llu", (unsigned long long)done, (unsigned long long)planned);
+	else if (has)
+		snprintf(text, sizeof text, "%llu", (unsigned long long)done);
+	add_cell(out, text, width);
+}
+
+static void list_as_table(struct buffer *out, const struct run_row *rows, size_t count)
+{
+	static const char *const heads[] = { "PID", "RUN", "RANK", "EPOCH", "BATCH", "RATE", "MEMORY", "STATE" };
+	static const size_t widths[] = { 7, 16, 5, 7, 13, 8, 9, 22 };
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		add_cell(out, heads[i], widths[i]);
+	buffer_puts(out, "HOW IT CAN BE WATCHED\n");
+	for (size_t i = 0; i < count; i++) {
+		const struct run_row *row = &rows[i];
+		char number[NUMBER_SIZE], pid[16], rate[NUMBER_SIZE + 2] = "-";
+		snprintf(pid, sizeof pid, "%d", (int)row->pid);
+		if (row->rate_per_s > 0)
+			snprintf(rate, sizeof rate, "%s/s", format_rate(number, row->rate_per_s));
+		add_cell(out, pid, widths[0]);
+		add_cell(out, row->run[0] ? row->run : row->command[0] ? row->command : "-", widths[1]);
+		add_cell(out, row->rank[0] ? row->rank : "-", widths[2]);
+		add_part(out, row->has_batch, row->epoch, row->epochs, widths[3]);
+		add_part(out, row->has_batch, row->batch, row->batches, widths[4]);
+		add_cell(out, rate, widths[5]);
+		add_cell(out, row->resident_bytes > 0 ? format_bytes(number, row->resident_bytes) : "-", widths[6]);
+		add_cell(out, row->state, widths[7]);
+		buffer_printf(out, "%s\n", row->how);
+	}
+	if (count == 0)
+		buffer_puts(out, "nothing publishes here, and no Python process is yours: pmtop -p PID watches any process; instrument one with pmtop.h (man pmtop.h)\n");
+}
+
+static enum exit_code run_list(const struct options *options, const struct settings *settings)
+{
+	(void)settings;
+	struct run_row *rows;
+	struct buffer out = BUFFER_INIT;
+	size_t count = runs_find(&rows);
+	int code = 0;
+	if (options->format == FORMAT_JSON)
+		list_as_json(&out, rows, count);
+	else
+		list_as_table(&out, rows, count);
+	output_flush(&out, &code);
+	buffer_release(&out);
+	free(rows);
+	return (enum exit_code)code;
+}
+
+const struct command list_command = { "list", run_list };

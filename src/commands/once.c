@@ -1,0 +1,62 @@
+/* pmtop --once: one screen as text, drawn by the same views as the terminal's. */
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/commands/output.h"
+#include "src/commands/session.h"
+#include "ui/screen.h"
+#include "ui/term_text.h"
+
+/* As asked for, else as the terminal is, else 120×40. */
+static void choose_size(const struct options *options, int *width, int *height)
+{
+	struct winsize window;
+	bool is_terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 1;
+	*width = options->width ? options->width : is_terminal ? window.ws_col : 120;
+	*height = options->height ? options->height : is_terminal ? window.ws_row - 1 : 40;
+}
+
+static enum exit_code run_once(const struct options *options, const struct settings *settings)
+{
+	struct session session;
+	enum exit_code code = session_open(&session, options, settings);
+	if (code != EXIT_OK)
+		return code;
+	/* Rates need two readings. */
+	while (!session_has_ended(&session) && session_wait(&session, -1) && !session_step(&session))
+		continue;
+	struct canvas canvas = { 0 };
+	struct buffer out = BUFFER_INIT;
+	struct screen *screen = screen_new(session.model, &session.alerts, settings);
+	int width, height, output_code = 0;
+	choose_size(options, &width, &height);
+	if (!screen || !canvas_resize(&canvas, width, height)) {
+		fputs("pmtop: out of memory: try a smaller --size\n", stderr);
+		output_code = 1;
+	} else if (options->view && !screen_open_view(screen, options->view)) {
+		fprintf(stderr, "pmtop: no view is named %s: overview, batches, operations, memory, warnings, help\n", options->view);
+		output_code = EXIT_USAGE;
+	} else {
+		canvas.charset = settings->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0 ? CHARSET_ASCII : CHARSET_BRAILLE;
+		if (session.wanted_run[0])
+			screen_choose_run(screen, session_run(&session));
+		screen_draw(screen, &canvas, session_realtime_ns(&session), (int64_t)(settings->refresh_s * (double)NS_PER_S));
+		if (options->format == FORMAT_SVG)
+			canvas_as_svg(&canvas, &out);
+		else
+			canvas_as_text(&canvas, &out);
+		output_flush(&out, &output_code);
+	}
+	screen_free(screen);
+	canvas_release(&canvas);
+	buffer_release(&out);
+	code = session_close(&session);
+	return output_code ? (enum exit_code)output_code : code;
+}
+
+const struct command once_command = { "once", run_once };

@@ -1,0 +1,249 @@
+#include "src/commands/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_ONCE = 256, OPTION_FORMAT, OPTION_JSON, OPTION_COLOR, OPTION_ASCII, OPTION_CONFIG, OPTION_VIEW, OPTION_SIZE, OPTION_VERSION };
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },       { "session", required_argument, NULL, 's' },
+	{ "list", no_argument, NULL, 'l' },            { "batch", no_argument, NULL, 'b' },
+	{ "iterations", required_argument, NULL, 'n' }, { "delay", required_argument, NULL, 'd' },
+	{ "once", no_argument, NULL, OPTION_ONCE },    { "format", required_argument, NULL, OPTION_FORMAT },
+	{ "json", no_argument, NULL, OPTION_JSON },    { "color", required_argument, NULL, OPTION_COLOR },
+	{ "ascii", no_argument, NULL, OPTION_ASCII },  { "config", required_argument, NULL, OPTION_CONFIG },
+	{ "view", required_argument, NULL, OPTION_VIEW }, { "size", required_argument, NULL, OPTION_SIZE },
+	{ "help", no_argument, NULL, 'h' },            { "version", no_argument, NULL, OPTION_VERSION },
+	{ 0 },
+};
+
+static const char help_text[] =
+	"pmtop " PMTOP_VERSION ": htop for training runs\n"
+	"\n"
+	"  pmtop                      choose a run from a list, then watch it\n"
+	"  pmtop -p PID               watch a process and its children\n"
+	"  pmtop -s NAME              watch a published run by its name, or NAME.PID; also one that crashed\n"
+	"  pmtop -- COMMAND ...       start COMMAND and watch it; its exit status is kept\n"
+	"  pmtop list, -l             what can be watched, as a table (--json)\n"
+	"  pmtop report PID|NAME      the summary tables (--format=text|json|csv)\n"
+	"\n"
+	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"
+	"  -n, --iterations=N         with -b: end after N refreshes\n"
+	"  -d, --delay=SECONDS        time between refreshes (0.5)\n"
+	"      --once                 one screen as text (--view=NAME, --size=120x40, --format=text|svg)\n"
+	"      --color=WHEN           auto, always or never (NO_COLOR is heard)\n"
+	"      --ascii                draw with ASCII only\n"
+	"      --config=FILE          read FILE instead of pmtop.yaml in your configuration folder\n"
+	"  -h, --help      --version\n"
+	"\n"
+	"On the screen, ? lists the keys. More: man pmtop. Exit status: 0 ok, 1 failure, 2 usage, 3 no such target, 4 no permission.\n";
+
+static enum exit_code usage(const char *what, const char *value)
+{
+	fprintf(stderr, "pmtop: %s%s%s: see pmtop --help\n", what, value ? " " : "", value ? value : "");
+	return EXIT_USAGE;
+}
+
+struct word { const char *text; int value; };
+
+static bool find_word(const struct word *words, const char *text, int *value)
+{
+	for (; words->text; words++) {
+		if (!strcmp(words->text, text)) {
+			*value = words->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static const struct word formats[] = { { "text", FORMAT_TEXT }, { "json", FORMAT_JSON }, { "csv", FORMAT_CSV }, { "svg", FORMAT_SVG }, { 0 } };
+static const struct word colors[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS }, { "never", COLOR_NEVER }, { 0 } };
+
+static bool whole_number(const char *text, long long least, long long most, long long *out)
+{
+	char *end;
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || value < least || value > most)
+		return false;
+	*out = value;
+	return true;
+}
+
+static bool seconds_number(const char *text, double *out)
+{
+	char *end;
+	double value = strtod(text, &end);
+	if (end == text || *end || !(value >= 0.05 && value <= 60))
+		return false;
+	*out = value;
+	return true;
+}
+
+static bool size_number(const char *text, int *width, int *height)
+{
+	char rest;
+	return sscanf(text, "%4dx%4d%c", width, height, &rest) == 2 && *width > 0 && *height > 0;
+}
+
+/* A target given as a word: a number is a pid, the rest a run's name. */
+static bool set_target(struct options *options, const char *text)
+{
+	long long pid;
+	if (options->pid || options->run_name)
+		return false;
+	if (whole_number(text, 1, INT_MAX, &pid))
+		options->pid = (pid_t)pid;
+	else
+		options->run_name = text;
+	return true;
+}
+
+/* What stands on the command line beside the configuration file: kept until that is read, for it wins over it. */
+struct given {
+	const char *config;
+	double period_s;
+	int color;
+	bool has_color, ascii, batch, once, list;
+};
+
+static enum exit_code take_option(int option, struct options *options, struct given *given)
+{
+	long long number;
+	int value;
+	switch (option) {
+	case 'p':
+		if (!whole_number(optarg, 1, INT_MAX, &number))
+			return usage("a process id is a whole number above 0, not", optarg);
+		options->pid = (pid_t)number;
+		return EXIT_OK;
+	case 's': options->run_name = optarg; return EXIT_OK;
+	case 'l': given->list = true; return EXIT_OK;
+	case 'b': given->batch = true; return EXIT_OK;
+	case 'n':
+		if (!whole_number(optarg, 1, LLONG_MAX, &number))
+			return usage("-n takes a whole number above 0, not", optarg);
+		options->count = number;
+		return EXIT_OK;
+	case 'd':
+		if (!seconds_number(optarg, &given->period_s))
+			return usage("-d takes seconds from 0.05 to 60, not", optarg);
+		return EXIT_OK;
+	case OPTION_ONCE: given->once = true; return EXIT_OK;
+	case OPTION_FORMAT:
+		if (!find_word(formats, optarg, &value))
+			return usage("--format takes text, json, csv or (with --once) svg, not", optarg);
+		options->format = (enum output_format)value;
+		return EXIT_OK;
+	case OPTION_JSON: options->format = FORMAT_JSON; return EXIT_OK;
+	case OPTION_COLOR:
+		if (!find_word(colors, optarg, &given->color))
+			return usage("--color takes auto, always or never, not", optarg);
+		given->has_color = true;
+		return EXIT_OK;
+	case OPTION_ASCII: given->ascii = true; return EXIT_OK;
+	case OPTION_CONFIG: given->config = optarg; return EXIT_OK;
+	case OPTION_VIEW: options->view = optarg; return EXIT_OK;
+	case OPTION_SIZE:
+		if (!size_number(optarg, &options->width, &options->height))
+			return usage("--size takes COLUMNSxROWS, such as 120x40, not", optarg);
+		return EXIT_OK;
+	default: return EXIT_USAGE;
+	}
+}
+
+static enum exit_code read_settings(const struct given *given, struct settings *settings)
+{
+	char path[4096];
+	struct reason reason = { 0 };
+	enum status status = STATUS_NOT_FOUND;
+	settings_default(settings);
+	if (given->config)
+		status = settings_load(settings, given->config, &reason);
+	else if (settings_path(path, sizeof path) == STATUS_OK && (status = settings_load(settings, path, &reason)) == STATUS_NOT_FOUND)
+		status = STATUS_OK;
+	if (given->config && status == STATUS_NOT_FOUND)
+		return usage("--config names a file that is not there:", given->config);
+	if (status != STATUS_OK && (given->config || status != STATUS_NOT_FOUND)) {
+		fail(status, &reason);
+		return EXIT_USAGE;
+	}
+	if (given->period_s > 0)
+		settings->refresh_s = given->period_s;
+	if (given->has_color)
+		settings->color = (enum color_choice)given->color;
+	if (given->ascii)
+		settings->ascii = true;
+	return EXIT_OK;
+}
+
+/* The words that are not options: `list`, or `report TARGET`. */
+static enum exit_code take_words(int argc, char **argv, struct options *options, struct given *given)
+{
+	bool after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
+	if (after_dashes) {
+		if (optind == argc)
+			return usage("after -- comes the command to start", NULL);
+		options->child = argv + optind;
+		return EXIT_OK;
+	}
+	if (optind == argc)
+		return EXIT_OK;
+	const char *word = argv[optind];
+	if (!strcmp(word, "list") && optind + 1 == argc) {
+		given->list = true;
+		return EXIT_OK;
+	}
+	if (!strcmp(word, "report") && optind + 2 >= argc) {
+		options->command = &report_command;
+		if (optind + 2 == argc && !set_target(options, argv[optind + 1]))
+			return usage("report takes one target, and has another in", argv[optind + 1]);
+		return EXIT_OK;
+	}
+	return usage("not understood:", word);
+}
+
+static enum exit_code choose_command(struct options *options, const struct given *given)
+{
+	bool is_report = options->command == &report_command;
+	if (given->batch + given->once + given->list + is_report > 1)
+		return usage("-b, --once, list and report exclude one another", NULL);
+	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) > 1)
+		return usage("-p, -s and -- COMMAND exclude one another", NULL);
+	if (!is_report)
+		options->command = given->list ? &list_command : given->batch ? &stream_command : given->once ? &once_command : &watch_command;
+	bool has_target = options->pid || options->run_name || options->child;
+	if (!has_target && (is_report || given->batch || given->once))
+		return usage(is_report ? "report needs a target: pmtop report PID" : given->batch ? "-b needs a target: -p PID or -s NAME" : "--once needs a target: -p PID or -s NAME", NULL);
+	if (options->format == FORMAT_SVG && !given->once)
+		return usage("--format=svg goes with --once", NULL);
+	return EXIT_OK;
+}
+
+enum exit_code options_parse(int argc, char **argv, struct options *options, struct settings *settings)
+{
+	struct given given = { 0 };
+	*options = (struct options){ 0 };
+	int option;
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "p:s:lbn:d:h", long_options, NULL)) != -1) {
+		if (option == 'h' || option == OPTION_VERSION) {
+			fputs(option == 'h' ? help_text : "pmtop " PMTOP_VERSION "\n", stdout);
+			return EXIT_OK;
+		}
+		enum exit_code code = take_option(option, options, &given);
+		if (option == '?')
+			return usage("not understood, or without its value:", argv[optind - 1]);
+		if (code != EXIT_OK)
+			return code;
+	}
+	enum exit_code code = take_words(argc, argv, options, &given);
+	if (code == EXIT_OK)
+		code = choose_command(options, &given);
+	return code == EXIT_OK ? read_settings(&given, settings) : code;
+}

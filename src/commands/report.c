@@ -1,0 +1,26 @@
+/* pmtop report: the tables of a run as it stands now. */
+#include "src/commands/output.h"
+#include "src/commands/session.h"
+#include "src/export/export.h"
+
+static enum exit_code run_report(const struct options *options, const struct settings *settings)
+{
+	struct session session;
+	struct buffer out = BUFFER_INIT;
+	enum exit_code code = session_open(&session, options, settings);
+	if (code != EXIT_OK)
+		return code;
+	int run = session_run(&session), output_code = 0;
+	if (options->format == FORMAT_JSON)
+		export_json(&out, session.model, &session.alerts, run, session_realtime_ns(&session));
+	else if (options->format == FORMAT_CSV)
+		export_csv(&out, session.model, run, session_realtime_ns(&session), 1);
+	else
+		export_report(&out, session.model, &session.alerts, run);
+	output_flush(&out, &output_code);
+	buffer_release(&out);
+	code = session_close(&session);
+	return output_code ? EXIT_RUNTIME : code;
+}
+
+const struct command report_command = { "report", run_report };

@@ -1,0 +1,279 @@
+#include "src/commands/runs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/file.h"
+#include "src/base/text.h"
+#include "src/region/reader.h"
+#include "src/sources/command.h"
+
+enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8 };
+
+struct found {
+	struct run_row *rows;
+	size_t count;
+};
+
+static struct run_row *add_row(struct found *found)
+{
+	if (found->count == RUNS_MAX)
+		return NULL;
+	struct run_row *rows = realloc(found->rows, (found->count + 1) * sizeof *rows);
+	if (!rows)
+		return NULL;
+	found->rows = rows;
+	struct run_row *row = &rows[found->count++];
+	*row = (struct run_row){ .rate_per_s = NAN, .resident_bytes = NAN };
+	return row;
+}
+
+static bool is_known(const struct found *found, uint64_t device, uint64_t inode)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (found->rows[i].device == device && found->rows[i].inode == inode)
+			return true;
+	}
+	return false;
+}
+
+static void read_resident(pid_t pid, struct run_row *row)
+{
+	char path[64], text[128];
+	size_t length;
+	unsigned long long pages;
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+	if (file_read(AT_FDCWD, path, text, sizeof text, &length) == STATUS_OK && sscanf(text, "%*u %llu", &pages) == 1)
+		row->resident_bytes = (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void read_rank(struct region *region, uint32_t metas, struct run_row *row)
+{
+	char rank[8] = "", world[8] = "";
+	for (uint32_t i = 0; i < metas && i < 256; i++) {
+		const char *key, *value;
+		size_t key_length, value_length;
+		if (region_read_meta(region, i, &key, &key_length, &value, &value_length) != REGION_OK)
+			continue;
+		char *to = key_length == 4 && !memcmp(key, "RANK", 4) ? rank : key_length == 10 && !memcmp(key, "WORLD_SIZE", 10) ? world : NULL;
+		if (to)
+			text_clean(to, sizeof rank, value, value_length);
+	}
+	if (rank[0])
+		snprintf(row->rank, sizeof row->rank, "%s%s%s", rank, world[0] ? "/" : "", world);
+}
+
+static void read_rate(struct region *region, struct run_row *row)
+{
+	double seconds = 0, count = 0;
+	uint32_t totals = region_total_count(region);
+	for (uint32_t i = 0; i < totals; i++) {
+		struct region_total total;
+		if (region_read_total(region, i, &total) == REGION_OK && total.kind == 1) {
+			seconds += total.total_s;
+			count += (double)total.count;
+		}
+	}
+	if (seconds > 0)
+		row->rate_per_s = count / seconds;
+}
+
+/* "14:02", or with its day when that is not today. */
+static void say_when(char out[32], time_t when)
+{
+	struct tm then, today;
+	time_t now = (time_t)(clock_realtime_ns() / NS_PER_S);
+	localtime_r(&when, &then);
+	localtime_r(&now, &today);
+	strftime(out, 32, then.tm_yday == today.tm_yday && then.tm_year == today.tm_year ? "%H:%M" : "%Y-%m-%d %H:%M", &then);
+}
+
+static void describe_state(struct region *region, const struct region_state *state, struct run_row *row)
+{
+	const char *mode;
+	size_t length;
+	struct stat file;
+	char when[32] = "?";
+	if (!row->is_live) {
+		if (stat(row->path, &file) == 0)
+			say_when(when, file.st_mtime);
+		snprintf(row->state, sizeof row->state, "ended %s (%s)", when, state->is_ended ? "closed" : "killed");
+		snprintf(row->how, sizeof row->how, "last events kept: pmtop -s %.40s.%d", row->run, (int)row->pid);
+		return;
+	}
+	if (state->in_epoch && state->mode && region_read_name(region, state->mode, &mode, &length) == REGION_OK)
+		text_clean(row->state, sizeof row->state, mode, length);
+	else
+		snprintf(row->state, sizeof row->state, "%s", state->in_epoch || state->in_batch ? "training" : "between epochs");
+}
+
+static void add_region(struct found *found, const struct region_location *location, uid_t owner, pid_t pid)
+{
+	char message[REGION_MESSAGE_SIZE];
+	struct region *region;
+	struct region_identity identity;
+	struct region_state state;
+	if (is_known(found, location->device, location->inode) || region_open(location, owner, &region, message) != REGION_OK)
+		return;
+	struct run_row *row = NULL;
+	if (region_identify(region, &identity) == REGION_OK && region_read_state(region, &state) == REGION_OK)
+		row = add_row(found);
+	if (row) {
+		row->device = location->device;
+		row->inode = location->inode;
+		row->is_live = pid || identity.is_live;
+		row->pid = pid ? pid : identity.writer_pid ? identity.writer_pid : identity.pid;
+		snprintf(row->path, sizeof row->path, "%s", location->path);
+		text_clean(row->run, sizeof row->run, identity.run_name, strnlen(identity.run_name, sizeof identity.run_name));
+		snprintf(row->how, sizeof row->how, "published (pmtop.h %u.%u)", identity.abi_major, identity.abi_minor);
+		row->epoch = state.epochs_begun;
+		row->epochs = state.epochs_planned;
+		row->batch = state.batches_in_epoch;
+		row->batches = state.batches_per_epoch;
+		row->has_batch = state.epochs_begun > 0;
+		describe_state(region, &state, row);
+		read_rank(region, state.meta_count, row);
+		read_rate(region, row);
+		if (row->is_live)
+			read_resident(row->pid, row);
+	}
+	region_close(region);
+}
+
+/* A Python process that is not another's worker: worth a row though nothing is published. */
+static bool describe_python(pid_t pid, const char *name, struct run_row *row)
+{
+	char path[64], text[512];
+	size_t length;
+	if (strncmp(name, "python", 6) != 0)
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK || length == 0)
+		return false;
+	command_shorten(row->command, sizeof row->command, text, length, name);
+	row->pid = pid;
+	row->is_live = true;
+	snprintf(row->state, sizeof row->state, "running");
+	snprintf(row->how, sizeof row->how, "process figures: pmtop -p %d", (int)pid);
+	read_resident(pid, row);
+	return true;
+}
+
+static bool read_status(pid_t pid, char name[32], pid_t *parent, uid_t *uid)
+{
+	char path[64], text[2048];
+	size_t length;
+	int ppid;
+	unsigned owner;
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK)
+		return false;
+	const char *parent_line = strstr(text, "\nPPid:"), *uid_line = strstr(text, "\nUid:");
+	if (sscanf(text, "Name: %31[^\n]", name) != 1 || !parent_line || !uid_line || sscanf(parent_line, "\nPPid: %d", &ppid) != 1 || sscanf(uid_line, "\nUid: %u", &owner) != 1)
+		return false;
+	*parent = ppid;
+	*uid = owner;
+	return true;
+}
+
+static bool has_pid(const struct found *found, pid_t pid)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		if (found->rows[i].is_live && found->rows[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+static void look_at_process(struct found *found, pid_t pid)
+{
+	char name[32], path[32];
+	pid_t parent;
+	uid_t uid;
+	if (pid == getpid() || !read_status(pid, name, &parent, &uid) || (geteuid() != 0 && uid != geteuid()))
+		return;
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return;
+	struct region_location locations[RUNS_PER_PROCESS];
+	size_t count = region_find(directory, pid, locations, RUNS_PER_PROCESS);
+	for (size_t i = 0; i < count; i++)
+		add_region(found, &locations[i], uid, pid);
+	close(directory);
+	struct run_row python = { .rate_per_s = NAN, .resident_bytes = NAN };
+	if (count == 0 && !has_pid(found, parent) && describe_python(pid, name, &python)) {
+		struct run_row *row = add_row(found);
+		if (row)
+			*row = python;
+	}
+}
+
+static int by_worth(const void *left, const void *right)
+{
+	const struct run_row *a = left, *b = right;
+	int worth_a = (a->run[0] ? 2 : 0) + a->is_live * 2 + (a->run[0] && a->is_live), worth_b = (b->run[0] ? 2 : 0) + b->is_live * 2 + (b->run[0] && b->is_live);
+	if (worth_a != worth_b)
+		return worth_b - worth_a;
+	int names = strcmp(a->run, b->run);
+	return names ? names : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+size_t runs_find(struct run_row **rows)
+{
+	struct found found = { 0 };
+	/* Processes first: they say which of the files in /dev/shm are alive, also in other namespaces. */
+	DIR *proc = opendir("/proc");
+	for (struct dirent *entry; proc && (entry = readdir(proc));) {
+		int pid = atoi(entry->d_name);
+		if (pid > 0)
+			look_at_process(&found, pid);
+	}
+	if (proc)
+		closedir(proc);
+	struct region_location *locations = calloc(RUNS_MAX, sizeof *locations);
+	size_t count = locations ? region_list("/dev/shm", locations, RUNS_MAX) : 0;
+	for (size_t i = 0; i < count; i++) {
+		struct stat file;
+		if (lstat(locations[i].path, &file) == 0 && (geteuid() == 0 || file.st_uid == geteuid()))
+			add_region(&found, &locations[i], file.st_uid, 0);
+	}
+	free(locations);
+	if (found.count)
+		qsort(found.rows, found.count, sizeof *found.rows, by_worth);
+	*rows = found.rows;
+	return found.count;
+}
+
+enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not)
+{
+	const struct run_row *best = NULL;
+	unsigned equals = 0;
+	for (size_t i = 0; i < count; i++) {
+		char with_pid[160];
+		const struct run_row *row = &rows[i];
+		snprintf(with_pid, sizeof with_pid, "%s.%d", row->run, (int)row->pid);
+		if (!row->run[0] || (strcmp(row->run, name) != 0 && strcmp(with_pid, name) != 0))
+			continue;
+		if (!best || (row->is_live && !best->is_live)) {
+			best = row;
+			equals = 1;
+		} else if (row->is_live == best->is_live) {
+			equals++;
+		}
+	}
+	if (!best)
+		return reason_set(why_not, STATUS_NOT_FOUND, "pmtop list shows what can be watched", "no published run is named %.100s", name);
+	if (equals > 1)
+		return reason_set(why_not, STATUS_INVALID, "name one as NAME.PID (pmtop list)", "%u %s runs are named %.100s", equals, best->is_live ? "live" : "ended", name);
+	*out = best;
+	return STATUS_OK;
+}

@@ -1,0 +1,35 @@
+/* runs.h: what can be watched on this machine: published runs (live and left by the dead) and Python processes. For list, the picker and -s. */
+#ifndef PMTOP_COMMANDS_RUNS_H
+#define PMTOP_COMMANDS_RUNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/base/buffer.h"
+#include "src/base/status.h"
+
+struct run_row {
+	pid_t pid;                   /* as we see it; of an ended run, as its writer saw it */
+	char run[128];               /* empty: nothing published */
+	char rank[16];               /* "0/1", or empty */
+	char command[64];
+	char path[512];              /* of the region's file */
+	uint64_t device, inode;
+	bool is_live;
+	char state[48];              /* "train", "validation", "between batches", "ended 14:02", "running" */
+	char how[96];                /* how it can be watched */
+	uint32_t epoch, epochs;      /* ordinal, planned; 0 = unknown */
+	uint64_t batch, batches;     /* finished in the epoch, planned; */
+	bool has_batch;
+	double rate_per_s;           /* over the whole run; NAN */
+	double resident_bytes;       /* NAN */
+};
+
+/* All of them, the published and live ones first. *rows is the caller's to free; 0 with NULL when there are none. */
+size_t runs_find(struct run_row **rows);
+/* By run name, or NAME.PID; a live one before an ended one. STATUS_NOT_FOUND, or STATUS_INVALID when several have that name. */
+enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not);
+
+#endif

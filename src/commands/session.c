@@ -1,0 +1,198 @@
+#include "src/commands/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/commands/runs.h"
+
+enum exit_code fail(enum status status, const struct reason *reason)
+{
+	fprintf(stderr, "pmtop: %s%s%s\n", reason->text, reason->remedy[0] ? ": " : "", reason->remedy);
+	switch (status) {
+	case STATUS_NOT_FOUND: return EXIT_NO_TARGET;
+	case STATUS_DENIED: return EXIT_NO_PERMISSION;
+	case STATUS_INVALID: return EXIT_USAGE;
+	default: return EXIT_RUNTIME;
+	}
+}
+
+/* -s: a live run is watched through its process, an ended one through what it left. */
+static enum status find_run(struct session *session, const char *name, pid_t *pid, struct reason *why_not)
+{
+	struct run_row *rows;
+	size_t count = runs_find(&rows);
+	const struct run_row *row = NULL;
+	enum status status = runs_choose(rows, count, name, &row, why_not);
+	if (status == STATUS_OK) {
+		snprintf(session->wanted_run, sizeof session->wanted_run, "%s", row->run);
+		session->wanted_pid = row->pid;
+		if (row->is_live)
+			*pid = row->pid;
+		else
+			snprintf(session->region_path, sizeof session->region_path, "%s", row->path);
+	}
+	free(rows);
+	return status;
+}
+
+/* The command's output would spoil the screen: it goes to $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
+static int open_child_log(struct session *session)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char folder[400];
+	if (state && state[0] == '/')
+		snprintf(folder, sizeof folder, "%s/pmtop", state);
+	else if (home && home[0] == '/')
+		snprintf(folder, sizeof folder, "%s/.local/state/pmtop", home);
+	else
+		return open("/dev/null", O_WRONLY | O_CLOEXEC);
+	for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(folder, 0700);
+		*slash = '/';
+	}
+	mkdir(folder, 0700);
+	snprintf(session->child_log, sizeof session->child_log, "%s/output-%d.log", folder, (int)getpid());
+	int log = open(session->child_log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (log < 0)
+		session->child_log[0] = '\0';
+	return log >= 0 ? log : open("/dev/null", O_WRONLY | O_CLOEXEC);
+}
+
+static enum status start_child(struct session *session, char **command, bool has_screen, struct reason *why_not)
+{
+	int ready[2], log = has_screen ? open_child_log(session) : -1;
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return reason_set(why_not, STATUS_IO, NULL, "%s was not started: %s", command[0], strerror(errno));
+	pid_t child = fork();
+	if (child == 0) {
+		signal(SIGPIPE, SIG_DFL);
+		if (log >= 0) {
+			int nothing = open("/dev/null", O_RDONLY);
+			dup2(nothing, STDIN_FILENO);
+			dup2(log, STDOUT_FILENO);
+			dup2(log, STDERR_FILENO);
+		}
+		execvp(command[0], command);
+		int error = errno;
+		_exit(write(ready[1], &error, sizeof error) == (ssize_t)sizeof error ? 127 : 126);
+	}
+	if (log >= 0)
+		close(log);
+	close(ready[1]);
+	int error = child < 0 ? errno : 0;
+	if (child > 0 && read(ready[0], &error, sizeof error) > 0)
+		waitpid(child, NULL, 0);
+	close(ready[0]);
+	if (error)
+		return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --", "%s was not started: %s", command[0], strerror(error));
+	session->child = child;
+	return STATUS_OK;
+}
+
+static void end_session(struct session *session)
+{
+	if (session->collector)
+		collector_stop(session->collector);
+	model_free(session->model);
+	sample_set_release(&session->set);
+	session->collector = NULL;
+	session->model = NULL;
+}
+
+enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
+{
+	*session = (struct session){ .settings = settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
+	struct reason reason = { 0 };
+	enum status status = STATUS_OK;
+	pid_t pid = options->pid;
+	if (options->child) {
+		status = start_child(session, options->child, options->command == &watch_command && isatty(STDOUT_FILENO), &reason);
+		pid = session->child;
+	} else if (options->run_name) {
+		status = find_run(session, options->run_name, &pid, &reason);
+	}
+	if (status == STATUS_OK && pid)
+		status = target_open(&session->target, pid, "/proc", &reason);
+	else if (status == STATUS_OK)
+		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .region_path = session->region_path, .uid = getuid() };
+	if (status != STATUS_OK)
+		return fail(status, &reason);
+
+	struct model_options model_options;
+	model_options_default(&model_options);
+	model_options.flag_mad = settings->flag_mad;
+	model_options.flag_ratio = settings->flag_ratio;
+	model_options.flag_after = (unsigned)settings->flag_after;
+	model_options.flag_window = (unsigned)settings->flag_window;
+	model_options.warmup_most = (unsigned)settings->warmup_most;
+	session->model = model_new(&model_options);
+	status = session->model ? collector_start(&session->target, (int64_t)(settings->refresh_s * (double)NS_PER_S), &session->collector, &reason)
+	                        : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
+	if (status != STATUS_OK) {
+		target_close(&session->target);
+		end_session(session);
+		return fail(status, &reason);
+	}
+	session_step(session);
+	return EXIT_OK;
+}
+
+bool session_step(struct session *session)
+{
+	if (!collector_take(session->collector, &session->set))
+		return false;
+	model_apply(session->model, &session->set);
+	alerts_update(&session->alerts, session->model, session->settings);
+	return true;
+}
+
+bool session_wait(const struct session *session, int timeout_ms)
+{
+	struct pollfd waiting = { .fd = collector_fd(session->collector), .events = POLLIN };
+	return poll(&waiting, 1, timeout_ms) > 0 || collector_has_ended(session->collector);
+}
+
+bool session_has_ended(const struct session *session)
+{
+	struct pollfd waiting = { .fd = collector_fd(session->collector), .events = POLLIN };
+	return collector_has_ended(session->collector) && poll(&waiting, 1, 0) <= 0;
+}
+
+int session_run(const struct session *session)
+{
+	const struct model *model = session->model;
+	int chosen = -1;
+	for (unsigned i = 0; i < model->run_count; i++) {
+		const struct run *run = &model->runs[i];
+		if (session->wanted_run[0] && strcmp(run->name, session->wanted_run) != 0)
+			continue;
+		/* A run that replaced itself publishes anew: the live one is what is meant. */
+		if (chosen < 0 || (run->is_live && !model->runs[chosen].is_live))
+			chosen = (int)i;
+	}
+	return chosen;
+}
+
+int64_t session_realtime_ns(const struct session *session)
+{
+	return clock_realtime_ns() - clock_monotonic_ns() + session->model->now_ns;
+}
+
+enum exit_code session_close(struct session *session)
+{
+	end_session(session);
+	int status = 0;
+	if (!session->child || waitpid(session->child, &status, 0) < 0)
+		return EXIT_OK;
+	return (enum exit_code)(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}

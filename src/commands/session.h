@@ -1,0 +1,43 @@
+/* session.h: one watched target from end to end: target, collector, model, alerts. What every command that watches shares. Main thread only. */
+#ifndef PMTOP_COMMANDS_SESSION_H
+#define PMTOP_COMMANDS_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/collect/collector.h"
+#include "src/commands/command.h"
+#include "src/model/model.h"
+#include "src/rules/alerts.h"
+
+struct session {
+	const struct settings *settings;
+	struct target target;
+	struct collector *collector;
+	struct model *model;
+	struct alerts alerts;
+	struct sample_set set;       /* the one being applied */
+	char region_path[512];       /* of an ended run (-s) */
+	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
+	pid_t wanted_pid;            /* -s NAME.PID; 0 = any */
+	pid_t child;                 /* that we started (-- COMMAND); 0 = none */
+	char child_log[512];         /* where its output goes while the screen is in use; empty = where ours goes */
+};
+
+/* Finds the target that `options` name (a pid, a run, a command to start) and begins to watch it. The first readings are applied when it
+ * returns. EXIT_OK, or the line was said on standard error. */
+enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings);
+/* Applies the next waiting set. False: none waits. */
+bool session_step(struct session *session);
+/* Waits at most `timeout_ms` (−1 = for ever) for a set; true when one waits or the target has ended. */
+bool session_wait(const struct session *session, int timeout_ms);
+/* The target has ended and nothing waits any more. */
+bool session_has_ended(const struct session *session);
+/* Index of the run to show when nobody chose another; −1 = nothing publishes. */
+int session_run(const struct session *session);
+/* The date of the model's newest figures, nanoseconds since 1970. */
+int64_t session_realtime_ns(const struct session *session);
+/* Ends watching. With a command of our own: waits for it and gives its exit status as a shell would. */
+enum exit_code session_close(struct session *session);
+
+#endif

@@ -1,0 +1,77 @@
+/* pmtop -b: one object, row or set of lines per refresh, until the target ends or -n refreshes were printed. */
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "src/commands/output.h"
+#include "src/commands/session.h"
+#include "src/export/export.h"
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+	(void)signal_number;
+	is_interrupted = 1;
+}
+
+struct stream {
+	struct session session;
+	struct lines lines;
+	struct buffer out;
+	enum output_format format;
+	bool has_header;
+};
+
+static void print_refresh(struct stream *stream)
+{
+	const struct session *session = &stream->session;
+	int run = session_run(session);
+	switch (stream->format) {
+	case FORMAT_JSON:
+		export_json(&stream->out, session->model, &session->alerts, run, session_realtime_ns(session));
+		break;
+	case FORMAT_CSV:
+		export_csv(&stream->out, session->model, run, session_realtime_ns(session), !stream->has_header);
+		stream->has_header = true;
+		break;
+	default:
+		export_lines(&stream->out, &stream->lines, session->model, &session->alerts, run);
+	}
+}
+
+/* The reader may be slow or gone; while it does not read, the sampler goes on and the ring's losses are counted. */
+static bool reader_is_gone(void)
+{
+	struct pollfd reader = { .fd = STDOUT_FILENO };
+	return poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+static enum exit_code run_stream(const struct options *options, const struct settings *settings)
+{
+	struct stream stream = { .out = BUFFER_INIT, .format = options->format };
+	enum exit_code code = session_open(&stream.session, options, settings);
+	if (code != EXIT_OK)
+		return code;
+	signal(SIGINT, interrupt);
+	signal(SIGTERM, interrupt);
+	lines_init(&stream.lines, settings->batch_lines);
+	int output_code = 0;
+	print_refresh(&stream);
+	bool is_open = output_flush(&stream.out, &output_code);
+	for (int64_t printed = 1; is_open && !is_interrupted && (options->count == 0 || printed < options->count); printed++) {
+		while (!is_interrupted && !session_wait(&stream.session, 200) && !reader_is_gone())
+			continue;
+		if (is_interrupted || reader_is_gone() || (!session_step(&stream.session) && session_has_ended(&stream.session)))
+			break;
+		print_refresh(&stream);
+		is_open = output_flush(&stream.out, &output_code);
+	}
+	buffer_release(&stream.out);
+	if (is_interrupted && stream.session.child)
+		kill(stream.session.child, SIGTERM);
+	code = session_close(&stream.session);
+	return output_code ? EXIT_RUNTIME : code;
+}
+
+const struct command stream_command = { "stream", run_stream };

@@ -1,0 +1,237 @@
+/* pmtop -p PID: the screen.
+ *
+ *   poll: keys · signals · sample sets · room in the terminal → apply, answer, draw what changed
+ *
+ * While it is paused the sets are held back, not lost; what a terminal does not take is dropped by the frame, never waited for. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/text.h"
+#include "src/commands/choose.h"
+#include "src/commands/session.h"
+#include "src/commands/signals.h"
+#include "ui/screen.h"
+#include "ui/terminal.h"
+
+/* Sets held back by a pause, at most: an hour at 10 Hz; then the oldest are applied and the picture moves on. */
+enum { HELD_MAX = 36000 };
+
+struct watch {
+	const struct settings *settings;
+	struct session session;
+	struct terminal *terminal;
+	struct screen *screen;
+	struct canvas canvas;
+	int signal_fd;
+	size_t held_count;
+	struct sample_set *held;
+	bool is_dirty, has_quit;
+};
+
+static void apply_held(struct watch *watch, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		model_apply(watch->session.model, &watch->held[i]);
+		alerts_update(&watch->session.alerts, watch->session.model, watch->settings);
+		sample_set_release(&watch->held[i]);
+	}
+	watch->held_count -= count;
+	memmove(watch->held, watch->held + count, watch->held_count * sizeof *watch->held);
+}
+
+static bool hold_next(struct watch *watch)
+{
+	if (watch->held_count == HELD_MAX)
+		apply_held(watch, 1);
+	if (!watch->held)
+		watch->held = calloc(HELD_MAX, sizeof *watch->held);
+	if (!watch->held)
+		return session_step(&watch->session);
+	struct sample_set *set = &watch->held[watch->held_count];
+	*set = (struct sample_set)SAMPLE_SET_INIT;
+	if (!collector_take(watch->session.collector, set))
+		return false;
+	watch->held_count++;
+	return true;
+}
+
+static void take_sets(struct watch *watch)
+{
+	if (screen_is_paused(watch->screen)) {
+		while (hold_next(watch))
+			continue;
+		return;
+	}
+	if (watch->held_count) {
+		apply_held(watch, watch->held_count);
+		watch->is_dirty = true;
+	}
+	while (session_step(&watch->session))
+		watch->is_dirty = true;
+}
+
+/* w: what is shown, as a new file in the working directory. */
+static void write_view(struct watch *watch)
+{
+	struct buffer csv = BUFFER_INIT;
+	char path[128], when[32], message[192];
+	time_t now = (time_t)(clock_realtime_ns() / NS_PER_S);
+	struct tm parts;
+	strftime(when, sizeof when, "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
+	if (!screen_write(watch->screen, &csv)) {
+		snprintf(message, sizeof message, "nothing to write in this view");
+	} else {
+		snprintf(path, sizeof path, "pmtop-%s-%d-%s.csv", screen_view_name(watch->screen), (int)watch->session.target.pid, when);
+		for (char *c = path; *c; c++)
+			*c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		bool is_written = fd >= 0 && !csv.failed && write(fd, csv.data, csv.length) == (ssize_t)csv.length;
+		snprintf(message, sizeof message, is_written ? "written: %s" : "not written: %s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+	}
+	buffer_release(&csv);
+	screen_message(watch->screen, message);
+}
+
+static void answer_key(struct watch *watch, struct key_event event)
+{
+	if (event.key == KEY_HANGUP) {
+		watch->has_quit = true;
+		return;
+	}
+	enum screen_wish wish = screen_key(watch->screen, event, &watch->canvas);
+	if (wish == WISH_QUIT)
+		watch->has_quit = true;
+	else if (wish == WISH_WRITE)
+		write_view(watch);
+	watch->is_dirty = true;
+}
+
+static void draw(struct watch *watch)
+{
+	int width, height;
+	terminal_size(watch->terminal, &width, &height);
+	if (!canvas_resize(&watch->canvas, width, height))
+		return;
+	watch->canvas.charset = terminal_charset(watch->terminal);
+	screen_draw(watch->screen, &watch->canvas, session_realtime_ns(&watch->session), (int64_t)(watch->settings->refresh_s * (double)NS_PER_S));
+	terminal_show(watch->terminal, &watch->canvas);
+	watch->is_dirty = false;
+}
+
+static void watch_until_quit(struct watch *watch)
+{
+	bool is_followed = true;
+	while (!watch->has_quit) {
+		if (watch->is_dirty)
+			draw(watch);
+		struct pollfd ready[] = {
+			{ .fd = terminal_input_fd(watch->terminal), .events = POLLIN },
+			{ .fd = watch->signal_fd, .events = POLLIN },
+			{ .fd = is_followed ? collector_fd(watch->session.collector) : -1, .events = POLLIN },
+			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1, .events = POLLOUT },
+		};
+		if (poll(ready, sizeof ready / sizeof *ready, -1) < 0 && errno != EINTR)
+			return;
+		if (ready[1].revents) {
+			watch->has_quit = signals_answer(watch->signal_fd, watch->terminal);
+			watch->is_dirty = true;
+		}
+		if (ready[3].revents)
+			terminal_flush(watch->terminal);
+		struct key_event event;
+		while (ready[0].revents && !watch->has_quit && (event = terminal_key(watch->terminal)).key != KEY_NOTHING)
+			answer_key(watch, event);
+		if (ready[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+			watch->has_quit = true;
+		take_sets(watch);
+		if (is_followed && session_has_ended(&watch->session)) {
+			is_followed = false;
+			watch->is_dirty = true;
+		}
+	}
+}
+
+/* What remains on the terminal after the screen is gone. */
+static void print_summary(const struct watch *watch)
+{
+	const struct model *model = watch->session.model;
+	int index = screen_run(watch->screen);
+	char mean[NUMBER_SIZE], longest[NUMBER_SIZE], peak[NUMBER_SIZE];
+	if (model->has_target)
+		printf("pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : "goes on", format_bytes(peak, model->memory.peak_rss_bytes));
+	if (index < 0)
+		return;
+	const struct run *run = &model->runs[index];
+	const struct track *track = run_main(run);
+	printf("pmtop: %s: %zu epochs, %llu batches, step mean %s, max %s, %llu flagged, %zu warnings\n", run->name[0] ? run->name : "run", run->epoch_count + (size_t)run->epochs_dropped,
+	       (unsigned long long)track->count, format_seconds(mean, track->step.mean_s), format_seconds(longest, track->step.max_s), (unsigned long long)track->flagged_count,
+	       alerts_raised(&watch->session.alerts));
+	if (watch->session.child_log[0])
+		printf("pmtop: its output is in %s\n", watch->session.child_log);
+}
+
+static void release(struct watch *watch)
+{
+	for (size_t i = 0; i < watch->held_count; i++)
+		sample_set_release(&watch->held[i]);
+	free(watch->held);
+	screen_free(watch->screen);
+	canvas_release(&watch->canvas);
+	signals_close(watch->signal_fd);
+}
+
+static enum exit_code run_watch(const struct options *options, const struct settings *settings)
+{
+	const char *term = getenv("TERM");
+	bool has_target = options->pid || options->run_name || options->child;
+	if (!isatty(STDOUT_FILENO) || !term || !*term || !strcmp(term, "dumb"))
+		return has_target ? stream_command.run(options, settings) : list_command.run(options, settings);
+	struct options target = *options;
+	struct chosen chosen = { 0 };
+	enum exit_code code = has_target ? EXIT_OK : choose_run(settings, &chosen);
+	if (code != EXIT_OK || (!has_target && !chosen.pid && !chosen.run_name[0]))
+		return code;
+	if (!has_target) {
+		target.pid = chosen.pid;
+		target.run_name = chosen.run_name[0] ? chosen.run_name : NULL;
+	}
+
+	struct watch watch = { .settings = settings, .signal_fd = -1, .is_dirty = true };
+	struct terminal_options terminal_options = { .color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse };
+	struct reason reason = { 0 };
+	code = session_open(&watch.session, &target, settings);
+	if (code != EXIT_OK)
+		return code;
+	watch.signal_fd = signals_open();
+	watch.screen = screen_new(watch.session.model, &watch.session.alerts, settings);
+	enum status status = watch.screen && watch.signal_fd >= 0 ? terminal_open(&terminal_options, &watch.terminal, &reason)
+	                                                          : reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "the screen could not be set up");
+	if (status == STATUS_OK) {
+		if (watch.session.wanted_run[0])
+			screen_choose_run(watch.screen, session_run(&watch.session));
+		if (options->view)
+			screen_open_view(watch.screen, options->view);
+		watch_until_quit(&watch);
+		terminal_close(watch.terminal);
+		print_summary(&watch);
+	} else {
+		code = fail(status, &reason);
+	}
+	if (watch.session.child && !watch.session.model->target_ended)
+		kill(watch.session.child, SIGTERM);
+	release(&watch);
+	enum exit_code child_code = session_close(&watch.session);
+	return code != EXIT_OK ? code : child_code;
+}
+
+const struct command watch_command = { "watch", run_watch };

@@ -1,0 +1,277 @@
+#include <string.h>
+
+#include "src/model/run_private.h"
+
+/* Foreign times may be anything: false where the second is before the first. */
+static bool elapsed(int64_t from_ns, int64_t to_ns, double *seconds)
+{
+	if (to_ns < from_ns)
+		return false;
+	*seconds = (double)((uint64_t)to_ns - (uint64_t)from_ns) * 1e-9;
+	return true;
+}
+
+static double overlap(int64_t from_ns, int64_t to_ns, int64_t window_from_ns, int64_t window_to_ns)
+{
+	double seconds = 0;
+	elapsed(from_ns > window_from_ns ? from_ns : window_from_ns, to_ns < window_to_ns ? to_ns : window_to_ns, &seconds);
+	return seconds;
+}
+
+static struct batch *lane_batch(struct run *run, const struct lane *lane)
+{
+	return lane->has_step ? track_slot(&run->tracks[lane->track], lane->ordinal) : NULL;
+}
+
+static bool count(struct run *run, enum total_kind kind, uint32_t mode, const struct record *record, double seconds)
+{
+	struct total_key key = { .kind = kind, .lane = record->lane, .mode = mode };
+	struct total *total = totals_find(&run->private->totals, &key, true);
+	return totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, seconds, NAN);
+}
+
+/* The batch's number in the run, all modes; near the run's begin that is exact, which is where it matters. */
+static uint64_t number_in_run(const struct run *run)
+{
+	uint64_t number = 0;
+	for (unsigned i = 0; i < run->track_count; i++)
+		number += run->tracks[i].end;
+	return number;
+}
+
+static void note_candidate(struct run *run, struct track *track, struct batch *batch)
+{
+	struct track_private *private = track->private;
+	uint64_t number = number_in_run(run) - 1;
+	if (number >= run->private->options.warmup_most)
+		return;
+	if (private->candidates_end == 0) {
+		private->candidates_first = batch->ordinal;
+		private->has_run_first = number == 0;
+	}
+	private->candidates_end = batch->ordinal + 1;
+	batch->is_warmup = number == 0;
+}
+
+static void start_batch(struct run *run, struct lane *lane, uint64_t index, int64_t begin_ns, bool is_partial)
+{
+	uint16_t id = lane->id;
+	uint32_t lane_mode = lane->mode, mode = run_mode_at(run, id, begin_ns);
+	uint64_t next_sequence = lane->next_sequence;
+	struct track *track = run_track(run, mode, true);
+	lane->has_step = track != NULL;
+	if (!track)
+		return;
+	run->private->step_lane = id;
+	run->private->step_mode = mode;
+	*lane = (struct lane){ .has_step = true, .has_run_batches = true, .is_partial = is_partial, .id = id, .mode = lane_mode, .track = (unsigned)(track - run->tracks),
+		.ordinal = track->end, .begin_ns = begin_ns, .covered_until_ns = begin_ns, .next_sequence = next_sequence };
+	struct batch *batch = track_append(track, lane->ordinal);
+	if (!batch)
+		return;
+	batch->index = index;
+	batch->begin_ns = begin_ns;
+	const struct epoch *epoch = run_epoch_at(run, begin_ns);
+	batch->epoch = epoch ? epoch->index : 0;
+	batch->epoch_ordinal = epoch ? epoch->ordinal : 0;
+	note_candidate(run, track, batch);
+}
+
+/* What was seen after the batch's end becomes part of its step, now that a batch follows. */
+static void take_in_between(struct run *run, struct lane *lane, struct batch *batch, double between_s)
+{
+	uint32_t mode = run->tracks[lane->track].mode;
+	for (unsigned i = 0; i < lane->between.phase_count; i++) {
+		const struct phase_time *phase = &lane->between.phases[i];
+		struct total_key key = { TOTAL_SPAN, lane->id, mode, phase->name, phase->parent };
+		struct total *total = phase->parent == NAME_NONE ? totals_find(&run->private->totals, &key, false) : NULL;
+		if (total)
+			total->between_s += (double)phase->seconds;
+		if (!batch_add_phase(batch, phase->name, phase->parent, (double)phase->seconds, (double)phase->cpu_s, (double)phase->memory_bytes) && phase->parent == NAME_NONE)
+			lane->covered_between_s -= (double)phase->seconds;
+	}
+	batch_add_between(batch, run->private->between, between_s - lane->covered_between_s);
+}
+
+/* Does the batch's step reach to this event, or only to the batch's own end? */
+static bool has_next(const struct run *run, const struct lane *lane, const struct record *next)
+{
+	int64_t boundary_ns = run->private->boundary_ns;
+	return next->kind == RECORD_BATCH_BEGIN && !(boundary_ns > lane->begin_ns && boundary_ns <= next->time_ns);
+}
+
+void lane_close_step(struct run *run, struct lane *lane, const struct record *record)
+{
+	/* A batch that runs while its epoch ends is closed by what follows its end. */
+	if (!lane->has_step || (!lane->is_ended && record->kind != RECORD_BATCH_BEGIN))
+		return;
+	struct track *track = &run->tracks[lane->track];
+	struct batch *batch = lane_batch(run, lane);
+	bool is_followed = has_next(run, lane, record);
+	double step_s, batch_s;
+	lane->has_step = false;
+	if (!lane->is_ended || lane->is_lost_after || !elapsed(lane->begin_ns, lane->end_ns, &batch_s)
+		|| !elapsed(lane->begin_ns, is_followed ? record->time_ns : lane->end_ns, &step_s) || step_s < batch_s)
+		return;
+	if (count(run, TOTAL_STEP, track->mode, record, step_s))
+		run_add_bin(run, run->private->step_count++, lane->begin_ns, step_s);
+	if (!batch || lane->is_partial)
+		return;
+	batch->step_s = step_s;
+	if (is_followed)
+		take_in_between(run, lane, batch, step_s - batch_s);
+	track_finish_step(run, track, batch);
+}
+
+void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record)
+{
+	/* The batches may have moved to another thread; the step of the last one there ends here all the same. */
+	struct run_private *private = run->private;
+	if (private->step_lane != lane->id && private->step_lane < private->lane_count) {
+		struct lane *before = &private->lanes[private->step_lane];
+		if (before->is_ended && before->end_ns <= record->time_ns)
+			lane_close_step(run, before, record);
+	}
+	lane_close_step(run, lane, record);
+	start_batch(run, lane, record->batch.index, record->time_ns, false);
+}
+
+static void note_loss(struct run *run, unsigned track, double loss)
+{
+	if (!isnan(loss) && (track == run->main_track || isnan(run->loss)))
+		run->loss = loss;
+}
+
+/* Within two seconds of the batch's end, else it says nothing about the batch. */
+static double resident_at(const struct run *run, int64_t time_ns)
+{
+	double distance_s = fabs((double)time_ns - (double)run->private->resident_ns) * 1e-9;
+	return distance_s <= 2 ? run->private->resident_bytes : NAN;
+}
+
+static bool is_open_since(const struct lane *lane, int64_t begin_ns)
+{
+	return lane->has_step && !lane->is_ended && (begin_ns == lane->begin_ns || begin_ns <= 0);
+}
+
+/* The lane whose batch this event ends: another thread may have begun it. Where its begin was not seen, the event says when that was. */
+static struct lane *find_lane_to_end(struct run *run, struct lane *lane, const struct record *record)
+{
+	struct run_private *private = run->private;
+	int64_t begin_ns = record->batch.begin_ns;
+	if (is_open_since(lane, begin_ns))
+		return lane;
+	if (private->step_lane < private->lane_count && is_open_since(&private->lanes[private->step_lane], begin_ns))
+		return &private->lanes[private->step_lane];
+	if (begin_ns <= 0 || begin_ns > record->time_ns)
+		return NULL;
+	start_batch(run, lane, record->batch.index, begin_ns, true);
+	return lane->has_step ? lane : NULL;
+}
+
+void lane_end_batch(struct run *run, struct lane *lane, const struct record *record)
+{
+	double batch_s;
+	lane = find_lane_to_end(run, lane, record);
+	if (!lane || !elapsed(lane->begin_ns, record->time_ns, &batch_s))
+		return;
+	struct track *track = &run->tracks[lane->track];
+	lane->is_ended = true;
+	lane->end_ns = record->time_ns;
+	if (count(run, TOTAL_BATCH, track->mode, record, batch_s)) {
+		struct epoch *epoch = run_epoch_at(run, lane->begin_ns);
+		if (epoch && epoch->mode == track->mode)
+			epoch_add_batch(epoch, batch_s);
+	}
+	track->private->is_changed = true;
+	note_loss(run, lane->track, record->batch.loss);
+	struct batch *batch = lane_batch(run, lane);
+	if (!batch)
+		return;
+	batch->end_ns = record->time_ns;
+	batch->batch_s = batch_s;
+	batch->loss = record->batch.loss;
+	batch->samples = run->state.samples_per_batch ? (double)run->state.samples_per_batch : NAN;
+	batch->resident_bytes = resident_at(run, record->time_ns);
+	if (!lane->is_partial)
+		batch_set_unattributed(batch, batch_s - lane->covered_in_s);
+}
+
+void lane_add_evidence(struct run *run, struct lane *lane, const struct record *record)
+{
+	struct batch *batch = lane_batch(run, lane);
+	if (!batch || !lane->is_ended || !record->evidence)
+		return;
+	batch->has_evidence = true;
+	batch->evidence = *record->evidence;
+	if (isfinite(record->evidence->samples) && record->evidence->samples > 0)
+		batch->samples = record->evidence->samples;
+}
+
+static void add_outermost(struct lane *lane, struct batch *batch, struct total *total, const struct record *record, int64_t from_ns)
+{
+	int64_t to_ns = record->time_ns;
+	if (from_ns < lane->covered_until_ns)
+		from_ns = lane->covered_until_ns;
+	double in_s = overlap(from_ns, to_ns, lane->begin_ns, lane->is_ended ? lane->end_ns : INT64_MAX);
+	double between_s = lane->is_ended ? overlap(from_ns, to_ns, lane->end_ns, INT64_MAX) : 0;
+	double cpu_s = (double)record->span.cpu_s, memory_bytes = (double)record->span.memory_bytes;
+	if (to_ns > lane->covered_until_ns)
+		lane->covered_until_ns = to_ns;
+	if (total)
+		total->in_batch_s += in_s;
+	if (in_s > 0 || !lane->is_ended) {
+		if (batch && batch_add_phase(batch, record->span.name, NAME_NONE, in_s, cpu_s, memory_bytes))
+			lane->covered_in_s += in_s;
+		cpu_s = memory_bytes = NAN;
+	}
+	if (lane->is_ended && batch_add_phase(&lane->between, record->span.name, NAME_NONE, between_s, cpu_s, memory_bytes))
+		lane->covered_between_s += between_s;
+	if (batch && lane->is_ended && in_s > 0 && !lane->is_partial)
+		batch_set_unattributed(batch, batch->batch_s - lane->covered_in_s);
+}
+
+static void add_to_step(struct run *run, struct lane *lane, struct total *total, const struct record *record)
+{
+	int64_t from_ns;
+	if (__builtin_sub_overflow(record->time_ns, record->span.duration_ns, &from_ns) || from_ns < lane->begin_ns)
+		from_ns = lane->begin_ns;
+	struct batch *batch = lane_batch(run, lane);
+	double seconds;
+	if (!elapsed(from_ns, record->time_ns, &seconds))
+		return;
+	if (record->span.parent == NAME_NONE) {
+		add_outermost(lane, batch, total, record, from_ns);
+		return;
+	}
+	if (total)
+		total->in_batch_s += seconds;
+	struct batch *into = lane->is_ended && from_ns >= lane->end_ns ? &lane->between : batch;
+	if (into)
+		batch_add_phase(into, record->span.name, record->span.parent, seconds, (double)record->span.cpu_s, (double)record->span.memory_bytes);
+}
+
+void lane_add_span(struct run *run, struct lane *lane, const struct record *record)
+{
+	if (record->span.duration_ns < 0)
+		return;
+	struct total_key key = { TOTAL_SPAN, record->lane, run_mode_at(run, lane->id, record->time_ns), record->span.name, record->span.parent };
+	double seconds = (double)record->span.duration_ns * 1e-9, self_s = (double)record->span.self_s;
+	struct total *total = key.mode == MODE_UNKNOWN ? NULL : totals_find(&run->private->totals, &key, true);
+	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, isfinite(self_s) && self_s >= 0 ? self_s : seconds, (double)record->span.cpu_s);
+	if (total) {
+		total->depth = record->span.depth < total->depth ? record->span.depth : total->depth;
+		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch. */
+		total->seen_s += lane->has_run_batches ? seconds : 0;
+	}
+	if (lane->has_step)
+		add_to_step(run, lane, total, record);
+}
+
+void lane_lose(struct lane *lane)
+{
+	if (lane->is_ended)
+		lane->is_lost_after = true;
+	else
+		lane->is_partial = true;
+}

@@ -1,0 +1,196 @@
+#include "src/model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/model_private.h"
+
+void model_options_default(struct model_options *options)
+{
+	*options = (struct model_options){ .flag_mad = 5, .flag_ratio = 1.5, .flag_after = 20, .flag_window = 200, .warmup_most = 10, .batch_capacity = 8192 };
+}
+
+struct model *model_new(const struct model_options *options)
+{
+	struct model *model = calloc(1, sizeof *model);
+	struct model_private *private = calloc(1, sizeof *private);
+	if (!model || !private) {
+		free(model);
+		free(private);
+		return NULL;
+	}
+	model->options = *options;
+	model->private = private;
+	model->self.cpu_ratio = model->self.memory_bytes = NAN;
+	for (size_t i = 0; i < RUN_IDS; i++)
+		private->run_by_id[i] = -1;
+	model_init_memory(model);
+#define NEW_SERIES(name) model->series.name = series_new();
+	PROCESS_SERIES(NEW_SERIES)
+	NEW_SERIES(tree_resident)
+#undef NEW_SERIES
+	return model;
+}
+
+void model_free(struct model *model)
+{
+	if (!model)
+		return;
+	for (unsigned i = 0; i < model->run_count; i++)
+		run_release(&model->runs[i]);
+#define FREE_SERIES(name) series_free(model->series.name);
+	PROCESS_SERIES(FREE_SERIES)
+	FREE_SERIES(tree_resident)
+#undef FREE_SERIES
+	free(model->private->pasts);
+	free(model->private);
+	free(model->processes);
+	free(model->runs);
+	free(model);
+}
+
+static struct run *find_run(struct model *model, uint8_t id)
+{
+	int16_t index = model->private->run_by_id[id];
+	return index < 0 ? NULL : &model->runs[index];
+}
+
+/* The same region again stands where it stood; where there is no more room, an ended run gives its place up. */
+static int place_for_run(struct model *model, const struct record *opened)
+{
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (opened->opened.uuid && *opened->opened.uuid && strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
+			return (int)i;
+	if (model->run_count < MODEL_RUNS_MAX) {
+		struct run *runs = model->runs;
+		if ((model->run_count & (model->run_count - 1)) == 0)
+			runs = realloc(model->runs, (model->run_count ? model->run_count * 2 : 1) * sizeof *runs);
+		if (!runs)
+			return -1;
+		model->runs = runs;
+		runs[model->run_count] = (struct run){ 0 };
+		return (int)model->run_count;
+	}
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (!model->runs[i].is_live)
+			return (int)i;
+	return -1;
+}
+
+static void forget_run_ids(struct model *model, int index)
+{
+	for (size_t i = 0; i < RUN_IDS; i++)
+		if (model->private->run_by_id[i] == index)
+			model->private->run_by_id[i] = -1;
+}
+
+static void open_run(struct model *model, const struct record *record)
+{
+	struct run *before = find_run(model, record->run);
+	if (before)
+		before->is_live = false;
+	model->private->run_by_id[record->run] = -1;
+	int index = place_for_run(model, record);
+	struct run run;
+	if (index < 0 || !run_open(&run, record, &model->options))
+		return;
+	forget_run_ids(model, index);
+	run_release(&model->runs[index]);
+	model->runs[index] = run;
+	if ((unsigned)index == model->run_count)
+		model->run_count++;
+	model->private->run_by_id[record->run] = (int16_t)index;
+	model_tell_resident(model, index);
+}
+
+static void note_missing(struct model *model, const struct record *record)
+{
+	const char *figure = record->missing.figure;
+	size_t at = 0;
+	if (!figure)
+		return;
+	struct missing missing;
+	put_text(missing.figure, sizeof missing.figure, figure);
+	while (at < model->missing_count && strcmp(model->missing[at].figure, missing.figure) != 0)
+		at++;
+	if (!record->missing.text) {
+		if (at == model->missing_count)
+			return;
+		memmove(&model->missing[at], &model->missing[at + 1], (model->missing_count - at - 1) * sizeof model->missing[0]);
+		model->missing_count--;
+		return;
+	}
+	if (at == MODEL_MISSING_MAX)
+		return;
+	put_text(missing.text, sizeof missing.text, record->missing.text);
+	put_text(missing.remedy, sizeof missing.remedy, record->missing.remedy);
+	model->missing[at] = missing;
+	if (at == model->missing_count)
+		model->missing_count++;
+}
+
+/* Lanes come one after the other, but a mode holds for all of them from its time on. Up to where a run is opened: from there it is done again. */
+static void foresee(struct model *model, const struct sample_set *set, size_t from)
+{
+	for (size_t i = from; i < set->count && set->records[i].kind != RECORD_RUN_OPENED; i++) {
+		const struct record *record = &set->records[i];
+		struct run *run = record->kind == RECORD_MODE || record->kind == RECORD_NAME ? find_run(model, record->run) : NULL;
+		if (run && record->kind == RECORD_NAME)
+			run_set_name(run, record->name.id, record->name.text);
+		else if (run)
+			run_foresee_mode(run, record);
+	}
+}
+
+static void apply_record(struct model *model, const struct sample_set *set, size_t at)
+{
+	const struct record *record = &set->records[at];
+	switch ((enum record_kind)record->kind) {
+	case RECORD_FIGURE:
+		model_take_figure(model, record);
+		break;
+	case RECORD_MISSING:
+		note_missing(model, record);
+		break;
+	case RECORD_PROCESS_SEEN:
+		model_see_process(model, record);
+		break;
+	case RECORD_PROCESS_GONE:
+		model_lose_process(model, record);
+		break;
+	case RECORD_PROCESS_REPLACED:
+		model_replace_process(model, record);
+		break;
+	case RECORD_RUN_OPENED:
+		open_run(model, record);
+		foresee(model, set, at + 1);
+		break;
+	default: {
+		struct run *run = find_run(model, record->run);
+		if (run)
+			run_apply(run, record, set->count - at);
+		break;
+	}
+	}
+}
+
+void model_apply(struct model *model, const struct sample_set *set)
+{
+	if (model->first_ns == 0 || set->time_ns < model->first_ns)
+		model->first_ns = set->time_ns;
+	if (set->time_ns > model->now_ns)
+		model->now_ns = set->time_ns;
+	model->sets_failed += set->failed;
+	foresee(model, set, 0);
+	for (size_t i = 0; i < set->count; i++)
+		apply_record(model, set, i);
+	model_refresh_processes(model);
+	for (unsigned i = 0; i < model->run_count; i++)
+		run_refresh(&model->runs[i], model->now_ns);
+	model_refresh_memory(model);
+}
+
+bool model_flag(struct model *model, unsigned run, unsigned track, uint64_t ordinal, bool flagged)
+{
+	return run < model->run_count && run_flag(&model->runs[run], track, ordinal, flagged);
+}

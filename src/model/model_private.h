@@ -1,0 +1,52 @@
+/* model_private.h: what the model keeps for itself, shared by model.c, processes.c and memory.c. */
+#ifndef PMTOP_MODEL_MODEL_PRIVATE_H
+#define PMTOP_MODEL_MODEL_PRIVATE_H
+
+#include "src/model/model.h"
+#include "src/model/run_private.h"
+
+enum { PROCESSES_MOST = 512, RUN_IDS = 256, TREND_SAMPLES_MOST = 600 };
+
+/* The last reading of each counter, and what it grew by since the one before. */
+struct process_past {
+	int64_t time_ns[METRIC_COUNT];       /* 0 = never read */
+	double rate_per_s[METRIC_COUNT];     /* NAN = not known: first reading, or the counter was reset */
+	int64_t state_since_ns;
+	bool is_new_in_set;
+};
+
+/* The tree's resident set, at first eight times a second, later once; at most the last ten minutes then. */
+struct memory_trend {
+	size_t count;
+	int64_t interval_ns, renewed_ns;
+	int64_t base_for_ns;                 /* the end of the warm-up that growth_since_ns was found for; −1 = none */
+	double base_bytes;
+	struct { int64_t time_ns; double bytes, batches; } samples[TREND_SAMPLES_MOST];
+};
+
+struct model_private {
+	int16_t run_by_id[RUN_IDS];          /* index into runs, −1 = none */
+	size_t process_room, newest_process;
+	struct process_past *pasts;          /* as processes */
+	bool is_tree_changed;
+	int64_t self_cpu_ns;                 /* when it was read */
+	double self_cpu;
+	struct memory_trend trend;
+};
+
+/* -- processes.c -- */
+void model_see_process(struct model *model, const struct record *record);
+void model_lose_process(struct model *model, const struct record *record);
+void model_replace_process(struct model *model, const struct record *record);
+void model_take_figure(struct model *model, const struct record *record);
+void model_tell_resident(struct model *model, int index);
+/* After a set: rates of what was read in it, series, states. */
+void model_refresh_processes(struct model *model);
+
+/* -- memory.c -- */
+void model_init_memory(struct model *model);
+/* Another program runs in the target: what it grew by before says nothing. */
+void model_restart_memory(struct model *model);
+void model_refresh_memory(struct model *model);
+
+#endif

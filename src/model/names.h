@@ -1,0 +1,25 @@
+/* names.h: a run's names, by id. Ids beyond NAMES_MOST, and texts beyond NAME_LENGTH_MOST bytes, are left out or cut. */
+#ifndef PMTOP_MODEL_NAMES_H
+#define PMTOP_MODEL_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NAMES_MOST = 4096, NAME_LENGTH_MOST = 255 };
+
+struct names {
+	size_t room;
+	char **texts;                /* by id; NULL = not known */
+};
+
+void names_release(struct names *names);
+void names_set(struct names *names, uint32_t id, const char *text);
+const char *names_text(const struct names *names, uint32_t id);              /* NULL: not known */
+uint32_t names_find(const struct names *names, const char *text);            /* 0: not there */
+
+/* A copy of at most `most` bytes that cuts no UTF-8 sequence; NULL when out of memory. */
+char *copy_text(const char *text, size_t most);
+/* The same into an array of `size` bytes. */
+void put_text(char *out, size_t size, const char *text);
+
+#endif

@@ -1,0 +1,276 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/model_private.h"
+
+enum { PROCESSES_FIRST = 8 };
+
+static struct process *find_process(struct model *model, int32_t pid)
+{
+	struct model_private *private = model->private;
+	if (private->newest_process < model->process_count) {
+		struct process *process = &model->processes[private->newest_process];
+		if (process->pid == pid && !process->is_gone)
+			return process;
+	}
+	for (size_t i = model->process_count; i-- > 0;) {
+		if (model->processes[i].pid != pid || model->processes[i].is_gone)
+			continue;
+		private->newest_process = i;
+		return &model->processes[i];
+	}
+	return NULL;
+}
+
+static bool grow(struct model *model)
+{
+	struct model_private *private = model->private;
+	size_t room = private->process_room ? private->process_room * 2 : PROCESSES_FIRST;
+	if (room > PROCESSES_MOST)
+		return false;
+	struct process *processes = realloc(model->processes, room * sizeof *processes);
+	if (!processes)
+		return false;
+	model->processes = processes;
+	struct process_past *pasts = realloc(private->pasts, room * sizeof *pasts);
+	if (!pasts)
+		return false;
+	private->pasts = pasts;
+	private->process_room = room;
+	return true;
+}
+
+/* Where there is no more room, the one that is gone the longest gives its place up. */
+static bool drop_gone(struct model *model)
+{
+	struct model_private *private = model->private;
+	size_t oldest = model->process_count;
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct process *process = &model->processes[i];
+		if (process->is_gone && !process->is_target && (oldest == model->process_count || process->gone_ns < model->processes[oldest].gone_ns))
+			oldest = i;
+	}
+	if (oldest == model->process_count)
+		return false;
+	size_t after = model->process_count - oldest - 1;
+	memmove(&model->processes[oldest], &model->processes[oldest + 1], after * sizeof *model->processes);
+	memmove(&private->pasts[oldest], &private->pasts[oldest + 1], after * sizeof *private->pasts);
+	model->process_count--;
+	return true;
+}
+
+static struct process *add_process(struct model *model)
+{
+	struct model_private *private = model->private;
+	if (model->process_count == private->process_room && !grow(model) && !drop_gone(model))
+		return NULL;
+	struct process *process = &model->processes[model->process_count];
+	struct process_past *past = &private->pasts[model->process_count];
+	private->newest_process = model->process_count++;
+	*process = (struct process){ .cpu_ratio = NAN, .run_queue_wait_ratio = NAN, .read_bytes_per_s = NAN, .write_bytes_per_s = NAN,
+		.major_faults_per_s = NAN, .state_since_s = NAN };
+	*past = (struct process_past){ .is_new_in_set = false };
+	for (size_t i = 0; i < METRIC_COUNT; i++)
+		process->now[i] = past->rate_per_s[i] = NAN;
+	return process;
+}
+
+static void set_target(struct model *model, const struct process *process)
+{
+	model->has_target = true;
+	model->target_pid = process->pid;
+	put_text(model->command, sizeof model->command, process->command);
+}
+
+static void end_process(struct model *model, struct process *process, int64_t time_ns)
+{
+	process->is_gone = true;
+	process->gone_ns = time_ns;
+	model->private->is_tree_changed = true;
+}
+
+void model_see_process(struct model *model, const struct record *record)
+{
+	struct process *process = find_process(model, record->process.pid);
+	if (process && process->start_ticks != record->process.start_ticks) {
+		end_process(model, process, record->time_ns);
+		process = NULL;
+	}
+	if (!process) {
+		process = add_process(model);
+		if (!process)
+			return;
+		process->pid = record->process.pid;
+		process->start_ticks = record->process.start_ticks;
+		process->seen_ns = record->time_ns;
+	}
+	process->parent = record->process.parent;
+	process->is_target = record->process.is_target;
+	put_text(process->command, sizeof process->command, record->process.command);
+	if (process->is_target)
+		set_target(model, process);
+}
+
+void model_lose_process(struct model *model, const struct record *record)
+{
+	struct process *process = find_process(model, record->process.pid);
+	if (!process)
+		return;
+	end_process(model, process, record->time_ns);
+	if (!process->is_target)
+		return;
+	model->target_ended = true;
+	model->target_ended_ns = record->time_ns;
+	snprintf(model->note, sizeof model->note, "process %d ended", (int)process->pid);
+}
+
+void model_replace_process(struct model *model, const struct record *record)
+{
+	struct process *process = find_process(model, record->process.pid);
+	if (!process) {
+		model_see_process(model, record);
+		return;
+	}
+	put_text(process->command, sizeof process->command, record->process.command);
+	if (!process->is_target)
+		return;
+	set_target(model, process);
+	snprintf(model->note, sizeof model->note, "process replaced itself: now %s", model->command);
+	model_restart_memory(model);
+}
+
+static void take_self(struct model *model, const struct record *record)
+{
+	struct model_private *private = model->private;
+	double value = record->figure.value;
+	if (record->figure.metric == METRIC_SELF_RESIDENT) {
+		model->self.memory_bytes = value;
+		return;
+	}
+	if (private->self_cpu_ns > 0 && record->time_ns > private->self_cpu_ns)
+		model->self.cpu_ratio = value >= private->self_cpu ? (value - private->self_cpu) / (double)(record->time_ns - private->self_cpu_ns) : NAN;
+	private->self_cpu = value;
+	private->self_cpu_ns = record->time_ns;
+}
+
+/* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
+static double rate_since(const struct process_past *past, enum metric metric, double before, const struct record *record)
+{
+	if (past->time_ns[metric] <= 0 || record->time_ns <= past->time_ns[metric] || isnan(before) || record->figure.value < before)
+		return NAN;
+	return (record->figure.value - before) * 1e9 / ((double)record->time_ns - (double)past->time_ns[metric]);
+}
+
+static void push_gauge(struct model *model, enum metric metric, const struct record *record)
+{
+	struct series *const series[METRIC_COUNT] = {
+		[METRIC_PROCESS_RESIDENT] = model->series.resident, [METRIC_PROCESS_ANONYMOUS] = model->series.anonymous, [METRIC_PROCESS_FILE] = model->series.file,
+		[METRIC_PROCESS_SHARED] = model->series.shared, [METRIC_PROCESS_SWAP] = model->series.swap,
+	};
+	if (series[metric])
+		series_push(series[metric], record->time_ns, record->figure.value);
+}
+
+static void tell_runs(struct model *model, const struct record *record)
+{
+	for (unsigned i = 0; i < model->run_count; i++) {
+		if (model->runs[i].pid != record->figure.instance)
+			continue;
+		model->runs[i].private->resident_bytes = record->figure.value;
+		model->runs[i].private->resident_ns = record->time_ns;
+	}
+}
+
+/* A run that was found after its process was read. */
+void model_tell_resident(struct model *model, int index)
+{
+	struct run *run = &model->runs[index];
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct process *process = &model->processes[i];
+		if (process->pid != run->pid || process->is_gone || isnan(process->now[METRIC_PROCESS_RESIDENT]))
+			continue;
+		run->private->resident_bytes = process->now[METRIC_PROCESS_RESIDENT];
+		run->private->resident_ns = model->now_ns;
+	}
+}
+
+void model_take_figure(struct model *model, const struct record *record)
+{
+	enum metric metric = record->figure.metric;
+	if ((unsigned)metric >= METRIC_COUNT || !isfinite(record->figure.value) || record->figure.value < 0 || record->time_ns <= 0)
+		return;
+	if (metric == METRIC_SELF_CPU || metric == METRIC_SELF_RESIDENT) {
+		take_self(model, record);
+		return;
+	}
+	struct process *process = find_process(model, record->figure.instance);
+	if (!process)
+		return;
+	struct process_past *past = &model->private->pasts[process - model->processes];
+	double before = process->now[metric];
+	if (past->time_ns[metric] > record->time_ns)
+		return;
+	if (metric_table[metric].kind == KIND_COUNTER)
+		past->rate_per_s[metric] = rate_since(past, metric, before, record);
+	process->now[metric] = record->figure.value;
+	past->time_ns[metric] = record->time_ns;
+	past->is_new_in_set = true;
+	if (metric == METRIC_PROCESS_STATE && before != record->figure.value)
+		past->state_since_ns = record->time_ns;
+	if (process->is_target)
+		push_gauge(model, metric, record);
+	if (metric != METRIC_PROCESS_RESIDENT)
+		return;
+	model->private->is_tree_changed = true;
+	tell_runs(model, record);
+}
+
+static void push_rates(struct model *model, const struct process *process, const struct process_past *past)
+{
+	const struct { struct series *series; enum metric metric; double value; } rates[] = {
+		{ model->series.cpu_ratio, METRIC_PROCESS_CPU_USER, process->cpu_ratio },
+		{ model->series.run_queue_wait_ratio, METRIC_PROCESS_RUN_QUEUE_WAIT, process->run_queue_wait_ratio },
+		{ model->series.major_faults_per_s, METRIC_PROCESS_MAJOR_FAULTS, process->major_faults_per_s },
+		{ model->series.minor_faults_per_s, METRIC_PROCESS_MINOR_FAULTS, past->rate_per_s[METRIC_PROCESS_MINOR_FAULTS] },
+		{ model->series.forced_switches_per_s, METRIC_PROCESS_SWITCHES_FORCED, past->rate_per_s[METRIC_PROCESS_SWITCHES_FORCED] },
+		{ model->series.read_bytes_per_s, METRIC_PROCESS_READ, process->read_bytes_per_s },
+		{ model->series.write_bytes_per_s, METRIC_PROCESS_WRITTEN, process->write_bytes_per_s },
+	};
+	for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+		if (past->time_ns[rates[i].metric] > 0 && !isnan(rates[i].value))
+			series_push(rates[i].series, past->time_ns[rates[i].metric], rates[i].value);
+}
+
+static void refresh_process(struct model *model, struct process *process, struct process_past *past)
+{
+	const double *rate = past->rate_per_s;
+	process->cpu_ratio = (rate[METRIC_PROCESS_CPU_USER] + rate[METRIC_PROCESS_CPU_SYSTEM]) * 1e-9;
+	process->run_queue_wait_ratio = rate[METRIC_PROCESS_RUN_QUEUE_WAIT] * 1e-9;
+	process->read_bytes_per_s = rate[METRIC_PROCESS_READ];
+	process->write_bytes_per_s = rate[METRIC_PROCESS_WRITTEN];
+	process->major_faults_per_s = rate[METRIC_PROCESS_MAJOR_FAULTS];
+	past->is_new_in_set = false;
+	if (process->is_target)
+		push_rates(model, process, past);
+}
+
+void model_refresh_processes(struct model *model)
+{
+	for (size_t i = 0; i < model->process_count; i++) {
+		struct process *process = &model->processes[i];
+		struct process_past *past = &model->private->pasts[i];
+		if (past->is_new_in_set)
+			refresh_process(model, process, past);
+		if (past->state_since_ns > 0 && !process->is_gone)
+			process->state_since_s = fmax((double)(model->now_ns - past->state_since_ns) * 1e-9, 0);
+	}
+}
+
+const struct process *model_target(const struct model *model)
+{
+	for (size_t i = model->process_count; i-- > 0;)
+		if (model->processes[i].is_target)
+			return &model->processes[i];
+	return NULL;
+}

@@ -1,0 +1,136 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/run_private.h"
+
+enum { TREND_BATCHES_LEAST = 20, TREND_POINTS_MOST = 64 };
+#define RENEW_NS NS_PER_S
+
+bool run_open(struct run *run, const struct record *opened, const struct model_options *options)
+{
+	struct run_private *private = calloc(1, sizeof *private);
+	if (!private)
+		return false;
+	*run = (struct run){ .is_used = true, .is_live = opened->opened.is_live, .id = opened->run, .pid = opened->opened.pid, .inner_pid = opened->opened.inner_pid,
+		.start_ns = opened->opened.start_ns, .loss = NAN, .loss_trend = NAN, .epoch_done_ratio = NAN, .epoch_eta_s = NAN, .run_done_ratio = NAN,
+		.run_eta_s = NAN, .private = private };
+	run->state.loss = NAN;
+	put_text(run->name, sizeof run->name, opened->opened.name);
+	put_text(run->uuid, sizeof run->uuid, opened->opened.uuid);
+	put_text(run->abi, sizeof run->abi, opened->opened.abi);
+	private->options = *options;
+	private->between = NAME_BETWEEN;
+	private->bin_width = 1;
+	private->is_opening = true;
+	private->resident_bytes = NAN;
+	for (unsigned i = 0; i < RUN_TRACKS_MAX; i++)
+		track_init_empty(&run->tracks[i]);
+	return true;
+}
+
+void run_release(struct run *run)
+{
+	struct run_private *private = run->private;
+	if (!private)
+		return;
+	for (unsigned i = 0; i < run->track_count; i++)
+		track_release(&run->tracks[i]);
+	run_release_published(run);
+	totals_release(&private->totals);
+	free(private->lanes);
+	free(private->flagged_storage);
+	free(private->operation_sources);
+	free(run->operations);
+	free(run->bins);
+	free(run->epochs);
+	free(private);
+	*run = (struct run){ 0 };
+}
+
+/* Training, where it ever occurred; else what goes on now. */
+static void choose_main_track(struct run *run)
+{
+	uint32_t current = run->private->step_mode;
+	for (unsigned i = 0; i < run->track_count; i++) {
+		if (run->tracks[i].mode == NAME_NONE) {
+			run->main_track = i;
+			return;
+		}
+		if (run->tracks[i].mode == current)
+			run->main_track = i;
+	}
+}
+
+/* A late monitor knows the first batch while it has a bin of its own. */
+static void refresh_slow_first(struct run *run)
+{
+	struct track *track = &run->tracks[run->main_track];
+	if (isnan(track->slow_first_s) && run->bin_count && run->bins[0].first == 0 && run->bins[0].count == 1)
+		track->slow_first_s = run->bins[0].sum_s;
+}
+
+static double loss_trend(const struct track *track)
+{
+	double x[RUN_RECENT], y[RUN_RECENT], few_x[TREND_POINTS_MOST], few_y[TREND_POINTS_MOST];
+	size_t count = 0, few = 0, seen = 0;
+	for (uint64_t ordinal = track->end; ordinal-- > track->first && seen < RUN_RECENT;) {
+		const struct batch *batch = track_batch(track, ordinal);
+		if (!batch)
+			continue;
+		seen++;
+		if (!isfinite(batch->loss))
+			continue;
+		x[count] = -(double)seen;
+		y[count++] = batch->loss;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (count > TREND_POINTS_MOST && i * TREND_POINTS_MOST / count != few)
+			continue;
+		few_x[few] = x[i];
+		few_y[few++] = y[i];
+	}
+	struct slope slope;
+	if (count < TREND_BATCHES_LEAST || !theil_sen(few_x, few_y, few, &slope))
+		return NAN;
+	return slope.low_per_s > 0 ? 1 : slope.high_per_s < 0 ? -1 : 0;
+}
+
+/* A MODE or an EPOCH_BEGIN may be among what was lost; the state knows what became of it. */
+static void reconcile(struct run *run, int64_t now_ns)
+{
+	struct run_private *private = run->private;
+	if (!private->is_lost_in_set)
+		return;
+	private->is_lost_in_set = false;
+	struct record mode = { .kind = RECORD_MODE, .time_ns = now_ns };
+	mode.mode.name = run->state.mode;
+	run_foresee_mode(run, &mode);
+	if (private->has_mode_lane && private->mode_lane < private->lane_count)
+		private->lanes[private->mode_lane].mode = run->state.mode;
+	run_reconcile_epochs(run);
+}
+
+void run_refresh(struct run *run, int64_t now_ns)
+{
+	struct run_private *private = run->private;
+	if (private->closed_ns && private->closed_ns < now_ns)
+		now_ns = private->closed_ns;
+	run_settle_past(run, NULL, 0);
+	private->is_aligned_in_set = false;
+	reconcile(run, now_ns);
+	run_refresh_epochs(run, now_ns);
+	choose_main_track(run);
+	if (private->is_changed) {
+		bool is_renewal = private->renewed_ns == 0 || now_ns >= private->renewed_ns + RENEW_NS || private->closed_ns;
+		for (unsigned i = 0; i < run->track_count; i++)
+			track_refresh(run, &run->tracks[i]);
+		refresh_slow_first(run);
+		run_refresh_operations(run, is_renewal);
+		if (is_renewal) {
+			run->loss_trend = loss_trend(run_main(run));
+			private->renewed_ns = now_ns > 0 ? now_ns : 1;
+		}
+		private->is_changed = false;
+	}
+	run_refresh_eta(run, now_ns);
+}

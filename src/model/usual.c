@@ -1,0 +1,165 @@
+#include "src/model/run_private.h"
+#include "src/model/tree.h"
+
+enum { PHASES_SEEN_MOST = 64 };
+
+/* A phase that some of the batches have. */
+struct seen_phase { uint32_t name, parent; size_t batches; };
+
+static bool is_finished(const struct batch *batch)
+{
+	return batch && isfinite(batch->step_s);
+}
+
+/* The newest finished batches before `end`, newest first, the warm-up left out or alone. */
+static size_t gather(const struct track *track, uint64_t end, size_t most, bool warmup, const struct batch **out)
+{
+	size_t count = 0;
+	for (uint64_t ordinal = end < track->end ? end : track->end; ordinal > track->first && count < most; ordinal--) {
+		const struct batch *batch = track_batch(track, ordinal - 1);
+		if (is_finished(batch) && batch->is_warmup == warmup)
+			out[count++] = batch;
+	}
+	return count;
+}
+
+static bool is_own(uint32_t name)
+{
+	return name == NAME_UNATTRIBUTED || name == NAME_BETWEEN;
+}
+
+static size_t find_more_phases(const struct batch *const *batches, size_t count, bool own, struct seen_phase *seen, size_t found)
+{
+	for (size_t i = 0; i < count; i++) {
+		for (unsigned k = 0; k < batches[i]->phase_count; k++) {
+			const struct phase_time *phase = &batches[i]->phases[k];
+			if (is_own(phase->name) != own)
+				continue;
+			size_t at = 0;
+			while (at < found && (seen[at].name != phase->name || seen[at].parent != phase->parent))
+				at++;
+			if (at == PHASES_SEEN_MOST)
+				continue;
+			if (at == found)
+				seen[found++] = (struct seen_phase){ phase->name, phase->parent, 0 };
+			seen[at].batches++;
+		}
+	}
+	return found;
+}
+
+/* Published ones first, as they stand in the batches; then unattributed and between. */
+static size_t find_phases(const struct batch *const *batches, size_t count, struct seen_phase *seen)
+{
+	return find_more_phases(batches, count, true, seen, find_more_phases(batches, count, false, seen, 0));
+}
+
+static const struct phase_time *phase_of(const struct batch *batch, uint32_t name, uint32_t parent)
+{
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (batch->phases[i].name == name && batch->phases[i].parent == parent)
+			return &batch->phases[i];
+	return NULL;
+}
+
+struct phase_medians { double seconds, cpu_s, memory_bytes, total_s; };
+
+/* A batch without the phase counts as 0 in the time, not at all in what it published. */
+static struct phase_medians medians_of_phase(const struct batch *const *batches, size_t count, const struct seen_phase *seen, double *values)
+{
+	struct phase_medians out = { .total_s = 0 };
+	size_t known = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent);
+		values[i] = phase ? (double)phase->seconds : 0;
+		out.total_s += values[i];
+	}
+	out.seconds = median_of(values, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent);
+		if (phase && isfinite(phase->cpu_s))
+			values[known++] = (double)phase->cpu_s;
+	}
+	out.cpu_s = median_of(values, known);
+	known = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent);
+		if (phase && isfinite(phase->memory_bytes))
+			values[known++] = (double)phase->memory_bytes;
+	}
+	out.memory_bytes = median_of(values, known);
+	return out;
+}
+
+/* The evidence is a row of doubles; each has a median of its own. */
+static void medians_of_evidence(const struct batch *const *batches, size_t count, struct evidence *out, double *values)
+{
+	static const size_t members[] = {
+		offsetof(struct evidence, cpu_s), offsetof(struct evidence, run_queue_wait_s), offsetof(struct evidence, minor_faults),
+		offsetof(struct evidence, major_faults), offsetof(struct evidence, voluntary_switches), offsetof(struct evidence, involuntary_switches),
+		offsetof(struct evidence, blocks_read), offsetof(struct evidence, samples),
+	};
+	for (size_t m = 0; m < sizeof members / sizeof *members; m++) {
+		size_t known = 0;
+		for (size_t i = 0; i < count; i++) {
+			double value = *(const double *)(const void *)((const char *)&batches[i]->evidence + members[m]);
+			if (batches[i]->has_evidence && isfinite(value))
+				values[known++] = value;
+		}
+		*(double *)(void *)((char *)out + members[m]) = median_of(values, known);
+	}
+}
+
+void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
+{
+	const struct batch *batches[USUAL_BATCHES_MOST];
+	double values[USUAL_BATCHES_MOST];
+	struct seen_phase seen[PHASES_SEEN_MOST];
+	size_t count = track->private ? gather(track, ordinal, track->private->flag_window, false, batches) : 0;
+	*out = (struct usual){ .batches = count };
+	for (size_t i = 0; i < count; i++)
+		values[i] = batches[i]->step_s;
+	out->step_s = median_of(values, count);
+	for (size_t i = 0; i < count; i++)
+		values[i] = batches[i]->batch_s;
+	out->batch_s = median_of(values, count);
+	medians_of_evidence(batches, count, &out->evidence, values);
+	size_t found = find_phases(batches, count, seen);
+	for (size_t i = 0; i < found && out->phase_count < RUN_PHASES_MAX; i++) {
+		if (seen[i].batches * 2 < count)
+			continue;
+		struct phase_medians medians = medians_of_phase(batches, count, &seen[i], values);
+		out->phases[out->phase_count++] = (struct phase_time){ .name = seen[i].name, .parent = seen[i].parent,
+			.seconds = (float)medians.seconds, .cpu_s = (float)medians.cpu_s, .memory_bytes = (float)medians.memory_bytes };
+	}
+}
+
+size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches_used)
+{
+	const struct batch *batches[USUAL_BATCHES_MOST];
+	double values[USUAL_BATCHES_MOST], steps_s = 0;
+	struct seen_phase seen[PHASES_SEEN_MOST];
+	struct tree_row rows[PHASES_SEEN_MOST];
+	size_t order[PHASES_SEEN_MOST], placed = 0;
+	unsigned depth[PHASES_SEEN_MOST];
+	if (last > USUAL_BATCHES_MOST)
+		last = USUAL_BATCHES_MOST;
+	size_t count = gather(track, track->end, last, false, batches);
+	if (count == 0)
+		count = gather(track, track->end, last, true, batches);
+	for (size_t i = 0; i < count; i++)
+		steps_s += batches[i]->step_s;
+	size_t found = find_phases(batches, count, seen);
+	for (size_t i = 0; i < found; i++)
+		rows[i] = (struct tree_row){ .name = seen[i].name, .parent = seen[i].parent };
+	tree_order(rows, found, order, depth);
+	for (; placed < found && placed < max; placed++) {
+		const struct seen_phase *phase = &seen[order[placed]];
+		struct phase_medians medians = medians_of_phase(batches, count, phase, values);
+		out[placed] = (struct phase_row){ .name = phase->name, .parent = phase->parent, .depth = depth[placed], .median_s = medians.seconds,
+			.share_ratio = steps_s > 0 ? medians.total_s / steps_s : NAN, .cpu_s = medians.cpu_s };
+	}
+	if (batches_used)
+		*batches_used = count;
+	return placed;
+}

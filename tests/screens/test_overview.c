@@ -1,0 +1,319 @@
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "tests/support/stage.h"
+
+/* Nine minutes of a long run that pmtop joined after two, with a leak and a slow batch every 40. */
+static struct story_options long_run(void)
+{
+	struct story_options options;
+
+	story_options_default(&options);
+	options.epochs = 50;
+	options.batches = 1500;
+	options.attach_s = 60;
+	options.leak_bytes = 0.8e6;
+	return options;
+}
+
+static void play(struct stage *stage, int width, int height)
+{
+	struct story_options options = long_run();
+
+	stage_open(stage, &options, width, height);
+	stage_play(stage, 240);
+}
+
+static void expect_picture(int width, int height, enum charset charset, const char *name)
+{
+	struct stage stage;
+
+	play(&stage, width, height);
+	stage.canvas.charset = charset;
+	stage_draw(&stage);
+	stage_expect(&stage, name);
+	stage_close(&stage);
+}
+
+START_TEST(at_80_columns_nothing_essential_is_lost) { expect_picture(80, 24, CHARSET_BRAILLE, "overview_80x24"); } END_TEST
+START_TEST(at_120_columns_panels_are_boxes) { expect_picture(120, 40, CHARSET_BRAILLE, "overview_120x40"); } END_TEST
+START_TEST(at_200_columns_panels_stand_side_by_side) { expect_picture(200, 60, CHARSET_BRAILLE, "overview_200x60"); } END_TEST
+START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "overview_80x24_ascii"); } END_TEST
+START_TEST(blocks_carry_the_same) { expect_picture(120, 40, CHARSET_BLOCK, "overview_120x40_block"); } END_TEST
+
+/* -- other states -------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(without_a_region_the_process_is_shown_and_how_to_publish)
+{
+	struct story_options options = long_run();
+	struct stage stage;
+
+	options.is_published = false;
+	stage_open(&stage, &options, 120, 40);
+	stage_play(&stage, 120);
+	stage_expect(&stage, "overview_process_120x40");
+	stage_resize(&stage, 80, 24);
+	stage_expect(&stage, "overview_process_80x24");
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(before_the_first_set_it_waits)
+{
+	struct story_options options = long_run();
+	struct stage stage;
+
+	stage_open(&stage, &options, 80, 24);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "Nothing has been read yet"));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(before_the_first_batch_ended_it_says_so)
+{
+	struct story_options options;
+	struct stage stage;
+
+	story_options_default(&options);
+	options.first_s = 30;
+	stage_open(&stage, &options, 120, 40);
+	stage_play(&stage, 5);
+	stage_expect(&stage, "overview_first_batch_120x40");
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_killed_run_keeps_its_last_picture_with_a_summary)
+{
+	struct story_options options = long_run();
+	struct stage stage;
+
+	options.killed_s = 200;
+	stage_open(&stage, &options, 120, 40);
+	stage_play(&stage, 1000);
+	stage_expect(&stage, "overview_killed_120x40");
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_finished_run_says_when_and_what_it_was)
+{
+	struct story_options options;
+	struct stage stage;
+
+	story_options_default(&options);
+	stage_open(&stage, &options, 80, 24);
+	stage_play(&stage, 1000);
+	stage_expect(&stage, "overview_finished_80x24");
+	stage_close(&stage);
+}
+END_TEST
+
+/* In the middle of a batch nothing more comes but the word that `name` is still open. */
+static void hang(struct stage *stage, enum story_name name, double seconds)
+{
+	int64_t begin_ns = stage->model->now_ns, now_ns = begin_ns + (int64_t)(seconds * 1e9);
+	struct record *record;
+
+	sample_set_clear(&stage->set);
+	stage->set.time_ns = now_ns;
+	stage->set.source = "region";
+	record = sample_set_add(&stage->set, RECORD_OPEN_SPAN, STORY_RUN, now_ns);
+	record->lane = STORY_LANE;
+	record->span.name = name;
+	record->span.duration_ns = now_ns - begin_ns;
+	model_apply(stage->model, &stage->set);
+	stage_draw(stage);
+}
+
+START_TEST(a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_eta)
+{
+	struct stage stage;
+
+	play(&stage, 120, 40);
+	hang(&stage, STORY_BACKWARD, 41);
+	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s"));
+	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s · usual step 0.2"));
+	stage_resize(&stage, 30, 5);
+	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s"));
+	stage_close(&stage);
+}
+END_TEST
+
+/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(zoom_goes_from_the_last_batches_to_the_whole_run)
+{
+	struct stage stage;
+
+	play(&stage, 120, 40);
+	ck_assert(stage_shows(&stage, "last 200 · "));
+	stage_type(&stage, "+");
+	ck_assert(stage_shows(&stage, "last 100 · "));
+	stage_type(&stage, "++++++++");
+	ck_assert(stage_shows(&stage, "last 10 · "));
+	stage_type(&stage, "-----");
+	ck_assert(stage_shows(&stage, "last 500 · "));
+	stage_type(&stage, "----");
+	ck_assert(stage_shows(&stage, "whole run, 1,0"));
+	stage_expect(&stage, "overview_whole_run_120x40");
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(n_shows_the_newest_flag_and_enter_explains_it)
+{
+	struct stage stage;
+
+	play(&stage, 120, 40);
+	stage_type(&stage, "n");
+	stage_expect(&stage, "overview_focused_120x40");
+	stage_type(&stage, "\r");
+	ck_assert_str_eq(screen_view_name(stage.screen), "Batches");
+	ck_assert(stage_shows(&stage, "was slow"));
+	stage_type(&stage, "\033\033\033");
+	ck_assert_str_eq(screen_view_name(stage.screen), "Overview");
+	ck_assert(stage_shows(&stage, "last 200 · "));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_click_into_the_plot_chooses_a_batch)
+{
+	struct stage stage;
+	int x, y;
+
+	play(&stage, 120, 40);
+	ck_assert(stage_find(&stage, "Step time", &x, &y));
+	stage_click(&stage, 60, y + 4);
+	ck_assert(stage_shows(&stage, "the median · "));
+	ck_assert(!stage_shows(&stage, "last 200 · "));
+	stage_type(&stage, "\033");
+	ck_assert(stage_shows(&stage, "last 200 · "));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_pause_holds_the_picture_and_says_so)
+{
+	struct stage stage;
+	struct canvas before = { 0 };
+	size_t cells;
+
+	play(&stage, 120, 40);
+	stage_type(&stage, " ");
+	ck_assert(screen_is_paused(stage.screen));
+	ck_assert(stage_shows(&stage, "PAUSED"));
+	cells = (size_t)(stage.canvas.width * stage.canvas.height);
+	ck_assert(canvas_resize(&before, stage.canvas.width, stage.canvas.height));
+	memcpy(before.cells, stage.canvas.cells, cells * sizeof before.cells[0]);
+	screen_draw(stage.screen, &stage.canvas, INT64_C(1895183200) * NS_PER_S, NS_PER_S / 2);
+	ck_assert_mem_eq(before.cells, stage.canvas.cells, cells * sizeof before.cells[0]);
+	stage_type(&stage, "p");
+	ck_assert(!stage_shows(&stage, "PAUSED"));
+	canvas_release(&before);
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(digits_tab_and_clicks_open_views)
+{
+	static const char *const names[] = { "Overview", "Batches", "Operations", "Memory", "GPU", "System", "Code", "Warnings", "Counters" };
+	struct stage stage;
+	int x, y;
+
+	play(&stage, 120, 40);
+	for (int view = 0; view < 9; view++) {
+		stage_press(&stage, '1' + view);
+		ck_assert_str_eq(screen_view_name(stage.screen), names[view]);
+	}
+	stage_press(&stage, KEY_TAB);
+	ck_assert_str_eq(screen_view_name(stage.screen), "help");
+	stage_press(&stage, KEY_TAB);
+	ck_assert_str_eq(screen_view_name(stage.screen), "Overview");
+	stage_press(&stage, KEY_BACK_TAB);
+	ck_assert_str_eq(screen_view_name(stage.screen), "help");
+	stage_press(&stage, KEY_FUNCTION_1);
+	ck_assert(stage_find(&stage, "4 Memory", &x, &y));
+	stage_click(&stage, x + 3, y);
+	ck_assert_str_eq(screen_view_name(stage.screen), "Memory");
+	ck_assert(screen_open_view(stage.screen, "operations"));
+	ck_assert(!screen_open_view(stage.screen, "nothing"));
+	ck_assert_str_eq(screen_view_name(stage.screen), "Operations");
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_view_without_a_source_says_why_and_what_to_do)
+{
+	static const char keys[] = "5679";
+	struct stage stage;
+
+	play(&stage, 80, 24);
+	for (const char *key = keys; *key != '\0'; key++) {
+		stage_press(&stage, *key);
+		ck_assert(stage_shows(&stage, "This version "));
+		ck_assert(!stage_shows(&stage, " 0 "));
+	}
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(q_quits_w_writes_and_a_message_stays_until_the_next_key)
+{
+	struct buffer csv = BUFFER_INIT;
+	struct stage stage;
+
+	play(&stage, 120, 40);
+	ck_assert_int_eq(stage_type(&stage, "q"), WISH_QUIT);
+	ck_assert_int_eq(stage_press(&stage, KEY_HANGUP), WISH_QUIT);
+	ck_assert_int_eq(stage_type(&stage, "w"), WISH_WRITE);
+	screen_message(stage.screen, "written: x.csv");
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "written: x.csv"));
+	stage_press(&stage, KEY_ARROW_UP);
+	ck_assert(!stage_shows(&stage, "written: x.csv"));
+	ck_assert(screen_write(stage.screen, &csv));
+	ck_assert_ptr_eq(strstr(csv.data, "time_ns,time,epoch,batch,step_s,batch_s,loss,flagged,data_s,"), csv.data);
+	buffer_release(&csv);
+	stage_type(&stage, "5");
+	ck_assert(!screen_write(stage.screen, &csv));
+	stage_close(&stage);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("overview");
+	TCase *tests = tcase_create("overview");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, at_80_columns_nothing_essential_is_lost);
+	tcase_add_test(tests, at_120_columns_panels_are_boxes);
+	tcase_add_test(tests, at_200_columns_panels_stand_side_by_side);
+	tcase_add_test(tests, ascii_carries_the_same);
+	tcase_add_test(tests, blocks_carry_the_same);
+	tcase_add_test(tests, without_a_region_the_process_is_shown_and_how_to_publish);
+	tcase_add_test(tests, before_the_first_set_it_waits);
+	tcase_add_test(tests, before_the_first_batch_ended_it_says_so);
+	tcase_add_test(tests, a_killed_run_keeps_its_last_picture_with_a_summary);
+	tcase_add_test(tests, a_finished_run_says_when_and_what_it_was);
+	tcase_add_test(tests, a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_eta);
+	tcase_add_test(tests, zoom_goes_from_the_last_batches_to_the_whole_run);
+	tcase_add_test(tests, n_shows_the_newest_flag_and_enter_explains_it);
+	tcase_add_test(tests, a_click_into_the_plot_chooses_a_batch);
+	tcase_add_test(tests, a_pause_holds_the_picture_and_says_so);
+	tcase_add_test(tests, digits_tab_and_clicks_open_views);
+	tcase_add_test(tests, a_view_without_a_source_says_why_and_what_to_do);
+	tcase_add_test(tests, q_quits_w_writes_and_a_message_stays_until_the_next_key);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed > 0;
+}

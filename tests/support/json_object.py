@@ -1,0 +1,72 @@
+"""Reads pmtop's JSON object from standard input: strict JSON, one line, no key that pmtop(1) does not name, every value of its type.
+
+Each argument is a Python expression over the object `o` that must hold. Says what does not and exits 1."""
+import json
+import sys
+
+FIGURES = dict.fromkeys(("last_s", "mean_s", "min_s", "max_s", "p50_s", "p95_s"), float)
+OPERATION = {"name": str, "depth": int, "count": int} | dict.fromkeys(
+    ("total_s", "self_s", "cpu_s", "mean_s", "min_s", "max_s", "p95_s", "share_ratio"), float)
+MODE = {"count": int, "operations": [OPERATION]} | FIGURES
+CAUSE = {"what": str, "phase": str, "share_ratio": float, "evidence": {"*": float}}
+OBJECT = {
+    "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
+    "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
+    "step": {"last_s": float, "mean_s": float, "rate_per_s": float},
+    "batch": {"count": int, "index": int, "loss": float, "samples_per_s": float} | FIGURES,
+    "recent": {"count": int} | FIGURES,
+    "epochs": [{"index": int, "batches": int, "total_s": float, "mean_s": float, "min_s": float, "max_s": float}],
+    "operations": [OPERATION],
+    "modes": {"*": MODE},
+    "flagged": [{"epoch": int, "batch": int, "seconds": float, "ratio": float, "causes": [CAUSE]}],
+    "patterns": [],
+    "lost_events": int, "before_attach_events": int,
+    "memory": {"verdict": str} | dict.fromkeys(
+        ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "anonymous_bytes", "file_bytes", "shared_bytes", "swap_bytes",
+         "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
+         "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch"), float),
+    "cpu": {"state": str} | dict.fromkeys(
+        ("ratio", "tree_ratio", "user_s", "system_s", "run_queue_wait_ratio", "major_faults_per_s", "read_bytes_per_s",
+         "write_bytes_per_s", "threads"), float),
+    "warnings": [{"rule": str, "severity": str, "message": str, "evidence": {"*": float}, "advice": [str], "since_ns": int}],
+    "self": {"cpu_ratio": float, "memory_bytes": float, "missing": [{"figure": str, "reason": str, "remedy": str}]},
+}
+
+
+def check(value, shape, path):
+    if isinstance(shape, dict):
+        assert isinstance(value, dict), f"{path} is no object"
+        for key, member in value.items():
+            assert key in shape or "*" in shape, f"{path}.{key} is not documented"
+            check(member, shape.get(key, shape.get("*")), f"{path}.{key}")
+    elif isinstance(shape, list):
+        assert isinstance(value, list), f"{path} is no array"
+        for i, member in enumerate(value):
+            assert shape, f"{path} is not empty"
+            check(member, shape[0], f"{path}[{i}]")
+    elif shape is float:
+        assert type(value) in (int, float), f"{path} is no number: {value!r}"
+    else:
+        assert type(value) is shape, f"{path} is no {shape.__name__}: {value!r}"
+
+
+def without_repeats(pairs):
+    keys = [key for key, _ in pairs]
+    assert len(keys) == len(set(keys)), f"a key twice in {keys}"
+    return dict(pairs)
+
+
+def refuse(constant):
+    raise AssertionError(f"{constant} is no JSON")
+
+
+try:
+    line = sys.stdin.read()
+    assert line.count("\n") == 1 and line.endswith("\n"), "not one line"
+    o = json.loads(line, parse_constant=refuse, object_pairs_hook=without_repeats)
+    check(o, OBJECT, "o")
+    for expression in sys.argv[1:]:
+        assert eval(expression, {"o": o}), f"does not hold: {expression}"
+except (AssertionError, ValueError, LookupError) as problem:
+    print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+    sys.exit(1)

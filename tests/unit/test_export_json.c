@@ -1,0 +1,272 @@
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/export/export.h"
+#include "tests/support/told.h"
+
+#define REALTIME_NS INT64_C(1763632140000000000)
+
+static struct told told;
+static struct track *train;
+static struct buffer out;
+
+static void setup(void)
+{
+	told_init(&told);
+	train = &told.run.tracks[0];
+	out = (struct buffer)BUFFER_INIT;
+}
+
+static void teardown(void)
+{
+	buffer_release(&out);
+	told_release(&told);
+}
+
+static const char *object_of(int run)
+{
+	buffer_clear(&out);
+	export_json(&out, &told.model, &told.alerts, run, REALTIME_NS);
+	return out.data;
+}
+
+/* Holds where Python reads the object, knows every key and its type, and finds each of the expressions over it ("o") true. */
+static void assert_holds(int run, const char *expressions)
+{
+	char command[4096];
+	snprintf(command, sizeof command, "python3 tests/support/json_object.py %s", expressions);
+	FILE *python = popen(command, "w");
+	ck_assert_ptr_nonnull(python);
+	fputs(object_of(run), python);
+	ck_assert_msg(pclose(python) == 0, "%.2000s", out.data);
+}
+
+static void fill_run(void)
+{
+	told.run.state = (struct run_state){ .mode = TOLD_TRAIN, .epochs_planned = 50, .epochs_begun = 7, .epoch_index = 6 };
+	told.run.epoch_done_ratio = 0.43;
+	told.run.epoch_eta_s = 183;
+	told.run.run_eta_s = 14580;
+	told.run.loss = 0.3184;
+	told.run.lost_events = 3;
+	told.run.before_attach_events = 4;
+	snprintf(told.run.rank, sizeof told.run.rank, "1");
+	told_add_batch(&told, train, 641, 0.2);
+	told_add_batch(&told, train, 642, 0.3)->end_ns = 0;
+	train->count = 642;
+	train->batch = (struct figures){ 642, 128.4, 0.2, 0.082, 0.538, 0.201, 0.199, 0.248 };
+	train->step = (struct figures){ 642, 134.8, 0.21, 0.09, 0.54, 0.211, 0.209, 0.258 };
+	train->recent = (struct figures){ 200, 40, 0.22, 0.19, 0.5, 0.21, 0.2, 0.25 };
+	train->rate_per_s = 4.7;
+	train->samples_per_s = 150;
+}
+
+static void fill_operations(void)
+{
+	struct operation *data = told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 642, 43.6);
+	data->share_ratio = 0.34;
+	data->cpu_s = 1.5;
+	data->p95_s = 0.1;
+	told_add_operation(&told, TOLD_TRAIN, TOLD_DECODE, TOLD_DATA, 642, 20);
+	told_add_operation(&told, TOLD_TRAIN, NAME_UNATTRIBUTED, TOLD_NO_NAME, 642, 6.5);
+	struct track *validation = told_add_track(&told, TOLD_VALIDATION);
+	validation->count = 30;
+	validation->batch = (struct figures){ 30, 3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 };
+	told_add_operation(&told, TOLD_VALIDATION, TOLD_FORWARD, TOLD_NO_NAME, 30, 2.5);
+	train = &told.run.tracks[0];
+}
+
+static void fill_process(void)
+{
+	struct memory *memory = &told.model.memory;
+	memory->rss_bytes = 2.61e9;
+	memory->peak_rss_bytes = 2.7e9;
+	memory->tree_rss_bytes = 3.42e9;
+	memory->slope = (struct slope){ 3.8e6, 3.1e6, 4.4e6, 50 };
+	memory->slope_per_batch = 0.8e6;
+	memory->slope_per_batch_low = 0.7e6;
+	memory->slope_per_batch_high = 0.9e6;
+	memory->verdict = "growing";
+	told.process.cpu_ratio = 0.98;
+	told.process.now[METRIC_PROCESS_STATE] = 'R';
+	told.process.now[METRIC_PROCESS_CPU_USER] = 12.5e9;
+	told.model.self.cpu_ratio = 0.002;
+	told.model.self.memory_bytes = 9e6;
+}
+
+START_TEST(nothing_known_gives_no_keys_and_no_zeroes)
+{
+	told.model.has_target = false;
+	told.model.process_count = 0;
+	ck_assert_str_eq(object_of(-1),
+		"{\"time_ns\":1763632140000000000,\"memory\":{\"verdict\":\"unknown\"},\"warnings\":[],\"self\":{\"missing\":[]}}\n");
+}
+END_TEST
+
+START_TEST(fresh_run_has_counts_of_zero_and_no_times)
+{
+	ck_assert_str_eq(object_of(0),
+		"{\"time_ns\":1763632140000000000,\"pid\":48213,\"run\":\"resnet50\",\"mode\":\"train\",\"batch\":{\"count\":0},"
+		"\"epochs\":[],\"operations\":[],\"modes\":{\"train\":{\"count\":0}},\"flagged\":[],\"patterns\":[],\"lost_events\":0,"
+		"\"before_attach_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"warnings\":[],\"self\":{\"missing\":[]}}\n");
+}
+END_TEST
+
+START_TEST(run_epoch_and_batches_stand_under_their_keys)
+{
+	fill_run();
+	assert_holds(0,
+		"'(o[\"pid\"], o[\"run\"], o[\"rank\"], o[\"mode\"]) == (48213, \"resnet50\", 1, \"train\")' "
+		"'o[\"epoch\"] == {\"index\": 6, \"ordinal\": 7, \"total\": 50, \"done_ratio\": 0.43, \"eta_s\": 183}' "
+		"'o[\"step\"] == {\"last_s\": 0.211, \"mean_s\": 0.21, \"rate_per_s\": 4.7}' "
+		"'o[\"batch\"] == {\"count\": 642, \"index\": 641, \"last_s\": 0.201, \"mean_s\": 0.2, \"min_s\": 0.082, \"max_s\": 0.538, "
+		"\"p50_s\": 0.199, \"p95_s\": 0.248, \"loss\": 0.3184, \"samples_per_s\": 150}' "
+		"'o[\"recent\"] == {\"count\": 200, \"last_s\": 0.21, \"mean_s\": 0.22, \"min_s\": 0.19, \"max_s\": 0.5, \"p50_s\": 0.2, \"p95_s\": 0.25}' "
+		"'(o[\"run_eta_s\"], o[\"lost_events\"], o[\"before_attach_events\"]) == (14580, 3, 4)'");
+}
+END_TEST
+
+START_TEST(operations_of_other_modes_stand_under_their_mode)
+{
+	fill_run();
+	fill_operations();
+	assert_holds(0,
+		"'[(p[\"name\"], p[\"depth\"]) for p in o[\"operations\"]] == [(\"data\", 0), (\"decode\", 1), (\"unattributed\", 0)]' "
+		"'o[\"operations\"][0] == {\"name\": \"data\", \"depth\": 0, \"count\": 642, \"total_s\": 43.6, \"self_s\": 43.6, \"cpu_s\": 1.5, \"p95_s\": 0.1, \"share_ratio\": 0.34}' "
+		"'o[\"modes\"][\"train\"][\"count\"] == 642' "
+		"'o[\"modes\"][\"validation\"][\"mean_s\"] == 0.1' "
+		"'[p[\"name\"] for p in o[\"modes\"][\"validation\"][\"operations\"]] == [\"forward\"]'");
+}
+END_TEST
+
+START_TEST(epochs_give_the_published_index_and_leave_out_times_without_batches)
+{
+	struct epoch *epoch = told_begin_epoch(&told, 5);
+	told_add_batch(&told, train, 0, 0.5);
+	told_end_epoch(&told, epoch);
+	epoch->batches = 1;
+	epoch->mean_s = epoch->min_s = epoch->max_s = 0.5;
+	told_begin_epoch(&told, 6)->total_s = 0.25;
+	assert_holds(0,
+		"'o[\"epochs\"] == [{\"index\": 5, \"batches\": 1, \"total_s\": 0.5, \"mean_s\": 0.5, \"min_s\": 0.5, \"max_s\": 0.5}, "
+		"{\"index\": 6, \"batches\": 0, \"total_s\": 0.25}]'");
+}
+END_TEST
+
+START_TEST(flagged_batch_has_its_ratio_and_causes_that_add_up)
+{
+	told_add_flagged(&told, 6, 624, 0.5, 0.2);
+	assert_holds(0,
+		"'[(f[\"epoch\"], f[\"batch\"], f[\"seconds\"], f[\"ratio\"]) for f in o[\"flagged\"]] == [(6, 624, 0.5, 2.5)]' "
+		"'o[\"flagged\"][0][\"causes\"][0][\"what\"] == o[\"flagged\"][0][\"causes\"][0][\"phase\"] == \"data\"' "
+		"'abs(o[\"flagged\"][0][\"causes\"][0][\"evidence\"][\"this_s\"] - 0.5) < 1e-6' "
+		"'abs(o[\"flagged\"][0][\"causes\"][0][\"evidence\"][\"usual_s\"] - 0.2) < 1e-6' "
+		"'abs(sum(c[\"share_ratio\"] for c in o[\"flagged\"][0][\"causes\"]) - 1) < 0.01'");
+}
+END_TEST
+
+START_TEST(process_figures_stand_under_memory_and_cpu)
+{
+	fill_process();
+	assert_holds(-1,
+		"'o[\"memory\"] == {\"rss_bytes\": 2.61e9, \"peak_rss_bytes\": 2.7e9, \"tree_rss_bytes\": 3.42e9, \"slope_bytes_per_s\": 3.8e6, "
+		"\"slope_low_bytes_per_s\": 3.1e6, \"slope_high_bytes_per_s\": 4.4e6, \"slope_bytes_per_batch\": 0.8e6, "
+		"\"slope_low_bytes_per_batch\": 0.7e6, \"slope_high_bytes_per_batch\": 0.9e6, \"verdict\": \"growing\"}' "
+		"'o[\"cpu\"] == {\"ratio\": 0.98, \"tree_ratio\": 0.98, \"user_s\": 12.5, \"state\": \"running\"}' "
+		"'(o[\"self\"][\"cpu_ratio\"], o[\"self\"][\"memory_bytes\"]) == (0.002, 9e6)' "
+		"'\"run\" not in o and \"batch\" not in o'");
+}
+END_TEST
+
+START_TEST(tree_cpu_counts_living_processes)
+{
+	struct process tree[3] = { told.process, told.process, told.process };
+	tree[0].cpu_ratio = 0.5;
+	tree[1].cpu_ratio = 0.25;
+	tree[1].is_target = tree[2].is_target = false;
+	tree[2].cpu_ratio = 4;
+	tree[2].is_gone = true;
+	told.model.processes = tree;
+	told.model.process_count = 3;
+	assert_holds(-1, "'o[\"cpu\"] == {\"ratio\": 0.5, \"tree_ratio\": 0.75}'");
+}
+END_TEST
+
+START_TEST(warning_carries_evidence_advice_and_when_by_the_wall_clock)
+{
+	struct alert *alert = told_add_alert(&told, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
+	alert->evidence_count = 1;
+	alert->evidence[0] = (struct alert_evidence){ "share_ratio", 0.34 };
+	alert->advice_count = 2;
+	snprintf(alert->advice[0], sizeof alert->advice[0], "more workers");
+	snprintf(alert->advice[1], sizeof alert->advice[1], "prefetch");
+	told_add_alert(&told, "variance", SEVERITY_INFO, "cleared")->is_raised = false;
+	told_add_alert(&told, "variance", SEVERITY_INFO, "of another rank")->run = 1;
+	told.model.now_ns += 1500000000;
+	assert_holds(0,
+		"'o[\"warnings\"] == [{\"rule\": \"data_loading\", \"severity\": \"warning\", \"message\": \"data takes 34 % of each batch\", "
+		"\"evidence\": {\"share_ratio\": 0.34}, \"advice\": [\"more workers\", \"prefetch\"], \"since_ns\": 1763632138500000000}]'");
+}
+END_TEST
+
+START_TEST(missing_figure_says_why_and_the_remedy_where_there_is_one)
+{
+	told.model.missing_count = 2;
+	told.model.missing[0] = (struct missing){ "io", "not readable", "run as root" };
+	told.model.missing[1] = (struct missing){ "swap", "no swap here", "" };
+	assert_holds(-1,
+		"'o[\"self\"][\"missing\"] == [{\"figure\": \"io\", \"reason\": \"not readable\", \"remedy\": \"run as root\"}, "
+		"{\"figure\": \"swap\", \"reason\": \"no swap here\"}]'");
+}
+END_TEST
+
+START_TEST(region_read_by_itself_gives_its_writers_pid)
+{
+	told.model.has_target = false;
+	told.run.pid = 40112;
+	assert_holds(0, "'o[\"pid\"] == 40112'");
+}
+END_TEST
+
+static const char *const no_ranks[] = { "", "first", "3x", "1.5" };
+
+START_TEST(rank_that_is_no_number_is_left_out)
+{
+	snprintf(told.run.rank, sizeof told.run.rank, "%.15s", no_ranks[_i]);
+	assert_holds(0, "'\"rank\" not in o'");
+}
+END_TEST
+
+START_TEST(names_with_quotes_and_controls_stay_json)
+{
+	snprintf(told.run.name, sizeof told.run.name, "a\"b\\c\n\x1b[31m\xc2\x9b");
+	assert_holds(0, "'o[\"run\"] == \"a\\\"b\\\\c\\n\\x1b[31m\\x9b\"'");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("export_json");
+	TCase *all = tcase_create("all");
+	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_add_test(all, nothing_known_gives_no_keys_and_no_zeroes);
+	tcase_add_test(all, fresh_run_has_counts_of_zero_and_no_times);
+	tcase_add_test(all, run_epoch_and_batches_stand_under_their_keys);
+	tcase_add_test(all, operations_of_other_modes_stand_under_their_mode);
+	tcase_add_test(all, epochs_give_the_published_index_and_leave_out_times_without_batches);
+	tcase_add_test(all, flagged_batch_has_its_ratio_and_causes_that_add_up);
+	tcase_add_test(all, process_figures_stand_under_memory_and_cpu);
+	tcase_add_test(all, tree_cpu_counts_living_processes);
+	tcase_add_test(all, warning_carries_evidence_advice_and_when_by_the_wall_clock);
+	tcase_add_test(all, missing_figure_says_why_and_the_remedy_where_there_is_one);
+	tcase_add_test(all, region_read_by_itself_gives_its_writers_pid);
+	tcase_add_loop_test(all, rank_that_is_no_number_is_left_out, 0, sizeof no_ranks / sizeof no_ranks[0]);
+	tcase_add_test(all, names_with_quotes_and_controls_stay_json);
+	suite_add_tcase(suite, all);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

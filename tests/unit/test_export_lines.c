@@ -1,0 +1,252 @@
+#include <check.h>
+#include <stdlib.h>
+
+#include "src/export/export.h"
+#include "tests/support/told.h"
+
+static struct told told;
+static struct track *train;
+static struct lines lines;
+static struct buffer out;
+
+static void setup(void)
+{
+	told_init(&told);
+	train = &told.run.tracks[0];
+	lines_init(&lines, 5);
+	out = (struct buffer)BUFFER_INIT;
+}
+
+static void teardown(void)
+{
+	buffer_release(&out);
+	told_release(&told);
+}
+
+/* What one refresh prints. */
+static const char *refresh_of(int run)
+{
+	buffer_clear(&out);
+	export_lines(&out, &lines, &told.model, &told.alerts, run);
+	return out.data ? out.data : "";
+}
+
+static const char *refresh(void) { return refresh_of(0); }
+
+static void add_batches(uint64_t first, uint64_t count, double seconds)
+{
+	for (uint64_t i = first; i < first + count; i++)
+		told_add_batch(&told, train, i, seconds);
+}
+
+START_TEST(batches_and_epochs_are_told_in_the_guides_words)
+{
+	struct epoch *epoch = told_begin_epoch(&told, 0);
+	struct batch *batch = told_add_batch(&told, train, 0, 0.538);
+	batch->resident_bytes = 1648.9e6;
+	batch->loss = 0.009458;
+	batch = told_add_batch(&told, train, 1, 0.185);
+	batch->resident_bytes = 1659.6e6;
+	batch->loss = 0.016763;
+	told_end_epoch(&told, epoch);
+	epoch->total_s = 4.774;
+	epoch->batches = 2;
+	epoch->mean_s = 0.201;
+	epoch->min_s = 0.082;
+	epoch->max_s = 0.538;
+	ck_assert_str_eq(refresh(),
+		"  Batch 0: 0.538s, CPU 1648.9MB, loss=0.009458\n"
+		"  Batch 1: 0.185s, CPU 1659.6MB, loss=0.016763\n"
+		"  Epoch end: 4.774s total, CPU 1659.6MB\n"
+		"  Batch timing: avg=0.201s, min=0.082s, max=0.538s\n");
+	ck_assert_str_eq(refresh(), "");
+}
+END_TEST
+
+START_TEST(what_is_unknown_is_left_out_of_a_line)
+{
+	struct epoch *epoch = told_begin_epoch(&told, 0);
+	told_add_batch(&told, train, 0, 0.5)->loss = 1;
+	told_add_batch(&told, train, 1, 0.5)->resident_bytes = 1e6;
+	told_add_batch(&told, train, 2, 0.5);
+	told_end_epoch(&told, epoch);
+	ck_assert_str_eq(refresh(),
+		"  Batch 0: 0.500s, loss=1.000000\n"
+		"  Batch 1: 0.500s, CPU 1.0MB\n"
+		"  Batch 2: 0.500s\n"
+		"  Epoch end: 1.500s total\n");
+}
+END_TEST
+
+START_TEST(batches_between_two_refreshes_come_in_order_and_once)
+{
+	add_batches(0, 1, 0.1);
+	ck_assert_str_eq(refresh(), "  Batch 0: 0.100s\n");
+	add_batches(1, 3, 0.2);
+	ck_assert_str_eq(refresh(), "  Batch 1: 0.200s\n  Batch 2: 0.200s\n  Batch 3: 0.200s\n");
+	ck_assert_str_eq(refresh(), "");
+	add_batches(4, 3, 0.1);
+	ck_assert_str_eq(refresh(), "  Batch 4: 0.100s\n");
+}
+END_TEST
+
+START_TEST(two_epochs_between_two_refreshes_stand_among_their_batches)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct epoch *epoch = told_begin_epoch(&told, i);
+		add_batches(0, 2, 0.25);
+		told_end_epoch(&told, epoch);
+	}
+	ck_assert_str_eq(refresh(),
+		"  Batch 0: 0.250s\n  Batch 1: 0.250s\n  Epoch end: 0.500s total\n"
+		"  Batch 0: 0.250s\n  Batch 1: 0.250s\n  Epoch end: 0.500s total\n");
+}
+END_TEST
+
+START_TEST(no_batch_lines_leaves_the_epochs)
+{
+	lines_init(&lines, 0);
+	struct epoch *epoch = told_begin_epoch(&told, 0);
+	add_batches(0, 2, 0.25);
+	ck_assert_str_eq(refresh(), "");
+	told_end_epoch(&told, epoch);
+	ck_assert_str_eq(refresh(), "  Epoch end: 0.500s total\n");
+}
+END_TEST
+
+START_TEST(running_batch_and_epoch_wait_for_their_end)
+{
+	struct epoch *epoch = told_begin_epoch(&told, 0);
+	struct batch *batch = told_add_batch(&told, train, 0, 0.5);
+	int64_t end_ns = batch->end_ns;
+	batch->end_ns = 0;
+	ck_assert_str_eq(refresh(), "");
+	batch->end_ns = end_ns;
+	ck_assert_str_eq(refresh(), "  Batch 0: 0.500s\n");
+	told_end_epoch(&told, epoch);
+	ck_assert_str_eq(refresh(), "  Epoch end: 0.500s total\n");
+}
+END_TEST
+
+START_TEST(batch_whose_end_was_lost_does_not_hold_up_the_next)
+{
+	told_add_batch(&told, train, 0, 0.5)->end_ns = 0;
+	told_add_batch(&told, train, 1, 0.5);
+	ck_assert_str_eq(refresh(), "  Batch 1: 0.500s\n");
+}
+END_TEST
+
+START_TEST(late_attach_begins_with_the_oldest_kept_batch)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct epoch *epoch = told_begin_epoch(&told, i);
+		add_batches(0, TOLD_BATCHES, 0.25);
+		told_end_epoch(&told, epoch);
+	}
+	train->first += 10;
+	lines_init(&lines, 1);
+	ck_assert_str_eq(refresh(), "  Batch 10: 0.250s\n  Epoch end: 4.000s total\n");
+}
+END_TEST
+
+START_TEST(batches_overwritten_between_two_refreshes_are_not_made_up)
+{
+	add_batches(0, 1, 0.5);
+	refresh();
+	add_batches(1, TOLD_BATCHES + 2, 0.5);
+	ck_assert_str_eq(refresh(), "  Batch 3: 0.500s\n  Batch 4: 0.500s\n  Batch 5: 0.500s\n  Batch 6: 0.500s\n");
+}
+END_TEST
+
+START_TEST(validation_before_the_first_training_batch_is_told_once)
+{
+	train->mode = TOLD_VALIDATION;
+	add_batches(0, 2, 0.125);
+	ck_assert_str_eq(refresh(), "  Batch 0: 0.125s\n  Batch 1: 0.125s\n");
+	struct track *later = told_add_track(&told, TOLD_TRAIN);
+	told.run.main_track = 1;
+	told_add_batch(&told, later, 0, 0.5);
+	ck_assert_str_eq(refresh(), "  Batch 0: 0.500s\n");
+	told.run.main_track = 0;
+	ck_assert_str_eq(refresh(), "");
+}
+END_TEST
+
+START_TEST(warning_is_told_when_it_is_raised_and_again_after_it_was_cleared)
+{
+	struct alert *data = told_add_alert(&told, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
+	ck_assert_str_eq(refresh(), "  Warning: data takes 34 % of each batch\n");
+	told_add_alert(&told, "slow_first_batch", SEVERITY_INFO, "the first batch took 0.538 s");
+	ck_assert_str_eq(refresh(), "  Note: the first batch took 0.538 s\n");
+	data->is_raised = false;
+	ck_assert_str_eq(refresh(), "");
+	data->is_raised = true;
+	ck_assert_str_eq(refresh(), "  Warning: data takes 34 % of each batch\n");
+	ck_assert_str_eq(refresh(), "");
+}
+END_TEST
+
+START_TEST(warnings_of_one_rule_about_two_operations_are_two)
+{
+	told_add_alert(&told, "bottleneck", SEVERITY_WARNING, "forward takes 61 %")->subject = TOLD_FORWARD;
+	told_add_alert(&told, "bottleneck", SEVERITY_WARNING, "data takes 55 %")->subject = TOLD_DATA;
+	ck_assert_str_eq(refresh(), "  Warning: forward takes 61 %\n  Warning: data takes 55 %\n");
+}
+END_TEST
+
+START_TEST(warnings_of_another_run_are_not_told)
+{
+	told_add_alert(&told, "data_loading", SEVERITY_WARNING, "of rank 1")->run = 1;
+	told_add_alert(&told, "memory_growth", SEVERITY_CRITICAL, "of the process")->run = 1;
+	ck_assert_str_eq(refresh(), "  Critical: of the process\n");
+}
+END_TEST
+
+START_TEST(unpublished_process_gets_a_line_each_refresh)
+{
+	told.process.now[METRIC_PROCESS_RESIDENT] = 1648.9e6;
+	told.process.now[METRIC_PROCESS_THREADS] = 12;
+	told.process.now[METRIC_PROCESS_STATE] = 'D';
+	ck_assert_str_eq(refresh_of(-1), "  Process 48213: resident 1648.9MB, threads 12, waiting for disk\n");
+	told.process.cpu_ratio = 0.984;
+	ck_assert_str_eq(refresh_of(-1), "  Process 48213: resident 1648.9MB, CPU 98.4%, threads 12, waiting for disk\n");
+	told.process.is_gone = true;
+	ck_assert_str_eq(refresh_of(-1), "  Process 48213: resident 1648.9MB, CPU 98.4%, threads 12, ended\n");
+}
+END_TEST
+
+START_TEST(process_of_which_nothing_is_known_is_not_given_figures)
+{
+	ck_assert_str_eq(refresh_of(-1), "  Process 48213: state unknown\n");
+	told.model.process_count = 0;
+	ck_assert_str_eq(refresh_of(-1), "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("export_lines");
+	TCase *all = tcase_create("all");
+	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_add_test(all, batches_and_epochs_are_told_in_the_guides_words);
+	tcase_add_test(all, what_is_unknown_is_left_out_of_a_line);
+	tcase_add_test(all, batches_between_two_refreshes_come_in_order_and_once);
+	tcase_add_test(all, two_epochs_between_two_refreshes_stand_among_their_batches);
+	tcase_add_test(all, no_batch_lines_leaves_the_epochs);
+	tcase_add_test(all, running_batch_and_epoch_wait_for_their_end);
+	tcase_add_test(all, batch_whose_end_was_lost_does_not_hold_up_the_next);
+	tcase_add_test(all, late_attach_begins_with_the_oldest_kept_batch);
+	tcase_add_test(all, batches_overwritten_between_two_refreshes_are_not_made_up);
+	tcase_add_test(all, validation_before_the_first_training_batch_is_told_once);
+	tcase_add_test(all, warning_is_told_when_it_is_raised_and_again_after_it_was_cleared);
+	tcase_add_test(all, warnings_of_one_rule_about_two_operations_are_two);
+	tcase_add_test(all, warnings_of_another_run_are_not_told);
+	tcase_add_test(all, unpublished_process_gets_a_line_each_refresh);
+	tcase_add_test(all, process_of_which_nothing_is_known_is_not_given_figures);
+	suite_add_tcase(suite, all);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

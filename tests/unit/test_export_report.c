@@ -1,0 +1,313 @@
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/export/export.h"
+#include "tests/support/told.h"
+
+#define DOUBLE_RULE "==========================================================================================\n"
+#define SINGLE_RULE "------------------------------------------------------------------------------------------\n"
+#define TITLE(text) DOUBLE_RULE text "\n" DOUBLE_RULE
+
+static struct told told;
+static struct track *train;
+static struct buffer out;
+
+static void setup(void)
+{
+	told_init(&told);
+	train = &told.run.tracks[0];
+	out = (struct buffer)BUFFER_INIT;
+}
+
+static void teardown(void)
+{
+	buffer_release(&out);
+	told_release(&told);
+}
+
+static const char *report_of(int run)
+{
+	buffer_clear(&out);
+	export_report(&out, &told.model, &told.alerts, run);
+	return out.data;
+}
+
+static bool has(const char *text) { return strstr(report_of(0), text) != NULL; }
+
+static void set_times(struct operation *operation, double mean_s, double min_s, double max_s)
+{
+	operation->mean_s = mean_s;
+	operation->min_s = min_s;
+	operation->max_s = max_s;
+}
+
+/* The figures of the guides' two examples, and the rest of a report. */
+static void fill(void)
+{
+	snprintf(told.run.rank, sizeof told.run.rank, "0");
+	snprintf(told.run.world, sizeof told.run.world, "2");
+	struct epoch *epoch = told_begin_epoch(&told, 0);
+	struct batch *batch = told_add_batch(&told, train, 0, 0.538);
+	batch->phase_count = 2;
+	batch->phases[0] = (struct phase_time){ TOLD_DATA, NAME_NONE, 0.4f, NAN, 70.4e6f };
+	batch->phases[1] = (struct phase_time){ TOLD_FORWARD, NAME_NONE, 0.1f, NAN, NAN };
+	batch = told_add_batch(&told, train, 1, 0.185);
+	batch->phase_count = 1;
+	batch->phases[0] = (struct phase_time){ TOLD_DATA, NAME_NONE, 0.1f, NAN, 6.5e6f };
+	told_end_epoch(&told, epoch);
+	epoch->batches = 2;
+	epoch->mean_s = 0.3615;
+	epoch->min_s = 0.185;
+	epoch->max_s = 0.538;
+	told_begin_epoch(&told, 1)->total_s = 0.25;
+
+	struct operation *operation = told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 150, 15.234);
+	set_times(operation, 0.102, 0.085, 0.425);
+	operation->share_ratio = 0.6;
+	set_times(told_add_operation(&told, TOLD_TRAIN, TOLD_DECODE, TOLD_DATA, 150, 8.451), 0.056, 0.048, 0.112);
+	operation = told_add_operation(&told, TOLD_TRAIN, TOLD_FORWARD, TOLD_NO_NAME, 150, 2.361);
+	operation->share_ratio = 0.3;
+	operation = told_add_operation(&told, TOLD_TRAIN, NAME_UNATTRIBUTED, TOLD_NO_NAME, 150, 0.5);
+	operation->share_ratio = 0.1;
+
+	struct alert *alert = told_add_alert(&told, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
+	alert->advice_count = 2;
+	snprintf(alert->advice[0], sizeof alert->advice[0], "more workers");
+	snprintf(alert->advice[1], sizeof alert->advice[1], "prefetch");
+	told_add_flagged(&told, 0, 624, 0.512, 0.201);
+
+	struct memory *memory = &told.model.memory;
+	memory->rss_bytes = 1.6489e9;
+	memory->peak_rss_bytes = 1.7e9;
+	memory->swap_bytes = 0;
+	memory->tree_rss_bytes = 3.42e9;
+	memory->slope = (struct slope){ 3.8e6, 3.1e6, 4.4e6, 50 };
+	memory->verdict = "growing";
+}
+
+START_TEST(whole_report_reads_like_the_guides_tables)
+{
+	fill();
+	ck_assert_str_eq(report_of(0),
+		"train.py, process 48213, run resnet50, rank 0 of 2\n"
+		"\n"
+		TITLE("PERFORMANCE SUMMARY")
+		"Operation                      Time (s)     CPU (MB)        GPU (MB)        GPU Peak\n"
+		SINGLE_RULE
+		"data                               15.234          +76.9              –           –\n"
+		"  decode                            8.451              –              –           –\n"
+		"forward                             2.361              –              –           –\n"
+		"unattributed                        0.500              –              –           –\n"
+		SINGLE_RULE
+		"TOTAL                              18.095s\n"
+		DOUBLE_RULE
+		"\n"
+		TITLE("AGGREGATE STATISTICS (for repeated operations)")
+		"Operation                      Count    Total (s)    Mean (s)     Min (s)      Max (s)\n"
+		SINGLE_RULE
+		"data                           150      15.234       0.102        0.085        0.425\n"
+		"  decode                       150       8.451       0.056        0.048        0.112\n"
+		"forward                        150       2.361           –            –            –\n"
+		"unattributed                   150       0.500           –            –            –\n"
+		DOUBLE_RULE
+		"\n"
+		TITLE("EPOCHS")
+		"Epoch                          Batches  Total (s)    Mean (s)     Min (s)      Max (s)\n"
+		SINGLE_RULE
+		"0                              2         0.723       0.361        0.185        0.538\n"
+		"1 (running)                    0         0.250           –            –            –\n"
+		DOUBLE_RULE
+		"\n"
+		TITLE("WARNINGS")
+		"warning: data takes 34 % of each batch\n"
+		"    try: more workers\n"
+		"    try: prefetch\n"
+		DOUBLE_RULE
+		"\n"
+		TITLE("FLAGGED BATCHES")
+		"Epoch/batch      Step (s)   Usual (s)   Ratio  Causes\n"
+		SINGLE_RULE
+		"0/624               0.512       0.201    2.5×  data 100 %\n"
+		DOUBLE_RULE
+		"\n"
+		TITLE("MEMORY")
+		"Resident set                      1.65 GB\n"
+		"Peak                              1.70 GB\n"
+		"Anonymous                               –\n"
+		"File                                    –\n"
+		"Shared                                  –\n"
+		"Swapped out                           0 B\n"
+		"Whole tree, upper bound           3.42 GB\n"
+		"Tree's growth a second            3.80 MB   (95 % sure: 3.10 MB to 4.40 MB)\n"
+		"Verdict                           growing\n"
+		DOUBLE_RULE);
+}
+END_TEST
+
+START_TEST(unpublished_process_says_what_is_not_known_and_why)
+{
+	ck_assert_str_eq(report_of(-1),
+		"train.py, process 48213\n"
+		"\n"
+		"Nothing is published: operations, batches and epochs come from a program that includes pmtop.h (pmtop(1))\n"
+		"\n"
+		TITLE("WARNINGS")
+		"none\n"
+		DOUBLE_RULE
+		"\n"
+		TITLE("MEMORY")
+		"Resident set                            –\n"
+		"Peak                                    –\n"
+		"Anonymous                               –\n"
+		"File                                    –\n"
+		"Shared                                  –\n"
+		"Swapped out                             –\n"
+		"Whole tree, upper bound                 –\n"
+		"Verdict                           unknown\n"
+		DOUBLE_RULE);
+}
+END_TEST
+
+START_TEST(long_and_wide_names_are_cut_visibly_and_keep_the_columns)
+{
+	told_add_operation(&told, TOLD_TRAIN, TOLD_LONG, TOLD_NO_NAME, 1, 1);
+	told_add_operation(&told, TOLD_TRAIN, TOLD_LONG, TOLD_DATA, 1, 1);
+	told_add_operation(&told, TOLD_TRAIN, TOLD_WIDE, TOLD_NO_NAME, 1, 1);
+	ck_assert(has("\nan operation whose name is to…      1.000              –"));
+	ck_assert(has("\n  an operation whose name is …      1.000              –"));
+	ck_assert(has("\n学習データの読み込みと前処理…       1.000              –"));
+}
+END_TEST
+
+START_TEST(figures_too_large_for_their_column_lose_places_not_their_alignment)
+{
+	struct operation *operation = told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 12345678, 1234567.891);
+	set_times(operation, 12345.678, 0.001, 99999.5);
+	ck_assert(has("\ndata                           1234567.89              –"));
+	ck_assert(has("\ndata                           12.3M   1234568   12345.678        0.001    99999.500\n"));
+}
+END_TEST
+
+START_TEST(total_sums_the_outermost_operations)
+{
+	told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 10, 2);
+	told_add_operation(&told, TOLD_TRAIN, TOLD_DECODE, TOLD_DATA, 10, 1);
+	told_add_operation(&told, TOLD_TRAIN, TOLD_FORWARD, TOLD_NO_NAME, 10, 30);
+	ck_assert(has("\nTOTAL                              32.000s\n"));
+}
+END_TEST
+
+START_TEST(operation_that_has_not_finished_yet_is_left_out)
+{
+	told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 10, 2);
+	told_add_operation(&told, TOLD_TRAIN, NAME_UNATTRIBUTED, TOLD_NO_NAME, 0, 0);
+	ck_assert(has("\ndata "));
+	ck_assert(!has("unattributed"));
+}
+END_TEST
+
+START_TEST(total_of_nothing_is_unknown)
+{
+	ck_assert(has("\nTOTAL                                   –\n"));
+}
+END_TEST
+
+START_TEST(memory_growth_of_an_operation_is_unknown_once_batches_are_gone)
+{
+	for (unsigned i = 0; i <= TOLD_BATCHES; i++) {
+		struct batch *batch = told_add_batch(&told, train, i, 0.1);
+		batch->phase_count = 1;
+		batch->phases[0] = (struct phase_time){ TOLD_DATA, NAME_NONE, 0.1f, NAN, 1e6f };
+		if (i == 0) {
+			told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 1, 0.1);
+			ck_assert(has("\ndata                                0.100           +1.0 "));
+		}
+	}
+	ck_assert(has("\ndata                                0.100              – "));
+}
+END_TEST
+
+START_TEST(another_mode_gets_tables_of_its_own)
+{
+	told_add_track(&told, TOLD_VALIDATION);
+	told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 10, 2);
+	told_add_operation(&told, TOLD_VALIDATION, TOLD_FORWARD, TOLD_NO_NAME, 10, 3);
+	ck_assert(has("TOTAL                               2.000s\n"));
+	ck_assert(has("PERFORMANCE SUMMARY, mode validation\n"));
+	ck_assert(has("AGGREGATE STATISTICS (for repeated operations), mode validation\n"));
+	ck_assert(has("TOTAL                               3.000s\n"));
+}
+END_TEST
+
+START_TEST(only_the_newest_ten_flagged_batches_are_told)
+{
+	for (uint64_t i = 0; i < 12; i++)
+		told_add_flagged(&told, 3, 100 + i, 0.5, 0.2);
+	ck_assert(has("FLAGGED BATCHES (the newest 10 of 12)\n"));
+	ck_assert(!has("\n3/101 "));
+	ck_assert(has("\n3/102 "));
+	ck_assert(has("\n3/111 "));
+}
+END_TEST
+
+START_TEST(dropped_epochs_are_named)
+{
+	told.run.epochs_dropped = 12;
+	ck_assert(has("\n(12 earlier ones are no longer kept)\n"));
+}
+END_TEST
+
+START_TEST(ended_run_says_how_it_ended)
+{
+	told.run.is_live = false;
+	snprintf(told.run.ended, sizeof told.run.ended, "killed by signal 9");
+	ck_assert(has("train.py, process 48213, run resnet50: killed by signal 9\n"));
+}
+END_TEST
+
+START_TEST(csv_leaves_unknown_figures_empty_and_writes_its_header_once)
+{
+	snprintf(told.run.name, sizeof told.run.name, "a,\"b\"");
+	told.run.state = (struct run_state){ .mode = TOLD_VALIDATION, .epochs_begun = 1, .epoch_index = 4 };
+	told_add_batch(&told, train, 17, 0.5);
+	train->step = (struct figures){ .count = 1, .last_s = 0.5, .mean_s = 0.25 };
+	told.model.memory.rss_bytes = 1.5e9;
+	export_csv(&out, &told.model, 0, INT64_C(1763632140123000000), 1);
+	export_csv(&out, &told.model, -1, INT64_C(1763632140123000000), 0);
+	ck_assert_str_eq(out.data,
+		"time_ns,time,pid,run,mode,epoch,batch,batches,step_last_s,step_mean_s,rate_per_s,batch_last_s,batch_mean_s,loss,samples_per_s,"
+		"flagged,run_eta_s,rss_bytes,peak_rss_bytes,tree_rss_bytes,swap_bytes,cpu_ratio,run_queue_wait_ratio,major_faults_per_s,"
+		"read_bytes_per_s,write_bytes_per_s,lost_events\n"
+		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,\"a,\"\"b\"\"\",validation,4,17,1,0.5,0.25,,,,,,0,,1500000000,,,,,,,,,0\n"
+		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,,,,,,,,,,,,,,,1500000000,,,,,,,,,\n");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("export_report");
+	TCase *all = tcase_create("all");
+	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_add_test(all, whole_report_reads_like_the_guides_tables);
+	tcase_add_test(all, unpublished_process_says_what_is_not_known_and_why);
+	tcase_add_test(all, long_and_wide_names_are_cut_visibly_and_keep_the_columns);
+	tcase_add_test(all, figures_too_large_for_their_column_lose_places_not_their_alignment);
+	tcase_add_test(all, total_sums_the_outermost_operations);
+	tcase_add_test(all, operation_that_has_not_finished_yet_is_left_out);
+	tcase_add_test(all, total_of_nothing_is_unknown);
+	tcase_add_test(all, memory_growth_of_an_operation_is_unknown_once_batches_are_gone);
+	tcase_add_test(all, another_mode_gets_tables_of_its_own);
+	tcase_add_test(all, only_the_newest_ten_flagged_batches_are_told);
+	tcase_add_test(all, dropped_epochs_are_named);
+	tcase_add_test(all, ended_run_says_how_it_ended);
+	tcase_add_test(all, csv_leaves_unknown_figures_empty_and_writes_its_header_once);
+	suite_add_tcase(suite, all);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,212 @@
+/* A whole made-up run, told through the model and the rules, as every format tells it. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/export/export.h"
+#include "src/settings/settings.h"
+#include "tests/support/story.h"
+
+#define REALTIME_NS INT64_C(1763632140000000000)
+
+struct telling {
+	struct story *story;
+	struct model *model;
+	struct settings settings;
+	struct alerts alerts;
+	struct sample_set set;
+	struct buffer out;
+};
+
+static struct telling telling;
+static struct story_options options;
+
+static void setup(void)
+{
+	struct model_options model_options;
+	memset(&telling, 0, sizeof telling);
+	story_options_default(&options);
+	model_options_default(&model_options);
+	settings_default(&telling.settings);
+	telling.model = model_new(&model_options);
+}
+
+static void teardown(void)
+{
+	model_free(telling.model);
+	story_free(telling.story);
+	sample_set_release(&telling.set);
+	buffer_release(&telling.out);
+}
+
+/* Tells one more period; false at the run's end. */
+static bool tell_on(void)
+{
+	if (!telling.story)
+		telling.story = story_new(&options);
+	if (!story_next(telling.story, &telling.set))
+		return false;
+	model_apply(telling.model, &telling.set);
+	alerts_update(&telling.alerts, telling.model, &telling.settings);
+	return true;
+}
+
+static void tell_all(void)
+{
+	while (tell_on())
+		continue;
+}
+
+/* As in test_export_json.c; `o` is the object. */
+static void assert_holds(const char *expressions)
+{
+	char command[4096];
+	snprintf(command, sizeof command, "python3 tests/support/json_object.py %s", expressions);
+	FILE *python = popen(command, "w");
+	ck_assert_ptr_nonnull(python);
+	buffer_clear(&telling.out);
+	export_json(&telling.out, telling.model, &telling.alerts, 0, REALTIME_NS);
+	fputs(telling.out.data, python);
+	ck_assert_msg(pclose(python) == 0, "%.2000s", telling.out.data);
+}
+
+static void assert_object_is_true(void)
+{
+	struct story_truth truth = story_truth(telling.story);
+	char expressions[2048];
+	snprintf(expressions, sizeof expressions,
+		"'o[\"batch\"][\"count\"] == %llu' "
+		"'o[\"modes\"][\"validation\"][\"count\"] == %llu' "
+		"'abs(o[\"batch\"][\"mean_s\"] - %.12g) < 1e-6' "
+		"'abs(o[\"step\"][\"mean_s\"] - %.12g) < 1e-6' "
+		"'abs([p for p in o[\"operations\"] if p[\"name\"] == \"data\"][0][\"total_s\"] - %.12g) < 1e-6' "
+		"'abs([p for p in o[\"operations\"] if p[\"name\"] == \"decode\"][0][\"total_s\"] - %.12g) < 1e-6' "
+		"'abs(sum(p.get(\"share_ratio\", 0) for p in o[\"operations\"] if p[\"depth\"] == 0) - 1) < 1e-3'",
+		(unsigned long long)truth.batches, (unsigned long long)truth.validation_batches, truth.batch_total_s / (double)truth.batches,
+		truth.step_total_s / (double)truth.steps, truth.data_total_s, truth.decode_total_s);
+	assert_holds(expressions);
+}
+
+START_TEST(json_holds_at_every_stage_of_a_run)
+{
+	for (unsigned told = 0; tell_on(); told++)
+		if (told % 100 == 0)
+			assert_holds("'o[\"run\"] == \"resnet50\"'");
+	assert_object_is_true();
+	assert_holds(
+		"'[e[\"batches\"] for e in o[\"epochs\"]] == [100, 100, 100]' "
+		"'o[\"epoch\"][\"ordinal\"] == o[\"epoch\"][\"total\"] == 3' "
+		"'all(f[\"batch\"] % 20 == 19 or f[\"batch\"] == 0 for f in o[\"flagged\"])' "
+		"'len(o[\"flagged\"]) >= 5' "
+		"'all(f[\"causes\"][0][\"phase\"] == \"data\" for f in o[\"flagged\"])' "
+		"'o[\"warnings\"]'");
+}
+END_TEST
+
+START_TEST(json_of_a_late_attach_has_the_whole_runs_figures)
+{
+	options.attach_s = 40;
+	tell_all();
+	assert_object_is_true();
+}
+END_TEST
+
+START_TEST(json_of_an_unpublished_process_has_its_memory)
+{
+	options.is_published = false;
+	for (int i = 0; i < 20 && tell_on(); i++)
+		continue;
+	buffer_clear(&telling.out);
+	export_json(&telling.out, telling.model, &telling.alerts, -1, REALTIME_NS);
+	ck_assert_ptr_nonnull(strstr(telling.out.data, "\"memory\":{\"rss_bytes\":"));
+	ck_assert_ptr_null(strstr(telling.out.data, "\"batch\":"));
+}
+END_TEST
+
+static size_t count_of(const char *text, const char *part)
+{
+	size_t count = 0;
+	for (const char *at = text; (at = strstr(at, part)); at++)
+		count++;
+	return count;
+}
+
+START_TEST(lines_tell_the_first_batches_each_epoch_and_each_warning_once)
+{
+	struct lines lines;
+	lines_init(&lines, 5);
+	while (tell_on())
+		export_lines(&telling.out, &lines, telling.model, &telling.alerts, 0);
+	const char *told = telling.out.data;
+	const char *at = told;
+	ck_assert_uint_eq(count_of(told, "  Batch "), 5 + 3);
+	for (int i = 0; i < 5; i++) {
+		char expected[32];
+		snprintf(expected, sizeof expected, "  Batch %d: ", i);
+		at = strstr(at, expected);
+		ck_assert_msg(at != NULL, "%s", told);
+	}
+	ck_assert_uint_eq(count_of(told, "  Epoch end: "), 3);
+	ck_assert_uint_eq(count_of(told, "  Batch timing: avg="), 3);
+	ck_assert_uint_eq(count_of(told, "Note: first batch took"), 1);
+}
+END_TEST
+
+START_TEST(lines_of_one_late_refresh_are_those_of_many)
+{
+	struct lines often, once;
+	struct buffer whole = BUFFER_INIT;
+	lines_init(&often, 1000);
+	lines_init(&once, 1000);
+	options.epochs = 2;
+	while (tell_on())
+		export_lines(&telling.out, &often, telling.model, &(struct alerts){ .count = 0 }, 0);
+	export_lines(&whole, &once, telling.model, &(struct alerts){ .count = 0 }, 0);
+	ck_assert_uint_eq(count_of(whole.data, "\n"), 2 * 100 + 2 * 2);
+	ck_assert_uint_eq(count_of(telling.out.data, "\n"), 2 * 100 + 2 * 2);
+	for (const char *a = telling.out.data, *b = whole.data; a && b && *a; a = strchr(a, '\n') + 1, b = strchr(b, '\n') + 1)
+		ck_assert_msg(strncmp(a, b, strcspn(a, ",\n")) == 0, "%.40s / %.40s", a, b);
+	buffer_release(&whole);
+}
+END_TEST
+
+START_TEST(report_of_a_run_has_its_operations_and_epochs)
+{
+	tell_all();
+	export_report(&telling.out, telling.model, &telling.alerts, 0);
+	const char *report = telling.out.data;
+	static const char *const parts[] = {
+		"train.py, process 48213, run resnet50", "\nPERFORMANCE SUMMARY\n", "\ndata  ", "\n  decode  ", "\n  collate  ", "\nforward  ",
+		"\nunattributed  ", "\nTOTAL  ", "\nAGGREGATE STATISTICS (for repeated operations)\n", "\nPERFORMANCE SUMMARY, mode validation\n",
+		"\nEPOCHS\n", "\n2      ", "\nWARNINGS\n", "    try: ", "\nFLAGGED BATCHES\n", "data", "\nMEMORY\n",
+	};
+	const char *at = report;
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		at = strstr(at, parts[i]);
+		ck_assert_msg(at != NULL, "no %s in its place in\n%s", parts[i], report);
+		at++;
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("export_story");
+	TCase *all = tcase_create("all");
+	tcase_add_checked_fixture(all, setup, teardown);
+	tcase_set_timeout(all, 60);
+	tcase_add_test(all, json_holds_at_every_stage_of_a_run);
+	tcase_add_test(all, json_of_a_late_attach_has_the_whole_runs_figures);
+	tcase_add_test(all, json_of_an_unpublished_process_has_its_memory);
+	tcase_add_test(all, lines_tell_the_first_batches_each_epoch_and_each_warning_once);
+	tcase_add_test(all, lines_of_one_late_refresh_are_those_of_many);
+	tcase_add_test(all, report_of_a_run_has_its_operations_and_epochs);
+	suite_add_tcase(suite, all);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
