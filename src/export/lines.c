@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "src/base/clock.h"
 #include "src/export/scope.h"
 
 #define BYTES_PER_MB 1e6

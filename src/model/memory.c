@@ -4,7 +4,8 @@ enum { SLOPE_POINTS = 120, SLOPE_SAMPLES_LEAST = 8 };
 #define INTERVAL_FIRST_NS (NS_PER_S / 8)
 #define INTERVAL_MOST_NS NS_PER_S
 #define WINDOW_NS (600 * NS_PER_S)
-#define VERDICT_LEAST_S 10.0
+#define GROWING_LEAST_S 4.0
+#define PLATEAU_LEAST_S 10.0
 #define NOTICEABLE_RATIO 0.005
 #define NOTICEABLE_LEAST_BYTES 4e6
 
@@ -114,11 +115,9 @@ static void judge(struct memory *memory, double window_s)
 {
 	double noticeable = fmax(NOTICEABLE_RATIO * memory->tree_rss_bytes, NOTICEABLE_LEAST_BYTES);
 	memory->verdict = "unknown";
-	if (window_s < VERDICT_LEAST_S)
-		return;
-	if (memory->slope.low_per_s * window_s > noticeable)
+	if (window_s >= GROWING_LEAST_S && memory->slope.low_per_s * window_s > noticeable)
 		memory->verdict = "growing";
-	else if (memory->slope.high_per_s * window_s < noticeable)
+	else if (window_s >= PLATEAU_LEAST_S && memory->slope.high_per_s * window_s < noticeable)
 		memory->verdict = "plateau";
 }
 

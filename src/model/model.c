@@ -100,6 +100,7 @@ static void open_run(struct model *model, const struct record *record)
 	if ((unsigned)index == model->run_count)
 		model->run_count++;
 	model->private->run_by_id[record->run] = (int16_t)index;
+	model_tell_resident(model, index);
 }
 
 static void note_missing(struct model *model, const struct record *record)

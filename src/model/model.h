@@ -48,9 +48,9 @@ struct memory {
 	struct slope slope;                             /* of the tree's resident set; points 0 = not known */
 	double slope_per_batch;                         /* bytes a batch; NAN */
 	double slope_per_batch_low, slope_per_batch_high;
-	/* growing, plateau, unknown (the others come with the rules for them). Over the window of the slope, if that is at least 10 s: growing where
-	 * even the low end of the slope's interval makes more than the noticeable, plateau where even its high end makes less, else unknown.
-	 * Noticeable: 0.5 % of the tree's resident set, at least 4 MB. The slope is renewed once a second. */
+	/* growing, plateau, unknown (the others come with the rules for them). Over the window of the slope: growing where, after 4 s or more,
+	 * even the low end of the slope's interval makes more than the noticeable; plateau where, after 10 s or more, even its high end makes
+	 * less; else unknown. Noticeable: 0.5 % of the tree's resident set, at least 4 MB. The slope is renewed once a second. */
 	const char *verdict;
 };
 

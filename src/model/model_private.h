@@ -39,6 +39,7 @@ void model_see_process(struct model *model, const struct record *record);
 void model_lose_process(struct model *model, const struct record *record);
 void model_replace_process(struct model *model, const struct record *record);
 void model_take_figure(struct model *model, const struct record *record);
+void model_tell_resident(struct model *model, int index);
 /* After a set: rates of what was read in it, series, states. */
 void model_refresh_processes(struct model *model);
 

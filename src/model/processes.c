@@ -182,6 +182,19 @@ static void tell_runs(struct model *model, const struct record *record)
 	}
 }
 
+/* A run that was found after its process was read. */
+void model_tell_resident(struct model *model, int index)
+{
+	struct run *run = &model->runs[index];
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct process *process = &model->processes[i];
+		if (process->pid != run->pid || process->is_gone || isnan(process->now[METRIC_PROCESS_RESIDENT]))
+			continue;
+		run->private->resident_bytes = process->now[METRIC_PROCESS_RESIDENT];
+		run->private->resident_ns = model->now_ns;
+	}
+}
+
 void model_take_figure(struct model *model, const struct record *record)
 {
 	enum metric metric = record->figure.metric;

@@ -15,8 +15,8 @@
 
 /* Looking for regions reads a member's maps, which may be long: more and more seldom while there is none. */
 enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STATUS_SIZE = 16 * 1024 };
-#define SEARCH_FIRST_NS (NS_PER_S / 2)
-#define SEARCH_TARGET_MAX_NS (4 * NS_PER_S)
+#define SEARCH_FIRST_NS (NS_PER_S / 20)
+#define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
 #define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
 #define LIVE_CHECK_NS (1 * NS_PER_S)
 
@@ -191,7 +191,7 @@ static void search(struct region_reader *reader, int64_t now_ns)
 			continue;
 		search_member(reader, i);
 		one->next_ns = now_ns + one->interval_ns;
-		one->interval_ns = one->interval_ns * 2 < most_ns ? one->interval_ns * 2 : most_ns;
+		one->interval_ns = one->interval_ns * 5 / 4 < most_ns ? one->interval_ns * 5 / 4 : most_ns;
 	}
 }
 
