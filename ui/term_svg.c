@@ -13,10 +13,11 @@ enum shape { SHAPE_NONE, SHAPE_TEXT, SHAPE_DOTS, SHAPE_FILL, SHAPE_LINE, SHAPE_S
 
 struct part { uint8_t x, y, width, height; };       /* in eighths of a cell */
 
-/* What of a cell U+2580 … U+259F fill (without the shades); up to two parts. */
+/* What of a cell blocks (without the shades) and heavy lines fill; up to two parts. */
 static size_t parts_of(uint32_t code, struct part parts[2])
 {
 	static const struct { uint32_t code; struct part parts[2]; } others[] = {
+		{0x2501, {{0, 3, 8, 1}}}, {0x2578, {{0, 3, 4, 1}}}, {0x257a, {{4, 3, 4, 1}}},
 		{0x2580, {{0, 0, 8, 4}}}, {0x2590, {{4, 0, 4, 8}}}, {0x2594, {{0, 0, 8, 1}}}, {0x2595, {{7, 0, 1, 8}}},
 		{0x2596, {{0, 4, 4, 4}}}, {0x2597, {{4, 4, 4, 4}}}, {0x2598, {{0, 0, 4, 4}}}, {0x259d, {{4, 0, 4, 4}}},
 		{0x2599, {{0, 0, 4, 8}, {4, 4, 4, 4}}}, {0x259a, {{0, 0, 4, 4}, {4, 4, 4, 4}}}, {0x259b, {{0, 0, 8, 4}, {0, 4, 4, 4}}},

@@ -108,8 +108,6 @@ static bool answer_keys(struct choose *choose, struct chosen *chosen)
 			return false;
 		if (event.key == KEY_HANGUP)
 			return true;
-		if (event.key == KEY_WINDOW)
-			terminal_resized(choose->terminal);
 		enum picker_wish wish = picker_key(&choose->picker, choose->rows, choose->count, event);
 		if (wish == PICKER_QUIT || (wish == PICKER_CHOSEN && take_choice(choose, chosen)))
 			return true;

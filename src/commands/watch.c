@@ -108,8 +108,6 @@ static void answer_key(struct watch *watch, struct key_event event)
 		watch->has_quit = true;
 		return;
 	}
-	if (event.key == KEY_WINDOW)
-		terminal_resized(watch->terminal);
 	enum screen_wish wish = screen_key(watch->screen, event, &watch->canvas);
 	if (wish == WISH_QUIT)
 		watch->has_quit = true;

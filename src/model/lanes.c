@@ -188,7 +188,6 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 	struct batch *batch = lane_batch(run, lane);
 	if (!batch)
 		return;
-	batch->index = record->batch.index;
 	batch->end_ns = record->time_ns;
 	batch->batch_s = batch_s;
 	batch->loss = record->batch.loss;

@@ -108,7 +108,7 @@ static const char *const kind_advice[][3] = {
 	[PHASE_OTHER] = { "publish spans inside it, to see which part of it takes the time",
 	                  "read losses and metrics seldom: each reading waits for the GPU" },
 	[PHASE_DATA] = { "prepare expensive augmentations beforehand" },
-	[PHASE_FORWARD] = { "use mixed precision (autocast)", "try a smaller model: fewer filters or layers, depthwise separable convolutions" },
+	[PHASE_FORWARD] = { "use mixed precision (autocast)", "a smaller model: fewer filters or layers, depthwise separable convolutions" },
 	[PHASE_BACKWARD] = { "use mixed precision with a gradient scaler", "accumulate gradients over smaller batches" },
 	[PHASE_OPTIMIZER] = { "use a fused optimizer, where there is one", "step once for several batches (gradient accumulation)" },
 	[PHASE_BETWEEN] = { "publish what runs between the batches as spans, to see what it is", "log and save less often" },

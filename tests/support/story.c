@@ -20,7 +20,7 @@ struct event {
 
 struct story {
 	struct story_options options;
-	uint64_t random;
+	uint64_t random, figures_random;   /* apart, so that the plot does not depend on when pmtop came */
 	enum chapter chapter;
 	uint32_t epoch;
 	uint64_t batch, trained;       /* in its epoch and mode; of mode train since the start */
@@ -46,12 +46,17 @@ void story_options_default(struct story_options *options)
 }
 
 /* splitmix64 (Steele, Lea and Flood, 2014), as a number from −1 to 1. */
-static double chance(struct story *story)
+static double chance_of(uint64_t *state)
 {
-	uint64_t z = story->random += UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
+}
+
+static double chance(struct story *story)
+{
+	return chance_of(&story->random);
 }
 
 static struct event *write_event(struct story *story, enum record_kind kind)
@@ -369,7 +374,7 @@ static void tell_figures(struct story *story, struct sample_set *out)
 	double elapsed_ns = (double)(now_ns - options->start_ns);
 	for (unsigned i = 0; i <= options->workers; i++) {
 		int32_t pid = options->pid + (int32_t)i;
-		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * chance(story);
+		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * chance_of(&story->figures_random);
 		const struct { enum metric metric; double value; } figures[] = {
 			{ METRIC_PROCESS_RESIDENT, resident }, { METRIC_PROCESS_RESIDENT_PEAK, resident + 2e6 }, { METRIC_PROCESS_ANONYMOUS, 0.9 * resident },
 			{ METRIC_PROCESS_FILE, 0.08 * resident }, { METRIC_PROCESS_SHARED, 0.02 * resident }, { METRIC_PROCESS_SWAP, 0 },
@@ -407,6 +412,7 @@ struct story *story_new(const struct story_options *options)
 		abort();
 	story->options = *options;
 	story->random = options->seed;
+	story->figures_random = ~options->seed;
 	story->told_ns = options->start_ns;
 	story_region_init(&story->region);
 	if (options->has_plan) {

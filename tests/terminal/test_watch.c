@@ -98,7 +98,9 @@ static void assert_shows(struct vt *vt, const char *text, int line)
 		return;
 	struct buffer screen = BUFFER_INIT;
 	vt_screen(vt, &screen);
-	ck_abort_msg("line %d: \"%s\" is not on the screen:\n%s", line, text, screen.data);
+	fprintf(stderr, "%s", screen.data);
+	buffer_release(&screen);
+	ck_abort_msg("line %d: \"%s\" is not on the screen (above)", line, text);
 }
 
 START_TEST(live_run_shows_progress_phases_and_memory)

@@ -3,16 +3,16 @@
 
 #include "src/base/text.h"
 #include "src/rules/explain.h"
-#include "tests/unit/fake_run.h"
+#include "tests/unit/hand_run.h"
 
-static const struct run run;
+static struct run run;
 static struct batch batch;
 static struct usual usual;
 static struct explanation why;
 
 static void start(void)
 {
-	fake_reset();
+	hand_run_init(&run);
 	batch = (struct batch){ .step_s = 0 };
 	usual = (struct usual){ .batches = 100 };
 }
@@ -179,7 +179,7 @@ END_TEST
 START_TEST(more_slow_phases_than_causes_leave_the_smallest_to_the_unknown)
 {
 	for (uint32_t i = 0; i < 12; i++) {
-		fake.names[20 + i] = "phase";
+		hand.names[20 + i] = "phase";
 		phase(20 + i, 0, 0.20 + 0.001 * i, 0.10);
 	}
 	explain();
@@ -243,7 +243,7 @@ END_TEST
 START_TEST(a_long_path_is_cut_between_code_points)
 {
 	for (uint32_t i = 20; i < 30; i++) {
-		fake.names[i] = "größenänderung";
+		hand.names[i] = "größenänderung";
 		phase(i, i == 20 ? 0 : i - 1, 0.5, 0.1);
 	}
 	explain();

@@ -346,6 +346,7 @@ int main(void)
 	Suite *suite = suite_create("process source");
 	TCase *fixture = tcase_create("fixture");
 	tcase_add_checked_fixture(fixture, set_up_proc, tear_down_proc);
+	tcase_set_timeout(fixture, 60);
 	tcase_add_test(fixture, every_figure_of_the_target_is_read);
 	tcase_add_test(fixture, children_give_stat_each_time_and_the_rest_each_second);
 	tcase_add_test(fixture, child_that_ends_is_gone_and_others_stay_themselves);

@@ -656,10 +656,16 @@ END_TEST
 
 enum { MANY_THREADS = 2, MANY_SPANS = 60000 };
 
+static pthread_barrier_t all_have_lanes;
+
 static void *many_body(void *argument)
 {
 	struct pmtop *pm = argument;
-	for (int i = 0; i < MANY_SPANS; i++)
+	PMTOP_SPAN(pm, "load")
+		;
+	/* A lane is used again once its thread has ended: both shall have their own. */
+	pthread_barrier_wait(&all_have_lanes);
+	for (int i = 1; i < MANY_SPANS; i++)
 		PMTOP_SPAN(pm, "load")
 			;
 	return NULL;
@@ -671,6 +677,7 @@ static void many_events_body(void *argument, int in, int out)
 	struct pmtop_options options = { .lanes = 4, .slots = 65536 };
 	struct pmtop *pm = pmtop_open("many", &options);
 	pthread_t threads[MANY_THREADS];
+	pthread_barrier_init(&all_have_lanes, NULL, MANY_THREADS);
 	for (int i = 0; i < MANY_THREADS; i++)
 		pthread_create(&threads[i], NULL, many_body, pm);
 	for (int i = 0; i < MANY_THREADS; i++)

@@ -518,6 +518,7 @@ int main(void)
 
 	TCase *fixture = tcase_create("fixture");
 	tcase_add_checked_fixture(fixture, set_up_proc, tear_down_proc);
+	tcase_set_timeout(fixture, 60);
 	tcase_add_test(fixture, fixture_process_is_opened_and_ends);
 	tcase_add_test(fixture, other_start_time_is_another_process);
 	tcase_add_test(fixture, children_beyond_the_most_are_counted);

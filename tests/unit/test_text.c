@@ -92,7 +92,8 @@ START_TEST(nothing_that_could_command_a_terminal_passes)
 		if (code >= 0xd800 && code <= 0xdfff)
 			continue;
 		size_t length = text_clean(out, sizeof out, bytes, utf8_encode(code, bytes)), at = 0;
-		ck_assert_uint_eq(length, strlen(out));
+		if (length != strlen(out))
+			ck_abort_msg("U+%04X: %zu bytes", (unsigned)code, length);
 		while (at < length) {
 			uint32_t shown = 0;
 			at += utf8_decode(out + at, length - at, &shown);
@@ -181,6 +182,7 @@ int main(void)
 	setlocale(LC_CTYPE, "");
 	Suite *suite = suite_create("text");
 	TCase *test = tcase_create("text");
+	tcase_set_timeout(test, 60);
 	tcase_add_test(test, every_code_point_survives_encoding_and_decoding);
 	tcase_add_test(test, malformed_bytes_become_one_replacement_each);
 	tcase_add_test(test, a_code_point_cut_by_the_length_is_malformed);

@@ -18,7 +18,7 @@ static bool is_growing(const struct memory *memory)
 static void verdict_line(const struct memory *memory, struct line *line)
 {
 	enum role role = is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL;
-	bool is_per_batch = !isnan(memory->slope_per_batch);
+	bool is_per_batch = !isnan(memory->slope_per_batch), is_unknown = memory->verdict == NULL || strcmp(memory->verdict, "unknown") == 0;
 	const char *each = is_per_batch ? "a batch" : "a second";
 	double slope = is_per_batch ? memory->slope_per_batch : memory->slope.per_s;
 	char text[NUMBER_SIZE], high[NUMBER_SIZE];
@@ -28,7 +28,7 @@ static void verdict_line(const struct memory *memory, struct line *line)
 		line_add(line, 0, ROLE_DIM, "too early to judge");
 		return;
 	}
-	line_add(line, 0, role, "%s%s", is_growing(memory) ? "⚠ " : "", memory->verdict != NULL ? memory->verdict : "unknown");
+	line_add(line, 0, role, "%s", is_growing(memory) ? "⚠ growing" : is_unknown ? "verdict open," : memory->verdict);
 	line_add(line, 1, role, "%s%s %s", slope >= 0 ? "+" : "", format_bytes(text, slope), each);
 	line_add(line, 2, ROLE_DIM, "(%s … %s)", format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
 	         format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));

@@ -128,7 +128,7 @@ struct where_layout { int name, bar, seconds; double full_ratio, like; bool has_
 
 static struct where_layout lay_out_where(const struct run *run, const struct phase_row *rows, size_t count, int width)
 {
-	struct where_layout layout = { .name = 8, .seconds = 10, .full_ratio = 0.5, .like = run_main(run)->step.p50_s };
+	struct where_layout layout = { .name = 8, .seconds = 10, .full_ratio = 0.5, .like = run_main(run)->step.p50_s / 4 };
 
 	for (size_t i = 0; i < count; i++) {
 		int cells = (int)text_cells(run_name(run, rows[i].name)) + 2 * (int)rows[i].depth;

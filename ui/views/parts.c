@@ -145,8 +145,10 @@ const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, 
 
 	if (isnan(seconds))
 		snprintf(out, NUMBER_SIZE, "–");
+	else if (is_nothing)
+		snprintf(out, NUMBER_SIZE, is_signed || seconds <= 0 ? "%.*f" : "<%.*f", form->places, is_signed || seconds <= 0 ? 0 : pow(10, -form->places));
 	else
-		snprintf(out, NUMBER_SIZE, is_signed && !is_nothing ? "%+.*f" : "%.*f", form->places, is_nothing ? 0 : value);
+		snprintf(out, NUMBER_SIZE, is_signed ? "%+.*f" : "%.*f", form->places, value);
 	return out;
 }
 

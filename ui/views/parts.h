@@ -27,7 +27,7 @@ int parts_wrap(struct canvas *canvas, struct rect rect, enum role role, const ch
 const char *parts_clock(char out[NUMBER_SIZE], const struct scene *scene, int64_t time_ns);
 /* Seconds in the unit and with the places that suit `like`, so that a column keeps one unit: "0.201 s", "4.51 ms". */
 const char *parts_time(char out[NUMBER_SIZE], double seconds, double like);
-/* The same without the unit, and with a sign if `is_signed`. */
+/* The same without the unit; with a sign if `is_signed`, for differences. A little that would read as nothing is "<0.001". */
 const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, bool is_signed);
 const char *parts_time_unit(double like);
 /* "41 s", "12 min", "4 h 03": how long something has not ended. */

@@ -28,11 +28,17 @@ static void draw_heading(struct canvas *canvas, struct rect row, int name, const
 	canvas_text_right(canvas, row.x + name + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_HEADER, third);
 }
 
+/* What the table's times are like: a unit finer than the whole asks for, since phases are shorter. */
+static double unit_of(const struct explanation *why)
+{
+	return (isnan(why->usual_s) ? why->step_s : why->usual_s) / 4;
+}
+
 static void draw_phase(const struct run *run, const struct explanation *why, const struct explain_row *phase, struct canvas *canvas, struct rect row,
                        int name, enum role role)
 {
 	int indent = 2 * (int)phase->depth, x = row.x + name, bar = row.width - name - 3 * FIGURE_WIDTH - 8;
-	double like = why->usual_s, share = why->excess_s > 0 ? phase->excess_s / why->excess_s : NAN;
+	double like = unit_of(why), share = why->excess_s > 0 ? phase->excess_s / why->excess_s : NAN;
 	bool is_much = share >= 0.2;
 	char text[NUMBER_SIZE];
 
@@ -64,7 +70,7 @@ static int draw_phases(const struct run *run, const struct explanation *why, str
 	int name = name_width(run, why, rect.width);
 	enum role role = ROLE_PHASE_0;
 
-	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(why->usual_s), "excess");
+	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(unit_of(why)), "excess");
 	for (size_t i = 0; i < why->row_count; i++) {
 		struct rect row = rect_row(rect, 1 + (int)i);
 

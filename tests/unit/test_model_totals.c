@@ -1,0 +1,450 @@
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/script.h"
+
+#define NEAR 1e-6
+
+static int ascending(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+	return (left > right) - (left < right);
+}
+
+static struct model *new_model(void)
+{
+	struct model_options options;
+	model_options_default(&options);
+	struct model *model = model_new(&options);
+	ck_assert_ptr_nonnull(model);
+	return model;
+}
+
+/* Tells the story to the end, or until so long after its start. */
+static void tell(struct story *story, struct model *model, double until_s)
+{
+	struct sample_set set = SAMPLE_SET_INIT;
+	while (story_next(story, &set)) {
+		model_apply(model, &set);
+		if (set.time_ns >= 1000 * NS_PER_S + llround(until_s * 1e9))
+			break;
+	}
+	sample_set_release(&set);
+}
+
+static void check_against_truth(const struct run *run, struct story *story)
+{
+	struct story_truth truth = story_truth(story);
+	const struct track *track = run_main(run);
+	size_t count;
+	const double *steps = story_steps(story, &count);
+	double *sorted = malloc(count * sizeof *sorted);
+	memcpy(sorted, steps, count * sizeof *sorted);
+	qsort(sorted, count, sizeof *sorted, ascending);
+	ck_assert_uint_eq(track->count, truth.batches);
+	ck_assert_uint_eq(track->step.count, truth.steps);
+	ck_assert_double_eq_tol(track->batch.total_s, truth.batch_total_s, NEAR);
+	ck_assert_double_eq_tol(track->step.total_s, truth.step_total_s, NEAR);
+	ck_assert_double_eq_tol(track->step.min_s, truth.step_min_s, 1e-9);
+	ck_assert_double_eq_tol(track->step.max_s, truth.step_max_s, 1e-9);
+	ck_assert_double_eq_tol(track->step.last_s, steps[count - 1], 1e-9);
+	double p50 = quantile_of_sorted(sorted, count, 0.5), p95 = quantile_of_sorted(sorted, count, 0.95);
+	ck_assert_double_eq_tol(track->step.p50_s, p50, 0.02 * p50);
+	ck_assert_double_eq_tol(track->step.p95_s, p95, 0.02 * p95);
+	ck_assert_double_eq_tol(track->slow_first_s, truth.first_step_s, 1e-9);
+	free(sorted);
+}
+
+static const struct operation *operation_of(const struct run *run, uint32_t mode, uint32_t name)
+{
+	for (size_t i = 0; i < run->operation_count; i++)
+		if (run->operations[i].mode == mode && run->operations[i].name == name)
+			return &run->operations[i];
+	ck_abort_msg("no operation %u in mode %u", name, mode);
+}
+
+START_TEST(figures_cover_the_whole_run_whenever_pmtop_came)
+{
+	/* At the start, in the first batch, in mid-run, in a validation, in a checkpoint, between epochs, near the end, after it. */
+	static const double moments[] = { 0, 0.31, 2, 11.117, 21.3, 22.1, 22.32, 40, 43.3, 60.123, 66.5, 200 };
+	for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+		struct story_options options;
+		story_options_default(&options);
+		options.attach_s = moments[i];
+		struct story *story = story_new(&options);
+		struct model *model = new_model();
+		tell(story, model, 1e6);
+		struct run *run = &model->runs[0];
+		check_against_truth(run, story);
+		ck_assert_uint_eq(run->tracks[1].count, 30);
+		struct story_truth truth = story_truth(story);
+		ck_assert_double_eq_tol(operation_of(run, NAME_NONE, STORY_DATA)->total_s, truth.data_total_s, NEAR);
+		ck_assert_double_eq_tol(operation_of(run, NAME_NONE, STORY_DECODE)->total_s, truth.decode_total_s, NEAR);
+		ck_assert_uint_eq(operation_of(run, NAME_NONE, STORY_DATA)->count, 300);
+		model_free(model);
+		story_free(story);
+	}
+}
+END_TEST
+
+START_TEST(late_monitor_numbers_batches_and_epochs_as_an_early_one)
+{
+	static const double moments[] = { 2, 11.117, 21.3, 22.1, 40, 43.3, 60.123, 66.5 };
+	struct story_options options;
+	story_options_default(&options);
+	struct story *early_story = story_new(&options);
+	struct model *early = new_model();
+	tell(early_story, early, 1e6);
+	for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+		options.attach_s = moments[i];
+		struct story *story = story_new(&options);
+		struct model *late = new_model();
+		tell(story, late, 1e6);
+		ck_assert_uint_eq(late->runs[0].track_count, 2);
+		for (unsigned t = 0; t < 2; t++) {
+			const struct track *track = NULL, *known = NULL;
+			for (unsigned k = 0; k < 2; k++) {
+				track = late->runs[0].tracks[k].mode == (t ? STORY_VALIDATION : NAME_NONE) ? &late->runs[0].tracks[k] : track;
+				known = early->runs[0].tracks[k].mode == (t ? STORY_VALIDATION : NAME_NONE) ? &early->runs[0].tracks[k] : known;
+			}
+			ck_assert_uint_eq(track->end, known->end);
+			for (uint64_t ordinal = track->first; ordinal < track->end; ordinal++) {
+				const struct batch *is = track_batch(track, ordinal), *was = track_batch(known, ordinal);
+				ck_assert_ptr_nonnull(is);
+				ck_assert_uint_eq(is->index, was->index);
+				ck_assert_uint_eq(is->epoch_ordinal, was->epoch_ordinal);
+				ck_assert_double_eq_tol(is->batch_s, was->batch_s, 1e-9);
+			}
+		}
+		ck_assert_uint_eq(late->runs[0].epoch_count, 3);
+		for (size_t e = 0; e < 3; e++) {
+			ck_assert_uint_eq(late->runs[0].epochs[e].ordinal, e + 1);
+			ck_assert_uint_eq(late->runs[0].epochs[e].batches, 100);
+		}
+		model_free(late);
+		story_free(story);
+	}
+	model_free(early);
+	story_free(early_story);
+}
+END_TEST
+
+START_TEST(history_and_events_make_one_line_without_double_steps)
+{
+	static const double moments[] = { 0, 7.7, 22.1, 51 };
+	for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+		struct story_options options;
+		story_options_default(&options);
+		options.attach_s = moments[i];
+		struct story *story = story_new(&options);
+		struct model *model = new_model();
+		tell(story, model, 1e6);
+		const struct run *run = &model->runs[0];
+		uint64_t next = 0;
+		double sum_s = 0;
+		for (size_t b = 0; b < run->bin_count; b++) {
+			ck_assert_uint_eq(run->bins[b].first, next);
+			next += run->bins[b].count;
+			sum_s += run->bins[b].sum_s;
+		}
+		ck_assert_uint_eq(next, 330);
+		ck_assert_double_eq_tol(sum_s, run->tracks[0].step.total_s + run->tracks[1].step.total_s, NEAR);
+		model_free(model);
+		story_free(story);
+	}
+}
+END_TEST
+
+START_TEST(history_of_any_length_stays_within_its_bins)
+{
+	struct story_options options;
+	story_options_default(&options);
+	options.batches = 20000;
+	options.epochs = 1;
+	options.step_s = 0.001;
+	options.slow_s = 0.002;
+	options.first_s = 0.003;
+	for (int late = 0; late < 2; late++) {
+		options.attach_s = late * 15;
+		struct story *story = story_new(&options);
+		struct model *model = new_model();
+		tell(story, model, 1e6);
+		const struct run *run = &model->runs[0];
+		uint64_t next = 0;
+		double least = INFINITY, most = 0;
+		ck_assert_uint_le(run->bin_count, 4096);
+		for (size_t b = 0; b < run->bin_count; b++) {
+			ck_assert_uint_eq(run->bins[b].first, next);
+			next += run->bins[b].count;
+			least = fmin(least, run->bins[b].min_s);
+			most = fmax(most, run->bins[b].max_s);
+		}
+		ck_assert_uint_eq(next, 20010);
+		ck_assert_double_eq_tol(most, story_truth(story).step_max_s, 1e-9);
+		ck_assert_double_le(least, story_truth(story).step_min_s);
+		model_free(model);
+		story_free(story);
+	}
+}
+END_TEST
+
+static struct total_row *add_row(struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s)
+{
+	struct total_row *row = sample_set_allocate(&script->set, sizeof *row);
+	*row = (struct total_row){ .kind = kind, .upto = upto, .count = count, .total_s = (double)count * each_s, .self_s = (double)count * each_s,
+		.min_s = each_s, .max_s = each_s, .last_s = each_s, .cpu_s = NAN, .has_histogram = true };
+	row->histogram[histogram_bucket((uint64_t)llround(each_s * 1e9))] = (uint32_t)count;
+	struct record *record = script_add(script, RECORD_TOTAL, 0);
+	record->lane = (uint16_t)lane;
+	record->total = row;
+	return row;
+}
+
+START_TEST(event_below_upto_is_not_counted_again)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script.sequence[0] = 100;
+	add_row(&script, TOTAL_BATCH, 0, 104, 50, 0.2);
+	script_batch_begin(&script, 0, 1.0, 48);              /* 100 */
+	script_batch_end(&script, 0, 1.2, 1.0, NAN);          /* 101: counted */
+	script_batch_begin(&script, 0, 1.3, 49);
+	script_batch_end(&script, 0, 1.5, 1.3, NAN);          /* 103: counted */
+	script_batch_begin(&script, 0, 1.6, 50);
+	script_batch_end(&script, 0, 2.6, 1.6, NAN);          /* 105: new */
+	script_apply(&script, 3);
+	const struct track *track = run_main(script_run(&script));
+	ck_assert_uint_eq(track->count, 51);
+	ck_assert_double_eq_tol(track->batch.total_s, 11, NEAR);
+	ck_assert_double_eq_tol(track->batch.max_s, 1, NEAR);
+	ck_assert_uint_eq(track_batch(track, 50)->index, 50);
+	ck_assert_uint_eq(track_batch(track, 48)->index, 48);
+	ck_assert_ptr_null(track_batch(track, 47));
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(row_after_a_loss_replaces_what_was_accumulated)
+{
+	struct script script;
+	script_open(&script, NULL);
+	double at_s = 1;
+	for (int i = 0; i < 10; i++) {
+		script_batch_begin(&script, 0, at_s, (uint64_t)i);
+		script_batch_end(&script, 0, at_s + 0.1, at_s, NAN);
+		at_s += 0.2;
+	}
+	script_apply(&script, at_s);
+	ck_assert_uint_eq(run_main(script_run(&script))->count, 10);
+	script.sequence[0] = 2000;
+	script_add(&script, RECORD_LOST, at_s)->lost.count = 1980;
+	add_row(&script, TOTAL_BATCH, 0, 2002, 1000, 0.1);
+	script_batch_begin(&script, 0, 300, 999);
+	script_batch_end(&script, 0, 300.1, 300, NAN);        /* 2001: in the row */
+	script_batch_begin(&script, 0, 301, 1000);
+	script_batch_end(&script, 0, 301.1, 301, NAN);        /* 2003: not */
+	script_apply(&script, 302);
+	const struct track *track = run_main(script_run(&script));
+	ck_assert_uint_eq(track->count, 1001);
+	ck_assert_double_eq_tol(track->batch.total_s, 100.1, NEAR);
+	ck_assert_uint_eq(track_batch(track, 1000)->index, 1000);
+	ck_assert_uint_eq(track_batch(track, 999)->index, 999);
+	ck_assert_ptr_nonnull(track_batch(track, 9));
+	ck_assert_ptr_null(track_batch(track, 500));          /* never seen */
+	/* A row that is older than what was seen since, and holds less, says nothing new. */
+	add_row(&script, TOTAL_BATCH, 0, 2002, 1000, 0.1);
+	script_apply(&script, 303);
+	ck_assert_uint_eq(run_main(script_run(&script))->count, 1001);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(lanes_are_merged_when_they_are_read)
+{
+	struct script script;
+	script_open(&script, NULL);
+	for (int i = 0; i < 30; i++)
+		script_span(&script, 0, 1 + i, 1.1 + i, STORY_DECODE, 0);
+	for (int i = 0; i < 10; i++)
+		script_span(&script, 3, 1 + i, 1.4 + i, STORY_DECODE, 0);
+	script_apply(&script, 50);
+	const struct operation *decode = operation_of(script_run(&script), NAME_NONE, STORY_DECODE);
+	ck_assert_uint_eq(decode->count, 40);
+	ck_assert_double_eq_tol(decode->total_s, 7, NEAR);
+	ck_assert_double_eq_tol(decode->min_s, 0.1, NEAR);
+	ck_assert_double_eq_tol(decode->max_s, 0.4, NEAR);
+	ck_assert_double_eq_tol(decode->last_s, 0.1, NEAR);
+	ck_assert_double_eq_tol(decode->p50_s, 0.1, 0.002);
+	ck_assert_double_eq_tol(decode->p95_s, 0.4, 0.008);
+	ck_assert_double_nan(decode->cpu_s);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(row_without_a_histogram_is_a_count_and_nothing_more)
+{
+	struct script script;
+	script_open(&script, NULL);
+	struct total_row *row = add_row(&script, TOTAL_SPAN, 0, 500, 77, 0.1);
+	row->name = STORY_FORWARD;
+	row->has_histogram = false;
+	row->total_s = row->self_s = row->min_s = row->max_s = row->last_s = NAN;
+	script.sequence[0] = 500;
+	script_span(&script, 0, 1, 1.2, STORY_FORWARD, 0);
+	script_apply(&script, 2);
+	const struct operation *forward = operation_of(script_run(&script), NAME_NONE, STORY_FORWARD);
+	ck_assert_uint_eq(forward->count, 78);
+	ck_assert_double_nan(forward->total_s);
+	ck_assert_double_nan(forward->min_s);
+	ck_assert_double_nan(forward->max_s);
+	ck_assert_double_nan(forward->p50_s);
+	ck_assert_double_eq_tol(forward->last_s, 0.2, NEAR);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(operations_are_nested_with_self_and_unattributed_time)
+{
+	struct script script;
+	script_open(&script, NULL);
+	for (int i = 0; i < 5; i++) {
+		double at_s = 1 + i;
+		script_batch_begin(&script, 0, at_s, (uint64_t)i);
+		script_span(&script, 0, at_s, at_s + 0.2, STORY_DECODE, STORY_DATA);
+		script_span(&script, 0, at_s, at_s + 0.3, STORY_DATA, 0);
+		script.set.records[script.set.count - 1].span.self_s = 0.1f;
+		script_span(&script, 0, at_s + 0.3, at_s + 0.7, STORY_FORWARD, 0);
+		script.set.records[script.set.count - 1].span.cpu_s = 0.35f;
+		script_batch_end(&script, 0, at_s + 0.8, at_s, NAN);
+	}
+	script_batch_begin(&script, 0, 6, 5);
+	script_apply(&script, 6.1);
+	static const struct { uint32_t name; unsigned depth; double total_s, self_s, share; } wanted[] = {
+		{ STORY_DATA, 0, 1.5, 0.5, 0.3 }, { STORY_DECODE, 1, 1.0, 1.0, 0.2 }, { STORY_FORWARD, 0, 2, 2, 0.4 },
+		{ NAME_UNATTRIBUTED, 0, 0.5, 0.5, 0.1 }, { NAME_BETWEEN, 0, 1, 1, 0.2 },
+	};
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->operation_count, 5);
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_uint_eq(run->operations[i].name, wanted[i].name);
+		ck_assert_uint_eq(run->operations[i].depth, wanted[i].depth);
+		ck_assert_uint_eq(run->operations[i].count, 5);
+		ck_assert_double_eq_tol(run->operations[i].total_s, wanted[i].total_s, NEAR);
+		ck_assert_double_eq_tol(run->operations[i].self_s, wanted[i].self_s, NEAR);
+		ck_assert_double_eq_tol(run->operations[i].share_ratio, wanted[i].share, NEAR);
+		ck_assert_double_eq_tol(run->operations[i].recent_median_s, wanted[i].total_s / 5, NEAR);
+	}
+	ck_assert_double_eq_tol(run->operations[2].cpu_s, 1.75, NEAR);
+	ck_assert_double_nan(run->operations[0].cpu_s);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(unattributed_time_of_the_whole_run_is_known_to_a_late_monitor)
+{
+	double exact_s = 0, exact_between_s = 0;
+	for (int late = 0; late < 2; late++) {
+		struct story_options options;
+		story_options_default(&options);
+		options.attach_s = late * 45;
+		struct story *story = story_new(&options);
+		struct model *model = new_model();
+		tell(story, model, 1e6);
+		const struct run *run = &model->runs[0];
+		const struct operation *unattributed = operation_of(run, NAME_NONE, NAME_UNATTRIBUTED), *between = operation_of(run, NAME_NONE, NAME_BETWEEN);
+		ck_assert_uint_eq(unattributed->count, 300);
+		if (late) {
+			ck_assert_double_eq_tol(unattributed->total_s, exact_s, 0.01 * exact_s);
+			ck_assert_double_eq_tol(between->total_s, exact_between_s, 0.01 * exact_between_s);
+		} else {
+			exact_s = unattributed->total_s;
+			exact_between_s = between->total_s;
+			ck_assert_double_eq_tol(exact_s, 300 * 0.03 * 0.2, 0.05);
+		}
+		model_free(model);
+		story_free(story);
+	}
+}
+END_TEST
+
+START_TEST(span_outside_of_steps_has_no_share_in_them)
+{
+	struct story_options options;
+	story_options_default(&options);
+	struct story *story = story_new(&options);
+	struct model *model = new_model();
+	tell(story, model, 1e6);
+	double sum = 0;
+	const struct run *run = &model->runs[0];
+	for (size_t i = 0; i < run->operation_count; i++)
+		if (run->operations[i].mode == NAME_NONE && run->operations[i].parent == NAME_NONE)
+			sum += run->operations[i].share_ratio;
+	ck_assert_double_eq_tol(sum, 1, 1e-6);
+	ck_assert_double_nan(operation_of(run, STORY_VALIDATION, STORY_CHECKPOINT)->share_ratio);
+	model_free(model);
+	story_free(story);
+}
+END_TEST
+
+START_TEST(modes_have_tracks_of_their_own_and_train_is_the_main_one)
+{
+	struct script script;
+	script_open(&script, NULL);
+	double step_s = 0.1, at_s = 1;
+	script_mode(&script, 0, 0.5, STORY_VALIDATION);       /* a check before training */
+	at_s = script_steps(&script, at_s, &step_s, 1);
+	ck_assert_uint_eq(run_main(script_run(&script))->mode, STORY_VALIDATION);
+	script_mode(&script, 0, at_s, STORY_TRAIN);
+	at_s = script_steps(&script, at_s + 0.1, &step_s, 1);
+	ck_assert_uint_eq(run_main(script_run(&script))->mode, NAME_NONE);
+	ck_assert_str_eq(run_name(script_run(&script), run_main(script_run(&script))->mode), "train");
+	script_mode(&script, 0, at_s, STORY_VALIDATION);
+	script_steps(&script, at_s + 0.1, &step_s, 1);
+	ck_assert_uint_eq(run_main(script_run(&script))->mode, NAME_NONE);
+	ck_assert_uint_eq(script_run(&script)->track_count, 2);
+	ck_assert_uint_eq(script_run(&script)->tracks[0].count, 2);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(mode_of_another_lane_holds_from_its_time_on)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script_mode(&script, 1, 2.0, STORY_VALIDATION);       /* in the set before, in time after, the worker's first span */
+	script_span(&script, 0, 1.0, 1.5, STORY_DECODE, 0);
+	script_span(&script, 0, 2.1, 2.3, STORY_DECODE, 0);
+	script_apply(&script, 3);
+	ck_assert_double_eq_tol(operation_of(script_run(&script), NAME_NONE, STORY_DECODE)->total_s, 0.5, NEAR);
+	ck_assert_double_eq_tol(operation_of(script_run(&script), STORY_VALIDATION, STORY_DECODE)->total_s, 0.2, NEAR);
+	script_close(&script);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("model totals");
+	TCase *tests = tcase_create("totals");
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, figures_cover_the_whole_run_whenever_pmtop_came);
+	tcase_add_test(tests, late_monitor_numbers_batches_and_epochs_as_an_early_one);
+	tcase_add_test(tests, history_and_events_make_one_line_without_double_steps);
+	tcase_add_test(tests, history_of_any_length_stays_within_its_bins);
+	tcase_add_test(tests, event_below_upto_is_not_counted_again);
+	tcase_add_test(tests, row_after_a_loss_replaces_what_was_accumulated);
+	tcase_add_test(tests, lanes_are_merged_when_they_are_read);
+	tcase_add_test(tests, row_without_a_histogram_is_a_count_and_nothing_more);
+	tcase_add_test(tests, operations_are_nested_with_self_and_unattributed_time);
+	tcase_add_test(tests, unattributed_time_of_the_whole_run_is_known_to_a_late_monitor);
+	tcase_add_test(tests, span_outside_of_steps_has_no_share_in_them);
+	tcase_add_test(tests, modes_have_tracks_of_their_own_and_train_is_the_main_one);
+	tcase_add_test(tests, mode_of_another_lane_holds_from_its_time_on);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

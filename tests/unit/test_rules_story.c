@@ -1,0 +1,163 @@
+/* What is planted in a made-up run is what the rules say of it, on the real model. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/model.h"
+#include "src/rules/alerts.h"
+#include "src/rules/explain.h"
+#include "tests/support/story.h"
+
+static struct story_options options;
+static struct settings settings;
+static struct model *model;
+static struct alerts alerts;
+
+static void start(void)
+{
+	story_options_default(&options);
+	settings_default(&settings);
+	alerts = (struct alerts){ 0 };
+	struct model_options model_options;
+	model_options_default(&model_options);
+	model = model_new(&model_options);
+	ck_assert_ptr_nonnull(model);
+}
+
+static void stop(void)
+{
+	model_free(model);
+}
+
+static void tell(void)
+{
+	struct story *story = story_new(&options);
+	struct sample_set set = SAMPLE_SET_INIT;
+	while (story_next(story, &set)) {
+		model_apply(model, &set);
+		alerts_update(&alerts, model, &settings);
+	}
+	sample_set_release(&set);
+	story_free(story);
+}
+
+static const struct alert *raised(const char *rule, uint32_t subject)
+{
+	for (size_t i = 0; i < alerts.count; i++)
+		if (alerts.list[i].is_raised && alerts.list[i].subject == subject && strcmp(alerts.list[i].rule, rule) == 0)
+			return &alerts.list[i];
+	return NULL;
+}
+
+static double evidence(const struct alert *alert, const char *key)
+{
+	for (size_t i = 0; i < alert->evidence_count; i++)
+		if (strcmp(alert->evidence[i].key, key) == 0)
+			return alert->evidence[i].value;
+	return NAN;
+}
+
+/* Every flagged batch is explained by `what`, for nearly all of its excess. */
+static void ck_explained_by(const char *what)
+{
+	const struct run *run = &model->runs[0];
+	ck_assert_uint_ge(run->flagged_count, 2);
+	for (size_t i = 0; i < run->flagged_count; i++) {
+		struct explanation why;
+		explain_batch(run, &run->flagged[i].batch, &run->flagged[i].usual, &why);
+		ck_assert_uint_ge(why.cause_count, 1);
+		ck_assert_str_eq(why.causes[0].what, what);
+		ck_assert_double_gt(why.causes[0].share_ratio, 0.85);
+		ck_assert_double_eq_tol(why.excess_s, options.slow_s, 0.1 * options.slow_s);
+	}
+}
+
+START_TEST(planted_slow_batches_are_explained_and_warned_of)
+{
+	tell();
+	ck_explained_by("data › decode");
+	const struct alert *alert = raised("flagged_batches", NAME_NONE);
+	ck_assert_ptr_nonnull(alert);
+	ck_assert_ptr_nonnull(strstr(alert->message, "data › decode explains 9"));
+	ck_assert_ptr_nonnull(raised("variance", NAME_NONE));
+	ck_assert_double_eq_tol(evidence(raised("variance", NAME_NONE), "ratio"), 2.25, 0.35);
+}
+END_TEST
+
+START_TEST(a_planted_slow_start_is_a_slow_first_batch)
+{
+	options.slow_every = 0;
+	tell();
+	const struct alert *alert = raised("slow_first_batch", NAME_NONE);
+	ck_assert_ptr_nonnull(alert);
+	ck_assert_double_eq_tol(evidence(alert, "first_s"), options.step_s + options.first_s, 0.05);
+	ck_assert_ptr_null(raised("variance", NAME_NONE));
+	ck_assert_ptr_null(raised("flagged_batches", NAME_NONE));
+}
+END_TEST
+
+START_TEST(a_quiet_run_has_its_shares_alone)
+{
+	options.slow_every = 0;
+	options.first_s = 0;
+	tell();
+	ck_assert_uint_eq(alerts_raised(&alerts), 3);
+	ck_assert_double_eq_tol(evidence(raised("data_loading", STORY_DATA), "share_ratio"), 0.34, 0.02);
+	ck_assert_double_eq_tol(evidence(raised("consider_optimizing", STORY_BACKWARD), "share_ratio"), 0.31, 0.02);
+	ck_assert_double_eq_tol(evidence(raised("consider_optimizing", STORY_FORWARD), "share_ratio"), 0.22, 0.02);
+}
+END_TEST
+
+START_TEST(data_loaded_between_the_batches_is_data)
+{
+	options.loads_between = true;
+	tell();
+	ck_explained_by("data");
+	unsigned named = 0;
+	for (size_t i = 0; i < alerts.count; i++)
+		named += strcmp(alerts.list[i].rule, "data_loading") == 0 && strncmp(alerts.list[i].message, "data loading takes", 18) == 0;
+	ck_assert_uint_eq(named, 1);
+}
+END_TEST
+
+START_TEST(a_planted_leak_is_memory_growth_of_that_size_a_batch)
+{
+	options.leak_bytes = 2e6;
+	tell();
+	const struct alert *alert = raised("memory_growth", NAME_NONE);
+	ck_assert_ptr_nonnull(alert);
+	ck_assert_double_eq_tol(evidence(alert, "slope_bytes_per_batch"), 2e6, 0.4e6);
+	ck_assert_double_gt(evidence(alert, "growth_bytes"), 100e6);
+}
+END_TEST
+
+START_TEST(a_late_look_says_the_same_of_the_shares)
+{
+	options.slow_every = 0;
+	options.attach_s = 40;
+	tell();
+	ck_assert_double_eq_tol(evidence(raised("data_loading", STORY_DATA), "share_ratio"), 0.34, 0.02);
+	ck_assert_ptr_nonnull(raised("consider_optimizing", STORY_BACKWARD));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rules on a story");
+	TCase *tests = tcase_create("rules on a story");
+	tcase_set_timeout(tests, 60);
+	tcase_add_checked_fixture(tests, start, stop);
+	tcase_add_test(tests, planted_slow_batches_are_explained_and_warned_of);
+	tcase_add_test(tests, a_planted_slow_start_is_a_slow_first_batch);
+	tcase_add_test(tests, a_quiet_run_has_its_shares_alone);
+	tcase_add_test(tests, data_loaded_between_the_batches_is_data);
+	tcase_add_test(tests, a_planted_leak_is_memory_growth_of_that_size_a_batch);
+	tcase_add_test(tests, a_late_look_says_the_same_of_the_shares);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
