@@ -41,45 +41,11 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-/* Every reading there is, so that each meets what is wrong. */
-static enum region_status read_everything(struct region *of)
-{
-	static struct region_total total;
-	static struct region_bin bins[4096];
-	static struct region_epoch epochs[1024];
-	struct region_state state;
-	struct region_lane_status lane;
-	struct region_open_span open[PMTOP_OPEN_SPANS];
-	const char *text, *value;
-	size_t count, length, value_length;
-	uint64_t dropped;
-	uint32_t id;
-	double number;
-	enum region_status status = region_read_state(of, &state);
-	for (uint32_t i = 0; i < region_total_count(of) && i < 300; i++)
-		region_read_total(of, i, &total);
-	for (uint32_t i = 0; i <= region_name_count(of) && i < 2000; i++)
-		region_read_name(of, i, &text, &length);
-	for (uint32_t i = 0; i < 3; i++) {
-		region_read_meta(of, i, &text, &length, &value, &value_length);
-		region_read_gauge(of, i, &id, &number);
-		region_read_counter(of, i, &id, &number);
-	}
-	region_read_history(of, bins, 4096, &count);
-	region_read_epochs(of, epochs, 1024, &count, &dropped);
-	for (uint32_t i = 0; i < region_lane_count(of); i++) {
-		region_lane_status(of, i, &lane);
-		region_read_open_spans(of, i, open, PMTOP_OPEN_SPANS, &count);
-		region_read_events(of, i, events, 2048, &count);
-	}
-	return status;
-}
-
 START_TEST(a_region_cut_under_the_reader_is_said_to_be_cut)
 {
 	static const off_t sizes[] = { 0, 4096, 8192, 100000, 1000000 };
 	size_t count;
-	ck_assert_int_eq(read_everything(region), REGION_OK);
+	ck_assert_int_eq(regions_read_everything(region), REGION_OK);
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		struct pmtop *other = pmtop_open("cut", NULL);
 		struct region *cut = regions_open(other->path);
@@ -87,13 +53,13 @@ START_TEST(a_region_cut_under_the_reader_is_said_to_be_cut)
 		/* The mapping's own guard is what is tried: no call looks at the size before these. */
 		ck_assert_int_eq(ftruncate(other->file.fd, sizes[i]), 0);
 		ck_assert_int_eq(region_read_events(cut, 0, events, 2048, &count), REGION_CUT_SHORT);
-		ck_assert_int_eq(read_everything(cut), REGION_CUT_SHORT);
+		ck_assert_int_eq(regions_read_everything(cut), REGION_CUT_SHORT);
 		ck_assert_int_eq(regions_try(other->path, geteuid(), message), REGION_CUT_SHORT);
 		ck_assert_str_eq(message, "region was cut short");
 		region_close(cut);
 		unlink(other->path);            /* its writer must not touch it again */
 	}
-	ck_assert_int_eq(read_everything(region), REGION_OK);
+	ck_assert_int_eq(regions_read_everything(region), REGION_OK);
 }
 END_TEST
 
@@ -110,7 +76,7 @@ START_TEST(a_sigbus_elsewhere_goes_to_whoever_had_it_before)
 	pid_t pid = fork();
 	if (!pid) {
 		signal(SIGBUS, note_sigbus);
-		ck_assert_int_eq(read_everything(region), REGION_OK);    /* takes the handler over again */
+		ck_assert_int_eq(regions_read_everything(region), REGION_OK);    /* takes the handler over again */
 		int fd = open(folder, O_TMPFILE | O_RDWR, 0600);
 		volatile char *empty = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 		passed_on = empty[0];
@@ -363,9 +329,9 @@ START_TEST(a_hostile_writer_gets_nothing_but_private_copies_read)
 		struct region *other = NULL;
 		struct region_location location = { .is_memfd = false };
 		snprintf(location.path, sizeof location.path, "%s", pm->path);
-		read_everything(region);
+		regions_read_everything(region);
 		if (region_open(&location, geteuid(), &other, message) == REGION_OK)
-			read_everything(other);
+			regions_read_everything(other);
 		region_close(other);
 	}
 	stop = 1;

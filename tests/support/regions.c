@@ -1,3 +1,5 @@
+#define PMTOP_LAYOUT
+#include "src/region/pmtop.h"
 #include "tests/support/regions.h"
 
 #include <math.h>
@@ -102,6 +104,40 @@ struct region_state regions_state(struct region *region)
 	struct region_state state;
 	ck_assert_int_eq(region_read_state(region, &state), REGION_OK);
 	return state;
+}
+
+enum region_status regions_read_everything(struct region *of)
+{
+	static struct region_event events[2048];
+	static struct region_total total;
+	static struct region_bin bins[4096];
+	static struct region_epoch epochs[1024];
+	struct region_state state;
+	struct region_lane_status lane;
+	struct region_open_span open[PMTOP_OPEN_SPANS];
+	const char *text, *value;
+	size_t count, length, value_length;
+	uint64_t dropped;
+	uint32_t id;
+	double number;
+	enum region_status status = region_read_state(of, &state);
+	for (uint32_t i = 0; i < region_total_count(of) && i < 300; i++)
+		region_read_total(of, i, &total);
+	for (uint32_t i = 0; i <= region_name_count(of) && i < 2000; i++)
+		region_read_name(of, i, &text, &length);
+	for (uint32_t i = 0; i < 3; i++) {
+		region_read_meta(of, i, &text, &length, &value, &value_length);
+		region_read_gauge(of, i, &id, &number);
+		region_read_counter(of, i, &id, &number);
+	}
+	region_read_history(of, bins, 4096, &count);
+	region_read_epochs(of, epochs, 1024, &count, &dropped);
+	for (uint32_t i = 0; i < region_lane_count(of); i++) {
+		region_lane_status(of, i, &lane);
+		region_read_open_spans(of, i, open, PMTOP_OPEN_SPANS, &count);
+		region_read_events(of, i, events, 2048, &count);
+	}
+	return status;
 }
 
 double regions_value(uint64_t bits)

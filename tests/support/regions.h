@@ -19,6 +19,9 @@ size_t regions_events(struct region *region, uint32_t lane, struct region_event 
 struct region_lane_status regions_lane(struct region *region, uint32_t lane);
 struct region_state regions_state(struct region *region);
 
+/* Every reading there is, so that each meets what is wrong; what region_read_state says. */
+enum region_status regions_read_everything(struct region *region);
+
 double regions_value(uint64_t bits);
 /* Polls until *word is `value`, at most ten seconds; false: it never was. */
 bool regions_wait(const volatile uint32_t *word, uint32_t value);
