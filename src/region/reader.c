@@ -185,7 +185,7 @@ enum region_status region_cut_or(const struct region *region, enum region_status
 
 enum region_status region_copy(struct region *region, void *to, const void *from, size_t size)
 {
-	enum { TRIES = 400, AT_ONCE = 200 };
+	enum { TRIES = 110, AT_ONCE = 100 };      /* bounded, for a hostile writer can keep everything odd */
 	uint32_t first = region_load(from);
 	bool has_moved = false;
 	for (int i = 0; i < TRIES; i++) {

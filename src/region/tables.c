@@ -1,6 +1,7 @@
 #include "src/region/region.h"
 
 #include <math.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -228,22 +229,28 @@ enum region_status region_read_total(struct region *region, uint32_t i, struct r
 
 /* -- history -- */
 
-/* A merge of neighbours takes some 20 µs and is waited for; one that was interrupted for good leaves bins that stand twice, and a bin follows
- * on the one before it or is such a leftover. */
+/* One that is just being added to is taken as it is: at most the newest step is missing from some of its figures. */
+static bool copy_bin(struct region *region, uint32_t i, uint64_t next, struct pmtop_bin *bin)
+{
+	const unsigned char *entry = region_entry(region, PMTOP_SECTION_HISTORY, i);
+	if (region_copy(region, bin, entry, sizeof *bin) == REGION_BUSY)
+		region_copy_raw(bin, entry, sizeof *bin);
+	return bin->count != 0 && bin->first >= next && bin->count <= UINT64_MAX - bin->first;
+}
+
+/* A merge of neighbours takes some 20 µs and is waited for; one that was interrupted for good leaves bins that stand twice: a bin begins where
+ * the one before it ended, or later, or is such a leftover. */
 enum region_status region_read_history(struct region *region, struct region_bin *out, size_t max, size_t *count)
 {
-	const unsigned char *state = region_entry(region, PMTOP_SECTION_STATE, 0);
+	const unsigned char *merges = region_entry(region, PMTOP_SECTION_STATE, 0) + offsetof(struct pmtop_state, history_sequence);
 	size_t filled = 0;
-	for (int tries = 0; tries < 20; tries++) {
-		uint32_t sequence = region_load(state + offsetof(struct pmtop_state, history_sequence));
-		uint32_t bins = COUNT_OF(region, bin_count, PMTOP_SECTION_HISTORY);
+	for (int tries = 0; tries < 5; tries++) {
+		uint32_t sequence = region_load(merges), bins = COUNT_OF(region, bin_count, PMTOP_SECTION_HISTORY);
 		uint64_t next = 0;
 		filled = 0;
 		for (uint32_t i = 0; i < bins && filled < max; i++) {
 			struct pmtop_bin bin;
-			if (region_copy(region, &bin, region_entry(region, PMTOP_SECTION_HISTORY, i), sizeof bin) != REGION_OK)
-				continue;
-			if (bin.count == 0 || bin.first < next || bin.count > UINT64_MAX - bin.first)
+			if (!copy_bin(region, i, next, &bin))
 				continue;
 			next = bin.first + bin.count;
 			out[filled++] = (struct region_bin){
@@ -252,8 +259,9 @@ enum region_status region_read_history(struct region *region, struct region_bin 
 			};
 		}
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (sequence % 2 == 0 && region_load(state + offsetof(struct pmtop_state, history_sequence)) == sequence)
+		if (sequence % 2 == 0 && region_load(merges) == sequence)
 			break;
+		sched_yield();
 	}
 	*count = filled;
 	return region_cut_or(region, REGION_OK);
