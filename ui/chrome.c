@@ -19,7 +19,7 @@ const int view_count = sizeof all_views / sizeof all_views[0];
 
 /* -- the header ---------------------------------------------------------------------------------------------------------------- */
 
-/* Whole seconds: the header does not flicker. */
+/* In whole seconds: the header does not flicker. */
 static const char *age(char out[NUMBER_SIZE], double seconds)
 {
 	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);

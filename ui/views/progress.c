@@ -121,6 +121,12 @@ static void batch_cell(const struct run *run, char *out, size_t size)
 		snprintf(out, size, "%.40s %5llu", noun, (unsigned long long)state->batches_in_epoch);
 }
 
+/* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */
+static const char *eta(char out[NUMBER_SIZE], double seconds)
+{
+	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
+}
+
 static void fill_cells(const struct run *run, bool is_ended, struct cells *cells)
 {
 	const struct track *track = run_main(run);
@@ -130,8 +136,8 @@ static void fill_cells(const struct run *run, bool is_ended, struct cells *cells
 	batch_cell(run, cells->text[0][0], CELL_SIZE);
 	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_sign(run));
 	if (!is_ended) {
-		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", format_seconds(text, run->epoch_eta_s));
-		snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", format_seconds(text, run->run_eta_s));
+		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, run->epoch_eta_s));
+		snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", eta(text, run->run_eta_s));
 	}
 	snprintf(cells->text[0][2], CELL_SIZE, "%5s it/s", format_rate(text, track->rate_per_s));
 	if (!isnan(track->samples_per_s))
@@ -250,5 +256,5 @@ void progress_pieces(const struct scene *scene, const struct run *run, struct li
 	if (!isnan(run->epoch_done_ratio))
 		line_add(line, 2, ROLE_NORMAL, "%s", format_percent(number, run->epoch_done_ratio));
 	if (!isnan(run->run_eta_s))
-		line_add(line, 4, ROLE_NORMAL, "ETA %s", format_seconds(number, run->run_eta_s));
+		line_add(line, 4, ROLE_NORMAL, "ETA %s", eta(number, run->run_eta_s));
 }
