@@ -19,7 +19,7 @@ const int view_count = sizeof all_views / sizeof all_views[0];
 
 /* -- the header ---------------------------------------------------------------------------------------------------------------- */
 
-/* Whole seconds: the header does not flicker. */
+/* In whole seconds: the header does not flicker. */
 static const char *age(char out[NUMBER_SIZE], double seconds)
 {
 	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
@@ -42,7 +42,7 @@ static void add_who(const struct scene *scene, const struct run *run, bool is_wi
 	if (run != NULL && run->rank[0] != '\0')
 		line_add(line, 3, ROLE_NORMAL, run->world[0] != '\0' ? "rank %s/%s" : "rank %s", run->rank, run->world);
 	if (model->run_count > 1)
-		line_add(line, 5, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, model->run_count);
+		line_add(line, 3, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, model->run_count);
 	if (run != NULL && run->start_ns > 0)
 		line_add(line, 4, ROLE_NORMAL, "up %s", age(text, seconds_between(run->start_ns, scene->now_ns)));
 	else if (model->first_ns > 0)

@@ -257,22 +257,40 @@ static void draw_cursor(struct canvas *canvas, struct rect column)
 		canvas_put(canvas, column.x, column.y, 0x25bc, ROLE_ACCENT);
 }
 
+/* The part that has most of [low, high); a small one never stands for a cell that a large one fills. */
+static const struct stack_part *main_part(const struct stack_part *parts, size_t count, double low, double high)
+{
+	const struct stack_part *main = NULL;
+	double sum = 0, most = 0;
+	for (size_t i = 0; i < count; i++) {
+		double from = sum;
+		if (!(parts[i].value > 0))
+			continue;
+		sum += parts[i].value;
+		double covered = fmin(sum, high) - fmax(from, low);
+		if (covered > most) {
+			most = covered;
+			main = &parts[i];
+		}
+	}
+	return main;
+}
+
 void plot_stack(struct canvas *canvas, struct rect rect, int x, const struct scale *scale, const struct stack_part *parts, size_t count, bool is_flagged, bool is_selected)
 {
 	int rows = 0, bottom = rect.y + rect.height - 1;
 	double sum = 0;
 	if (!is_drawable(rect, scale))
 		return;
-	for (size_t i = 0; i < count; i++) {
-		if (!(parts[i].value > 0))
-			continue;
-		sum += parts[i].value;
-		double ratio = (sum - scale->least) / (scale->most - scale->least);
-		int end = ratio >= 1 ? rect.height : (int)lrint(fmax(ratio, 0) * rect.height);
-		if (end == 0 && i + 1 == count)
-			end = 1;
-		for (; rows < end; rows++)
-			canvas_put(canvas, x, bottom - rows, plot_sign(canvas, parts[i].role), parts[i].role);
+	for (size_t i = 0; i < count; i++)
+		sum += parts[i].value > 0 ? parts[i].value : 0;
+	double per_row = (scale->most - scale->least) / rect.height, filled = (sum - scale->least) / per_row;
+	int height = filled >= rect.height ? rect.height : (int)fmax(round(fmax(filled, 0)), sum > 0 ? 1 : 0);
+	for (; rows < height; rows++) {
+		double low = rows ? scale->least + rows * per_row : 0;
+		const struct stack_part *part = main_part(parts, count, low, scale->least + (rows + 1) * per_row);
+		if (part)
+			canvas_put(canvas, x, bottom - rows, plot_sign(canvas, part->role), part->role);
 	}
 	if (is_flagged)
 		canvas_put(canvas, x, rows < rect.height ? bottom - rows : rect.y, FLAG_SIGN, ROLE_FLAG);

@@ -109,6 +109,13 @@ static void end_session(struct session *session)
 	session->model = NULL;
 }
 
+/* Root reads everybody's; anybody else only his own. */
+static uid_t region_owner(const char *path)
+{
+	struct stat file;
+	return geteuid() == 0 && stat(path, &file) == 0 ? file.st_uid : geteuid();
+}
+
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
 {
 	*session = (struct session){ .settings = settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
@@ -124,7 +131,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (status == STATUS_OK && pid)
 		status = target_open(&session->target, pid, "/proc", &reason);
 	else if (status == STATUS_OK)
-		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .region_path = session->region_path, .uid = getuid() };
+		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .region_path = session->region_path, .uid = region_owner(session->region_path) };
 	if (status != STATUS_OK)
 		return fail(status, &reason);
 

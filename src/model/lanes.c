@@ -18,6 +18,12 @@ static double overlap(int64_t from_ns, int64_t to_ns, int64_t window_from_ns, in
 	return seconds;
 }
 
+/* Spans that cover more than there is contradict the batch: such a step is treated as one with losses. */
+static bool is_more_than(double covered_s, double there_s)
+{
+	return covered_s > there_s + 1e-9 + 1e-6 * there_s;
+}
+
 static struct batch *lane_batch(struct run *run, const struct lane *lane)
 {
 	return lane->has_step ? track_slot(&run->tracks[lane->track], lane->ordinal) : NULL;
@@ -115,7 +121,7 @@ void lane_close_step(struct run *run, struct lane *lane, const struct record *re
 		return;
 	if (count(run, TOTAL_STEP, track->mode, record, step_s))
 		run_add_bin(run, run->private->step_count++, lane->begin_ns, step_s);
-	if (!batch || lane->is_partial)
+	if (!batch || lane->is_partial || (is_followed && is_more_than(lane->covered_between_s, step_s - batch_s)))
 		return;
 	batch->step_s = step_s;
 	if (is_followed)
@@ -193,6 +199,7 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 	batch->loss = record->batch.loss;
 	batch->samples = run->state.samples_per_batch ? (double)run->state.samples_per_batch : NAN;
 	batch->resident_bytes = resident_at(run, record->time_ns);
+	lane->is_partial = lane->is_partial || is_more_than(lane->covered_in_s, batch_s);
 	if (!lane->is_partial)
 		batch_set_unattributed(batch, batch_s - lane->covered_in_s);
 }
@@ -251,10 +258,13 @@ static void add_to_step(struct run *run, struct lane *lane, struct total *total,
 		batch_add_phase(into, record->span.name, record->span.parent, seconds, (double)record->span.cpu_s, (double)record->span.memory_bytes);
 }
 
-void lane_add_span(struct run *run, struct lane *lane, const struct record *record)
+void lane_add_span(struct run *run, struct lane *lane, const struct record *published)
 {
-	if (record->span.duration_ns < 0)
+	if (published->span.duration_ns < 0)
 		return;
+	struct record copy = *published, *record = &copy;
+	record->span.name = name_of_thing(published->span.name);
+	record->span.parent = name_or_none(published->span.parent);
 	struct total_key key = { TOTAL_SPAN, record->lane, run_mode_at(run, lane->id, record->time_ns), record->span.name, record->span.parent };
 	double seconds = (double)record->span.duration_ns * 1e-9, self_s = (double)record->span.self_s;
 	struct total *total = key.mode == MODE_UNKNOWN ? NULL : totals_find(&run->private->totals, &key, true);

@@ -186,6 +186,6 @@ void model_refresh_memory(struct model *model)
 	refresh_growth(model, since_ns);
 	if (private->trend.renewed_ns && model->now_ns < private->trend.renewed_ns + NS_PER_S)
 		return;
-	private->trend.renewed_ns = model->now_ns > 0 ? model->now_ns : 1;
+	private->trend.renewed_ns = model->now_ns;
 	refresh_slope(model, since_ns);
 }

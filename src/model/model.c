@@ -176,10 +176,11 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 
 void model_apply(struct model *model, const struct sample_set *set)
 {
-	if (model->first_ns == 0 || set->time_ns < model->first_ns)
-		model->first_ns = set->time_ns;
-	if (set->time_ns > model->now_ns)
-		model->now_ns = set->time_ns;
+	int64_t time_ns = bounded_time(set->time_ns);
+	if (model->first_ns == 0)
+		model->first_ns = time_ns;
+	if (time_ns > model->now_ns)
+		model->now_ns = time_ns;
 	model->sets_failed += set->failed;
 	foresee(model, set, 0);
 	for (size_t i = 0; i < set->count; i++)

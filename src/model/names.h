@@ -5,7 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NAMES_MOST = 4096, NAME_LENGTH_MOST = 255 };
+enum { NAMES_MOST = 4096, NAME_LENGTH_MOST = 255, NAME_BEYOND = NAMES_MOST + 1 };
+
+/* The id of a thing that has to have a name: what is none becomes NAME_BEYOND, which has no text. */
+static inline uint32_t name_of_thing(uint32_t id)
+{
+	return id == 0 || id > NAMES_MOST ? NAME_BEYOND : id;
+}
+
+/* The same where 0 stands for nothing: a parent. */
+static inline uint32_t name_or_none(uint32_t id)
+{
+	return id > NAMES_MOST ? NAME_BEYOND : id;
+}
 
 struct names {
 	size_t room;

@@ -157,7 +157,7 @@ static void take_self(struct model *model, const struct record *record)
 /* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
 static double rate_since(const struct process_past *past, enum metric metric, double before, const struct record *record)
 {
-	if (past->time_ns[metric] <= 0 || record->time_ns <= past->time_ns[metric] || isnan(before) || record->figure.value < before)
+	if (past->time_ns[metric] <= 0 || isnan(before) || record->figure.value < before)
 		return NAN;
 	return (record->figure.value - before) * 1e9 / ((double)record->time_ns - (double)past->time_ns[metric]);
 }
@@ -209,9 +209,10 @@ void model_take_figure(struct model *model, const struct record *record)
 		return;
 	struct process_past *past = &model->private->pasts[process - model->processes];
 	double before = process->now[metric];
-	if (past->time_ns[metric] > record->time_ns)
+	bool is_counter = metric_table[metric].kind == KIND_COUNTER;
+	if (past->time_ns[metric] > record->time_ns || (is_counter && past->time_ns[metric] == record->time_ns))
 		return;
-	if (metric_table[metric].kind == KIND_COUNTER)
+	if (is_counter)
 		past->rate_per_s[metric] = rate_since(past, metric, before, record);
 	process->now[metric] = record->figure.value;
 	past->time_ns[metric] = record->time_ns;

@@ -128,7 +128,7 @@ void run_refresh(struct run *run, int64_t now_ns)
 		run_refresh_operations(run, is_renewal);
 		if (is_renewal) {
 			run->loss_trend = loss_trend(run_main(run));
-			private->renewed_ns = now_ns > 0 ? now_ns : 1;
+			private->renewed_ns = now_ns;
 		}
 		private->is_changed = false;
 	}

@@ -146,8 +146,8 @@ static void replace_total(struct run *run, const struct record *record)
 		return;
 	struct total_key key = { row->kind, record->lane, run_mode_of(run, row->mode), 0, 0 };
 	if (key.kind == TOTAL_SPAN) {
-		key.name = row->name;
-		key.parent = row->parent;
+		key.name = name_of_thing(row->name);
+		key.parent = name_or_none(row->parent);
 	}
 	if (key.mode == MODE_UNKNOWN)
 		return;
@@ -268,7 +268,7 @@ static void close_run(struct run *run, const struct record *record)
 	}
 	put_text(run->ended, sizeof run->ended, record->text && *record->text ? record->text : "ended");
 	run->is_live = false;
-	private->closed_ns = record->time_ns;
+	private->closed_ns = bounded_time(record->time_ns);
 	run->open_span_count = 0;
 }
 

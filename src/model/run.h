@@ -98,8 +98,9 @@ struct epoch {
 /* All batches of one mode.
  *
  * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break and whose step is more than `flag_ratio` times the
- * median of the (at most ten, at least three) steps after it. It is decided with the track's step number `warmup_most` + 10; until then
- * is_warmup and `judged` are provisional and nothing is flagged. Flagged: see DESIGN.md section 7. */
+ * median of the ten steps after those. It is decided with the track's step number `warmup_most` + 10. Until then is_warmup and `judged` are
+ * provisional (where there are not three steps after those yet, a step is held against the ones after itself), and nothing is flagged.
+ * Flagged: see DESIGN.md section 7. */
 struct track {
 	uint32_t mode;               /* name id, NAME_NONE = nothing published, or "train" */
 	uint64_t count;              /* finished since the start of the run */

@@ -16,6 +16,12 @@ enum {
 	MODE_UNKNOWN = 0xffff,           /* beyond all name ids: a batch of which the mode cannot be known */
 };
 
+/* Foreign times may be anything; this leaves room to add and subtract. Never 0, which means none. */
+static inline int64_t bounded_time(int64_t time_ns)
+{
+	return time_ns < 1 ? 1 : time_ns < INT64_MAX / 4 ? time_ns : INT64_MAX / 4;
+}
+
 struct mode_change { int64_t time_ns; uint32_t mode; };
 
 /* A producing thread: the step that it is in. */

@@ -136,32 +136,32 @@ static void add_judged(struct track_private *private, double step_s)
 	rolling_push(private->window, step_s);
 }
 
-/* The median of the steps after this one; how many there are. */
-static double median_of_followers(struct track *track, uint64_t ordinal, size_t *count)
+/* The median of the (at most ten) known steps from here on; NAN where there are fewer than three. */
+static double median_from(struct track *track, uint64_t ordinal)
 {
-	double followers[WARMUP_FOLLOWERS];
-	*count = 0;
-	for (uint64_t next = ordinal + 1; next < track->end && *count < WARMUP_FOLLOWERS; next++) {
-		const struct batch *batch = track_slot(track, next);
+	double steps[WARMUP_FOLLOWERS];
+	size_t count = 0;
+	for (; ordinal < track->end && count < WARMUP_FOLLOWERS; ordinal++) {
+		const struct batch *batch = track_slot(track, ordinal);
 		if (batch && isfinite(batch->step_s))
-			followers[(*count)++] = batch->step_s;
+			steps[count++] = batch->step_s;
 	}
-	return median_of(followers, *count);
+	return count >= WARMUP_FOLLOWERS_LEAST ? median_of(steps, count) : NAN;
 }
 
 /* One beyond the last batch that belongs to the warm-up, as far as can be said now. */
 static uint64_t find_warmup_end(struct track *track, double ratio)
 {
 	const struct track_private *private = track->private;
+	double settled = median_from(track, private->candidates_end);
 	uint64_t end = private->candidates_first;
 	for (uint64_t ordinal = private->candidates_first; ordinal < private->candidates_end; ordinal++) {
 		const struct batch *batch = track_slot(track, ordinal);
 		if (!batch || !isfinite(batch->step_s))
 			continue;
-		size_t count;
-		double median = median_of_followers(track, ordinal, &count);
 		bool is_first = ordinal == private->candidates_first && private->has_run_first;
-		if (!is_first && !(count >= WARMUP_FOLLOWERS_LEAST && batch->step_s > ratio * median))
+		double median = isnan(settled) ? median_from(track, ordinal + 1) : settled;
+		if (!is_first && !(batch->step_s > ratio * median))
 			break;
 		end = ordinal + 1;
 	}

@@ -1,7 +1,6 @@
 #include "src/sources/region_run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,25 +62,6 @@ static enum status fail(struct region_run *run, enum region_status status)
 }
 
 /* -- what stands in the region -------------------------------------------------------------------------------------------------- */
-
-static void tell_opened(struct region_run *run, const struct region_identity *identity)
-{
-	char text[64];
-	struct record *record = teller_add(&run->teller, RECORD_RUN_OPENED, run->teller.now_ns);
-	if (!record)
-		return;
-	struct sample_set *out = run->teller.out;
-	for (size_t i = 0; i < sizeof identity->uuid; i++)
-		snprintf(text + 2 * i, 3, "%02x", identity->uuid[i]);
-	record->opened.uuid = sample_set_text(out, text, strlen(text));
-	snprintf(text, sizeof text, "%u.%u", identity->abi_major, identity->abi_minor);
-	record->opened.abi = sample_set_text(out, text, strlen(text));
-	record->opened.name = sample_set_text(out, identity->run_name, strnlen(identity->run_name, sizeof identity->run_name));
-	record->opened.pid = run->pid ? run->pid : identity->writer_pid;
-	record->opened.inner_pid = identity->pid;
-	record->opened.start_ns = identity->start_ns + run->teller.offset_ns;
-	record->opened.is_live = run->is_live;
-}
 
 static uint64_t hash(uint64_t seed, const char *text, size_t length)
 {
@@ -260,7 +240,7 @@ static enum region_status tell_all(struct region_run *run)
 	enum region_status status = region_identify(run->region, &identity);
 	if (status != REGION_OK)
 		return status;
-	tell_opened(run, &identity);
+	teller_opened(&run->teller, &identity, run->pid, run->is_live);
 	teller_names(&run->teller);
 	status = tell_state(run, &state);
 	if (status == REGION_OK)

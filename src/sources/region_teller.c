@@ -1,11 +1,13 @@
 #include "src/sources/region_teller.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PMTOP_LAYOUT
 #include "src/region/pmtop.h"
+
+#define TIME_MAX_NS (INT64_MAX / 2)
 
 struct record *teller_add(struct region_teller *teller, enum record_kind kind, int64_t time_ns)
 {
@@ -37,10 +39,14 @@ void teller_names(struct region_teller *teller)
 	teller_name(teller, region_name_count(teller->region));
 }
 
-/* 0 = never happened. Added as unsigned: the times are foreign, and may be anything. */
+/* 0 = never happened. The times are foreign, and may be anything: added as unsigned, and what cannot be one of ours (later layers take
+ * differences) is taken for now. */
 static int64_t time_of(const struct region_teller *teller, int64_t theirs_ns)
 {
-	return theirs_ns ? (int64_t)((uint64_t)theirs_ns + (uint64_t)teller->offset_ns) : 0;
+	int64_t ours_ns = (int64_t)((uint64_t)theirs_ns + (uint64_t)teller->offset_ns);
+	if (theirs_ns == 0)
+		return 0;
+	return ours_ns >= 0 && ours_ns <= TIME_MAX_NS ? ours_ns : teller->now_ns;
 }
 
 static double seconds_of(uint64_t nanoseconds)
@@ -53,6 +59,24 @@ static double double_of(uint64_t bits)
 	double value;
 	memcpy(&value, &bits, sizeof value);
 	return value;
+}
+
+void teller_opened(struct region_teller *teller, const struct region_identity *identity, pid_t pid, bool is_live)
+{
+	char text[2 * sizeof identity->uuid + 1];
+	struct record *record = teller_add(teller, RECORD_RUN_OPENED, teller->now_ns);
+	if (!record)
+		return;
+	for (size_t i = 0; i < sizeof identity->uuid; i++)
+		snprintf(text + 2 * i, 3, "%02x", identity->uuid[i]);
+	record->opened.uuid = sample_set_text(teller->out, text, strlen(text));
+	snprintf(text, sizeof text, "%u.%u", identity->abi_major, identity->abi_minor);
+	record->opened.abi = sample_set_text(teller->out, text, strlen(text));
+	record->opened.name = sample_set_text(teller->out, identity->run_name, strnlen(identity->run_name, sizeof identity->run_name));
+	record->opened.pid = pid ? pid : identity->writer_pid;
+	record->opened.inner_pid = identity->pid;
+	record->opened.start_ns = time_of(teller, identity->start_ns);
+	record->opened.is_live = is_live;
 }
 
 /* Later layers indent by it. */
@@ -222,7 +246,7 @@ static void fill_span(struct region_teller *teller, const struct region_event *e
 	record->span.name = event->name;
 	record->span.parent = (uint32_t)payload[2];
 	record->span.depth = depth_of((uint32_t)(payload[2] >> 32));
-	record->span.duration_ns = payload[0] < INT64_MAX ? (int64_t)payload[0] : INT64_MAX;
+	record->span.duration_ns = payload[0] < TIME_MAX_NS ? (int64_t)payload[0] : TIME_MAX_NS;
 	record->span.self_s = (float)seconds_of(payload[1]);
 	record->span.cpu_s = (float)seconds_of(payload[3]);
 	record->span.memory_bytes = payload[4] == PMTOP_UNKNOWN ? NAN : (float)(int64_t)payload[4];

@@ -2,8 +2,10 @@
 #ifndef PMTOP_SOURCES_REGION_TELLER_H
 #define PMTOP_SOURCES_REGION_TELLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "src/region/reader.h"
 #include "src/samples/sample_set.h"
@@ -23,6 +25,8 @@ struct record *teller_add(struct region_teller *teller, enum record_kind kind, i
 /* Tells all names published so far; teller_name: those up to `id`, where they were not told yet. */
 void teller_names(struct region_teller *teller);
 void teller_name(struct region_teller *teller, uint32_t id);
+/* `pid`: as pmtop sees it, 0 = not known. */
+void teller_opened(struct region_teller *teller, const struct region_identity *identity, pid_t pid, bool is_live);
 /* LOST, BEFORE_ATTACH, REFUSED, OPEN_SPANS_NONE. */
 void teller_count(struct region_teller *teller, enum record_kind kind, uint32_t lane, uint64_t count);
 void teller_state(struct region_teller *teller, const struct region_state *state);

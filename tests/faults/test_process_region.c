@@ -1,5 +1,5 @@
 /* FAULTS rows 10 and 11 (namespaces), 12 (time namespace), 20 (cut short), 21 (replaced), 22 (not a regular file), 23 (wrong owner, hard link),
- * 35 (left by the dead) and 36 (lock lost), as seen through the region source: one line says what is wrong, nothing else suffers. */
+ * 24 and 25 (hostile bytes), 35 (left by the dead) and 36 (lock lost), as seen through the region source: one line says what is wrong, nothing else suffers. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -220,6 +221,51 @@ START_TEST(what_is_no_regular_file_is_said_to_be_none)
 }
 END_TEST
 
+/* Bytes all over the region change while it is read. What is told may be nonsense, but is bounded, and no later layer can trip over a time or
+ * a depth. (The sanitizers watch.) */
+START_TEST(hostile_bytes_hurt_nobody)
+{
+	char path[256];
+	struct stat file;
+	unsigned random = 12345u + (unsigned)_i;
+	struct child child = child_start(train_body, NULL);
+	child_await(&child);
+	kill(child.pid, SIGSTOP);
+	find_region(child.pid, path, sizeof path);
+	int fd = open(path, O_RDWR);
+	ck_assert_int_eq(fstat(fd, &file), 0);
+	uint64_t *words = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	size_t count = (size_t)file.st_size / sizeof *words, told = 0;
+	open_source(child.pid);
+	for (int i = 0; i < 40; i++) {
+		for (int k = 0; k < 200; k++) {
+			random = random * 1103515245u + 12345u;
+			size_t at = 512 + (random >> 4) % (k % 4 ? count - 512 : 8192);
+			words[at] = k % 3 == 0 ? UINT64_MAX : k % 3 == 1 ? words[at] + 2 : (uint64_t)random << 32 | random;
+		}
+		sample_set_clear(&set);
+		target_refresh(&target);
+		ck_assert_int_eq(region_source.read(state, clock_monotonic_ns() + later_ns, &set), STATUS_OK);
+		ck_assert_uint_lt(set.count, 200000);
+		for (size_t k = 0; k < set.count; k++) {
+			const struct record *record = &set.records[k];
+			ck_assert(record->time_ns >= 0 && record->time_ns <= INT64_MAX / 2);
+			if (record->kind == RECORD_SPAN || record->kind == RECORD_OPEN_SPAN)
+				ck_assert(record->span.depth < 32 && record->span.duration_ns >= 0);
+			if (record->kind == RECORD_BATCH_END)
+				ck_assert(record->batch.begin_ns <= record->time_ns);
+		}
+		told += set.count;
+	}
+	ck_assert_uint_gt(told, 1000);
+	munmap(words, (size_t)file.st_size);
+	close(fd);
+	child_kill(&child);
+	close_source();
+	unlink(path);
+}
+END_TEST
+
 /* Closing any other descriptor of the file drops the writer's lock: that it is mapped still says that it lives. */
 static void lose_lock_body(void *argument, int in, int out)
 {
@@ -407,6 +453,7 @@ int main(void)
 	tcase_add_test(all, region_with_a_second_link_is_refused);
 	tcase_add_test(all, region_of_another_owner_is_refused);
 	tcase_add_loop_test(all, what_is_no_regular_file_is_said_to_be_none, 0, 2);
+	tcase_add_loop_test(all, hostile_bytes_hurt_nobody, 0, 2);
 	tcase_add_test(all, region_whose_lock_was_lost_is_still_live);
 	tcase_add_loop_test(all, process_in_namespaces_is_read_and_both_numbers_told, 0, 3);
 	tcase_add_test(all, two_containers_with_the_same_number_are_two_runs);

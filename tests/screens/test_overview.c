@@ -158,7 +158,7 @@ START_TEST(zoom_goes_from_the_last_batches_to_the_whole_run)
 	stage_type(&stage, "-----");
 	ck_assert(stage_shows(&stage, "last 500 · "));
 	stage_type(&stage, "----");
-	ck_assert(stage_shows(&stage, "whole run, 1,0"));
+	ck_assert(stage_shows(&stage, "whole run, 1,1"));
 	stage_expect(&stage, "overview_whole_run_120x40");
 	stage_close(&stage);
 }

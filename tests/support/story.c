@@ -254,7 +254,8 @@ static void remember(struct story *story, const struct record *event, uint32_t m
 		truth->batches++;
 		truth->batch_total_s += seconds_between(event->batch.begin_ns, event->time_ns);
 		bool is_slow = story->options.slow_every && truth->batches % story->options.slow_every == 0;
-		truth->planted += is_slow && !(story->options.loads_between && event->batch.index + 1 == story->options.batches);
+		bool is_last = event->batch.index + 1 == story->options.batches && !(story->options.has_modes && story->options.validation_batches);
+		truth->planted += is_slow && !(story->options.loads_between && is_last);
 	}
 	if (event->kind == RECORD_SPAN && is_training && event->span.name == STORY_DATA)
 		truth->data_total_s += (double)event->span.duration_ns * 1e-9;

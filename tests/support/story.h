@@ -73,7 +73,7 @@ struct story_truth {
 	uint64_t batches, steps, validation_batches;
 	double batch_total_s, step_total_s, step_min_s, step_max_s, first_step_s;
 	double data_total_s, decode_total_s;
-	uint64_t planted;              /* slow steps (where loads_between, an epoch's last batch has no slow step) */
+	uint64_t planted;              /* slow steps (the last batch of an epoch has none where loads_between) */
 	double resident_bytes;         /* of the trainer, now */
 };
 struct story_truth story_truth(const struct story *story);

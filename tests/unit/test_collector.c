@@ -127,6 +127,27 @@ START_TEST(end_of_the_target_is_known_with_its_last_set)
 }
 END_TEST
 
+static bool has_read_thrice(void *argument)
+{
+	(void)argument;
+	return reads == 3;
+}
+
+START_TEST(end_is_told_with_the_last_set_not_before)
+{
+	end_after = 3;
+	start_own(1 * NS_PER_MS);
+	ck_assert(wait_until(has_read_thrice, NULL, 10));
+	for (int i = 0; i < 3; i++) {
+		ck_assert(!collector_has_ended(collector));
+		ck_assert(take(1000));
+	}
+	ck_assert(collector_has_ended(collector));
+	ck_assert(!take(50));
+	stop();
+}
+END_TEST
+
 /* -- pace ----------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(pace_is_kept_and_can_be_changed)
@@ -257,6 +278,7 @@ int main(void)
 	tcase_set_timeout(all, 90);
 	tcase_add_test(all, first_reading_of_every_source_waits_as_one_set);
 	tcase_add_test(all, end_of_the_target_is_known_with_its_last_set);
+	tcase_add_test(all, end_is_told_with_the_last_set_not_before);
 	tcase_add_test(all, pace_is_kept_and_can_be_changed);
 	tcase_add_test(all, sampler_takes_no_signal_but_its_own_faults);
 	tcase_add_test(all, stopping_does_not_wait_for_the_pace);

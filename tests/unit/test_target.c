@@ -147,8 +147,7 @@ START_TEST(other_start_time_is_another_process)
 {
 	fake_proc_add(&proc, 100, 1, "trainer");
 	ck_assert_int_eq(target_open(&target, 100, proc.root, &reason), STATUS_OK);
-	fake_proc_end(&proc, 100);
-	fake_proc_add(&proc, 100, 2, "stranger");
+	fake_proc_puts(&proc, 100, "stat", "100 (trainer) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 999 0 0 0 0 0 0 0 0\n");
 	ck_assert_int_eq(target_refresh(&target), STATUS_END);
 }
 END_TEST

@@ -162,7 +162,6 @@ static bool train_batch(struct trainer *trainer, uint64_t index, uint64_t ordina
 			backward(trainer, &batch, ordinal);
 		PMTOP_SPAN_CPU(pm, "optimizer")
 			optimizer(trainer);
-		loader_done(&trainer->loader);
 		PMTOP_SPAN_MEMORY(pm, "bookkeeping") {
 			leak(trainer);
 			pmtop_count(pm, "samples", batch.samples);

@@ -114,14 +114,12 @@ static double highest(const struct run *run, const struct bars *bars)
 
 static void draw_legend(const struct run *run, struct canvas *canvas, struct rect row)
 {
-	struct phase_row phases[RUN_PHASES_MAX * 2];
-	size_t batches, count = track_phases(run_main(run), RUN_RECENT, phases, RUN_PHASES_MAX * 2, &batches);
+	for (size_t i = 0; i < run->operation_count; i++) {
+		const struct operation *operation = &run->operations[i];
+		const char *name = run_name(run, operation->name);
+		enum role role = phase_role(run, operation->name);
 
-	for (size_t i = 0; i < count; i++) {
-		const char *name = run_name(run, phases[i].name);
-		enum role role = phase_role(run, phases[i].name);
-
-		if (phases[i].depth > 0 || (int)text_cells(name) + 2 > row.width)
+		if (operation->depth > 0 || !is_main_mode(run, operation->mode) || (int)text_cells(name) + 2 > row.width)
 			continue;
 		canvas_put(canvas, row.x, row.y, plot_sign(canvas, role), role);
 		rect_take_left(&row, 2);

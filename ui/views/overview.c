@@ -63,9 +63,13 @@ static void draw_wide(struct scene *scene, const struct run *run, struct canvas 
 	struct rect memory = rect_take_bottom(&left, left.height * 2 / 5);
 	struct rect processes = rect_take_bottom(&rect, clamp((int)scene->model->process_count + 3, memory.height, rect.height / 2));
 
+	struct rect epochs = rect_take_bottom(&rect, rect.height >= 24 ? rect.height - 14 : 0);
+
 	panel_steps(scene, run, canvas, left);
 	panel_memory(scene, canvas, memory, scene->state->zoom);
 	panel_where(scene, run, canvas, rect);
+	if (epochs.height > 0)
+		panel_epochs(scene, run, canvas, epochs);
 	process_table(scene, canvas, parts_panel(canvas, processes, "Processes", NULL, ROLE_TITLE), NULL);
 	panel_warnings(scene, canvas, warnings);
 	panel_gpu(canvas, gpu);

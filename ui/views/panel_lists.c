@@ -39,6 +39,8 @@ void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rec
 	line_start(&line, "  ");
 	line_add(&line, 0, ROLE_KEY, "8 for all");
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &line, ROLE_TITLE);
+	if (parts_is_roomy(canvas))
+		rect_take_left(&inside, 1);
 	bool has_advice = inside.height >= 5 || inside.height >= 2 * raised;
 
 	for (size_t i = 0; i < alerts->count && inside.height > 0; i++) {

@@ -114,6 +114,9 @@ static void draw_over_time(struct scene *scene, struct canvas *canvas, struct re
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no figures yet");
 		return;
 	}
+	/* what hardly moves is drawn as what hardly moves */
+	if (most - least < most / 20)
+		least = most - most / 20;
 	scale_update(scale, least, most, what->unit != PLOT_BYTES);
 	struct rect plot = plot_axis(canvas, inside, scale, what->unit);
 

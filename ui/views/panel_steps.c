@@ -17,6 +17,8 @@ static void stretch_title(const struct run *run, const struct stretch *stretch, 
 	char text[NUMBER_SIZE];
 
 	line_start(line, " · ");
+	if (stretch->count == 0)
+		return;
 	if (stretch->is_whole)
 		line_add(line, 2, ROLE_NORMAL, "whole run, %s", parts_thousands(text, (double)run_main(run)->count));
 	else
@@ -159,11 +161,11 @@ static void draw_where_row(const struct scene *scene, const struct run *run, str
 	canvas_text_right(canvas, x, row.y, 6, ROLE_STRONG, format_percent(text, phase->share_ratio));
 	canvas_text_right(canvas, x + 6, row.y, layout->seconds, ROLE_NORMAL, parts_time(text, phase->median_s, layout->like));
 	x += 6 + layout->seconds;
-	if (layout->has_cpu) {
+	if (layout->has_cpu && !isnan(phase->cpu_s)) {
 		canvas_text(canvas, x, row.y, 5, ROLE_DIM, "  cpu");
 		canvas_text_right(canvas, x + 5, row.y, 9, ROLE_DIM, parts_time(text, phase->cpu_s, layout->like));
-		x += 14;
 	}
+	x += layout->has_cpu ? 14 : 0;
 	if (is_warned)
 		canvas_text(canvas, x, row.y, 2, ROLE_WARNING, " ⚠");
 }
@@ -176,13 +178,15 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 	struct line line;
 
 	line_start(&line, " · ");
-	line_add(&line, 0, ROLE_NORMAL, "median of %zu", batches);
-	line_add(&line, 1, ROLE_NORMAL, "host clock");
+	if (count > 0) {
+		line_add(&line, 0, ROLE_NORMAL, "median of %zu", batches);
+		line_add(&line, 1, ROLE_NORMAL, "host clock");
+	}
 	struct rect inside = parts_panel(canvas, rect, "Where a step goes", &line, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
 	if (count == 0) {
-		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "no phases yet: publish spans, as in PMTOP_SPAN(pm, \"forward\")");
+		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "known when the first batch has ended");
 		return;
 	}
 	count = rows_that_fit(rows, count, inside.height);

@@ -23,7 +23,7 @@ struct rect parts_panel(struct canvas *canvas, struct rect rect, const char *tit
 {
 	char text[512];
 	const char *shown = NULL;
-	int room = rect.width - (int)text_cells(title) - 8;
+	int room = rect.width - (int)text_cells(title) - 10;
 
 	if (right != NULL && line_fit(right, room) > 0)
 		shown = line_text(right, room, text, sizeof text);

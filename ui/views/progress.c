@@ -121,6 +121,12 @@ static void batch_cell(const struct run *run, char *out, size_t size)
 		snprintf(out, size, "%.40s %5llu", noun, (unsigned long long)state->batches_in_epoch);
 }
 
+/* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */
+static const char *eta(char out[NUMBER_SIZE], double seconds)
+{
+	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
+}
+
 static void fill_cells(const struct run *run, bool is_ended, struct cells *cells)
 {
 	const struct track *track = run_main(run);
@@ -130,8 +136,8 @@ static void fill_cells(const struct run *run, bool is_ended, struct cells *cells
 	batch_cell(run, cells->text[0][0], CELL_SIZE);
 	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_sign(run));
 	if (!is_ended) {
-		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", format_seconds(text, run->epoch_eta_s));
-		snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", format_seconds(text, run->run_eta_s));
+		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, run->epoch_eta_s));
+		snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", eta(text, run->run_eta_s));
 	}
 	snprintf(cells->text[0][2], CELL_SIZE, "%5s it/s", format_rate(text, track->rate_per_s));
 	if (!isnan(track->samples_per_s))
@@ -146,7 +152,7 @@ static int column_width(const struct cells *cells, int column)
 }
 
 /* A line rather than a block: two of them stand on each other. */
-static void draw_bar(struct canvas *canvas, int x, int y, int width, double ratio)
+static void draw_bar(struct canvas *canvas, int x, int y, int width, double ratio, bool is_planned)
 {
 	int halves = isnan(ratio) ? 0 : (int)lrint((ratio < 0 ? 0 : ratio > 1 ? 1 : ratio) * 2 * width);
 	bool is_ascii = canvas->charset == CHARSET_ASCII;
@@ -160,9 +166,17 @@ static void draw_bar(struct canvas *canvas, int x, int y, int width, double rati
 		else
 			canvas_put(canvas, x + cell, y, is_ascii ? '.' : 0x2500, ROLE_BORDER);
 	}
-	if (isnan(ratio))
+	if (!is_planned)
 		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, " length not published ");
 	canvas_text_right(canvas, x + width, y, 6, ROLE_STRONG, format_percent(text, ratio));
+}
+
+/* Between two epochs, and after the last, the one that ended. */
+static double epoch_ratio(const struct run *run)
+{
+	if (!isnan(run->epoch_done_ratio) || run->state.batches_per_epoch == 0)
+		return run->epoch_done_ratio;
+	return (double)run->state.batches_in_epoch / (double)run->state.batches_per_epoch;
 }
 
 static void draw_second_line(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, int after_bar)
@@ -211,10 +225,10 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 
 	bar = bar > most ? most : bar;
 	canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, label);
-	draw_bar(canvas, rect.x + label_width, rect.y, bar, run->epoch_done_ratio);
+	draw_bar(canvas, rect.x + label_width, rect.y, bar, epoch_ratio(run), run->state.batches_per_epoch > 0);
 	if (rect.height > 1) {
 		canvas_text(canvas, rect.x, rect.y + 1, rect.width, ROLE_STRONG, "Run");
-		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio);
+		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio, run->state.epochs_planned > 0);
 	}
 	for (int column = 0, x = rect.x + label_width + bar + 6 + gap; column < columns; column++) {
 		for (int row = 0; row < ROWS && row < rect.height; row++)
@@ -242,5 +256,5 @@ void progress_pieces(const struct scene *scene, const struct run *run, struct li
 	if (!isnan(run->epoch_done_ratio))
 		line_add(line, 2, ROLE_NORMAL, "%s", format_percent(number, run->epoch_done_ratio));
 	if (!isnan(run->run_eta_s))
-		line_add(line, 4, ROLE_NORMAL, "ETA %s", format_seconds(number, run->run_eta_s));
+		line_add(line, 4, ROLE_NORMAL, "ETA %s", eta(number, run->run_eta_s));
 }

@@ -73,6 +73,17 @@ static void column_items(size_t count, size_t column, size_t columns, size_t *fr
 		*to = *from + 1;
 }
 
+/* The first column that shows an item. */
+static size_t column_of(size_t item, size_t count, size_t columns)
+{
+	size_t column = item * columns / count, from, to;
+
+	column_items(count, column, columns, &from, &to);
+	while (to <= item && column + 1 < columns)
+		column_items(count, ++column, columns, &from, &to);
+	return column;
+}
+
 static void widen(struct plot_point *point, double low, double high)
 {
 	if (isnan(high))
@@ -90,7 +101,7 @@ static void mark_flagged_bins(const struct run *run, struct plot_point *points, 
 
 		while (bin + 1 < run->bin_count && run->bins[bin + 1].begin_ns <= begin_ns)
 			bin++;
-		points[bin * columns / run->bin_count].is_flagged = true;
+		points[column_of(bin, run->bin_count, columns)].is_flagged = true;
 	}
 }
 
@@ -121,16 +132,10 @@ void trace_steps(const struct run *run, const struct stretch *stretch, struct pl
 
 bool trace_column(const struct stretch *stretch, uint64_t ordinal, size_t columns, size_t *column)
 {
-	size_t at, from, to;
-
-	if (stretch->is_binned || ordinal < stretch->first || ordinal >= stretch->end)
+	if (stretch->is_binned || ordinal < stretch->first || ordinal >= stretch->end || columns == 0)
 		return false;
-	at = (size_t)(ordinal - stretch->first) * columns / stretch->count;
-	column_items(stretch->count, at, columns, &from, &to);
-	while (stretch->first + to <= ordinal)
-		column_items(stretch->count, ++at, columns, &from, &to);
-	*column = at;
-	return at < columns;
+	*column = column_of((size_t)(ordinal - stretch->first), stretch->count, columns);
+	return true;
 }
 
 bool trace_batch_at(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, uint64_t *ordinal)

@@ -41,7 +41,8 @@ static void draw_list(struct scene *scene, struct canvas *canvas, struct rect re
 
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "%zu raised", alerts_raised(scene->alerts));
-	line_add(&right, 1, ROLE_NORMAL, "figures missing: %zu", scene->model->missing_count);
+	if (scene->model->missing_count > 0)
+		line_add(&right, 1, ROLE_NORMAL, "figures missing: %zu", scene->model->missing_count);
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &right, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
@@ -80,7 +81,7 @@ static void evidence_text(const struct alert_evidence *evidence, char *out, size
 {
 	static const struct { const char *ending; const char *(*format)(char[NUMBER_SIZE], double); const char *after; } forms[] = {
 		{ "_bytes_per_s", format_bytes, "/s" }, { "_bytes_per_batch", format_bytes, "" }, { "_bytes", format_bytes, "" }, { "_per_s", format_rate, "/s" }, { "share_ratio", format_percent, "" },
-		{ "_s", format_seconds, "" },
+		{ "_s", format_seconds, "" }, { "_count", format_count, "" }, { "batches", format_count, "" },
 	};
 	size_t length = strlen(evidence->key);
 	char text[NUMBER_SIZE];

@@ -34,11 +34,14 @@ static double unit_of(const struct explanation *why)
 	return (isnan(why->usual_s) ? why->step_s : why->usual_s) / 4;
 }
 
+/* Of the usual step: under it, shares of the excess would be shares of chance. */
+static const double least_excess = 0.1;
+
 static void draw_phase(const struct run *run, const struct explanation *why, const struct explain_row *phase, struct canvas *canvas, struct rect row,
                        int name, enum role role)
 {
 	int indent = 2 * (int)phase->depth, x = row.x + name, bar = row.width - name - 3 * FIGURE_WIDTH - 8;
-	double like = unit_of(why), share = why->excess_s > 0 ? phase->excess_s / why->excess_s : NAN;
+	double like = unit_of(why), share = why->excess_s >= why->usual_s * least_excess ? phase->excess_s / why->excess_s : NAN;
 	bool is_much = share >= 0.2;
 	char text[NUMBER_SIZE];
 

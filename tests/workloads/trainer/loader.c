@@ -222,25 +222,21 @@ static bool await(const struct loader *loader, uint64_t batch)
 
 bool loader_next(struct loader *loader, struct pmtop *pm, struct minibatch *out)
 {
-	unsigned slot = slot_of(loader, loader->next);
+	uint64_t batch = loader->next++;
+	unsigned slot = slot_of(loader, batch);
 	bool good;
 
 	if (loader->plan.workers) {
+		if (batch > 0)
+			tell(&loader->workers[(batch - 1) % loader->plan.workers], FREED);
 		pmtop_span_begin(pm, "wait");
-		good = await(loader, loader->next);
+		good = await(loader, batch);
 		pmtop_span_end(pm);
 	} else {
-		good = load(loader, pm, loader->next, slot);
+		good = load(loader, pm, batch, slot);
 	}
 	*out = (struct minibatch){ loader->plan.batch_size, slot_inputs(loader, slot), slot_labels(loader, slot) };
 	return good;
-}
-
-void loader_done(struct loader *loader)
-{
-	if (loader->plan.workers)
-		tell(&loader->workers[loader->next % loader->plan.workers], FREED);
-	loader->next++;
 }
 
 bool loader_validation(int fd, unsigned first, unsigned samples, float *inputs, uint8_t *labels)

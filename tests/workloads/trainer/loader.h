@@ -41,9 +41,8 @@ bool loader_is_planted(const struct loader_plan *plan, uint64_t batch);
 /* Forks the workers. False: errno says why; loader_stop still has to be called. */
 bool loader_start(struct loader *loader, const struct loader_plan *plan);
 void loader_stop(struct loader *loader);
-/* The next training batch, valid until loader_done. False: interrupted by a signal (EINTR), or a worker died. */
+/* The next training batch, valid until the next call. False: interrupted by a signal (EINTR), or a worker died. */
 bool loader_next(struct loader *loader, struct pmtop *pm, struct minibatch *out);
-void loader_done(struct loader *loader);
 /* Validation records first … first + samples − 1, as they are; the caller gives the room. False: the file could not be read. */
 bool loader_validation(int fd, unsigned first, unsigned samples, float *inputs, uint8_t *labels);
 

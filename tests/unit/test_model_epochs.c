@@ -1,0 +1,322 @@
+#include <check.h>
+#include <math.h>
+
+#include "tests/support/script.h"
+
+#define NEAR 1e-6
+
+static struct model *new_model(void)
+{
+	struct model_options options;
+	model_options_default(&options);
+	struct model *model = model_new(&options);
+	ck_assert_ptr_nonnull(model);
+	return model;
+}
+
+START_TEST(epochs_have_ordinals_and_the_figures_of_their_batches)
+{
+	struct script script;
+	script_open(&script, NULL);
+	for (int e = 0; e < 3; e++) {
+		double at_s = 1 + 10.0 * e;
+		script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, (uint32_t)(40 + e));
+		for (int i = 0; i < 4; i++) {
+			script_batch_begin(&script, 0, at_s + 1 + i, (uint64_t)i);
+			script_batch_end(&script, 0, at_s + 1.2 + i + 0.1 * i, at_s + 1 + i, NAN);
+		}
+		if (e < 2)
+			script_epoch(&script, RECORD_EPOCH_END, at_s + 8, (uint32_t)(40 + e));
+	}
+	script_apply(&script, 28);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->epoch_count, 3);
+	for (uint32_t e = 0; e < 3; e++) {
+		const struct epoch *epoch = &run->epochs[e];
+		ck_assert_uint_eq(epoch->index, 40 + e);
+		ck_assert_uint_eq(epoch->ordinal, 1 + e);
+		ck_assert_uint_eq(epoch->batches, 4);
+		ck_assert_double_eq_tol(epoch->mean_s, 0.35, NEAR);
+		ck_assert_double_eq_tol(epoch->min_s, 0.2, NEAR);
+		ck_assert_double_eq_tol(epoch->max_s, 0.5, NEAR);
+		ck_assert_double_eq_tol(epoch->total_s, e < 2 ? 8 : 7, NEAR);     /* the last one to now */
+	}
+	ck_assert_int_eq(run->epochs[2].end_ns, 0);
+	ck_assert_uint_eq(track_batch(run_main(run), 5)->epoch, 41);
+	ck_assert_uint_eq(track_batch(run_main(run), 5)->epoch_ordinal, 2);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(epoch_that_never_ended_ends_with_the_next)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 0);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, 5, 1);
+	script_epoch(&script, RECORD_EPOCH_END, 9, 1);
+	script_epoch(&script, RECORD_EPOCH_END, 10, 1);         /* of nothing */
+	script_apply(&script, 12);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->epoch_count, 2);
+	ck_assert_int_eq(run->epochs[0].end_ns, script_ns(5));
+	ck_assert_int_eq(run->epochs[1].end_ns, script_ns(9));
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(epoch_takes_the_mode_that_is_published_before_its_first_batch)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 0);
+	script_mode(&script, 0, 1.1, STORY_VALIDATION);
+	script_batch_begin(&script, 0, 1.2, 0);
+	script_batch_end(&script, 0, 1.4, 1.2, NAN);
+	script_mode(&script, 0, 1.5, STORY_TRAIN);
+	script_batch_begin(&script, 0, 1.6, 0);
+	script_batch_end(&script, 0, 1.8, 1.6, NAN);
+	script_apply(&script, 2);
+	ck_assert_uint_eq(script_run(&script)->epochs[0].mode, STORY_VALIDATION);
+	ck_assert_uint_eq(script_run(&script)->epochs[0].batches, 1);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(published_epochs_and_their_events_are_one)
+{
+	struct script script;
+	script_open(&script, NULL);
+	struct epoch_row rows[2] = {
+		{ .index = 7, .begin_ns = script_ns(10), .end_ns = script_ns(18), .batches = 5, .sum_s = 2, .min_s = 0.3, .max_s = 0.6 },
+		{ .index = 8, .begin_ns = script_ns(20), .batches = 2, .sum_s = 1, .min_s = 0.4, .max_s = 0.6 },
+	};
+	struct record *epochs = script_add(&script, RECORD_EPOCHS, 25);
+	epochs->epochs.rows = rows;
+	epochs->epochs.count = 2;
+	epochs->epochs.dropped = 100;
+	script_epoch(&script, RECORD_EPOCH_END, 18, 7);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, 20, 8);
+	script_epoch(&script, RECORD_EPOCH_END, 28, 8);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, 30, 9);
+	script_apply(&script, 31);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->epoch_count, 3);
+	ck_assert_uint_eq(run->epochs[0].ordinal, 101);
+	ck_assert_uint_eq(run->epochs[2].ordinal, 103);
+	ck_assert_uint_eq(run->epochs[2].index, 9);
+	ck_assert_int_eq(run->epochs[1].end_ns, script_ns(28));
+	ck_assert_uint_eq(run->epochs[1].batches, 2);
+	ck_assert_uint_eq(run->epochs_dropped, 100);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(newest_thousand_epochs_are_kept)
+{
+	struct script script;
+	script_open(&script, NULL);
+	for (int e = 0; e < 5000; e++) {
+		script_epoch(&script, RECORD_EPOCH_BEGIN, 1 + e, (uint32_t)e);
+		script_epoch(&script, RECORD_EPOCH_END, 1.5 + e, (uint32_t)e);
+	}
+	script_apply(&script, 5002);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_ge(run->epoch_count, 1024);
+	ck_assert_uint_le(run->epoch_count, 1280);
+	ck_assert_uint_eq(run->epochs_dropped + run->epoch_count, 5000);
+	ck_assert_uint_eq(run->epochs[run->epoch_count - 1].ordinal, 5000);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(epoch_whose_begin_was_lost_is_taken_from_the_state)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 0);
+	script_apply(&script, 2);
+	struct run_state state = { .in_epoch = true, .epoch_index = 5, .epochs_begun = 6, .epoch_begin_ns = script_ns(60), .batches_in_epoch = 30, .loss = NAN,
+		.mode = STORY_VALIDATION };
+	script_state(&script, &state);
+	script_add(&script, RECORD_LOST, 70)->lost.count = 5000;
+	script_batch_end(&script, 0, 70.2, 70, NAN);
+	script_apply(&script, 71);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->epoch_count, 2);
+	ck_assert_uint_eq(run->epochs[1].ordinal, 6);
+	ck_assert_uint_eq(run->epochs[1].index, 5);
+	ck_assert_uint_eq(run->epochs[1].batches, 30);
+	script_batch_begin(&script, 0, 72, 0);
+	script_apply(&script, 73);
+	ck_assert_uint_eq(script_run(&script)->track_count, 2);          /* the lost MODE too */
+	script_close(&script);
+}
+END_TEST
+
+/* When the story is over, seconds after its start. */
+static double length_of(const struct story_options *options, double *epoch_ends)
+{
+	struct story *story = story_new(options);
+	struct model *model = new_model();
+	struct sample_set set = SAMPLE_SET_INIT;
+	while (story_next(story, &set))
+		model_apply(model, &set);
+	const struct run *run = &model->runs[0];
+	for (size_t e = 0; e < run->epoch_count; e++)
+		epoch_ends[e] = seconds_between(options->start_ns, run->epochs[e].end_ns);
+	sample_set_release(&set);
+	story_free(story);
+	model_free(model);
+	return epoch_ends[options->epochs - 1];
+}
+
+START_TEST(remaining_time_is_right_once_an_epoch_is_complete)
+{
+	for (int has_plan = 0; has_plan < 2; has_plan++) {
+		struct story_options options;
+		story_options_default(&options);
+		options.epochs = 5;
+		options.has_plan = has_plan;
+		options.validation_batches = 40;
+		options.checkpoint_s = 2;
+		double epoch_ends[5], end_s = length_of(&options, epoch_ends);
+		struct story *story = story_new(&options);
+		struct model *model = new_model();
+		struct sample_set set = SAMPLE_SET_INIT;
+		double last_ratio = 0;
+		while (story_next(story, &set)) {
+			model_apply(model, &set);
+			const struct run *run = &model->runs[0];
+			double now_s = seconds_between(options.start_ns, set.time_ns);
+			if (!has_plan)
+				ck_assert_double_nan(run->run_eta_s);
+			if (has_plan && !isnan(run->run_done_ratio)) {
+				ck_assert_double_ge(run->run_done_ratio, last_ratio);
+				last_ratio = run->run_done_ratio;
+			}
+			if (run->epoch_count < 2 || run->epochs[run->epoch_count - 1].end_ns || !run->is_live)
+				continue;
+			/* Within the planted slow batches: each is 0.25 s. */
+			double epoch_end_s = epoch_ends[run->epoch_count - 1];
+			ck_assert_double_eq_tol(run->epoch_eta_s, epoch_end_s - now_s, 0.9);
+			if (has_plan)
+				ck_assert_double_eq_tol(run->run_eta_s, end_s - now_s, 2.5);
+		}
+		if (has_plan)
+			ck_assert_double_eq(model->runs[0].run_done_ratio, 1);
+		ck_assert_double_nan(model->runs[0].run_eta_s);
+		sample_set_release(&set);
+		story_free(story);
+		model_free(model);
+	}
+}
+END_TEST
+
+START_TEST(first_epoch_is_estimated_from_its_plan)
+{
+	struct story_options options;
+	story_options_default(&options);
+	options.slow_every = 0;
+	struct story *story = story_new(&options);
+	struct model *model = new_model();
+	struct sample_set set = SAMPLE_SET_INIT;
+	for (int i = 0; i < 51; i++) {
+		story_next(story, &set);
+		model_apply(model, &set);
+	}
+	const struct run *run = &model->runs[0];
+	double done = (double)run->epochs[0].batches / 100;
+	ck_assert_double_eq_tol(run->epoch_done_ratio, done, NEAR);
+	ck_assert_double_eq_tol(run->epoch_eta_s, (1 - done) * 20, 0.3);       /* the slow first batch does not come again */
+	ck_assert_double_eq_tol(run->run_done_ratio, done / 3, NEAR);
+	ck_assert_double_eq_tol(run->run_eta_s, run->epoch_eta_s + 2 * 20, 1.5);
+	sample_set_release(&set);
+	story_free(story);
+	model_free(model);
+}
+END_TEST
+
+START_TEST(unknown_plan_makes_no_estimate_in_the_first_epoch)
+{
+	struct story_options options;
+	story_options_default(&options);
+	options.has_plan = false;
+	struct story *story = story_new(&options);
+	struct model *model = new_model();
+	struct sample_set set = SAMPLE_SET_INIT;
+	for (int i = 0; i < 51; i++) {
+		story_next(story, &set);
+		model_apply(model, &set);
+	}
+	ck_assert_double_nan(model->runs[0].epoch_done_ratio);
+	ck_assert_double_nan(model->runs[0].epoch_eta_s);
+	ck_assert_double_nan(model->runs[0].run_done_ratio);
+	ck_assert_double_nan(model->runs[0].run_eta_s);
+	sample_set_release(&set);
+	story_free(story);
+	model_free(model);
+}
+END_TEST
+
+START_TEST(batches_without_epochs_have_a_plan_too)
+{
+	struct script script;
+	script_open(&script, NULL);
+	struct run_state state = { .batches_per_epoch = 100, .loss = NAN };
+	script_state(&script, &state);
+	double steps[25];
+	for (int i = 0; i < 25; i++)
+		steps[i] = 0.2;
+	script_steps(&script, 1, steps, 25);
+	ck_assert_double_eq_tol(script_run(&script)->run_done_ratio, 0.25, NEAR);
+	ck_assert_double_eq_tol(script_run(&script)->run_eta_s, 15, 1e-3);
+	ck_assert_double_nan(script_run(&script)->epoch_eta_s);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(epochs_of_validation_do_not_count_as_epochs_of_the_plan)
+{
+	struct script script;
+	script_open(&script, NULL);
+	struct run_state state = { .epochs_planned = 4, .batches_per_epoch = 2, .loss = NAN };
+	script_state(&script, &state);
+	double at_s = 1, step_s[2] = { 1, 1 };
+	for (uint32_t e = 0; e < 3; e++) {
+		uint32_t mode = e == 1 ? STORY_VALIDATION : STORY_TRAIN;
+		script_mode(&script, 0, at_s, mode);
+		script_epoch(&script, RECORD_EPOCH_BEGIN, at_s + 0.1, e);
+		at_s = script_steps(&script, at_s + 0.2, step_s, 2);
+		script_epoch(&script, RECORD_EPOCH_END, at_s + 0.1, e);
+		at_s += 0.5;
+	}
+	script_apply(&script, at_s);
+	ck_assert_double_eq_tol(script_run(&script)->run_done_ratio, 0.5, NEAR);
+	script_close(&script);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("model epochs");
+	TCase *tests = tcase_create("epochs");
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, epochs_have_ordinals_and_the_figures_of_their_batches);
+	tcase_add_test(tests, epoch_that_never_ended_ends_with_the_next);
+	tcase_add_test(tests, epoch_takes_the_mode_that_is_published_before_its_first_batch);
+	tcase_add_test(tests, published_epochs_and_their_events_are_one);
+	tcase_add_test(tests, newest_thousand_epochs_are_kept);
+	tcase_add_test(tests, epoch_whose_begin_was_lost_is_taken_from_the_state);
+	tcase_add_test(tests, remaining_time_is_right_once_an_epoch_is_complete);
+	tcase_add_test(tests, first_epoch_is_estimated_from_its_plan);
+	tcase_add_test(tests, unknown_plan_makes_no_estimate_in_the_first_epoch);
+	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);
+	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
