@@ -65,29 +65,23 @@ static const struct phase_time *phase_of(const struct batch *batch, uint32_t nam
 struct phase_medians { double seconds, cpu_s, memory_bytes, total_s; };
 
 /* A batch without the phase counts as 0 in the time, not at all in what it published. */
-static struct phase_medians medians_of_phase(const struct batch *const *batches, size_t count, const struct seen_phase *seen, double *values)
+static struct phase_medians medians_of_phase(const struct batch *const *batches, size_t count, const struct seen_phase *seen)
 {
+	double seconds[USUAL_BATCHES_MOST], cpu_s[USUAL_BATCHES_MOST], memory_bytes[USUAL_BATCHES_MOST];
 	struct phase_medians out = { .total_s = 0 };
-	size_t known = 0;
+	size_t with_cpu = 0, with_memory = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent);
-		values[i] = phase ? (double)phase->seconds : 0;
-		out.total_s += values[i];
-	}
-	out.seconds = median_of(values, count);
-	for (size_t i = 0; i < count; i++) {
-		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent);
+		seconds[i] = phase ? (double)phase->seconds : 0;
+		out.total_s += seconds[i];
 		if (phase && isfinite(phase->cpu_s))
-			values[known++] = (double)phase->cpu_s;
-	}
-	out.cpu_s = median_of(values, known);
-	known = 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent);
+			cpu_s[with_cpu++] = (double)phase->cpu_s;
 		if (phase && isfinite(phase->memory_bytes))
-			values[known++] = (double)phase->memory_bytes;
+			memory_bytes[with_memory++] = (double)phase->memory_bytes;
 	}
-	out.memory_bytes = median_of(values, known);
+	out.seconds = median_of(seconds, count);
+	out.cpu_s = median_of(cpu_s, with_cpu);
+	out.memory_bytes = median_of(memory_bytes, with_memory);
 	return out;
 }
 
@@ -128,7 +122,7 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 	for (size_t i = 0; i < found && out->phase_count < RUN_PHASES_MAX; i++) {
 		if (seen[i].batches * 2 < count)
 			continue;
-		struct phase_medians medians = medians_of_phase(batches, count, &seen[i], values);
+		struct phase_medians medians = medians_of_phase(batches, count, &seen[i]);
 		out->phases[out->phase_count++] = (struct phase_time){ .name = seen[i].name, .parent = seen[i].parent,
 			.seconds = (float)medians.seconds, .cpu_s = (float)medians.cpu_s, .memory_bytes = (float)medians.memory_bytes };
 	}
@@ -137,7 +131,7 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches_used)
 {
 	const struct batch *batches[USUAL_BATCHES_MOST];
-	double values[USUAL_BATCHES_MOST], steps_s = 0;
+	double steps_s = 0;
 	struct seen_phase seen[PHASES_SEEN_MOST];
 	struct tree_row rows[PHASES_SEEN_MOST];
 	size_t order[PHASES_SEEN_MOST], placed = 0;
@@ -155,7 +149,7 @@ size_t track_phases(const struct track *track, size_t last, struct phase_row *ou
 	tree_order(rows, found, order, depth);
 	for (; placed < found && placed < max; placed++) {
 		const struct seen_phase *phase = &seen[order[placed]];
-		struct phase_medians medians = medians_of_phase(batches, count, phase, values);
+		struct phase_medians medians = medians_of_phase(batches, count, phase);
 		out[placed] = (struct phase_row){ .name = phase->name, .parent = phase->parent, .depth = depth[placed], .median_s = medians.seconds,
 			.share_ratio = steps_s > 0 ? medians.total_s / steps_s : NAN, .cpu_s = medians.cpu_s };
 	}
