@@ -3,7 +3,7 @@
 
 #include "src/model/run_private.h"
 
-enum { META_LENGTH_MOST = 1024 };
+enum { META_LENGTH_MOST = 1024, ROWS_FIRST = 4 };
 
 void run_set_name(struct run *run, uint32_t id, const char *text)
 {
@@ -25,17 +25,13 @@ static void note_phase_between(struct run *run)
 }
 
 /* Room for one more row of an array that only grows; NULL when it is full or out of memory. */
-static void *add_row(void *rows, size_t *count, size_t most, size_t size)
+static void *add_row(void *rows, size_t count, size_t most, size_t size)
 {
-	if (*count >= most)
+	if (count >= most)
 		return NULL;
 	/* A power of two: it is full and has to double. */
-	if ((*count & (*count - 1)) == 0 && (*count == 0 || *count >= 4)) {
-		rows = realloc(rows, (*count ? *count * 2 : 4) * size);
-		if (!rows)
-			return NULL;
-	}
-	return rows;
+	bool is_full = (count & (count - 1)) == 0 && (count == 0 || count >= ROWS_FIRST);
+	return is_full ? realloc(rows, (count ? count * 2 : ROWS_FIRST) * size) : rows;
 }
 
 void run_set_meta(struct run *run, const char *key, const char *value)
@@ -47,7 +43,7 @@ void run_set_meta(struct run *run, const char *key, const char *value)
 		at++;
 	char *copy = copy_text(value, META_LENGTH_MOST);
 	char *new_key = at == run->meta_count ? copy_text(key, META_LENGTH_MOST) : NULL;
-	void *rows = new_key ? add_row(run->meta, &run->meta_count, METAS_MOST, sizeof *run->meta) : NULL;
+	void *rows = copy && new_key ? add_row(run->meta, run->meta_count, METAS_MOST, sizeof *run->meta) : NULL;
 	if (!copy || (at == run->meta_count && !rows)) {
 		free(copy);
 		free(new_key);
@@ -84,7 +80,7 @@ void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value
 		at++;
 	if (at == run->gauge_count) {
 		struct series *series = series_new();
-		void *rows = series ? add_row(run->gauges, &run->gauge_count, GAUGES_MOST, sizeof *run->gauges) : NULL;
+		void *rows = series ? add_row(run->gauges, run->gauge_count, GAUGES_MOST, sizeof *run->gauges) : NULL;
 		if (!rows) {
 			series_free(series);
 			return;
@@ -104,7 +100,7 @@ void run_set_counter(struct run *run, uint32_t name, double total)
 	while (at < run->counter_count && run->counters[at].name != name)
 		at++;
 	if (at == run->counter_count) {
-		void *rows = add_row(run->counters, &run->counter_count, COUNTERS_MOST, sizeof *run->counters);
+		void *rows = add_row(run->counters, run->counter_count, COUNTERS_MOST, sizeof *run->counters);
 		if (!rows)
 			return;
 		run->counters = rows;

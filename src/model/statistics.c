@@ -63,7 +63,7 @@ static double quantile_of(double *values, size_t n, double q)
 		return low;
 	double high = values[below + 1];
 	for (size_t i = below + 2; i < n; i++)
-		high = fmin(high, values[i]);
+		high = values[i] < high ? values[i] : high;
 	return low + (high - low) * (position - (double)below);
 }
 
@@ -217,11 +217,13 @@ double rolling_mad(const struct rolling *rolling)
 		before = distance;
 		double down = left > 0 ? median - rolling->sorted[left - 1] : INFINITY;
 		double up = right < n ? rolling->sorted[right] - median : INFINITY;
-		distance = fmin(down, up);
-		if (down <= up)
+		if (down <= up) {
+			distance = down;
 			left--;
-		else
+		} else {
+			distance = up;
 			right++;
+		}
 	}
 	return n % 2 ? distance : before + (distance - before) / 2;
 }
