@@ -484,6 +484,12 @@ static inline uint64_t pmtop_i_clock(clockid_t id)
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
+/* Two threads may get a lock in another order than they read the clock. */
+static inline uint64_t pmtop_i_since(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
 static inline uint64_t pmtop_i_bits(double value)
 {
 	uint64_t bits;
@@ -935,7 +941,7 @@ static void pmtop_i_end_step(struct pmtop_i_lane *lane, uint64_t end_ns, uint64_
 	struct pmtop *pm = lane->pm;
 	if (!pm->batch.has_open_step)
 		return;
-	uint64_t duration = end_ns - pm->batch.begin_ns;
+	uint64_t duration = pmtop_i_since(pm->batch.begin_ns, end_ns);
 	struct pmtop_i_sample sample = { duration, duration, PMTOP_UNKNOWN, PMTOP_UNKNOWN, upto };
 	pmtop_i_add(lane, PMTOP_TOTAL_STEP, pm->batch.mode, 0, 0, 0, &sample);
 	pmtop_i_history_add(pm, pm->batches - 1, pm->batch.begin_ns, duration);
@@ -958,7 +964,7 @@ static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
 	PMTOP_I_SET(epoch->end_ns, now);
 	pmtop_i_write_end(&epoch->sequence, odd);
 	pm->epochs_ended++;
-	pm->epochs_ns += now - pm->epoch_begin_ns;
+	pm->epochs_ns += pmtop_i_since(pm->epoch_begin_ns, now);
 	pm->flags &= ~(uint32_t)(PMTOP_IN_EPOCH | PMTOP_IN_BATCH);
 	uint64_t words[2] = { pm->epoch_index | (uint64_t)pm->epochs_begun << 32, pm->epoch_begin_ns };
 	pmtop_i_put(lane, PMTOP_EVENT_EPOCH_END, 0, now, words, 2);
@@ -968,7 +974,7 @@ static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
 static void pmtop_i_touch(struct pmtop *pm, uint64_t now)
 {
 	struct stat status;
-	if (now - pm->touched_ns < PMTOP_I_TOUCH_NS)
+	if (pmtop_i_since(pm->touched_ns, now) < PMTOP_I_TOUCH_NS)
 		return;
 	pm->touched_ns = now;
 	int saved_errno = errno;
@@ -1120,7 +1126,7 @@ out:
 static void pmtop_i_end_batch(struct pmtop_i_lane *lane, uint64_t now, double loss)
 {
 	struct pmtop *pm = lane->pm;
-	uint64_t duration = now - pm->batch.begin_ns;
+	uint64_t duration = pmtop_i_since(pm->batch.begin_ns, now);
 	struct pmtop_i_sample sample = { duration, duration, PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
 	pmtop_i_add(lane, PMTOP_TOTAL_BATCH, pm->batch.mode, 0, 0, 0, &sample);
 	pm->flags &= ~(uint32_t)PMTOP_IN_BATCH;
@@ -1142,7 +1148,7 @@ void pmtop_batch_end(struct pmtop *pm, double loss)
 	if (!lane)
 		return;
 	if (pm->flags & PMTOP_IN_BATCH) {
-		duration = now - pm->batch.begin_ns;
+		duration = pmtop_i_since(pm->batch.begin_ns, now);
 		pmtop_i_end_batch(lane, now, loss);
 	} else {
 		pmtop_i_refuse(pm);
