@@ -16,6 +16,7 @@ enum chapter { CHAPTER_OPENING, CHAPTER_EPOCH, CHAPTER_TRAIN, CHAPTER_VALIDATION
 struct event {
 	struct record record;
 	struct evidence evidence;
+	uint32_t mode;                 /* what was current when it happened */
 };
 
 struct story {
@@ -276,8 +277,8 @@ static void tell_event(struct sample_set *out, const struct event *event)
 
 static void happen_next(struct story *story, struct sample_set *out)
 {
-	const struct event *event = &story->events[story->happened++ % EVENTS_ROOM];
-	uint32_t mode = story->region.state.mode;
+	struct event *event = &story->events[story->happened++ % EVENTS_ROOM];
+	uint32_t mode = event->mode = story->region.state.mode;
 	story_region_account(&story->region, &event->record);
 	remember(story, &event->record, mode);
 	if (out)
@@ -318,6 +319,27 @@ static void tell_meta(struct sample_set *out, int64_t time_ns, const char *key, 
 	meta->meta.value = value;
 }
 
+/* The ring's. The modes of its oldest batches may differ from the state that was told before, and their change may be gone. */
+static void tell_past_events(struct story *story, struct sample_set *out)
+{
+	uint64_t kept = story->happened < EVENTS_KEPT ? story->happened : EVENTS_KEPT;
+	uint32_t mode = story->region.state.mode;
+	if (story->happened > kept)
+		sample_set_add(out, RECORD_BEFORE_ATTACH, STORY_RUN, story->now_ns)->lost.count = story->happened - kept;
+	for (uint64_t i = story->happened - kept; i < story->happened; i++) {
+		const struct event *event = &story->events[i % EVENTS_ROOM];
+		bool is_of_batch = event->record.kind == RECORD_BATCH_BEGIN || event->record.kind == RECORD_BATCH_END;
+		if (is_of_batch && event->mode != mode) {
+			struct record *change = sample_set_add(out, RECORD_MODE, STORY_RUN, event->record.time_ns);
+			change->sequence = event->record.sequence;
+			change->mode.name = mode = event->mode;
+		}
+		if (event->record.kind == RECORD_MODE)
+			mode = event->record.mode.name;
+		tell_event(out, event);
+	}
+}
+
 static void tell_run(struct story *story, struct sample_set *out)
 {
 	static const char *const names[STORY_NAME_COUNT] = {
@@ -343,11 +365,7 @@ static void tell_run(struct story *story, struct sample_set *out)
 	if (story->options.loads_between)
 		tell_meta(out, story->now_ns, "between", "data");
 	story_region_tell(&story->region, out, STORY_RUN, story->now_ns);
-	uint64_t kept = story->happened < EVENTS_KEPT ? story->happened : EVENTS_KEPT;
-	if (story->happened > kept)
-		sample_set_add(out, RECORD_BEFORE_ATTACH, STORY_RUN, story->now_ns)->lost.count = story->happened - kept;
-	for (uint64_t i = story->happened - kept; i < story->happened; i++)
-		tell_event(out, &story->events[i % EVENTS_ROOM]);
+	tell_past_events(story, out);
 }
 
 /* Spans that have begun but not ended: they are written, but have not happened. Outermost first. */

@@ -238,24 +238,27 @@ START_TEST(step_across_a_loss_is_not_invented)
 	script_open(&script, NULL);
 	script_batch_begin(&script, 0, 1.0, 0);
 	script_batch_end(&script, 0, 1.2, 1.0, NAN);
-	script_add(&script, RECORD_LOST, 1.4)->lost.count = 40;
 	script.sequence[0] += 40;
 	script_batch_end(&script, 0, 5.2, 5.0, NAN);        /* its begin was lost */
 	script_batch_begin(&script, 0, 5.5, 9);
 	script_batch_end(&script, 0, 5.7, 5.5, NAN);
-	script_add(&script, RECORD_LOST, 5.8)->lost.count = 2;
+	script.sequence[0] += 2;
 	script_batch_begin(&script, 0, 6.5, 11);
-	script_add(&script, RECORD_LOST, 6.6)->lost.count = 1;
+	script.sequence[0] += 1;
 	script_batch_end(&script, 0, 6.7, 6.5, NAN);        /* inner events were lost */
 	script_batch_begin(&script, 0, 7.0, 12);
-	script_apply(&script, 7.1);
+	script_batch_end(&script, 0, 7.2, 7.0, NAN);
+	script_batch_begin(&script, 0, 7.5, 13);
+	script_add(&script, RECORD_LOST, 7.6)->lost.count = 43;     /* counted when all that is left has been read */
+	script_apply(&script, 7.6);
 	for (uint64_t ordinal = 0; ordinal < 4; ordinal++) {
 		ck_assert_double_nan(batch_of(&script, ordinal)->step_s);
 		ck_assert_double_eq_tol(batch_of(&script, ordinal)->batch_s, 0.2, NEAR);
 		ck_assert(!batch_of(&script, ordinal)->is_flagged);
 	}
+	ck_assert_double_eq_tol(batch_of(&script, 4)->step_s, 0.5, NEAR);
 	ck_assert_uint_eq(script_run(&script)->lost_events, 43);
-	ck_assert_uint_eq(run_main(script_run(&script))->judged.count, 0);
+	ck_assert_uint_eq(run_main(script_run(&script))->recent.count, 1);
 	script_close(&script);
 }
 END_TEST
