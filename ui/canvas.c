@@ -162,9 +162,21 @@ static struct reader reader_of(const char *text)
 	return (struct reader){.rest = text, .length = strlen(text)};
 }
 
+/* Printable ASCII: shown as it is, in one cell. */
+static bool is_plain(char byte)
+{
+	return byte >= 0x20 && byte < 0x7f;
+}
+
 /* The next character that takes a cell; false at the end. A combining character has no cell of its own and is left out. */
 static bool next_character(struct reader *reader, uint32_t *code, int *cells)
 {
+	if (reader->at >= reader->count && reader->length > 0 && is_plain(*reader->rest)) {
+		*code = (unsigned char)*reader->rest++;
+		*cells = 1;
+		reader->length--;
+		return true;
+	}
 	do {
 		if (reader->at >= reader->count) {
 			if (reader->length == 0)
@@ -221,6 +233,11 @@ static struct cut cut_text(const char *text, int width)
 	uint32_t code;
 	if (width <= 0)
 		return (struct cut){0, false};
+	while (is_plain(text[used]) && used < width)
+		used++;
+	if (!text[used])
+		return (struct cut){used, false};
+	used = 0;
 	while (next_character(&reader, &code, &cells)) {
 		if (is_gap(code) && !in_gap)
 			words = used;

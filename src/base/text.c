@@ -66,8 +66,8 @@ static bool is_hidden(uint32_t code)
 		{0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
 		{0xfff0, 0xfffb}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
 	};
-	for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
-		if (code >= hidden[i].first && code <= hidden[i].last)
+	for (size_t i = 0; i < sizeof hidden / sizeof hidden[0] && code >= hidden[i].first; i++)
+		if (code <= hidden[i].last)
 			return true;
 	return false;
 }
@@ -77,6 +77,10 @@ enum { VISIBLE_SIZE = 12 };
 /* `code` as it may be shown; returns the length. */
 static size_t make_visible(uint32_t code, char out[VISIBLE_SIZE])
 {
+	if (code >= 0x20 && code < 0x7f) {
+		out[0] = (char)code;
+		return 1;
+	}
 	if (code < 0x20 || code == 0x7f) {
 		out[0] = '^';
 		out[1] = (char)(code ^ 0x40);

@@ -90,7 +90,8 @@ int utf8_cells(uint32_t code)
 {
 	if (code < 0x20 || (code >= 0x7f && code < 0xa0))
 		return 0;
-	if (code < zero_width[0].first)
+	/* Lines and blocks, and braille: what most of a screen is made of. */
+	if (code < zero_width[0].first || (code >= 0x2500 && code < 0x25fd) || (code >= 0x2800 && code < 0x2900))
 		return 1;
 	if (is_in(zero_width, LENGTH(zero_width), code))
 		return 0;

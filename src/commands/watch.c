@@ -120,7 +120,7 @@ static void draw(struct watch *watch)
 {
 	int width, height;
 	terminal_size(watch->terminal, &width, &height);
-	if (!canvas_resize(&watch->canvas, width, height))
+	if ((width != watch->canvas.width || height != watch->canvas.height) && !canvas_resize(&watch->canvas, width, height))
 		return;
 	watch->canvas.charset = terminal_charset(watch->terminal);
 	screen_draw(watch->screen, &watch->canvas, session_realtime_ns(&watch->session), (int64_t)(watch->settings->refresh_s * (double)NS_PER_S));

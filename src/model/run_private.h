@@ -71,7 +71,17 @@ struct run_private {
 	int64_t resident_ns;
 };
 
+enum { PHASES_SEEN_MOST = 64 };
+
+/* What track_phases found last; holds until the next set changes the run. */
+struct phase_cache {
+	bool is_valid;
+	size_t last, count, batches;
+	struct phase_row rows[PHASES_SEEN_MOST];
+};
+
 struct track_private {
+	struct phase_cache phases;
 	struct rolling *window;      /* judged steps, the newest flag_window */
 	struct rolling *recent;      /* steps, the newest RUN_RECENT */
 	uint32_t *judged_counts;

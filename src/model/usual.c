@@ -1,8 +1,6 @@
 #include "src/model/run_private.h"
 #include "src/model/tree.h"
 
-enum { PHASES_SEEN_MOST = 64 };
-
 /* A phase that some of the batches have. */
 struct seen_phase { uint32_t name, parent; size_t batches; };
 
@@ -54,11 +52,15 @@ static size_t find_phases(const struct batch *const *batches, size_t count, stru
 	return find_more_phases(batches, count, true, seen, find_more_phases(batches, count, false, seen, 0));
 }
 
-static const struct phase_time *phase_of(const struct batch *batch, uint32_t name, uint32_t parent)
+/* *at: where it stood in the last batch that had it, and mostly stands in this one. */
+static const struct phase_time *phase_of(const struct batch *batch, uint32_t name, uint32_t parent, unsigned *at)
 {
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].name == name && batch->phases[i].parent == parent)
-			return &batch->phases[i];
+	for (unsigned i = 0; i < batch->phase_count; i++, ++*at) {
+		if (*at >= batch->phase_count)
+			*at = 0;
+		if (batch->phases[*at].name == name && batch->phases[*at].parent == parent)
+			return &batch->phases[*at];
+	}
 	return NULL;
 }
 
@@ -70,8 +72,9 @@ static struct phase_medians medians_of_phase(const struct batch *const *batches,
 	double seconds[USUAL_BATCHES_MOST], cpu_s[USUAL_BATCHES_MOST], memory_bytes[USUAL_BATCHES_MOST];
 	struct phase_medians out = { .total_s = 0 };
 	size_t with_cpu = 0, with_memory = 0;
+	unsigned at = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent);
+		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent, &at);
 		seconds[i] = phase ? (double)phase->seconds : 0;
 		out.total_s += seconds[i];
 		if (phase && isfinite(phase->cpu_s))
@@ -128,7 +131,7 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 	}
 }
 
-size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches_used)
+static void refresh_phases(const struct track *track, size_t last, struct phase_cache *cache)
 {
 	const struct batch *batches[USUAL_BATCHES_MOST];
 	double steps_s = 0;
@@ -136,24 +139,37 @@ size_t track_phases(const struct track *track, size_t last, struct phase_row *ou
 	struct tree_row rows[PHASES_SEEN_MOST];
 	size_t order[PHASES_SEEN_MOST], placed = 0;
 	unsigned depth[PHASES_SEEN_MOST];
-	if (last > USUAL_BATCHES_MOST)
-		last = USUAL_BATCHES_MOST;
-	size_t count = gather(track, track->end, last, false, batches);
+	size_t most = last < USUAL_BATCHES_MOST ? last : USUAL_BATCHES_MOST;
+	size_t count = gather(track, track->end, most, false, batches);
 	if (count == 0)
-		count = gather(track, track->end, last, true, batches);
+		count = gather(track, track->end, most, true, batches);
 	for (size_t i = 0; i < count; i++)
 		steps_s += batches[i]->step_s;
 	size_t found = find_phases(batches, count, seen);
 	for (size_t i = 0; i < found; i++)
 		rows[i] = (struct tree_row){ .name = seen[i].name, .parent = seen[i].parent };
 	tree_order(rows, found, order, depth);
-	for (; placed < found && placed < max; placed++) {
+	for (; placed < found; placed++) {
 		const struct seen_phase *phase = &seen[order[placed]];
 		struct phase_medians medians = medians_of_phase(batches, count, phase);
-		out[placed] = (struct phase_row){ .name = phase->name, .parent = phase->parent, .depth = depth[placed], .median_s = medians.seconds,
+		cache->rows[placed] = (struct phase_row){ .name = phase->name, .parent = phase->parent, .depth = depth[placed], .median_s = medians.seconds,
 			.share_ratio = steps_s > 0 ? medians.total_s / steps_s : NAN, .cpu_s = medians.cpu_s };
 	}
+	cache->is_valid = true;
+	cache->last = last;
+	cache->count = placed;
+	cache->batches = count;
+}
+
+size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches_used)
+{
+	struct phase_cache *cache = track->private ? &track->private->phases : NULL;
+	size_t count = 0;
+	if (cache && (!cache->is_valid || cache->last != last))
+		refresh_phases(track, last, cache);
+	for (; cache && count < cache->count && count < max; count++)
+		out[count] = cache->rows[count];
 	if (batches_used)
-		*batches_used = count;
-	return placed;
+		*batches_used = cache ? cache->batches : 0;
+	return count;
 }

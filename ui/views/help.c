@@ -28,7 +28,7 @@ static const struct { const char *keys, *what; } entries[] = {
 	{ NULL, "Signs" },
 	{ "▲", "flagged: above the rolling median by more than 5 MAD and by half of it (flags: in pmtop.yaml), or by hand" },
 	{ "⚠  ·", "a warning (8 says what to try), and a remark" },
-	{ "–", "not known; pmtop doctor says why, and what would bring it. Never zero" },
+	{ "–", "not known, never zero; 8 lists what is missing, why, and what would bring it" },
 	{ "step", "begin of a batch to the begin of the next; a batch is begin to end" },
 	{ "between", "what lies between two batches; unattributed: what no span covers" },
 	{ "ETA", "time left, validation and checkpoints included" },

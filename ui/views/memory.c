@@ -107,7 +107,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (model_target(scene->model) == NULL) {
-		parts_note(canvas, rect, "Memory", "Nothing has been read of the process yet. pmtop doctor says what may be read and what would bring the rest.");
+		parts_note(canvas, rect, "Memory", "Nothing has been read of the process yet. 8 lists what could not be read, and why.");
 		return;
 	}
 	int least = rect.height / 4 > 3 ? rect.height / 4 : 3, most = rect.height / 2;
