@@ -70,7 +70,7 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
 	if (last && last->end_ns == 0)
 		last->end_ns = time_ns;
 	uint32_t ordinal = last ? last->ordinal + 1 : 1;
-	run->epochs[run->epoch_count++] = (struct epoch){ .index = index, .ordinal = ordinal, .mode = run_mode_at(run, run->private->mode_lane, time_ns),
+	run->epochs[run->epoch_count++] = (struct epoch){ .index = index, .ordinal = ordinal, .mode = run->private->mode,
 		.begin_ns = time_ns, .mean_s = NAN, .min_s = NAN, .max_s = NAN };
 	run->private->epoch_has_batches = false;
 }

@@ -59,23 +59,31 @@ static void note_candidate(struct run *run, struct track *track, struct batch *b
 	batch->is_warmup = number == 0;
 }
 
-static void start_batch(struct run *run, struct lane *lane, uint64_t index, int64_t begin_ns, bool is_partial)
+/* Beyond what the row says, the batches that are counted are those before this one: after a loss, more than were seen. */
+static void renumber(struct run *run, struct track *track, const struct record *record)
+{
+	struct total_key key = { TOTAL_BATCH, record->lane, track->mode, 0, 0 };
+	const struct total *total = totals_find(&run->private->totals, &key, false);
+	if (track->private->counted > track->end && (!total || record->sequence >= total->upto))
+		track_skip_to(track, track->private->counted);
+}
+
+static void start_batch(struct run *run, struct lane *lane, const struct record *record, int64_t begin_ns, bool is_partial)
 {
 	uint16_t id = lane->id;
-	uint32_t lane_mode = lane->mode, mode = run_mode_at(run, id, begin_ns);
 	uint64_t next_sequence = lane->next_sequence;
-	struct track *track = run_track(run, mode, true);
+	struct track *track = run_track(run, run->private->mode, true);
 	lane->has_step = track != NULL;
 	if (!track)
 		return;
 	run->private->step_lane = id;
-	run->private->step_mode = mode;
-	*lane = (struct lane){ .has_step = true, .has_run_batches = true, .is_partial = is_partial, .id = id, .mode = lane_mode, .track = (unsigned)(track - run->tracks),
-		.ordinal = track->end, .begin_ns = begin_ns, .covered_until_ns = begin_ns, .next_sequence = next_sequence };
+	renumber(run, track, record);
+	*lane = (struct lane){ .has_step = true, .has_run_batches = true, .is_partial = is_partial, .id = id,
+		.track = (unsigned)(track - run->tracks), .ordinal = track->end, .begin_ns = begin_ns, .covered_until_ns = begin_ns, .next_sequence = next_sequence };
 	struct batch *batch = track_append(track, lane->ordinal);
 	if (!batch)
 		return;
-	batch->index = index;
+	batch->index = record->batch.index;
 	batch->begin_ns = begin_ns;
 	const struct epoch *epoch = run_epoch_at(run, begin_ns);
 	batch->epoch = epoch ? epoch->index : 0;
@@ -139,7 +147,7 @@ void lane_begin_batch(struct run *run, struct lane *lane, const struct record *r
 			lane_close_step(run, before, record);
 	}
 	lane_close_step(run, lane, record);
-	start_batch(run, lane, record->batch.index, record->time_ns, false);
+	start_batch(run, lane, record, record->time_ns, false);
 }
 
 static void note_loss(struct run *run, unsigned track, double loss)
@@ -171,7 +179,7 @@ static struct lane *find_lane_to_end(struct run *run, struct lane *lane, const s
 		return &private->lanes[private->step_lane];
 	if (begin_ns <= 0 || begin_ns > record->time_ns)
 		return NULL;
-	start_batch(run, lane, record->batch.index, begin_ns, true);
+	start_batch(run, lane, record, begin_ns, true);
 	return lane->has_step ? lane : NULL;
 }
 
@@ -185,6 +193,7 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 	lane->is_ended = true;
 	lane->end_ns = record->time_ns;
 	if (count(run, TOTAL_BATCH, track->mode, record, batch_s)) {
+		track->private->counted++;
 		struct epoch *epoch = run_epoch_at(run, lane->begin_ns);
 		if (epoch && epoch->mode == track->mode)
 			epoch_add_batch(epoch, batch_s);
@@ -265,7 +274,7 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *publ
 	struct record copy = *published, *record = &copy;
 	record->span.name = name_of_thing(published->span.name);
 	record->span.parent = name_or_none(published->span.parent);
-	struct total_key key = { TOTAL_SPAN, record->lane, run_mode_at(run, lane->id, record->time_ns), record->span.name, record->span.parent };
+	struct total_key key = { TOTAL_SPAN, record->lane, run->private->mode, record->span.name, record->span.parent };
 	double seconds = (double)record->span.duration_ns * 1e-9, self_s = (double)record->span.self_s;
 	struct total *total = key.mode == MODE_UNKNOWN ? NULL : totals_find(&run->private->totals, &key, true);
 	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, isfinite(self_s) && self_s >= 0 ? self_s : seconds, (double)record->span.cpu_s);

@@ -129,19 +129,6 @@ static void note_missing(struct model *model, const struct record *record)
 		model->missing_count++;
 }
 
-/* Lanes come one after the other, but a mode holds for all of them from its time on. Up to where a run is opened: from there it is done again. */
-static void foresee(struct model *model, const struct sample_set *set, size_t from)
-{
-	for (size_t i = from; i < set->count && set->records[i].kind != RECORD_RUN_OPENED; i++) {
-		const struct record *record = &set->records[i];
-		struct run *run = record->kind == RECORD_MODE || record->kind == RECORD_NAME ? find_run(model, record->run) : NULL;
-		if (run && record->kind == RECORD_NAME)
-			run_set_name(run, record->name.id, record->name.text);
-		else if (run)
-			run_foresee_mode(run, record);
-	}
-}
-
 static void apply_record(struct model *model, const struct sample_set *set, size_t at)
 {
 	const struct record *record = &set->records[at];
@@ -163,7 +150,6 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 		break;
 	case RECORD_RUN_OPENED:
 		open_run(model, record);
-		foresee(model, set, at + 1);
 		break;
 	default: {
 		struct run *run = find_run(model, record->run);
@@ -182,7 +168,6 @@ void model_apply(struct model *model, const struct sample_set *set)
 	if (time_ns > model->now_ns)
 		model->now_ns = time_ns;
 	model->sets_failed += set->failed;
-	foresee(model, set, 0);
 	for (size_t i = 0; i < set->count; i++)
 		apply_record(model, set, i);
 	model_refresh_processes(model);

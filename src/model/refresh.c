@@ -50,7 +50,7 @@ void run_release(struct run *run)
 /* Training, where it ever occurred; else what goes on now. */
 static void choose_main_track(struct run *run)
 {
-	uint32_t current = run->private->step_mode;
+	uint32_t current = run->private->mode;
 	for (unsigned i = 0; i < run->track_count; i++) {
 		if (run->tracks[i].mode == NAME_NONE) {
 			run->main_track = i;
@@ -95,29 +95,15 @@ static double loss_trend(const struct track *track)
 	return slope.low_per_s > 0 ? 1 : slope.high_per_s < 0 ? -1 : 0;
 }
 
-/* A MODE or an EPOCH_BEGIN may be among what was lost; the state knows what became of it. */
-static void reconcile(struct run *run, int64_t now_ns)
-{
-	struct run_private *private = run->private;
-	if (!private->is_lost_in_set)
-		return;
-	private->is_lost_in_set = false;
-	struct record mode = { .kind = RECORD_MODE, .time_ns = now_ns };
-	mode.mode.name = run->state.mode;
-	run_foresee_mode(run, &mode);
-	if (private->has_mode_lane && private->mode_lane < private->lane_count)
-		private->lanes[private->mode_lane].mode = run->state.mode;
-	run_reconcile_epochs(run);
-}
-
 void run_refresh(struct run *run, int64_t now_ns)
 {
 	struct run_private *private = run->private;
 	if (private->closed_ns && private->closed_ns < now_ns)
 		now_ns = private->closed_ns;
 	run_settle_past(run, NULL, 0);
-	private->is_aligned_in_set = false;
-	reconcile(run, now_ns);
+	if (private->is_lost_in_set)
+		run_reconcile_epochs(run);
+	private->is_lost_in_set = false;
 	run_refresh_epochs(run, now_ns);
 	choose_main_track(run);
 	if (private->is_changed) {

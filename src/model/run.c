@@ -54,62 +54,13 @@ uint32_t run_mode_of(const struct run *run, uint32_t id)
 	return id > NAMES_MOST ? MODE_UNKNOWN : id;
 }
 
-static uint32_t mode_at_time(const struct run_private *private, int64_t time_ns)
-{
-	for (size_t i = private->mode_change_count; i-- > 0;)
-		if (private->mode_changes[i].time_ns <= time_ns)
-			return private->mode_changes[i].mode;
-	return private->first_mode;
-}
-
-uint32_t run_mode_at(const struct run *run, uint16_t lane, int64_t time_ns)
-{
-	const struct run_private *private = run->private;
-	/* In the lane that publishes the modes their order is exact; from another lane they are seen by time. */
-	if (private->has_mode_lane && private->mode_lane == lane && lane < private->lane_count)
-		return private->lanes[lane].mode;
-	return mode_at_time(private, time_ns);
-}
-
-void run_foresee_mode(struct run *run, const struct record *record)
+static void set_mode(struct run *run, const struct record *record)
 {
 	struct run_private *private = run->private;
-	if (private->mode_change_count == MODE_CHANGES_MOST) {
-		private->first_mode = private->mode_changes[0].mode;
-		memmove(&private->mode_changes[0], &private->mode_changes[1], (MODE_CHANGES_MOST - 1) * sizeof private->mode_changes[0]);
-		private->mode_change_count--;
-	}
-	private->mode_changes[private->mode_change_count++] = (struct mode_change){ record->time_ns, run_mode_of(run, record->mode.name) };
-}
-
-/* The mode before the first change that the ring still holds: the only other one that has batches. */
-static uint32_t mode_before(const struct run *run, uint32_t after)
-{
-	const struct totals *totals = &run->private->totals;
-	uint32_t before = NAME_NONE;
-	bool has_other = false;
-	for (size_t i = 0; i < totals->count; i++) {
-		const struct total_key *key = &totals->list[i].key;
-		if (key->kind != TOTAL_BATCH || key->mode == after || (has_other && key->mode == before))
-			continue;
-		if (has_other)
-			return MODE_UNKNOWN;
-		before = key->mode;
-		has_other = true;
-	}
-	return before;
-}
-
-static void set_mode(struct run *run, struct lane *lane, const struct record *record)
-{
-	struct run_private *private = run->private;
-	lane->mode = run_mode_of(run, record->mode.name);
-	private->is_lost_in_set = false;
-	private->has_mode_lane = true;
-	private->mode_lane = lane->id;
+	private->mode = run_mode_of(run, record->mode.name);
 	struct epoch *epoch = run_epoch_at(run, record->time_ns);
 	if (epoch && epoch == &run->epochs[run->epoch_count - 1] && epoch->batches == 0 && !private->epoch_has_batches)
-		epoch->mode = lane->mode;
+		epoch->mode = private->mode;
 }
 
 /* -- lanes -- */
@@ -125,9 +76,8 @@ static struct lane *find_lane(struct run *run, uint16_t id)
 	if (!lanes)
 		return NULL;
 	private->lanes = lanes;
-	for (; private->lane_count <= id; private->lane_count++) {
-		lanes[private->lane_count] = (struct lane){ .id = (uint16_t)private->lane_count, .mode = private->first_mode };
-	}
+	for (; private->lane_count <= id; private->lane_count++)
+		lanes[private->lane_count] = (struct lane){ .id = (uint16_t)private->lane_count };
 	return &lanes[id];
 }
 
@@ -152,72 +102,66 @@ static void replace_total(struct run *run, const struct record *record)
 	if (key.mode == MODE_UNKNOWN)
 		return;
 	const struct total *before = totals_find(&private->totals, &key, false);
-	uint64_t counted = before ? before->count : 0;
+	uint64_t counted = before ? bounded(before->count) : 0;
 	totals_replace(&private->totals, &key, row);
 	const struct total *after = totals_find(&private->totals, &key, false);
 	if (!after)
 		return;
 	if (key.kind == TOTAL_STEP)
 		private->step_count = bounded(private->step_count - counted + bounded(after->count));
-	if (key.kind == TOTAL_BATCH)
-		private->is_alignment_due = true;
 	struct track *track = key.kind == TOTAL_SPAN ? NULL : run_track(run, key.mode, true);
-	if (track)
-		track->private->is_changed = true;
+	if (!track)
+		return;
+	track->private->is_changed = true;
+	if (key.kind == TOTAL_BATCH)
+		track->private->counted = bounded(track->private->counted - counted + bounded(after->count));
 }
 
-/* The batches of the ring that follow in this set are among the counted ones: the first of them gets the number that it had. */
-static void align_ordinals(struct run *run, const struct record *rest, size_t rest_count)
-{
-	struct run_private *private = run->private;
-	uint64_t counted[RUN_TRACKS_MAX] = { 0 };
-	private->is_alignment_due = false;
-	private->is_aligned_in_set = true;
-	for (size_t i = 0; i < private->totals.count; i++) {
-		const struct total *total = &private->totals.list[i];
-		struct track *track = total->key.kind == TOTAL_BATCH ? run_track(run, total->key.mode, false) : NULL;
-		if (track)
-			counted[track - run->tracks] = bounded(counted[track - run->tracks] + bounded(total->count));
-	}
-	for (size_t i = 0; i < rest_count; i++) {
-		if (rest[i].run != run->id || rest[i].kind != RECORD_BATCH_END)
-			continue;
-		struct total_key key = { TOTAL_BATCH, rest[i].lane, mode_at_time(private, rest[i].batch.begin_ns), 0, 0 };
-		const struct total *total = totals_find(&private->totals, &key, false);
-		struct track *track = run_track(run, key.mode, false);
-		if (total && track && rest[i].sequence < total->upto && counted[track - run->tracks] > 0)
-			counted[track - run->tracks]--;
-	}
-	for (unsigned i = 0; i < run->track_count; i++) {
-		struct track *track = &run->tracks[i];
-		if (counted[i] > track->end)
-			track_skip_to(track, counted[i]);
-	}
-}
-
+/* pmtop comes: the batches whose events follow (`rest`) are among the counted ones, and get the numbers that they had. */
 void run_settle_past(struct run *run, const struct record *rest, size_t rest_count)
 {
 	struct run_private *private = run->private;
-	if (private->is_opening) {
-		private->is_opening = false;
-		private->step_mode = run_mode_of(run, run->state.mode);
-		private->first_mode = private->mode_change_count ? mode_before(run, private->mode_changes[0].mode) : run_mode_of(run, run->state.mode);
-		for (size_t i = 0; i < private->lane_count; i++)
-			private->lanes[i].mode = private->first_mode;
+	if (!private->is_opening)
+		return;
+	private->is_opening = false;
+	uint64_t numbered[RUN_TRACKS_MAX];
+	for (unsigned i = 0; i < run->track_count; i++)
+		numbered[i] = run->tracks[i].private->counted;
+	uint32_t mode = private->mode;
+	for (size_t i = 0; i < rest_count; i++) {
+		if (rest[i].run != run->id || (rest[i].kind != RECORD_BATCH_END && rest[i].kind != RECORD_MODE))
+			continue;
+		if (rest[i].kind == RECORD_MODE) {
+			mode = run_mode_of(run, rest[i].mode.name);
+			continue;
+		}
+		struct total_key key = { TOTAL_BATCH, rest[i].lane, mode, 0, 0 };
+		const struct total *total = totals_find(&private->totals, &key, false);
+		struct track *track = run_track(run, mode, false);
+		if (total && track && rest[i].sequence < total->upto && numbered[track - run->tracks] > 0)
+			numbered[track - run->tracks]--;
 	}
-	if (private->is_alignment_due && !private->is_aligned_in_set)
-		align_ordinals(run, rest, rest_count);
+	for (unsigned i = 0; i < run->track_count; i++)
+		track_skip_to(&run->tracks[i], numbered[i]);
 }
 
 /* -- records -- */
+
+/* Losses are told once they are counted, when later events have come already: where they lie, the lane's numbers say. */
+static void follow_sequence(struct lane *lane, uint64_t sequence)
+{
+	if (lane->next_sequence > 0 && sequence > lane->next_sequence)
+		lane_lose(lane);
+	if (sequence >= lane->next_sequence)
+		lane->next_sequence = sequence < UINT64_MAX ? sequence + 1 : sequence;
+}
 
 static void apply_event(struct run *run, const struct record *record)
 {
 	struct lane *lane = find_lane(run, record->lane);
 	if (!lane)
 		return;
-	if (lane->next_sequence <= record->sequence)
-		lane->next_sequence = record->sequence < UINT64_MAX ? record->sequence + 1 : record->sequence;
+	follow_sequence(lane, record->sequence);
 	switch ((enum record_kind)record->kind) {
 	case RECORD_EPOCH_BEGIN:
 		lane_close_step(run, lane, record);
@@ -241,19 +185,17 @@ static void apply_event(struct run *run, const struct record *record)
 		lane_add_span(run, lane, record);
 		break;
 	case RECORD_MODE:
-		set_mode(run, lane, record);
+		set_mode(run, record);
+		break;
+	case RECORD_GAUGE:
+		run_set_gauge(run, record->gauge.name, record->time_ns, record->gauge.value);
+		break;
+	case RECORD_MARK:
+		run_add_mark(run, record->time_ns, record->text);
 		break;
 	default:
 		break;
 	}
-}
-
-static void lose(struct run *run, const struct record *record)
-{
-	run->lost_events += record->lost.count;
-	run->private->is_lost_in_set = true;
-	if (record->lane < run->private->lane_count)
-		lane_lose(&run->private->lanes[record->lane]);
 }
 
 /* The writer that says that the run is ended has counted the last step; one that was killed has not. */
@@ -278,7 +220,7 @@ static void set_state(struct run *run, const struct run_state *state)
 		return;
 	struct run_private *private = run->private;
 	run->state = *state;
-	run->state.mode = run_mode_of(run, state->mode);
+	run->state.mode = private->mode = run_mode_of(run, state->mode);
 	if (!private->has_state)
 		private->was_ended = state->is_ended;
 	private->has_state = true;
@@ -290,7 +232,8 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 {
 	run->private->is_changed = true;
 	switch ((enum record_kind)record->kind) {
-	case RECORD_NAME:      /* foreseen */
+	case RECORD_NAME:
+		run_set_name(run, record->name.id, record->name.text);
 		break;
 	case RECORD_META:
 		run_set_meta(run, record->meta.key, record->meta.value);
@@ -310,12 +253,6 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 	case RECORD_COUNTER:
 		run_set_counter(run, record->counter.name, record->counter.total);
 		break;
-	case RECORD_GAUGE:
-		run_set_gauge(run, record->gauge.name, record->time_ns, record->gauge.value);
-		break;
-	case RECORD_MARK:
-		run_add_mark(run, record->time_ns, record->text);
-		break;
 	case RECORD_OPEN_SPAN:
 		run_set_open_span(run, record);
 		break;
@@ -323,7 +260,8 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 		run_clear_open_spans(run, record->lane);
 		break;
 	case RECORD_LOST:
-		lose(run, record);
+		run->lost_events += record->lost.count;
+		run->private->is_lost_in_set = true;
 		break;
 	case RECORD_BEFORE_ATTACH:
 		run->before_attach_events = record->lost.count;

@@ -10,7 +10,7 @@
 #include "src/model/totals.h"
 
 enum {
-	LANES_MOST = 256, MODE_CHANGES_MOST = 32, BINS_MOST = 4096, EPOCHS_MOST = 1024, EPOCHS_ROOM_MOST = 1280,
+	LANES_MOST = 256, BINS_MOST = 4096, EPOCHS_MOST = 1024, EPOCHS_ROOM_MOST = 1280,
 	METAS_MOST = 256, GAUGES_MOST = 256, COUNTERS_MOST = 256, OPERATIONS_MOST = 512, MARKS_MOST = 64, OPEN_SPANS_MOST = 32,
 	USUAL_BATCHES_MOST = 4096,       /* flag_window is at most this */
 	MODE_UNKNOWN = 0xffff,           /* beyond all name ids: a batch of which the mode cannot be known */
@@ -21,8 +21,6 @@ static inline int64_t bounded_time(int64_t time_ns)
 {
 	return time_ns < 1 ? 1 : time_ns < INT64_MAX / 4 ? time_ns : INT64_MAX / 4;
 }
-
-struct mode_change { int64_t time_ns; uint32_t mode; };
 
 /* A producing thread: the step that it is in. */
 struct lane {
@@ -37,7 +35,6 @@ struct lane {
 	int64_t begin_ns, end_ns;
 	int64_t covered_until_ns;    /* outermost spans reach to here */
 	double covered_in_s, covered_between_s;
-	uint32_t mode;               /* as the lane itself last published it */
 	uint64_t next_sequence;
 	struct batch between;        /* phases since its end: they are the step's only if another batch follows */
 };
@@ -50,16 +47,12 @@ struct run_private {
 	struct totals totals;
 	size_t lane_count;
 	struct lane *lanes;
-	size_t mode_change_count;
-	uint32_t first_mode;         /* before the first of them */
-	struct mode_change mode_changes[MODE_CHANGES_MOST];
-	bool has_mode_lane;
-	uint16_t mode_lane;          /* the lane that published the newest mode */
+	uint32_t mode;               /* current, in the order of the records */
+	bool is_opening;             /* nothing but what stands in the region was told yet */
+	bool is_lost_in_set, has_state;
 	uint16_t step_lane;          /* the lane of the newest batch */
-	uint32_t step_mode;          /* and its mode */
 	bool epoch_has_batches;      /* one has begun in the newest epoch */
 	bool was_ended;              /* before pmtop came: its totals hold the last step */
-	bool is_opening, is_lost_in_set, is_alignment_due, is_aligned_in_set, has_state;
 	int64_t boundary_ns;         /* the newest begin or end of an epoch */
 	uint64_t step_count;         /* closed since the start of the run, all modes */
 	uint64_t bin_width;
@@ -96,6 +89,7 @@ struct track_private {
 	size_t most;                 /* batches kept */
 	unsigned flag_window;
 	uint64_t steps;              /* finished, known */
+	uint64_t counted;            /* finished since the start of the run, all lanes */
 	uint64_t candidates_first, candidates_end;   /* ordinals that may belong to the warm-up */
 	bool has_run_first;          /* candidates_first is the run's first batch */
 	bool is_decided;             /* the warm-up */
@@ -111,14 +105,11 @@ void run_release(struct run *run);
 void run_refresh(struct run *run, int64_t now_ns);
 
 /* -- run.c -- */
-/* Everything that has a run in it but RUN_OPENED and NAME; `rest_count` records, this one included, are left in the set. */
+/* Everything that has a run in it but RUN_OPENED; `rest_count` records, this one included, are left in the set. */
 void run_apply(struct run *run, const struct record *record, size_t rest_count);
-/* Modes are looked up by time, so they are known before the events of other lanes come. */
-void run_foresee_mode(struct run *run, const struct record *mode);
-/* At the first event, and at the end, of a set: what the totals say of the batches whose events follow (`rest`). */
+/* At the first event, or at the end, of the set that opens the run. */
 void run_settle_past(struct run *run, const struct record *rest, size_t rest_count);
 uint32_t run_mode_of(const struct run *run, uint32_t id);                     /* "train" and nothing are one */
-uint32_t run_mode_at(const struct run *run, uint16_t lane, int64_t time_ns);
 /* When the warm-up was over: 0 = before pmtop came, or no batch has begun; INT64_MAX = not yet. */
 int64_t run_warmup_end(const struct run *run);
 

@@ -89,6 +89,8 @@ static void grow(struct track *track, uint64_t count)
 
 void track_skip_to(struct track *track, uint64_t ordinal)
 {
+	if (ordinal <= track->end)
+		return;
 	if (track->first == track->end)
 		track->first = ordinal;
 	if (ordinal - track->first > track->capacity && ordinal - track->first <= track->private->most)

@@ -1,34 +1,22 @@
 #include "tests/support/story.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "tests/support/story_plot.h"
 #include "tests/support/story_region.h"
 
-enum { EVENTS_KEPT = 1024, EVENTS_ROOM = 2048, OPEN_MAX = 4 };
-
-/* What comes next when the story is told on. */
-enum chapter { CHAPTER_OPENING, CHAPTER_EPOCH, CHAPTER_TRAIN, CHAPTER_VALIDATION, CHAPTER_CLOSE, CHAPTER_END };
-
-struct event {
-	struct record record;
-	struct evidence evidence;
-};
+enum { EVENTS_KEPT = 1024 };
 
 struct story {
 	struct story_options options;
-	uint64_t random, figures_random;   /* apart, so that the plot does not depend on when pmtop came */
-	enum chapter chapter;
-	uint32_t epoch;
-	uint64_t batch, trained;       /* in its epoch and mode; of mode train since the start */
-	int64_t told_ns;               /* how far it is written */
+	struct plot plot;
+	uint64_t figures_random;       /* apart, so that the plot does not depend on when pmtop came */
 	int64_t now_ns;                /* how far it has happened */
 	bool is_attached, is_over;
-	uint64_t written, happened;    /* events: written may be ahead of now */
-	struct event events[EVENTS_ROOM];
+	uint64_t happened;             /* events; the plot is written ahead of it */
 	struct story_region region;
 	struct story_truth truth;
 	double *steps;
@@ -43,186 +31,6 @@ void story_options_default(struct story_options *options)
 		.step_s = 0.2, .jitter_ratio = 0.04, .first_s = 0.35, .slow_every = 40, .slow_s = 0.25, .checkpoint_s = 0.5,
 		.loss_first = 2.3, .loss_fall = 0.004, .resident_bytes = 2.6e9, .workers = 4,
 	};
-}
-
-/* splitmix64 (Steele, Lea and Flood, 2014), as a number from −1 to 1. */
-static double chance_of(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
-}
-
-static double chance(struct story *story)
-{
-	return chance_of(&story->random);
-}
-
-static struct event *write_event(struct story *story, enum record_kind kind)
-{
-	struct event *event = &story->events[story->written % EVENTS_ROOM];
-	memset(event, 0, sizeof *event);
-	event->record.kind = (uint8_t)kind;
-	event->record.run = STORY_RUN;
-	event->record.lane = STORY_LANE;
-	event->record.sequence = story->written++;
-	event->record.time_ns = story->told_ns;
-	return event;
-}
-
-static void pass(struct story *story, double seconds)
-{
-	story->told_ns += llround(seconds * 1e9);
-}
-
-/* Time that varies a little; it never stands still, so that no two events have the same time. */
-static double vary(struct story *story, double seconds)
-{
-	return fmax(seconds * (1 + story->options.jitter_ratio * chance(story)), 1e-6);
-}
-
-static void write_span(struct story *story, enum story_name name, enum story_name parent, int64_t begin_ns, double inside_s)
-{
-	struct event *event = write_event(story, RECORD_SPAN);
-	int64_t duration_ns = story->told_ns - begin_ns;
-	event->record.span.name = name;
-	event->record.span.parent = parent;
-	event->record.span.depth = parent != STORY_NO_NAME;
-	event->record.span.duration_ns = duration_ns;
-	event->record.span.self_s = (float)((double)duration_ns * 1e-9 - inside_s);
-	event->record.span.cpu_s = name == STORY_FORWARD ? (float)((double)duration_ns * 0.9e-9) : NAN;
-	event->record.span.memory_bytes = NAN;
-}
-
-static void phase(struct story *story, enum story_name name, enum story_name parent, double seconds)
-{
-	int64_t begin_ns = story->told_ns;
-	pass(story, seconds);
-	write_span(story, name, parent, begin_ns, 0);
-}
-
-static void load_data(struct story *story, double step_s, double slow_s)
-{
-	int64_t begin_ns = story->told_ns;
-	double decode_s = vary(story, 0.2 * step_s) + slow_s, collate_s = vary(story, 0.1 * step_s);
-	phase(story, STORY_DECODE, STORY_DATA, decode_s);
-	phase(story, STORY_COLLATE, STORY_DATA, collate_s);
-	pass(story, vary(story, 0.04 * step_s));
-	write_span(story, STORY_DATA, STORY_NO_NAME, begin_ns, decode_s + collate_s);
-}
-
-static void write_batch_end(struct story *story, int64_t begin_ns, double loss, double slow_s)
-{
-	struct event *end = write_event(story, RECORD_BATCH_END);
-	double batch_s = seconds_between(begin_ns, story->told_ns);
-	end->record.batch.index = story->batch;
-	end->record.batch.loss = loss;
-	end->record.batch.begin_ns = begin_ns;
-	if (!story->options.has_evidence)
-		return;
-	pass(story, 2e-6);
-	struct event *evidence = write_event(story, RECORD_EVIDENCE);
-	evidence->evidence = (struct evidence){
-		.cpu_s = 0.8 * (batch_s - slow_s), .run_queue_wait_s = 0.002 * batch_s, .minor_faults = floor(100 + 20 * chance(story)), .major_faults = slow_s > 0 ? 1204 : 0,
-		.voluntary_switches = slow_s > 0 ? 260 : 12, .involuntary_switches = 2, .blocks_read = slow_s > 0 ? 5200 : 0, .samples = STORY_SAMPLES_PER_BATCH,
-	};
-}
-
-static void train(struct story *story)
-{
-	const struct story_options *options = &story->options;
-	double step_s = options->step_s, slow_s = 0;
-	if (options->slow_every && (story->trained + 1) % options->slow_every == 0)
-		slow_s = options->slow_s;
-	int64_t begin_ns = story->told_ns;
-	write_event(story, RECORD_BATCH_BEGIN)->record.batch.index = story->batch;
-	if (!options->loads_between)
-		load_data(story, step_s, slow_s);
-	phase(story, STORY_FORWARD, STORY_NO_NAME, vary(story, 0.22 * step_s) + (story->trained == 0 ? options->first_s : 0));
-	phase(story, STORY_BACKWARD, STORY_NO_NAME, vary(story, 0.31 * step_s));
-	phase(story, STORY_OPTIMIZER, STORY_NO_NAME, vary(story, 0.08 * step_s));
-	pass(story, vary(story, 0.03 * step_s));
-	double loss = options->loss_first * exp(-options->loss_fall * (double)story->trained) * (1 + 0.02 * chance(story));
-	write_batch_end(story, begin_ns, loss, slow_s);
-	struct event *rate = write_event(story, RECORD_GAUGE);
-	rate->record.gauge.name = STORY_LEARNING_RATE;
-	rate->record.gauge.value = 1e-3 * (1 - 0.5 * (double)story->epoch / options->epochs);
-	pass(story, vary(story, 0.02 * step_s));
-	if (options->loads_between)
-		pass(story, vary(story, 0.34 * step_s) + slow_s);
-	story->trained++;
-	story->batch++;
-}
-
-static void validate(struct story *story)
-{
-	double step_s = 0.5 * story->options.step_s;
-	int64_t begin_ns = story->told_ns;
-	write_event(story, RECORD_BATCH_BEGIN)->record.batch.index = story->batch;
-	phase(story, STORY_DATA, STORY_NO_NAME, vary(story, 0.5 * step_s));
-	phase(story, STORY_FORWARD, STORY_NO_NAME, vary(story, 0.4 * step_s));
-	pass(story, vary(story, 0.05 * step_s));
-	write_batch_end(story, begin_ns, NAN, 0);
-	pass(story, vary(story, 0.05 * step_s));
-	story->batch++;
-}
-
-static void write_mode(struct story *story, enum story_name mode)
-{
-	if (!story->options.has_modes)
-		return;
-	pass(story, 1e-5);
-	write_event(story, RECORD_MODE)->record.mode.name = mode;
-	pass(story, 1e-5);
-}
-
-static void close_epoch(struct story *story)
-{
-	if (story->options.checkpoint_s > 0)
-		phase(story, STORY_CHECKPOINT, STORY_NO_NAME, story->options.checkpoint_s);
-	write_mode(story, STORY_TRAIN);
-	write_event(story, RECORD_EPOCH_END)->record.epoch.index = story->epoch;
-	pass(story, 1e-4);
-	story->epoch++;
-	story->batch = 0;
-}
-
-/* Writes the next batch, or what stands between two. */
-static void write_on(struct story *story)
-{
-	const struct story_options *options = &story->options;
-	switch (story->chapter) {
-	case CHAPTER_OPENING:
-		write_mode(story, STORY_TRAIN);
-		story->chapter = options->epochs ? CHAPTER_EPOCH : CHAPTER_END;
-		break;
-	case CHAPTER_EPOCH:
-		write_event(story, RECORD_EPOCH_BEGIN)->record.epoch.index = story->epoch;
-		pass(story, 1e-4);
-		story->chapter = CHAPTER_TRAIN;
-		break;
-	case CHAPTER_TRAIN:
-		train(story);
-		if (story->batch < options->batches)
-			break;
-		story->batch = 0;
-		story->chapter = options->has_modes && options->validation_batches ? CHAPTER_VALIDATION : CHAPTER_CLOSE;
-		if (story->chapter == CHAPTER_VALIDATION)
-			write_mode(story, STORY_VALIDATION);
-		break;
-	case CHAPTER_VALIDATION:
-		validate(story);
-		if (story->batch == options->validation_batches)
-			story->chapter = CHAPTER_CLOSE;
-		break;
-	case CHAPTER_CLOSE:
-		close_epoch(story);
-		story->chapter = story->epoch < options->epochs ? CHAPTER_EPOCH : CHAPTER_END;
-		break;
-	case CHAPTER_END:
-		break;
-	}
 }
 
 static void remember_step(struct story *story, double seconds)
@@ -276,8 +84,8 @@ static void tell_event(struct sample_set *out, const struct event *event)
 
 static void happen_next(struct story *story, struct sample_set *out)
 {
-	const struct event *event = &story->events[story->happened++ % EVENTS_ROOM];
-	uint32_t mode = story->region.state.mode;
+	struct event *event = &story->plot.events[story->happened++ % PLOT_EVENTS];
+	uint32_t mode = event->mode = story->region.state.mode;
 	story_region_account(&story->region, &event->record);
 	remember(story, &event->record, mode);
 	if (out)
@@ -289,11 +97,11 @@ static void happen(struct story *story, int64_t now_ns, struct sample_set *out)
 {
 	story->now_ns = now_ns;
 	for (;;) {
-		while (story->happened < story->written && story->events[story->happened % EVENTS_ROOM].record.time_ns <= now_ns)
+		while (story->happened < story->plot.written && story->plot.events[story->happened % PLOT_EVENTS].record.time_ns <= now_ns)
 			happen_next(story, out);
-		if (story->told_ns > now_ns || story->chapter == CHAPTER_END)
+		if (story->plot.told_ns > now_ns || story->plot.chapter == CHAPTER_END)
 			break;
-		write_on(story);
+		plot_write_on(&story->plot);
 	}
 	story->truth.resident_bytes = story->options.resident_bytes + story->options.leak_bytes * (double)story->truth.batches;
 }
@@ -316,6 +124,27 @@ static void tell_meta(struct sample_set *out, int64_t time_ns, const char *key, 
 	struct record *meta = sample_set_add(out, RECORD_META, STORY_RUN, time_ns);
 	meta->meta.key = key;
 	meta->meta.value = value;
+}
+
+/* The ring's. The modes of its oldest batches may differ from the state that was told before, and their change may be gone. */
+static void tell_past_events(struct story *story, struct sample_set *out)
+{
+	uint64_t kept = story->happened < EVENTS_KEPT ? story->happened : EVENTS_KEPT;
+	uint32_t mode = story->region.state.mode;
+	if (story->happened > kept)
+		sample_set_add(out, RECORD_BEFORE_ATTACH, STORY_RUN, story->now_ns)->lost.count = story->happened - kept;
+	for (uint64_t i = story->happened - kept; i < story->happened; i++) {
+		const struct event *event = &story->plot.events[i % PLOT_EVENTS];
+		bool is_of_batch = event->record.kind == RECORD_BATCH_BEGIN || event->record.kind == RECORD_BATCH_END;
+		if (is_of_batch && event->mode != mode) {
+			struct record *change = sample_set_add(out, RECORD_MODE, STORY_RUN, event->record.time_ns);
+			change->sequence = event->record.sequence;
+			change->mode.name = mode = event->mode;
+		}
+		if (event->record.kind == RECORD_MODE)
+			mode = event->record.mode.name;
+		tell_event(out, event);
+	}
 }
 
 static void tell_run(struct story *story, struct sample_set *out)
@@ -343,19 +172,15 @@ static void tell_run(struct story *story, struct sample_set *out)
 	if (story->options.loads_between)
 		tell_meta(out, story->now_ns, "between", "data");
 	story_region_tell(&story->region, out, STORY_RUN, story->now_ns);
-	uint64_t kept = story->happened < EVENTS_KEPT ? story->happened : EVENTS_KEPT;
-	if (story->happened > kept)
-		sample_set_add(out, RECORD_BEFORE_ATTACH, STORY_RUN, story->now_ns)->lost.count = story->happened - kept;
-	for (uint64_t i = story->happened - kept; i < story->happened; i++)
-		tell_event(out, &story->events[i % EVENTS_ROOM]);
+	tell_past_events(story, out);
 }
 
 /* Spans that have begun but not ended: they are written, but have not happened. Outermost first. */
 static void tell_open_spans(struct story *story, struct sample_set *out)
 {
 	bool has_any = false;
-	for (uint64_t i = story->written; i-- > story->happened;) {
-		const struct record *event = &story->events[i % EVENTS_ROOM].record;
+	for (uint64_t i = story->plot.written; i-- > story->happened;) {
+		const struct record *event = &story->plot.events[i % PLOT_EVENTS].record;
 		if (event->kind != RECORD_SPAN || event->time_ns - event->span.duration_ns > story->now_ns)
 			continue;
 		struct record *open = sample_set_add(out, RECORD_OPEN_SPAN, STORY_RUN, story->now_ns);
@@ -375,7 +200,7 @@ static void tell_figures(struct story *story, struct sample_set *out)
 	double elapsed_ns = (double)(now_ns - options->start_ns);
 	for (unsigned i = 0; i <= options->workers; i++) {
 		int32_t pid = options->pid + (int32_t)i;
-		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * chance_of(&story->figures_random);
+		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * plot_chance(&story->figures_random);
 		const struct { enum metric metric; double value; } figures[] = {
 			{ METRIC_PROCESS_RESIDENT, resident }, { METRIC_PROCESS_RESIDENT_PEAK, resident + 2e6 }, { METRIC_PROCESS_ANONYMOUS, 0.9 * resident },
 			{ METRIC_PROCESS_FILE, 0.08 * resident }, { METRIC_PROCESS_SHARED, 0.02 * resident }, { METRIC_PROCESS_SWAP, 0 },
@@ -394,7 +219,7 @@ static void tell_figures(struct story *story, struct sample_set *out)
 
 static void tell_end(struct story *story, struct sample_set *out)
 {
-	bool is_killed = story->options.killed_s > 0 && story->chapter != CHAPTER_END;
+	bool is_killed = story->options.killed_s > 0 && story->plot.chapter != CHAPTER_END;
 	if (story->options.is_published && !is_killed) {
 		story->region.state.is_ended = true;
 		story_region_tell_state(&story->region, out, STORY_RUN, story->now_ns);
@@ -412,9 +237,10 @@ struct story *story_new(const struct story_options *options)
 	if (!story)
 		abort();
 	story->options = *options;
-	story->random = options->seed;
+	story->plot.options = *options;
+	story->plot.random = options->seed;
 	story->figures_random = ~options->seed;
-	story->told_ns = options->start_ns;
+	story->plot.told_ns = options->start_ns;
 	story_region_init(&story->region);
 	if (options->has_plan) {
 		story->region.state.epochs_planned = options->epochs;
@@ -452,7 +278,7 @@ bool story_next(struct story *story, struct sample_set *out)
 		story_region_tell_state(&story->region, out, STORY_RUN, now_ns);
 	}
 	story->is_attached = true;
-	if (is_killed || (story->chapter == CHAPTER_END && story->happened == story->written)) {
+	if (is_killed || (story->plot.chapter == CHAPTER_END && story->happened == story->plot.written)) {
 		tell_end(story, out);
 		return true;
 	}

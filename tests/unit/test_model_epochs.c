@@ -138,9 +138,10 @@ START_TEST(epoch_whose_begin_was_lost_is_taken_from_the_state)
 	script_apply(&script, 2);
 	struct run_state state = { .in_epoch = true, .epoch_index = 5, .epochs_begun = 6, .epoch_begin_ns = script_ns(60), .batches_in_epoch = 30, .loss = NAN,
 		.mode = STORY_VALIDATION };
-	script_state(&script, &state);
-	script_add(&script, RECORD_LOST, 70)->lost.count = 5000;
+	script.sequence[0] = 5000;
 	script_batch_end(&script, 0, 70.2, 70, NAN);
+	script_add(&script, RECORD_LOST, 70)->lost.count = 4999;
+	script_state(&script, &state);
 	script_apply(&script, 71);
 	const struct run *run = script_run(&script);
 	ck_assert_uint_eq(run->epoch_count, 2);

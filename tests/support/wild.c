@@ -1,0 +1,260 @@
+#include "tests/support/wild.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "src/model/run.h"
+
+/* xorshift64* (Vigna, 2014). */
+static uint64_t random_state;
+
+static uint64_t draw(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+uint64_t wild_below(uint64_t n)
+{
+	return (draw() >> 11) % n;
+}
+
+int64_t wild_time(int64_t now_ns, bool is_wild)
+{
+	static const int64_t absurd[] = { 0, -1, 1, INT64_MIN, INT64_MAX, INT64_MIN + 1, INT64_MAX - 1, INT64_C(1) << 62, -(INT64_C(1) << 62) };
+	if (is_wild && wild_below(4) == 0)
+		return absurd[wild_below(sizeof absurd / sizeof *absurd)];
+	return now_ns + (int64_t)wild_below(200 * NS_PER_MS) - (int64_t)wild_below(is_wild ? 10 * NS_PER_S : 20 * NS_PER_MS);
+}
+
+static double draw_number(void)
+{
+	static const double absurd[] = { 0, -1, 1e300, -1e300, 1e-300, INFINITY, -INFINITY, NAN, 0x1p63, 0x1p64 };
+	return wild_below(3) == 0 ? absurd[wild_below(sizeof absurd / sizeof *absurd)] : (double)wild_below(1000000) * 1e-3;
+}
+
+static uint64_t draw_count(void)
+{
+	static const uint64_t absurd[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, UINT64_C(1) << 62, UINT32_MAX };
+	return wild_below(3) == 0 ? absurd[wild_below(sizeof absurd / sizeof *absurd)] : wild_below(100000);
+}
+
+static uint32_t draw_name(void)
+{
+	static const uint32_t absurd[] = { 0, NAME_UNATTRIBUTED, NAME_BETWEEN, UINT32_MAX, 4096, 4097, 0xffff };
+	return wild_below(8) == 0 ? absurd[wild_below(sizeof absurd / sizeof *absurd)] : (uint32_t)wild_below(wild_below(20) == 0 ? 5000 : 12);
+}
+
+static const char *draw_text(struct sample_set *set)
+{
+	char text[700];
+	size_t length = wild_below(20) == 0 ? wild_below(sizeof text) : wild_below(12);
+	for (size_t i = 0; i < length; i++)
+		text[i] = (char)draw();
+	static const char *const known[] = { "train", "validation", "data", "between", "RANK", "" };
+	return wild_below(2) ? known[wild_below(6)] : sample_set_text(set, text, length);
+}
+
+static void *zeroed(struct sample_set *set, size_t size)
+{
+	void *memory = sample_set_allocate(set, size ? size : 1);
+	if (!memory)
+		abort();
+	return memory;
+}
+
+static void fill_total(struct sample_set *set, struct record *record)
+{
+	struct total_row *row = zeroed(set, sizeof *row);
+	row->kind = (enum total_kind)wild_below(wild_below(10) == 0 ? 6 : 3);
+	row->mode = draw_name();
+	row->name = draw_name();
+	row->parent = draw_name();
+	row->depth = (uint32_t)draw_count();
+	row->upto = draw_count();
+	row->count = draw_count();
+	row->total_s = draw_number();
+	row->self_s = draw_number();
+	row->min_s = draw_number();
+	row->max_s = draw_number();
+	row->last_s = draw_number();
+	row->cpu_s = draw_number();
+	row->has_histogram = wild_below(2) != 0;
+	for (int i = 0; i < 4; i++)
+		row->histogram[wild_below(HISTOGRAM_BUCKETS)] = (uint32_t)draw_count();
+	record->total = wild_below(50) ? row : NULL;
+}
+
+static void fill_history(struct sample_set *set, struct record *record)
+{
+	size_t count = (size_t)wild_below(wild_below(20) == 0 ? 5000 : 20);
+	struct history_row *rows = zeroed(set, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct history_row){ wild_below(2) ? i : draw_count(), wild_below(2) ? 1 : draw_count(), draw_number(), draw_number(), draw_number(), wild_time(0, true) };
+	record->history.rows = wild_below(50) ? rows : NULL;
+	record->history.count = count;
+}
+
+static void fill_epochs(struct sample_set *set, struct record *record)
+{
+	size_t count = (size_t)wild_below(wild_below(20) == 0 ? 3000 : 10);
+	struct epoch_row *rows = zeroed(set, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct epoch_row){ (uint32_t)draw_count(), draw_name(), wild_time(WILD_BASE_NS, true), wild_time(WILD_BASE_NS, true), draw_count(),
+			draw_number(), draw_number(), draw_number() };
+	record->epochs.rows = rows;
+	record->epochs.count = count;
+	record->epochs.dropped = draw_count();
+}
+
+static void fill_state(struct sample_set *set, struct record *record)
+{
+	struct run_state *state = zeroed(set, sizeof *state);
+	*state = (struct run_state){ .mode = draw_name(), .epochs_planned = (uint32_t)draw_count(), .batches_per_epoch = draw_count(), .samples_per_batch = draw_count(),
+		.in_epoch = wild_below(2), .in_batch = wild_below(2), .is_ended = wild_below(2), .epoch_index = (uint32_t)draw_count(), .epochs_begun = (uint32_t)draw_count(),
+		.epoch_begin_ns = wild_time(WILD_BASE_NS, true), .batch_index = draw_count(), .batches_in_epoch = draw_count(),
+		.batch_begin_ns = wild_time(WILD_BASE_NS, true), .loss = draw_number() };
+	record->state = wild_below(50) ? state : NULL;
+}
+
+static void fill_evidence(struct sample_set *set, struct record *record)
+{
+	struct evidence *evidence = zeroed(set, sizeof *evidence);
+	*evidence = (struct evidence){ draw_number(), draw_number(), draw_number(), draw_number(), draw_number(), draw_number(), draw_number(), draw_number() };
+	record->evidence = wild_below(50) ? evidence : NULL;
+}
+
+static void fill_process(struct sample_set *set, struct record *record)
+{
+	record->process.pid = (int32_t)wild_below(40);
+	record->process.parent = (int32_t)draw();
+	record->process.start_ticks = wild_below(3);
+	record->process.command = draw_text(set);
+	record->process.is_target = wild_below(10) == 0;
+}
+
+static void fill_opened(struct sample_set *set, struct record *record)
+{
+	static const char *const uuids[] = { "a", "b", "c", "d", "", NULL };
+	record->opened.pid = (int32_t)wild_below(40);
+	record->opened.name = wild_below(20) ? draw_text(set) : NULL;
+	record->opened.uuid = wild_below(4) ? draw_text(set) : uuids[wild_below(6)];
+	record->opened.abi = draw_text(set);
+	record->opened.start_ns = wild_time(0, true);
+	record->opened.is_live = wild_below(2);
+}
+
+static void fill(struct sample_set *set, struct record *record, int64_t now_ns, bool is_wild)
+{
+	switch ((enum record_kind)record->kind) {
+	case RECORD_FIGURE:
+		record->figure.metric = (enum metric)(wild_below(20) ? wild_below(METRIC_COUNT) : draw());
+		record->figure.instance = (int32_t)wild_below(40);
+		record->figure.value = draw_number();
+		break;
+	case RECORD_MISSING:
+		record->missing.figure = wild_below(20) ? draw_text(set) : NULL;
+		record->missing.text = wild_below(2) ? draw_text(set) : NULL;
+		record->missing.remedy = wild_below(2) ? draw_text(set) : NULL;
+		break;
+	case RECORD_PROCESS_SEEN:
+	case RECORD_PROCESS_GONE:
+	case RECORD_PROCESS_REPLACED:
+		fill_process(set, record);
+		break;
+	case RECORD_RUN_OPENED:
+		fill_opened(set, record);
+		break;
+	case RECORD_RUN_CLOSED:
+	case RECORD_MARK:
+		record->text = wild_below(10) ? draw_text(set) : NULL;
+		break;
+	case RECORD_NAME:
+		record->name.id = draw_name();
+		record->name.text = wild_below(20) ? draw_text(set) : NULL;
+		break;
+	case RECORD_META:
+		record->meta.key = wild_below(20) ? draw_text(set) : NULL;
+		record->meta.value = wild_below(20) ? draw_text(set) : NULL;
+		break;
+	case RECORD_STATE:
+		fill_state(set, record);
+		break;
+	case RECORD_TOTAL:
+		fill_total(set, record);
+		break;
+	case RECORD_HISTORY:
+		fill_history(set, record);
+		break;
+	case RECORD_EPOCHS:
+		fill_epochs(set, record);
+		break;
+	case RECORD_COUNTER:
+	case RECORD_GAUGE:
+		record->gauge.name = draw_name();
+		record->gauge.value = draw_number();
+		break;
+	case RECORD_LOST:
+	case RECORD_BEFORE_ATTACH:
+	case RECORD_REFUSED:
+		record->lost.count = draw_count();
+		break;
+	case RECORD_EPOCH_BEGIN:
+	case RECORD_EPOCH_END:
+		record->epoch.index = (uint32_t)draw_count();
+		break;
+	case RECORD_BATCH_BEGIN:
+	case RECORD_BATCH_END:
+		record->batch.index = draw_count();
+		record->batch.loss = draw_number();
+		record->batch.begin_ns = wild_below(3) ? wild_time(now_ns, is_wild) : 0;
+		break;
+	case RECORD_EVIDENCE:
+		fill_evidence(set, record);
+		break;
+	case RECORD_OPEN_SPAN:
+	case RECORD_SPAN:
+		record->span.name = draw_name();
+		record->span.parent = wild_below(2) ? draw_name() : 0;
+		record->span.depth = (uint32_t)(wild_below(3) ? wild_below(4) : draw_count());
+		record->span.duration_ns = wild_below(4) ? (int64_t)wild_below(100 * NS_PER_MS) : wild_time(0, true);
+		record->span.self_s = (float)draw_number();
+		record->span.cpu_s = (float)draw_number();
+		record->span.memory_bytes = (float)draw_number();
+		break;
+	case RECORD_MODE:
+		record->mode.name = draw_name();
+		break;
+	default:
+		break;
+	}
+}
+
+void wild_seed(uint64_t seed)
+{
+	random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+
+/* Batches and spans are the most of what comes; the rest is rare, but all of it comes. */
+static enum record_kind draw_kind(bool is_wild)
+{
+	static const enum record_kind usual[] = { RECORD_BATCH_BEGIN, RECORD_BATCH_END, RECORD_SPAN, RECORD_SPAN, RECORD_SPAN, RECORD_EVIDENCE, RECORD_FIGURE, RECORD_GAUGE };
+	if (!is_wild && wild_below(40))
+		return usual[wild_below(sizeof usual / sizeof *usual)];
+	return (enum record_kind)wild_below(RECORD_KIND_COUNT + 2);
+}
+
+uint64_t wild_add(struct sample_set *set, uint64_t count, int64_t now_ns, bool is_wild, uint64_t *sequence)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		struct record *record = sample_set_add(set, draw_kind(is_wild), (unsigned)wild_below(is_wild ? 256 : 3), wild_time(now_ns, is_wild));
+		if (!record)
+			abort();
+		record->lane = (uint16_t)(wild_below(30) ? wild_below(3) : draw());
+		record->sequence = wild_below(30) ? (*sequence)++ : draw_count();
+		fill(set, record, now_ns, is_wild);
+	}
+	return count;
+}
