@@ -128,9 +128,15 @@ static void set_cell(struct canvas *canvas, int x, int y, uint32_t code, enum ro
 /* `x` may lie anywhere. A wide character of which only a half is inside becomes a blank there. */
 static void put(struct canvas *canvas, int64_t x, int64_t y, uint32_t code, int cells, enum role role)
 {
-	bool left = is_in_clip(canvas, x, y), right = cells == 2 && is_in_clip(canvas, x + 1, y);
+	bool left = is_in_clip(canvas, x, y);
 	if (canvas->charset == CHARSET_ASCII)
 		code = ascii_like(code);
+	if (cells == 1) {
+		if (left)
+			set_cell(canvas, (int)x, (int)y, code, role);
+		return;
+	}
+	bool right = cells == 2 && is_in_clip(canvas, x + 1, y);
 	uint32_t tail = code < 0x80 ? code : 0;
 	if (cells == 2 && !(left && right))
 		code = tail = ' ';
@@ -287,9 +293,12 @@ int canvas_printf(struct canvas *canvas, int x, int y, int width, enum role role
 void canvas_fill(struct canvas *canvas, struct rect rect, uint32_t code, enum role role)
 {
 	struct rect part = intersect(rect, canvas->clip);
+	if (!is_showable(code))
+		code = 0xfffd;
+	int cells = utf8_cells(code);
 	for (int y = part.y; y < part.y + part.height; y++)
 		for (int x = part.x; x < part.x + part.width; x++)
-			canvas_put(canvas, x, y, code, role);
+			put(canvas, x, y, code, cells, role);
 }
 
 void canvas_reverse(struct canvas *canvas, struct rect rect)

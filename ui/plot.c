@@ -71,6 +71,9 @@ int plot_row(const struct canvas *canvas, struct rect rect, const struct scale *
 	return rect.y + rect.height - 1 - dot_of(scale, value, rect.height * down) / down;
 }
 
+/* Wider than any terminal in dots; a plot beyond that shows its newest points. */
+enum { COLUMNS_MOST = 4096 };
+
 struct span { int low, high; };          /* rows of dots; low > high: nothing */
 
 static const struct span NO_SPAN = {1, 0};
@@ -85,21 +88,24 @@ static struct span span_of(const struct scale *scale, const struct plot_point *p
 {
 	if (isnan(point->high))
 		return NO_SPAN;
-	double low = isnan(point->low) ? point->high : point->low;
-	return (struct span){dot_of(scale, fmin(low, point->high), dots), dot_of(scale, fmax(low, point->high), dots)};
+	int high = dot_of(scale, point->high, dots);
+	if (isnan(point->low) || point->low == point->high)
+		return (struct span){high, high};
+	int low = dot_of(scale, point->low, dots);
+	return low < high ? (struct span){low, high} : (struct span){high, low};
 }
 
 /* A point's own span, and down to its lower neighbours: a lone peak is one column wide. */
-static struct span joined_span(const struct scale *scale, const struct plot_point *points, size_t count, size_t i, int dots)
+static struct span joined_span(const struct span *spans, size_t count, size_t i)
 {
-	struct span span = span_of(scale, &points[i], dots);
+	struct span span = spans[i];
 	if (span.low > span.high)
 		return span;
 	for (int side = -1; side <= 1; side += 2) {
 		size_t beside = i + (size_t)side;
 		if ((side < 0 && i == 0) || beside >= count)
 			continue;
-		struct span other = span_of(scale, &points[beside], dots);
+		struct span other = spans[beside];
 		if (other.low <= other.high && other.high + 1 < span.low)
 			span.low = other.high + 1;
 	}
@@ -140,16 +146,14 @@ size_t plot_resolution(const struct canvas *canvas, struct rect rect)
 }
 
 /* ▲ above all that stands in the flagged point's cells, or in the top row. */
-static void draw_flag(struct canvas *canvas, struct rect rect, size_t column, const struct scale *scale, const struct plot_point *points, size_t count)
+static void draw_flag(struct canvas *canvas, struct rect rect, size_t column, const struct span *spans, size_t count)
 {
 	struct raster raster = raster_of(canvas);
 	size_t across = (size_t)raster.across, first = column / across * across;
-	int top = 0, dots = rect.height * raster.down;
-	for (size_t i = first; i < first + across && i < count; i++) {
-		struct span span = span_of(scale, &points[i], dots);
-		if (span.low <= span.high && span.high > top)
-			top = span.high;
-	}
+	int top = 0;
+	for (size_t i = first; i < first + across && i < count; i++)
+		if (spans[i].low <= spans[i].high && spans[i].high > top)
+			top = spans[i].high;
 	int row = top / raster.down + 1;
 	int y = rect.y + rect.height - 1 - (row < rect.height ? row : rect.height - 1);
 	canvas_put(canvas, rect.x + (int)(column / across), y, FLAG_SIGN, ROLE_FLAG);
@@ -157,21 +161,23 @@ static void draw_flag(struct canvas *canvas, struct rect rect, size_t column, co
 
 void plot_points(struct canvas *canvas, struct rect rect, const struct scale *scale, const struct plot_point *points, size_t count, bool is_line)
 {
+	struct span spans[COLUMNS_MOST];
 	size_t columns = plot_resolution(canvas, rect);
 	int dots = rect.height * raster_of(canvas).down;
 	if (!is_drawable(rect, scale))
 		return;
+	columns = columns < COLUMNS_MOST ? columns : COLUMNS_MOST;
 	if (count > columns) {
 		points += count - columns;
 		count = columns;
 	}
-	for (size_t i = 0; i < count; i++) {
-		struct span span = is_line ? joined_span(scale, points, count, i, dots) : span_of(scale, &points[i], dots);
-		draw_span(canvas, rect, i, span, &points[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		spans[i] = span_of(scale, &points[i], dots);
+	for (size_t i = 0; i < count; i++)
+		draw_span(canvas, rect, i, is_line ? joined_span(spans, count, i) : spans[i], &points[i]);
 	for (size_t i = 0; i < count; i++)
 		if (points[i].is_flagged && !isnan(points[i].high))
-			draw_flag(canvas, rect, i, scale, points, count);
+			draw_flag(canvas, rect, i, spans, count);
 }
 
 static bool is_blank(const struct canvas *canvas, int x, int y)

@@ -27,12 +27,8 @@ size_t histogram_bucket(uint64_t duration_ns)
 	return bucket;
 }
 
-/* The value at a rank (0 = the least), at its bucket's geometric middle. */
-static double value_at(const uint32_t counts[HISTOGRAM_BUCKETS], uint64_t rank, double min_s, double max_s)
+static double middle_of(size_t bucket, double min_s, double max_s)
 {
-	size_t bucket = 0;
-	for (uint64_t below = counts[0]; below <= rank && bucket + 1 < HISTOGRAM_BUCKETS; below += counts[bucket])
-		bucket++;
 	double middle_s = histogram_lower_ns(bucket) * exp2(0.5 / HISTOGRAM_PER_OCTAVE) * 1e-9;
 	return fmin(fmax(middle_s, min_s), max_s);
 }
@@ -45,8 +41,14 @@ double histogram_quantile(const uint32_t counts[HISTOGRAM_BUCKETS], double q, do
 	if (total == 0)
 		return NAN;
 	double position = fmin(fmax(q, 0), 1) * (double)(total - 1);
-	uint64_t rank = (uint64_t)position;
-	double low = value_at(counts, rank, min_s, max_s);
-	double high = rank + 1 < total ? value_at(counts, rank + 1, min_s, max_s) : low;
-	return low + (high - low) * (position - (double)rank);
+	uint64_t rank = (uint64_t)position, below = counts[0];
+	size_t bucket = 0;
+	while (below <= rank && bucket + 1 < HISTOGRAM_BUCKETS)
+		below += counts[++bucket];
+	double low = middle_of(bucket, min_s, max_s);
+	if (rank + 1 >= total || below > rank + 1)
+		return low;
+	while (below <= rank + 1 && bucket + 1 < HISTOGRAM_BUCKETS)
+		below += counts[++bucket];
+	return low + (middle_of(bucket, min_s, max_s) - low) * (position - (double)rank);
 }

@@ -27,9 +27,9 @@ static enum exit_code run_once(const struct options *options, const struct setti
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
 		return code;
-	/* Rates need two readings. */
-	while (!session_has_ended(&session) && session_wait(&session, -1) && !session_step(&session))
-		continue;
+	/* Rates need two readings; -n asks for more. */
+	for (int64_t readings = 1; readings < (options->count ? options->count : 2) && !session_has_ended(&session);)
+		readings += session_wait(&session, -1) && session_step(&session);
 	struct canvas canvas = { 0 };
 	struct buffer out = BUFFER_INIT;
 	struct screen *screen = screen_new(session.model, &session.alerts, settings);

@@ -32,7 +32,7 @@ static const char help_text[] =
 	"  pmtop report PID|NAME      the summary tables (--format=text|json|csv)\n"
 	"\n"
 	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"
-	"  -n, --iterations=N         with -b: end after N refreshes\n"
+	"  -n, --iterations=N         with -b: end after N refreshes; with --once: draw after N\n"
 	"  -d, --delay=SECONDS        time between refreshes (0.5)\n"
 	"      --once                 one screen as text (--view=NAME, --size=120x40, --format=text|svg)\n"
 	"      --color=WHEN           auto, always or never (NO_COLOR is heard)\n"

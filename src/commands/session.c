@@ -14,6 +14,9 @@
 #include "src/base/clock.h"
 #include "src/commands/runs.h"
 
+/* Nobody reads warnings faster. */
+#define JUDGE_EVERY_NS (400 * NS_PER_MS)
+
 enum exit_code fail(enum status status, const struct reason *reason)
 {
 	fprintf(stderr, "pmtop: %s%s%s\n", reason->text, reason->remedy[0] ? ": " : "", reason->remedy);
@@ -154,12 +157,21 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	return EXIT_OK;
 }
 
+void session_apply(struct session *session, const struct sample_set *set)
+{
+	struct model *model = session->model;
+	model_apply(model, set);
+	if (session->judged_ns && model->now_ns - session->judged_ns < JUDGE_EVERY_NS && !model->target_ended && !collector_has_ended(session->collector))
+		return;
+	session->judged_ns = model->now_ns;
+	alerts_update(&session->alerts, model, session->settings);
+}
+
 bool session_step(struct session *session)
 {
 	if (!collector_take(session->collector, &session->set))
 		return false;
-	model_apply(session->model, &session->set);
-	alerts_update(&session->alerts, session->model, session->settings);
+	session_apply(session, &session->set);
 	return true;
 }
 

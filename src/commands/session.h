@@ -16,6 +16,7 @@ struct session {
 	struct collector *collector;
 	struct model *model;
 	struct alerts alerts;
+	int64_t judged_ns;           /* the model's time when alerts were last updated; 0 = never */
 	struct sample_set set;       /* the one being applied */
 	char region_path[512];       /* of an ended run (-s) */
 	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
@@ -27,6 +28,8 @@ struct session {
 /* Finds the target that `options` name (a pid, a run, a command to start) and begins to watch it. The first readings are applied when it
  * returns. EXIT_OK, or the line was said on standard error. */
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings);
+/* Applies a set to the model and, a few times a second of the model's time, judges what it now says. */
+void session_apply(struct session *session, const struct sample_set *set);
 /* Applies the next waiting set. False: none waits. */
 bool session_step(struct session *session);
 /* Waits at most `timeout_ms` (−1 = for ever) for a set; true when one waits or the target has ended. */

@@ -39,8 +39,7 @@ struct watch {
 static void apply_held(struct watch *watch, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		model_apply(watch->session.model, &watch->held[i]);
-		alerts_update(&watch->session.alerts, watch->session.model, watch->settings);
+		session_apply(&watch->session, &watch->held[i]);
 		sample_set_release(&watch->held[i]);
 	}
 	watch->held_count -= count;
