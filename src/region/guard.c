@@ -1,6 +1,7 @@
 #include "src/region/guard.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -53,6 +54,11 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 void guard_install(void)
 {
 	struct sigaction now, ours;
+	sigset_t sigbus;
+	/* A fault whose signal is blocked ends the process, handler or not. */
+	sigemptyset(&sigbus);
+	sigaddset(&sigbus, SIGBUS);
+	pthread_sigmask(SIG_UNBLOCK, &sigbus, NULL);
 	page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
 	if (sigaction(SIGBUS, NULL, &now) || (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_sigbus))
 		return;

@@ -11,7 +11,7 @@
 
 enum { GUARDS_MAX = 256 };
 
-/* Takes the SIGBUS handler over, again where somebody else has done so in between. */
+/* Takes the SIGBUS handler over, again where somebody else has done so in between, and lets the signal through to the calling thread. */
 void guard_install(void);
 /* A number for the mapping, or −1: too many at once. */
 int guard_add(const void *map, size_t size);

@@ -45,7 +45,7 @@ struct pmtop_options {
 	uint32_t slots;            /* events kept per lane; 0 = 1,024; rounded up to a power of two, at most 65,536 */
 	uint32_t totals;           /* (lane, mode, span, parent) with full statistics, 4 KiB each; 0 = 256, at most 16,384 */
 	uint32_t names;            /* different names; 0 = 1,024, at most 65,536 */
-	uint32_t no_evidence;      /* 1: batch ends do not ask the kernel for CPU time, faults and waits (about 1 us a batch) */
+	uint32_t no_evidence;      /* 1: batch ends do not ask the kernel for CPU time, faults and waits (about 1.2 us a batch) */
 	uint32_t tell;             /* 1: one line on standard error, once, when publishing is impossible */
 	const char *directory;     /* a tmpfs; NULL = /dev/shm */
 };
@@ -58,7 +58,7 @@ void pmtop_close(struct pmtop *pm);
 
 /* What is ahead; 0 = unknown. */
 void pmtop_plan(struct pmtop *pm, uint32_t epochs, uint64_t batches_per_epoch, uint64_t samples_per_batch);
-/* Anything worth knowing ("rank", "host"). Key "between" names the phase that the time between batches belongs to, such as "data". */
+/* Anything worth knowing ("RANK", "host"). Key "between" names the phase that the time between batches belongs to, such as "data". */
 void pmtop_meta(struct pmtop *pm, const char *key, const char *value);
 /* "train", "validation", ...: of what follows. No mode published means training. */
 void pmtop_mode(struct pmtop *pm, const char *mode);
@@ -73,8 +73,8 @@ void pmtop_span_begin(struct pmtop *pm, const char *name);
 void pmtop_span_end(struct pmtop *pm);
 
 /* What a span may note besides its time. */
-#define PMTOP_NOTE_CPU 1u        /* the thread's CPU time; about 0.4 us a span */
-#define PMTOP_NOTE_MEMORY 2u     /* growth of the process's resident set; about 2 us a span */
+#define PMTOP_NOTE_CPU 1u        /* the thread's CPU time; about 1.1 us a span */
+#define PMTOP_NOTE_MEMORY 2u     /* growth of the process's resident set; about 2.2 us a span */
 void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes);
 
 void pmtop_gauge(struct pmtop *pm, const char *name, double value);       /* its value now */
@@ -457,10 +457,9 @@ struct pmtop {
 	uint32_t flags, epochs_begun, epoch_mode, epoch_index, meta_count;
 	int epoch_has_batches;
 	uint64_t epoch_begin_ns, samples_per_batch, batches, touched_ns;
-	struct { uint64_t begin_ns, index; uint32_t mode; } batch;
-	struct { int is_set; uint32_t mode; uint64_t number, begin_ns, end_ns; } step;     /* the last batch's, not yet at its end */
+	struct { uint64_t begin_ns, end_ns, index; uint32_t mode; int has_open_step; } batch;   /* the last; its step may end later than itself */
 	uint64_t bin_count, per_bin;
-	struct { uint64_t epochs_ns, epochs, batches_ns, batches, min_ns, max_ns; } sums;
+	uint64_t epochs_ended, epochs_ns;
 	/* the file */
 	char *base;
 	uint64_t size, total_size;                     /* of the region; of this struct and what follows it */
@@ -471,8 +470,11 @@ struct pmtop {
 	char run_name[128], directory[160], path[224];
 };
 
-struct pmtop_i_thread { uint64_t generation; struct pmtop_i_lane *lane; uint32_t busy; };
-static __thread struct pmtop_i_thread pmtop_i_this = { UINT64_MAX, NULL, 0 };
+/* `state`: the generation that `lane` belongs to, or one of these two, which no generation is. */
+#define PMTOP_I_NO_LANE UINT64_MAX
+#define PMTOP_I_INSIDE (UINT64_MAX - 1)         /* of a call: what comes now comes from a signal handler */
+struct pmtop_i_thread { uint64_t state, generation; struct pmtop_i_lane *lane; };
+static __thread struct pmtop_i_thread pmtop_i_this = { PMTOP_I_NO_LANE, PMTOP_I_NO_LANE, NULL };
 static uint64_t pmtop_i_generations;
 
 static inline uint64_t pmtop_i_clock(clockid_t id)
@@ -480,6 +482,12 @@ static inline uint64_t pmtop_i_clock(clockid_t id)
 	struct timespec t;
 	clock_gettime(id, &t);
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* Two threads may get a lock in another order than they read the clock. */
+static inline uint64_t pmtop_i_since(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
 }
 
 static inline uint64_t pmtop_i_bits(double value)
@@ -552,25 +560,20 @@ static struct pmtop_i_lane *pmtop_i_find_lane(struct pmtop *pm);
 static inline void pmtop_i_leave(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	PMTOP_I_SET(pmtop_i_this.busy, 0u);
+	PMTOP_I_SET(pmtop_i_this.state, pmtop_i_this.generation);
 }
 
-/* The calling thread's lane, to be left again; NULL: nothing can be published now, and that is counted. One comparison finds all three:
- * another instance, a thread's first call, and a forked child. */
+/* The calling thread's lane, to be left again; NULL: nothing can be published now, and that is counted. One comparison finds all of these:
+ * another instance, a thread's first call, a forked child, and a call from a signal handler. */
 static inline struct pmtop_i_lane *pmtop_i_enter(struct pmtop *pm)
 {
-	struct pmtop_i_thread *thread = &pmtop_i_this;
 	if (!pm)
 		return NULL;
-	if (PMTOP_I_GET(thread->busy)) {
-		pmtop_i_refuse(pm);
-		return NULL;
-	}
-	PMTOP_I_SET(thread->busy, 1u);
+	if (__builtin_expect(PMTOP_I_GET(pmtop_i_this.state) != PMTOP_I_GET(pm->wiped.generation), 0))
+		return pmtop_i_find_lane(pm);
+	PMTOP_I_SET(pmtop_i_this.state, PMTOP_I_INSIDE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(thread->generation == PMTOP_I_GET(pm->wiped.generation), 1))
-		return thread->lane;
-	return pmtop_i_find_lane(pm);
+	return pmtop_i_this.lane;
 }
 
 static void pmtop_i_lane_take(struct pmtop_i_lane *lane, uint32_t tid)
@@ -592,7 +595,7 @@ static void pmtop_i_thread_ended(void *argument)
 	if (!PMTOP_I_GET(lane->pm->wiped.generation) || lane->thread != &pmtop_i_this || !PMTOP_I_GET(lane->owner))
 		return;
 	if (pmtop_i_this.lane == lane)
-		pmtop_i_this.generation = UINT64_MAX;
+		pmtop_i_this.state = pmtop_i_this.generation = PMTOP_I_NO_LANE;
 	pmtop_i_file_close(&lane->schedstat);
 	lane->thread = NULL;
 	PMTOP_I_PUBLISH(lane->shared->open_count, 0u);
@@ -628,19 +631,23 @@ static int pmtop_i_become_child(struct pmtop *pm);
 
 static struct pmtop_i_lane *pmtop_i_find_lane(struct pmtop *pm)
 {
-	int saved_errno = errno;
 	struct pmtop_i_lane *lane = NULL;
+	if (PMTOP_I_GET(pmtop_i_this.state) == PMTOP_I_INSIDE) {
+		pmtop_i_refuse(pm);
+		return NULL;
+	}
+	int saved_errno = errno;
+	PMTOP_I_SET(pmtop_i_this.state, PMTOP_I_INSIDE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (PMTOP_I_GET(pm->wiped.generation) || pmtop_i_become_child(pm)) {
 		lane = pmtop_i_claim_lane(pm, (uint32_t)syscall(SYS_gettid));
 		if (!lane)
 			pmtop_i_refuse(pm);
 	}
-	if (lane) {
-		pmtop_i_this.lane = lane;
-		pmtop_i_this.generation = PMTOP_I_GET(pm->wiped.generation);
-	} else {
+	pmtop_i_this.lane = lane;
+	pmtop_i_this.generation = lane ? PMTOP_I_GET(pm->wiped.generation) : PMTOP_I_NO_LANE;
+	if (!lane)
 		pmtop_i_leave();
-	}
 	errno = saved_errno;
 	return lane;
 }
@@ -932,13 +939,13 @@ static void pmtop_i_history_add(struct pmtop *pm, uint64_t number, uint64_t begi
 static void pmtop_i_end_step(struct pmtop_i_lane *lane, uint64_t end_ns, uint64_t upto)
 {
 	struct pmtop *pm = lane->pm;
-	if (!pm->step.is_set)
+	if (!pm->batch.has_open_step)
 		return;
-	uint64_t duration = end_ns - pm->step.begin_ns;
+	uint64_t duration = pmtop_i_since(pm->batch.begin_ns, end_ns);
 	struct pmtop_i_sample sample = { duration, duration, PMTOP_UNKNOWN, PMTOP_UNKNOWN, upto };
-	pmtop_i_add(lane, PMTOP_TOTAL_STEP, pm->step.mode, 0, 0, 0, &sample);
-	pmtop_i_history_add(pm, pm->step.number, pm->step.begin_ns, duration);
-	pm->step.is_set = 0;
+	pmtop_i_add(lane, PMTOP_TOTAL_STEP, pm->batch.mode, 0, 0, 0, &sample);
+	pmtop_i_history_add(pm, pm->batches - 1, pm->batch.begin_ns, duration);
+	pm->batch.has_open_step = 0;
 }
 
 static struct pmtop_epoch *pmtop_i_epoch(struct pmtop *pm)
@@ -949,15 +956,15 @@ static struct pmtop_epoch *pmtop_i_epoch(struct pmtop *pm)
 static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
 {
 	struct pmtop *pm = lane->pm;
-	pmtop_i_end_step(lane, pm->step.end_ns, lane->head + 1);
+	pmtop_i_end_step(lane, pm->batch.end_ns, lane->head + 1);
 	if (pm->flags & PMTOP_IN_BATCH)
 		pmtop_i_refuse(pm);
 	struct pmtop_epoch *epoch = pmtop_i_epoch(pm);
 	uint32_t odd = pmtop_i_write_begin(&epoch->sequence);
 	PMTOP_I_SET(epoch->end_ns, now);
 	pmtop_i_write_end(&epoch->sequence, odd);
-	pm->sums.epochs++;
-	pm->sums.epochs_ns += now - pm->epoch_begin_ns;
+	pm->epochs_ended++;
+	pm->epochs_ns += pmtop_i_since(pm->epoch_begin_ns, now);
 	pm->flags &= ~(uint32_t)(PMTOP_IN_EPOCH | PMTOP_IN_BATCH);
 	uint64_t words[2] = { pm->epoch_index | (uint64_t)pm->epochs_begun << 32, pm->epoch_begin_ns };
 	pmtop_i_put(lane, PMTOP_EVENT_EPOCH_END, 0, now, words, 2);
@@ -967,7 +974,7 @@ static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
 static void pmtop_i_touch(struct pmtop *pm, uint64_t now)
 {
 	struct stat status;
-	if (now - pm->touched_ns < PMTOP_I_TOUCH_NS)
+	if (pmtop_i_since(pm->touched_ns, now) < PMTOP_I_TOUCH_NS)
 		return;
 	pm->touched_ns = now;
 	int saved_errno = errno;
@@ -985,7 +992,7 @@ void pmtop_epoch_begin(struct pmtop *pm, uint32_t index)
 	if (pm->flags & PMTOP_IN_EPOCH)
 		pmtop_i_end_epoch(lane, now);
 	else
-		pmtop_i_end_step(lane, pm->step.end_ns, lane->head + 1);
+		pmtop_i_end_step(lane, pm->batch.end_ns, lane->head + 1);
 	pm->flags |= PMTOP_IN_EPOCH;
 	pm->epochs_begun++;
 	pm->epoch_index = index;
@@ -1119,25 +1126,16 @@ out:
 static void pmtop_i_end_batch(struct pmtop_i_lane *lane, uint64_t now, double loss)
 {
 	struct pmtop *pm = lane->pm;
-	uint64_t duration = now - pm->batch.begin_ns;
+	uint64_t duration = pmtop_i_since(pm->batch.begin_ns, now);
 	struct pmtop_i_sample sample = { duration, duration, PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
 	pmtop_i_add(lane, PMTOP_TOTAL_BATCH, pm->batch.mode, 0, 0, 0, &sample);
-	pm->sums.batches++;
-	pm->sums.batches_ns += duration;
-	if (duration < pm->sums.min_ns)
-		pm->sums.min_ns = duration;
-	if (duration > pm->sums.max_ns)
-		pm->sums.max_ns = duration;
 	pm->flags &= ~(uint32_t)PMTOP_IN_BATCH;
 	if (pm->flags & PMTOP_IN_EPOCH && pm->batch.mode == pm->epoch_mode)
 		pmtop_i_epoch_add(pm, duration);
 	uint64_t words[5] = { pm->batch.index, pm->epoch_index | (uint64_t)pm->epochs_begun << 32, pm->batches, pmtop_i_bits(loss), pm->batch.begin_ns };
-	pm->step.is_set = 1;
-	pm->step.mode = pm->batch.mode;
-	pm->step.number = pm->batches++;
-	pm->step.begin_ns = pm->batch.begin_ns;
-	pm->step.end_ns = now;
-	PMTOP_I_SET(pm->state->batches, pm->batches);
+	pm->batch.end_ns = now;
+	pm->batch.has_open_step = 1;
+	PMTOP_I_SET(pm->state->batches, ++pm->batches);
 	if (loss == loss)
 		PMTOP_I_SET(pm->state->loss_bits, words[3]);
 	pmtop_i_put(lane, PMTOP_EVENT_BATCH_END, 0, now, words, 5);
@@ -1150,7 +1148,7 @@ void pmtop_batch_end(struct pmtop *pm, double loss)
 	if (!lane)
 		return;
 	if (pm->flags & PMTOP_IN_BATCH) {
-		duration = now - pm->batch.begin_ns;
+		duration = pmtop_i_since(pm->batch.begin_ns, now);
 		pmtop_i_end_batch(lane, now, loss);
 	} else {
 		pmtop_i_refuse(pm);
@@ -1379,9 +1377,9 @@ static struct pmtop_value *pmtop_i_value(struct pmtop *pm, uint32_t name, int is
 	return NULL;
 }
 
-static inline void pmtop_i_gauge(struct pmtop_i_lane *lane, uint32_t name, double value)
+static inline void pmtop_i_gauge(struct pmtop_i_lane *lane, uint32_t name, uint64_t now, double value)
 {
-	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_GAUGE, name, pmtop_i_clock(CLOCK_MONOTONIC), 8);
+	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_GAUGE, name, now, 8);
 	uint16_t at = __atomic_load_n(&lane->pm->gauge_of[name], __ATOMIC_ACQUIRE);
 	PMTOP_I_SET(slot->payload[0], pmtop_i_bits(value));
 	pmtop_i_recorded(lane, slot);
@@ -1402,7 +1400,8 @@ void pmtop_gauge(struct pmtop *pm, const char *name, double value)
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
 	if (!lane)
 		return;
-	pmtop_i_gauge(lane, pmtop_i_name(lane, name), value);
+	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
+	pmtop_i_gauge(lane, pmtop_i_name(lane, name), now, value);
 	pmtop_i_leave();
 }
 
@@ -1411,7 +1410,8 @@ void pmtop_gauge_at(struct pmtop *pm, struct pmtop_site *site, const char *name,
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
 	if (!lane)
 		return;
-	pmtop_i_gauge(lane, pmtop_i_site_name(lane, site, name), value);
+	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);          /* first: what follows overlaps with what the program does next */
+	pmtop_i_gauge(lane, pmtop_i_site_name(lane, site, name), now, value);
 	pmtop_i_leave();
 }
 
@@ -1459,6 +1459,27 @@ static int pmtop_i_is_own(struct pmtop *pm)
 	return pm && PMTOP_I_GET(pm->wiped.generation);
 }
 
+/* Batch times of all lanes and modes; unknown where some found no total. */
+static void pmtop_i_batch_figures(struct pmtop *pm, struct pmtop_statistics *out)
+{
+	uint64_t count = 0, sum_ns = 0, min_ns = UINT64_MAX, max_ns = 0;
+	for (uint32_t i = 0; i < pm->total_count; i++) {
+		const struct pmtop_total *total = &pm->totals[i];
+		if (total->kind != PMTOP_TOTAL_BATCH)
+			continue;
+		count += total->count;
+		sum_ns += total->total_ns;
+		min_ns = total->min_ns < min_ns ? total->min_ns : min_ns;
+		max_ns = total->max_ns > max_ns ? total->max_ns : max_ns;
+	}
+	if (!count || count != out->num_batches)
+		return;
+	out->total_batch_time = (double)sum_ns * 1e-9;
+	out->avg_batch_time = out->total_batch_time / (double)count;
+	out->min_batch_time = (double)min_ns * 1e-9;
+	out->max_batch_time = (double)max_ns * 1e-9;
+}
+
 void pmtop_get_statistics(struct pmtop *pm, struct pmtop_statistics *out)
 {
 	if (!out)
@@ -1469,18 +1490,13 @@ void pmtop_get_statistics(struct pmtop *pm, struct pmtop_statistics *out)
 	out->num_batches = out->num_epochs = 0;
 	if (!pmtop_i_is_own(pm) || !pmtop_i_lock(&pm->wiped.state_lock))
 		return;
-	out->num_batches = pm->sums.batches;
-	out->num_epochs = pm->sums.epochs;
-	if (out->num_epochs) {
-		out->total_epoch_time = (double)pm->sums.epochs_ns * 1e-9;
-		out->avg_epoch_time = out->total_epoch_time / (double)out->num_epochs;
+	out->num_batches = pm->batches;
+	out->num_epochs = pm->epochs_ended;
+	if (pm->epochs_ended) {
+		out->total_epoch_time = (double)pm->epochs_ns * 1e-9;
+		out->avg_epoch_time = out->total_epoch_time / (double)pm->epochs_ended;
 	}
-	if (out->num_batches) {
-		out->total_batch_time = (double)pm->sums.batches_ns * 1e-9;
-		out->avg_batch_time = out->total_batch_time / (double)out->num_batches;
-		out->min_batch_time = (double)pm->sums.min_ns * 1e-9;
-		out->max_batch_time = (double)pm->sums.max_ns * 1e-9;
-	}
+	pmtop_i_batch_figures(pm, out);
 	pmtop_i_unlock(&pm->wiped.state_lock);
 }
 
@@ -1643,9 +1659,8 @@ static void pmtop_i_reset(struct pmtop *pm)
 	}
 	memset(pm->gauge_of, 0, (pm->options.names + 1) * sizeof pm->gauge_of[0]);
 	memset(pm->counter_of, 0, (pm->options.names + 1) * sizeof pm->counter_of[0]);
-	memset(&pm->sums, 0, sizeof pm->sums);
-	memset(&pm->step, 0, sizeof pm->step);
-	pm->sums.min_ns = UINT64_MAX;
+	memset(&pm->batch, 0, sizeof pm->batch);
+	pm->epochs_ended = pm->epochs_ns = 0;
 	pm->gauge_count = pm->counter_count = pm->total_count = pm->tally_count = pm->meta_count = 0;
 	pm->mode = pm->flags = pm->epochs_begun = pm->epoch_index = pm->epoch_mode = 0;
 	pm->epoch_begin_ns = pm->samples_per_batch = pm->batches = pm->bin_count = 0;
@@ -1905,7 +1920,7 @@ static void pmtop_i_end_run(struct pmtop *pm)
 	struct stat status;
 	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (lane) {
-		pmtop_i_end_step(lane, pm->step.end_ns, lane->head);
+		pmtop_i_end_step(lane, pm->batch.end_ns, lane->head);
 		pm->flags |= PMTOP_ENDED;
 		pmtop_i_leave_state(pm);
 		pmtop_i_leave();

@@ -63,6 +63,32 @@ START_TEST(a_region_cut_under_the_reader_is_said_to_be_cut)
 }
 END_TEST
 
+static void *read_with_signals_blocked(void *path)
+{
+	struct region *cut = regions_open(path);
+	size_t count;
+	int is_truncated = !truncate(path, 4096);
+	enum region_status status = region_read_events(cut, 0, events, 2048, &count);
+	region_close(cut);
+	return (void *)(uintptr_t)(is_truncated && status == REGION_CUT_SHORT);
+}
+
+START_TEST(so_it_is_in_a_thread_that_blocks_all_signals)
+{
+	struct pmtop *other = pmtop_open("cut", NULL);
+	pthread_t thread;
+	void *is_cut;
+	sigset_t all;
+	pmtop_mark(other, "one");
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	pthread_create(&thread, NULL, read_with_signals_blocked, other->path);
+	pthread_join(thread, &is_cut);
+	ck_assert_ptr_nonnull(is_cut);
+	unlink(other->path);
+}
+END_TEST
+
 static volatile sig_atomic_t passed_on;
 
 static void note_sigbus(int number)
@@ -343,7 +369,7 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		a_region_cut_under_the_reader_is_said_to_be_cut, a_sigbus_elsewhere_goes_to_whoever_had_it_before, a_replaced_file_is_noticed,
+		a_region_cut_under_the_reader_is_said_to_be_cut, so_it_is_in_a_thread_that_blocks_all_signals, a_sigbus_elsewhere_goes_to_whoever_had_it_before, a_replaced_file_is_noticed,
 		what_is_not_a_regular_file_is_refused_without_waiting, a_wrong_owner_and_an_extra_link_are_refused, another_users_region_is_denied,
 		a_run_that_ends_without_close_can_still_be_read, regions_of_the_dead_are_removed_after_a_day_by_the_next_writer,
 		a_lost_lock_does_not_make_a_run_dead, descriptors_closed_and_used_again_by_the_program_are_not_touched,

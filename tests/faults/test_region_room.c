@@ -155,8 +155,10 @@ END_TEST
 START_TEST(evidence_and_memory_do_without_descriptors)
 {
 	struct pmtop *pm = pmtop_open("few descriptors", NULL);
-	struct rlimit none = { 3, 1024 };
 	struct region *region = regions_open(pm->path);
+	struct rlimit limit;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	struct rlimit none = { 3, limit.rlim_max };
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	PMTOP_SPAN_MEMORY(pm, "memory") {}
 	for (int i = 0; i < 2; i++) {
@@ -164,6 +166,7 @@ START_TEST(evidence_and_memory_do_without_descriptors)
 		usleep(1000);
 		pmtop_batch_end(pm, 1);
 	}
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	ck_assert_uint_eq(regions_events(region, 0, events, 16), 6);
 	ck_assert_uint_eq(events[0].payload[4], PMTOP_UNKNOWN);
 	ck_assert_uint_eq(events[5].type, PMTOP_EVENT_EVIDENCE);

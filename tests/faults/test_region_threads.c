@@ -174,6 +174,8 @@ START_TEST(batches_from_two_threads_at_once_stay_consistent)
 	struct pmtop_statistics statistics;
 	pmtop_get_statistics(pm, &statistics);
 	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_BATCH, NULL).count, statistics.num_batches);
+	ck_assert_double_lt(regions_total(region, PMTOP_TOTAL_BATCH, NULL).max_s, 60);
+	ck_assert_double_lt(regions_total(region, PMTOP_TOTAL_STEP, NULL).max_s, 60);
 	/* A begin that is never ended is refused, and so is an end too many: one each, or none. */
 	ck_assert_uint_eq(statistics.num_batches * 2 + regions_state(region).refused, 20000);
 }
