@@ -101,7 +101,8 @@ static void take_in_between(struct run *run, struct lane *lane, struct batch *ba
 		struct total *total = phase->parent == NAME_NONE ? totals_find(&run->private->totals, &key, false) : NULL;
 		if (total)
 			total->between_s += (double)phase->seconds;
-		if (!batch_add_phase(batch, phase->name, phase->parent, (double)phase->seconds, (double)phase->cpu_s, (double)phase->memory_bytes) && phase->parent == NAME_NONE)
+		bool has_row = batch_add_phase(batch, phase->name, phase->parent, (double)phase->seconds, (double)phase->cpu_s, (double)phase->memory_bytes);
+		if (!has_row && phase->parent == NAME_NONE)
 			lane->covered_between_s -= (double)phase->seconds;
 	}
 	batch_add_between(batch, run->private->between, between_s - lane->covered_between_s);
@@ -277,7 +278,9 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *publ
 	struct total_key key = { TOTAL_SPAN, record->lane, run->private->mode, record->span.name, record->span.parent };
 	double seconds = (double)record->span.duration_ns * 1e-9, self_s = (double)record->span.self_s;
 	struct total *total = key.mode == MODE_UNKNOWN ? NULL : totals_find(&run->private->totals, &key, true);
-	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, isfinite(self_s) && self_s >= 0 ? self_s : seconds, (double)record->span.cpu_s);
+	if (!isfinite(self_s) || self_s < 0)
+		self_s = seconds;
+	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, self_s, (double)record->span.cpu_s);
 	if (total) {
 		total->depth = record->span.depth < total->depth ? record->span.depth : total->depth;
 		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch. */

@@ -136,7 +136,8 @@ static struct covered covered_by_spans(const struct run *run, uint32_t mode)
 	struct covered covered = { 0, 0 };
 	for (size_t i = 0; i < totals->count; i++) {
 		const struct total *total = &totals->list[i];
-		if (total->key.kind != TOTAL_SPAN || total->key.mode != mode || total->key.parent != NAME_NONE || !lane_runs_batches(run, total->key.lane) || total->seen_s <= 0)
+		bool is_outermost = total->key.kind == TOTAL_SPAN && total->key.mode == mode && total->key.parent == NAME_NONE;
+		if (!is_outermost || !lane_runs_batches(run, total->key.lane) || total->seen_s <= 0)
 			continue;
 		covered.in_batch_s += total->total_s * total->in_batch_s / total->seen_s;
 		covered.between_s += total->total_s * total->between_s / total->seen_s;

@@ -38,7 +38,7 @@ struct batch {
 	uint64_t ordinal;            /* 0… in its track, since the start of the run */
 	uint64_t index;              /* as published, in its epoch */
 	uint32_t epoch;              /* index as published */
-	uint32_t epoch_ordinal;      /* 1… */
+	uint32_t epoch_ordinal;      /* 1…; 0 = in no epoch */
 	int64_t begin_ns, end_ns;    /* of the batch; end 0 = still running */
 	double batch_s;              /* begin to end; NAN while running */
 	double step_s;               /* begin to next begin in the epoch, else batch_s; NAN while not known */

@@ -163,13 +163,14 @@ static void refresh_phases(const struct track *track, size_t last, struct phase_
 
 size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches_used)
 {
-	struct phase_cache *cache = track->private ? &track->private->phases : NULL;
+	/* A track that was made by hand keeps none. */
+	struct phase_cache own = { .is_valid = false }, *cache = track->private ? &track->private->phases : &own;
 	size_t count = 0;
-	if (cache && (!cache->is_valid || cache->last != last))
+	if (!cache->is_valid || cache->last != last)
 		refresh_phases(track, last, cache);
-	for (; cache && count < cache->count && count < max; count++)
+	for (; count < cache->count && count < max; count++)
 		out[count] = cache->rows[count];
 	if (batches_used)
-		*batches_used = cache ? cache->batches : 0;
+		*batches_used = cache->batches;
 	return count;
 }
