@@ -21,6 +21,10 @@ enum status status_of_errno(int error)
 	}
 }
 
+/* The kernel's seq_file gives what fits in a page at a time, so a short read may not be the last; one of less than half a page is, and
+ * asking again would make it write the whole file anew. */
+enum { CERTAIN_END = 2048 };
+
 enum status file_reread(int fd, char *out, size_t size, size_t *length)
 {
 	size_t used = 0;
@@ -30,9 +34,9 @@ enum status file_reread(int fd, char *out, size_t size, size_t *length)
 			continue;
 		if (got < 0)
 			return status_of_errno(errno);
-		if (got == 0)
-			break;
 		used += (size_t)got;
+		if (got < CERTAIN_END)
+			break;
 	}
 	out[used] = '\0';
 	*length = used;

@@ -5,10 +5,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* The lock is held for the swap of two structs and nothing else, so neither side ever waits for the other's work. */
+/* The lock is held for the swap of two structs and nothing else, so neither side ever waits for the other's work. A set is told of after
+ * the lock is free, or the thread that this wakes would run into it. */
 struct queue {
 	pthread_mutex_t lock;
-	int fd;                    /* EFD_SEMAPHORE: its value is `count` */
+	int fd;                    /* EFD_SEMAPHORE: how many sets were told of and not yet taken; at most `count` */
 	unsigned capacity, first, count;
 	struct sample_set *sets;   /* a ring; those outside the `count` full ones are empty, with the storage they once had */
 };
@@ -58,26 +59,25 @@ bool queue_push(struct queue *queue, struct sample_set *set)
 	if (has_room) {
 		swap(set, &queue->sets[(queue->first + queue->count) % queue->capacity]);
 		queue->count++;
-		eventfd_write(queue->fd, 1);
 	}
 	pthread_mutex_unlock(&queue->lock);
+	if (has_room)
+		eventfd_write(queue->fd, 1);
 	return has_room;
 }
 
 bool queue_pop(struct queue *queue, struct sample_set *set)
 {
+	eventfd_t one;
 	sample_set_clear(set);
+	if (eventfd_read(queue->fd, &one) < 0)
+		return false;
 	pthread_mutex_lock(&queue->lock);
-	bool has_set = queue->count > 0;
-	if (has_set) {
-		eventfd_t one;
-		swap(set, &queue->sets[queue->first]);
-		queue->first = (queue->first + 1) % queue->capacity;
-		queue->count--;
-		eventfd_read(queue->fd, &one);
-	}
+	swap(set, &queue->sets[queue->first]);
+	queue->first = (queue->first + 1) % queue->capacity;
+	queue->count--;
 	pthread_mutex_unlock(&queue->lock);
-	return has_set;
+	return true;
 }
 
 int queue_fd(const struct queue *queue)

@@ -5,6 +5,8 @@
 
 enum { TREND_BATCHES_LEAST = 20, TREND_POINTS_MOST = 64 };
 #define RENEW_NS NS_PER_S
+/* Nobody reads shares faster, and finding them goes through 200 batches. */
+#define PHASES_NS (400 * NS_PER_MS)
 
 bool run_open(struct run *run, const struct record *opened, const struct model_options *options)
 {
@@ -95,6 +97,18 @@ static double loss_trend(const struct track *track)
 	return slope.low_per_s > 0 ? 1 : slope.high_per_s < 0 ? -1 : 0;
 }
 
+static void refresh_phases(struct run *run, int64_t now_ns)
+{
+	struct run_private *private = run->private;
+	private->has_new_phases |= private->is_changed;
+	if (!private->has_new_phases || (private->phases_ns && now_ns < private->phases_ns + PHASES_NS && !private->closed_ns))
+		return;
+	for (unsigned i = 0; i < run->track_count; i++)
+		run->tracks[i].private->phases.is_valid = false;
+	private->has_new_phases = false;
+	private->phases_ns = now_ns;
+}
+
 void run_refresh(struct run *run, int64_t now_ns)
 {
 	struct run_private *private = run->private;
@@ -106,6 +120,7 @@ void run_refresh(struct run *run, int64_t now_ns)
 	private->is_lost_in_set = false;
 	run_refresh_epochs(run, now_ns);
 	choose_main_track(run);
+	refresh_phases(run, now_ns);
 	if (private->is_changed) {
 		bool is_renewal = private->renewed_ns == 0 || now_ns >= private->renewed_ns + RENEW_NS || private->closed_ns;
 		for (unsigned i = 0; i < run->track_count; i++)

@@ -63,6 +63,8 @@ struct run_private {
 	struct operation_source *operation_sources;
 	uint64_t batch_lanes[LANES_MOST / 64];       /* which lanes ever ended a batch, a bit each */
 	int64_t renewed_ns;          /* when what is renewed once a second was; 0 = never */
+	int64_t phases_ns;           /* when track_phases was last told to look again; 0 = never */
+	bool has_new_phases;
 	bool is_changed;             /* by an event, since the last refresh */
 	struct flagged *flagged_storage;
 	size_t flagged_room;
@@ -73,7 +75,7 @@ struct run_private {
 
 enum { PHASES_SEEN_MOST = 64 };
 
-/* What track_phases found last; holds until the next set changes the run. */
+/* What track_phases found last; holds until a set changes the run, and 0.4 s at least. */
 struct phase_cache {
 	bool is_valid;
 	size_t last, count, batches;

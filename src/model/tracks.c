@@ -279,7 +279,6 @@ void track_refresh(struct run *run, struct track *track)
 	if (!private->is_changed)
 		return;
 	private->is_changed = false;
-	private->phases.is_valid = false;
 	refresh_totals(run, track->mode, TOTAL_BATCH, &track->batch);
 	refresh_totals(run, track->mode, TOTAL_STEP, &track->step);
 	track->count = track->batch.count;

@@ -26,21 +26,28 @@ static bool is_own(uint32_t name)
 	return name == NAME_UNATTRIBUTED || name == NAME_BETWEEN;
 }
 
+static bool is_seen(const struct seen_phase *seen, const struct phase_time *phase)
+{
+	return seen->name == phase->name && seen->parent == phase->parent;
+}
+
 static size_t find_more_phases(const struct batch *const *batches, size_t count, bool own, struct seen_phase *seen, size_t found)
 {
 	for (size_t i = 0; i < count; i++) {
+		size_t next = 0;              /* batches mostly have their phases in the same order */
 		for (unsigned k = 0; k < batches[i]->phase_count; k++) {
 			const struct phase_time *phase = &batches[i]->phases[k];
 			if (is_own(phase->name) != own)
 				continue;
-			size_t at = 0;
-			while (at < found && (seen[at].name != phase->name || seen[at].parent != phase->parent))
+			size_t at = next < found && is_seen(&seen[next], phase) ? next : 0;
+			while (at < found && !is_seen(&seen[at], phase))
 				at++;
 			if (at == PHASES_SEEN_MOST)
 				continue;
 			if (at == found)
 				seen[found++] = (struct seen_phase){ phase->name, phase->parent, 0 };
 			seen[at].batches++;
+			next = at + 1;
 		}
 	}
 	return found;
