@@ -108,7 +108,7 @@ START_TEST(live_run_shows_progress_phases_and_memory)
 	TRAIN("--name", "live", ENDLESS, "--workers", "2");
 	struct vt *vt = watch(120, 40);
 	ASSERT_SHOWS(vt, "Epoch");
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	ASSERT_SHOWS(vt, "backward");
 	ASSERT_SHOWS(vt, "live");
 	ASSERT_SHOWS(vt, "Memory");
@@ -154,7 +154,7 @@ START_TEST(every_view_opens_by_its_digit_and_help_lists_the_keys)
 	static const char *const shows[] = { "Batch time", "Flagged", "unattributed", "Memory", "GPU", "System", "Code", "Warnings", "Counters" };
 	TRAIN("--name", "views", ENDLESS);
 	struct vt *vt = watch(120, 40);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	for (size_t i = 1; i < sizeof shows / sizeof *shows; i++) {
 		vt_press(vt, (char[]){ (char)('1' + i), '\0' });
 		ASSERT_SHOWS(vt, shows[i]);
@@ -171,7 +171,7 @@ START_TEST(paused_screen_stands_still_and_catches_up)
 {
 	TRAIN("--name", "pause", ENDLESS);
 	struct vt *vt = watch(120, 40);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	vt_press(vt, " ");
 	ASSERT_SHOWS(vt, "PAUSED");
 	vt_settle(vt, 300, 3000);
@@ -238,7 +238,7 @@ START_TEST(written_view_is_a_csv_file)
 	ck_assert_int_eq(chdir(folder), 0);
 	struct vt *vt = watch(120, 40);
 	ck_assert_int_eq(chdir(before), 0);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	vt_press(vt, "3w");
 	ASSERT_SHOWS(vt, "written: pmtop-operations-");
 	quit(vt);
@@ -255,7 +255,7 @@ START_TEST(unread_terminal_stops_nothing)
 {
 	TRAIN("--name", "unread", ENDLESS);
 	struct vt *vt = watch(200, 50);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	vt_set_reading(vt, false);
 	for (int i = 0; i < 200; i++) {
 		vt_resize(vt, 190 + i % 10, 50);
@@ -281,7 +281,7 @@ START_TEST(hang_up_ends_it_within_a_second_even_when_sighup_is_ignored)
 	TRAIN("--name", "hangup", ENDLESS);
 	ignore_hangup();
 	struct vt *vt = watch(120, 40);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	int status;
 	vt_hang_up(vt);
 	ck_assert(vt_wait_exit(vt, &status, 1000));
@@ -296,7 +296,7 @@ START_TEST(resize_storm_ends_at_the_last_size)
 	static const int sizes[][2] = { { 1, 1 }, { 1000, 300 }, { 2, 50 }, { 39, 9 }, { 80, 24 }, { 0, 0 }, { 250, 2 }, { 40, 10 } };
 	TRAIN("--name", "storm", ENDLESS);
 	struct vt *vt = watch(120, 40);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	for (int i = 0; i < 2000; i++) {
 		const int *size = sizes[i % 8];
 		vt_resize(vt, size[0] ? size[0] : 1, size[1] ? size[1] : 1);
@@ -320,7 +320,7 @@ START_TEST(odd_locales_and_terminals_are_drawn)
 	TRAIN("--name", "odd", ENDLESS);
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 		struct vt *vt = watch_with(120, 40, odd[i]);
-		ASSERT_SHOWS(vt, "forward");
+		ASSERT_SHOWS(vt, "optimizer");
 		ck_assert_int_eq(quit(vt), 0);
 		vt_free(vt);
 	}
@@ -332,16 +332,16 @@ START_TEST(crash_gives_the_terminal_back)
 {
 	TRAIN("--name", "crash", ENDLESS);
 	struct vt *vt = watch(120, 40);
-	struct termios before = vt_modes(vt), after;
+	struct termios after;
 	int status;
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	vt_signal(vt, SIGSEGV);
 	ck_assert(vt_wait_exit(vt, &status, SOON_MS));
 	after = vt_modes(vt);
-	ck_assert(WIFSIGNALED(status));
+	/* A sanitizer ends the program by an exit code of its own. */
+	ck_assert(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
 	ck_assert(vt_saw(vt, "\033[?1049l"));
 	ck_assert_uint_eq(after.c_lflag & (ICANON | ECHO), ICANON | ECHO);
-	(void)before;
 	ck_assert(is_training());
 	vt_free(vt);
 }
@@ -352,7 +352,7 @@ START_TEST(paste_of_a_megabyte_is_survived)
 {
 	TRAIN("--name", "paste", ENDLESS);
 	struct vt *vt = watch(120, 40);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	size_t length = 1 << 20;
 	char *paste = malloc(length);
 	ck_assert_ptr_nonnull(paste);
@@ -377,7 +377,7 @@ START_TEST(hostile_names_never_reach_the_terminal_raw)
 {
 	TRAIN("--name", "x\033]52;c;aGk=\a\033[2J\xc2\x9b" "31m\xe2\x80\xae", ENDLESS);
 	struct vt *vt = watch(120, 40);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	ASSERT_SHOWS(vt, "^[]52");
 	ck_assert(!vt_saw(vt, "\033]52"));
 	ck_assert(!vt_saw(vt, "\xc2\x9b"));
@@ -387,11 +387,11 @@ START_TEST(hostile_names_never_reach_the_terminal_raw)
 }
 END_TEST
 
-START_TEST(suspended_and_resumed_it_gives_and_takes_the_terminal)
+START_TEST(sigterm_gives_the_terminal_back)
 {
 	TRAIN("--name", "suspend", ENDLESS);
 	struct vt *vt = watch(120, 40);
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	vt_signal(vt, SIGTERM);
 	int status = -1;
 	ck_assert(vt_wait_exit(vt, &status, SOON_MS));
@@ -412,7 +412,7 @@ START_TEST(without_a_target_a_run_is_chosen_from_the_list)
 	vt_press(vt, "/chosen-one\r");
 	vt_pump(vt, 300);
 	vt_press(vt, "\r");
-	ASSERT_SHOWS(vt, "forward");
+	ASSERT_SHOWS(vt, "optimizer");
 	ck_assert_int_eq(quit(vt), 0);
 	vt_free(vt);
 }
@@ -443,7 +443,7 @@ int main(void)
 	tcase_add_test(tests, crash_gives_the_terminal_back);
 	tcase_add_test(tests, paste_of_a_megabyte_is_survived);
 	tcase_add_test(tests, hostile_names_never_reach_the_terminal_raw);
-	tcase_add_test(tests, suspended_and_resumed_it_gives_and_takes_the_terminal);
+	tcase_add_test(tests, sigterm_gives_the_terminal_back);
 	tcase_add_test(tests, without_a_target_a_run_is_chosen_from_the_list);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
