@@ -22,6 +22,7 @@ struct region_run {
 	struct region_teller teller;
 	pid_t pid;
 	bool is_live;                    /* when it was opened */
+	uint64_t before;           /* events that were gone when it was opened, or went while it was first read */
 	bool is_told, has_ended;
 	bool has_state;                  /* false: some of it was being written when it was to be told */
 	size_t busy_count;               /* totals of which the same is true: one a lane at most */
@@ -249,14 +250,13 @@ static enum region_status tell_all(struct region_run *run)
 		status = tell_history(run);
 	if (status == REGION_OK)
 		status = tell_epochs(run);
-	uint64_t before = 0;
 	for (uint32_t i = 0; i < run->lane_count && status == REGION_OK; i++) {
 		struct region_lane_status lane = { 0 };
 		status = region_lane_status(run->region, i, &lane);
-		before += lane.before;
+		run->before += lane.before;
 	}
-	if (before > 0)
-		teller_count(&run->teller, RECORD_BEFORE_ATTACH, 0, before);
+	if (run->before > 0)
+		teller_count(&run->teller, RECORD_BEFORE_ATTACH, 0, run->before);
 	return status;
 }
 
@@ -278,7 +278,8 @@ static enum region_status tell_events(struct region_run *run, bool *has_more)
 	return status;
 }
 
-static enum region_status tell_losses(struct region_run *run, bool *had_any)
+/* What is overwritten while the ring is read for the first time was as good as gone when pmtop came. */
+static enum region_status tell_losses(struct region_run *run, bool is_first, bool *had_any)
 {
 	enum region_status status = REGION_OK;
 	for (uint32_t i = 0; i < run->lane_count && status == REGION_OK; i++) {
@@ -287,7 +288,7 @@ static enum region_status tell_losses(struct region_run *run, bool *had_any)
 		if (status != REGION_OK || lost == 0)
 			continue;
 		*had_any = true;
-		teller_count(&run->teller, RECORD_LOST, i, lost);
+		teller_count(&run->teller, is_first ? RECORD_BEFORE_ATTACH : RECORD_LOST, i, is_first ? run->before += lost : lost);
 		status = tell_totals(run, i);
 	}
 	if (*had_any && status == REGION_OK)
@@ -330,7 +331,7 @@ enum status region_run_read(struct region_run *run, int64_t now_ns, struct sampl
 	if (status == REGION_OK)
 		status = tell_events(run, &has_more);
 	if (status == REGION_OK)
-		status = tell_losses(run, &had_losses);
+		status = tell_losses(run, is_first, &had_losses);
 	if (status == REGION_OK)
 		status = tell_state(run, &state);
 	if (status == REGION_OK && (is_first || had_losses))

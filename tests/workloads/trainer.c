@@ -267,8 +267,12 @@ static void publish(struct trainer *trainer)
 	pmtop_plan(trainer->pm, (uint32_t)options->epochs, (uint64_t)options->batches, (uint64_t)options->batch_size);
 	snprintf(text, sizeof text, "mlp %u-%u-%u-%u", layer_sizes[0], layer_sizes[1], layer_sizes[2], layer_sizes[3]);
 	pmtop_meta(trainer->pm, "model", text);
-	snprintf(text, sizeof text, "%u × prefetch %d", trainer->loader.plan.workers, LOADER_PREFETCH);
-	pmtop_meta(trainer->pm, "loader workers", text);
+	snprintf(text, sizeof text, "%u", trainer->loader.plan.workers);
+	pmtop_meta(trainer->pm, "loader.num_workers", text);
+	snprintf(text, sizeof text, "%d", LOADER_PREFETCH);
+	pmtop_meta(trainer->pm, "loader.prefetch_factor", text);
+	snprintf(text, sizeof text, "%u", (unsigned)options->batch_size);
+	pmtop_meta(trainer->pm, "batch_size", text);
 	pmtop_mode(trainer->pm, "train");
 }
 
