@@ -160,23 +160,31 @@ static void watch_until_quit(struct watch *watch)
 	}
 }
 
+static void print_run(const struct watch *watch, const struct run *run)
+{
+	const struct track *track = run_main(run);
+	char mean[NUMBER_SIZE], longest[NUMBER_SIZE];
+	printf("pmtop: %s: %zu epochs, %llu batches, step mean %s, max %s, %llu flagged, %zu warnings\n", run->name[0] ? run->name : "run",
+	       run->epoch_count + (size_t)run->epochs_dropped, (unsigned long long)track->count, format_seconds(mean, track->step.mean_s),
+	       format_seconds(longest, track->step.max_s), (unsigned long long)track->flagged_count, alerts_raised(&watch->session.alerts));
+}
+
 /* What remains on the terminal after the screen is gone. */
 static void print_summary(const struct watch *watch)
 {
 	const struct model *model = watch->session.model;
 	int index = screen_run(watch->screen);
-	char mean[NUMBER_SIZE], longest[NUMBER_SIZE], peak[NUMBER_SIZE];
+	char peak[NUMBER_SIZE];
 	if (model->has_target)
-		printf("pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : "goes on", format_bytes(peak, model->memory.peak_rss_bytes));
-	if (index < 0)
-		return;
-	const struct run *run = &model->runs[index];
-	const struct track *track = run_main(run);
-	printf("pmtop: %s: %zu epochs, %llu batches, step mean %s, max %s, %llu flagged, %zu warnings\n", run->name[0] ? run->name : "run", run->epoch_count + (size_t)run->epochs_dropped,
-	       (unsigned long long)track->count, format_seconds(mean, track->step.mean_s), format_seconds(longest, track->step.max_s), (unsigned long long)track->flagged_count,
-	       alerts_raised(&watch->session.alerts));
+		printf("pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : "goes on",
+		       format_bytes(peak, model->memory.peak_rss_bytes));
+	if (index >= 0)
+		print_run(watch, &model->runs[index]);
 	if (watch->session.child_log[0])
 		printf("pmtop: its output is in %s\n", watch->session.child_log);
+	if (watch->session.child && !model->target_ended)
+		puts("pmtop: waiting for its end, to keep its exit status (^C ends it)");
+	fflush(stdout);
 }
 
 static void release(struct watch *watch)
@@ -226,8 +234,6 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	} else {
 		code = fail(status, &reason);
 	}
-	if (watch.session.child && !watch.session.model->target_ended)
-		kill(watch.session.child, SIGTERM);
 	release(&watch);
 	enum exit_code child_code = session_close(&watch.session);
 	return code != EXIT_OK ? code : child_code;

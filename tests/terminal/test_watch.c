@@ -419,6 +419,23 @@ START_TEST(without_a_target_a_run_is_chosen_from_the_list)
 }
 END_TEST
 
+START_TEST(command_of_our_own_outlives_the_screen_and_gives_its_exit_status)
+{
+	char home_setting[64];
+	char *const argv[] = { pmtop, (char[]){ "--" }, (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "echo spoils the screen; sleep 2; exit 7" }, NULL };
+	snprintf(home_setting, sizeof home_setting, "HOME=%s", home);
+	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", home_setting, "XDG_STATE_HOME", "XDG_CONFIG_HOME", NULL };
+	struct vt *vt = vt_start(120, 40, argv, environment);
+	ASSERT_SHOWS(vt, "Overview");
+	int status = quit(vt);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), 7);
+	ck_assert(vt_saw(vt, "waiting for its end"));
+	ck_assert(!vt_saw(vt, "spoils the screen\r\n"));
+	vt_free(vt);
+}
+END_TEST
+
 int main(void)
 {
 	find_programs();
@@ -446,11 +463,13 @@ int main(void)
 	tcase_add_test(tests, hostile_names_never_reach_the_terminal_raw);
 	tcase_add_test(tests, sigterm_gives_the_terminal_back);
 	tcase_add_test(tests, without_a_target_a_run_is_chosen_from_the_list);
+	tcase_add_test(tests, command_of_our_own_outlives_the_screen_and_gives_its_exit_status);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
-	rmdir(home);
-	return failed != 0;
+	char command[64];
+	snprintf(command, sizeof command, "rm -rf %s", home);
+	return system(command) != 0 || failed != 0;
 }
