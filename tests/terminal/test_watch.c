@@ -316,7 +316,7 @@ START_TEST(odd_locales_and_terminals_are_drawn)
 	static const char *const odd[][3] = {
 		{ "LC_ALL=C", NULL }, { "LC_ALL=de_DE.UTF-8", NULL }, { "TERM=vt100", NULL }, { "TERM=linux", NULL }, { "TERM=screen", NULL },
 		/* ncurses forgets what it allocated for a terminal that it does not know. */
-		{ "TERM=no-such-terminal", "LSAN_OPTIONS=detect_leaks=0" }, { "NO_COLOR=1", NULL }, { "LC_ALL=nonsense", "TERM=xterm", NULL },
+		{ "TERM=no-such-terminal", "ASAN_OPTIONS=detect_leaks=0" }, { "NO_COLOR=1", NULL }, { "LC_ALL=nonsense", "TERM=xterm", NULL },
 	};
 	TRAIN("--name", "odd", ENDLESS);
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
