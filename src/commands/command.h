@@ -44,5 +44,7 @@ COMMANDS(DECLARE_COMMAND)
 
 /* Says one line on standard error and gives the exit code for `status`. */
 enum exit_code fail(enum status status, const struct reason *reason);
+/* --view names none that there is. */
+enum status view_unknown(const char *name, struct reason *reason);
 
 #endif

@@ -39,8 +39,8 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		fputs("pmtop: out of memory: try a smaller --size\n", stderr);
 		output_code = 1;
 	} else if (options->view && !screen_open_view(screen, options->view)) {
-		fprintf(stderr, "pmtop: no view is named %s: overview, batches, operations, memory, warnings, help\n", options->view);
-		output_code = EXIT_USAGE;
+		struct reason reason;
+		output_code = fail(view_unknown(options->view, &reason), &reason);
 	} else {
 		canvas.charset = settings->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0 ? CHARSET_ASCII : CHARSET_BRAILLE;
 		if (session.wanted_run[0])

@@ -28,6 +28,11 @@ enum exit_code fail(enum status status, const struct reason *reason)
 	}
 }
 
+enum status view_unknown(const char *name, struct reason *reason)
+{
+	return reason_set(reason, STATUS_INVALID, "overview, batches, operations, memory, warnings or help", "no view is named %.60s", name);
+}
+
 /* -s: a live run is watched through its process, an ended one through what it left. */
 static enum status find_run(struct session *session, const char *name, pid_t *pid, struct reason *why_not)
 {

@@ -221,13 +221,16 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		return code;
 	watch.signal_fd = signals_open();
 	watch.screen = screen_new(watch.session.model, &watch.session.alerts, settings);
-	enum status status = watch.screen && watch.signal_fd >= 0 ? terminal_open(&terminal_options, &watch.terminal, &reason)
-	                                                          : reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "the screen could not be set up");
+	enum status status = STATUS_OK;
+	if (!watch.screen || watch.signal_fd < 0)
+		status = reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "the screen could not be set up");
+	else if (options->view && !screen_open_view(watch.screen, options->view))
+		status = view_unknown(options->view, &reason);
+	else
+		status = terminal_open(&terminal_options, &watch.terminal, &reason);
 	if (status == STATUS_OK) {
 		if (watch.session.wanted_run[0])
 			screen_choose_run(watch.screen, session_run(&watch.session));
-		if (options->view)
-			screen_open_view(watch.screen, options->view);
 		watch_until_quit(&watch);
 		terminal_close(watch.terminal);
 		print_summary(&watch);

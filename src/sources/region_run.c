@@ -1,6 +1,7 @@
 #include "src/sources/region_run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ struct region_run {
 	struct region_teller teller;
 	pid_t pid;
 	bool is_live;                    /* when it was opened */
-	uint64_t before;           /* events that were gone when it was opened, or went while it was first read */
+	uint64_t before;                 /* events that were gone when it was opened, or went while it was first read */
 	bool is_told, has_ended;
 	bool has_state;                  /* false: some of it was being written when it was to be told */
 	size_t busy_count;               /* totals of which the same is true: one a lane at most */
@@ -34,6 +35,8 @@ struct region_run {
 	uint32_t lane_count;
 	struct region_lanes *lanes;
 	bool *had_open_spans;            /* by lane */
+	uint64_t *begun;                 /* by lane: which record was being written at the last reading, from 1; 0 = none */
+	unsigned stuck;                  /* lanes whose record in progress stands still, as told */
 };
 
 /* -- what can go wrong ---------------------------------------------------------------------------------------------------------- */
@@ -317,6 +320,28 @@ static enum region_status tell_open_spans(struct region_run *run)
 	return REGION_OK;
 }
 
+/* A record that is still being written at the next reading: its writer has stopped in the middle. Nobody waits for it. */
+static enum region_status tell_stuck(struct region_run *run, struct sample_set *out)
+{
+	unsigned stuck = 0;
+	for (uint32_t i = 0; i < run->lane_count; i++) {
+		struct region_lane_status lane = { 0 };
+		enum region_status status = region_lane_status(run->region, i, &lane);
+		if (status != REGION_OK)
+			return status;
+		uint64_t begun = lane.in_record ? lane.head + 1 : 0;
+		stuck += begun && begun == run->begun[i];
+		run->begun[i] = begun;
+	}
+	if (stuck == run->stuck)
+		return REGION_OK;
+	run->stuck = stuck;
+	char text[64];
+	snprintf(text, sizeof text, "%u record%s in progress: the writer has stopped in the middle", stuck, stuck == 1 ? "" : "s");
+	sample_set_missing(out, run->teller.now_ns, "events", stuck ? text : NULL, "see whether the process is stopped (state T)");
+	return REGION_OK;
+}
+
 /* -- the run -------------------------------------------------------------------------------------------------------------------- */
 
 enum status region_run_read(struct region_run *run, int64_t now_ns, struct sample_set *out)
@@ -340,6 +365,8 @@ enum status region_run_read(struct region_run *run, int64_t now_ns, struct sampl
 		status = tell_counters(run, state.counter_count);
 	if (status == REGION_OK)
 		status = tell_open_spans(run);
+	if (status == REGION_OK)
+		status = tell_stuck(run, out);
 	if (status != REGION_OK)
 		return fail(run, status);
 	return has_more ? STATUS_AGAIN : STATUS_OK;
@@ -358,10 +385,11 @@ enum status region_run_open(struct region *region, unsigned id, pid_t pid, int d
 	run->lane_count = region_lane_count(region);
 	run->lanes = region_lanes_new(region);
 	run->had_open_spans = calloc(run->lane_count + 1, sizeof *run->had_open_spans);
+	run->begun = calloc(run->lane_count + 1, sizeof *run->begun);
 	run->teller = (struct region_teller){ .region = region, .run = id, .offset_ns = region_clock_offset_ns(region, directory_fd) };
 	for (size_t i = 0; i < VALUES_MAX; i++)
 		run->counters[i] = (double)NAN;
-	if (!run->lanes || !run->had_open_spans) {
+	if (!run->lanes || !run->had_open_spans || !run->begun) {
 		region_run_close(run);
 		return STATUS_NO_MEMORY;
 	}
@@ -374,6 +402,7 @@ void region_run_close(struct region_run *run)
 	region_close(run->region);
 	region_lanes_free(run->lanes);
 	free(run->had_open_spans);
+	free(run->begun);
 	free(run);
 }
 

@@ -78,6 +78,7 @@ expect once_is_a_whole_screen       0 'Overview' ''                  -- --once -
 expect once_opens_a_view            0 'forward' ''                   -- --once --view=operations -p $trainer_pid
 expect once_refuses_an_unknown_view 2 '' 'no view is named'          -- --once --view=nothing -p $trainer_pid
 expect once_draws_svg               0 '^<svg' ''                     -- --once --format=svg -p $trainer_pid
+expect once_after_more_readings     0 'Overview' ''                  -- --once -n 4 -d 0.05 -p $trainer_pid
 LC_ALL=C expect c_locale_draws_ascii 0 'Overview' ''                 -- --once -p $trainer_pid
 LC_ALL=C grep -q '[^ -~]' "$scratch/out" && not_ok c_locale_writes_ascii_only || ok
 TERM=dumb expect dumb_terminal_gets_lines 0 '^  Batch' ''            -- -p $trainer_pid -n 10 -d 0.2

@@ -2,6 +2,7 @@
 #include "src/region/pmtop.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <math.h>
 #include <signal.h>
@@ -176,6 +177,58 @@ START_TEST(run_is_told_whole_from_its_start)
 	/* Nothing new: nothing told. */
 	read_source();
 	ck_assert_uint_eq(set.count, 0);
+	kill_and_close(&child);
+	remove_left_region(child.pid);
+}
+END_TEST
+
+/* The slot of lane 0 that would be written next, in a mapping of the region's file. */
+static uint32_t *next_sequence_of(const char *path, uint32_t *beginning)
+{
+	struct pmtop_section sections[PMTOP_SECTION_TYPES] = { { 0 } };
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	unsigned char *base = mmap(NULL, PMTOP_HEADER_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(base, MAP_FAILED);
+	const struct pmtop_header *header = (const void *)base;
+	size_t size = header->file_size;
+	for (uint32_t i = 0; i < header->section_count; i++)
+		sections[header->sections[i].type] = header->sections[i];
+	munmap(base, PMTOP_HEADER_SIZE);
+	base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(base, MAP_FAILED);
+	close(fd);
+	const struct pmtop_lane *lane = (const void *)(base + sections[PMTOP_SECTION_LANES].offset);
+	struct pmtop_slot *slots = (void *)(base + sections[PMTOP_SECTION_SLOTS].offset);
+	uint64_t per_lane = sections[PMTOP_SECTION_SLOTS].count / sections[PMTOP_SECTION_LANES].count;
+	*beginning = (uint32_t)(2 * lane->head + 1);
+	return &slots[lane->head % per_lane].sequence;
+}
+
+/* FAULTS row 31. */
+START_TEST(record_in_progress_is_told_when_it_stands_still_and_not_waited_for)
+{
+	struct plan plan = { 10, 25, 0, 0 };
+	struct child child = start_training(&plan);
+	open_source(child.pid);
+	read_source();
+	char *path = left_region(child.pid);
+	uint32_t begun, *sequence = next_sequence_of(path, &begun), whole = *sequence;
+	*sequence = begun;
+	read_source();
+	ck_assert_uint_eq(set.count, 0);
+	read_source();
+	ck_assert_uint_eq(set.count, 1);
+	ck_assert_int_eq(set.records[0].kind, RECORD_MISSING);
+	ck_assert_str_eq(set.records[0].missing.figure, "events");
+	ck_assert_ptr_nonnull(strstr(set.records[0].missing.text, "1 record in progress"));
+	read_source();
+	ck_assert_uint_eq(set.count, 0);
+	*sequence = whole;
+	read_source();
+	ck_assert_uint_eq(set.count, 1);
+	ck_assert_ptr_null(set.records[0].missing.text);
+	free(path);
 	kill_and_close(&child);
 	remove_left_region(child.pid);
 }
@@ -714,6 +767,7 @@ int main(int argc, char **argv)
 	TCase *all = tcase_create("region");
 	tcase_set_timeout(all, 60);
 	tcase_add_test(all, run_is_told_whole_from_its_start);
+	tcase_add_test(all, record_in_progress_is_told_when_it_stands_still_and_not_waited_for);
 	tcase_add_test(all, late_attach_knows_exact_counts);
 	tcase_add_test(all, lapped_reader_counts_what_it_lost_and_keeps_exact_totals);
 	tcase_add_test(all, counts_are_exact_under_a_writer_at_full_speed);
