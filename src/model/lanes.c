@@ -196,7 +196,7 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 	if (count(run, TOTAL_BATCH, track->mode, record, batch_s)) {
 		track->private->counted++;
 		struct epoch *epoch = run_epoch_at(run, lane->begin_ns);
-		if (epoch && epoch->mode == track->mode)
+		if (epoch && epoch->mode == track->mode && record->batch.number >= run->private->epochs_upto)
 			epoch_add_batch(epoch, batch_s);
 	}
 	track->private->is_changed = true;

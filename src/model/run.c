@@ -249,6 +249,7 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 		break;
 	case RECORD_EPOCHS:
 		run_replace_epochs(run, record->epochs.rows, record->epochs.count, record->epochs.dropped);
+		run->private->epochs_upto = record->epochs.upto;
 		break;
 	case RECORD_COUNTER:
 		run_set_counter(run, record->counter.name, record->counter.total);

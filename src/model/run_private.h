@@ -51,6 +51,7 @@ struct run_private {
 	bool is_opening;             /* nothing but what stands in the region was told yet */
 	bool is_lost_in_set, has_state;
 	uint16_t step_lane;          /* the lane of the newest batch */
+	uint64_t epochs_upto;        /* batches of a number below are in the epochs that were told */
 	bool epoch_has_batches;      /* one has begun in the newest epoch */
 	bool was_ended;              /* before pmtop came: its totals hold the last step */
 	int64_t boundary_ns;         /* the newest begin or end of an epoch */

@@ -109,9 +109,10 @@ enum region_status region_read_total(struct region *region, uint32_t i, struct r
 
 struct region_bin { uint64_t first, count; double sum_s, min_s, max_s; int64_t begin_ns; };
 struct region_epoch { uint32_t index, mode; int64_t begin_ns, end_ns; uint64_t batches; double sum_s, min_s, max_s; };
-/* Fill at most `max`, oldest first; *count is what was filled. */
+/* Fill at most `max`, oldest first; *count is what was filled. *upto: the batches of the run, of all modes, that are in the epochs. */
 enum region_status region_read_history(struct region *region, struct region_bin *out, size_t max, size_t *count);
-enum region_status region_read_epochs(struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped);
+enum region_status region_read_epochs(struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped,
+                                      uint64_t *upto);
 
 /* -- the lanes' events -- */
 

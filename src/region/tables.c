@@ -267,15 +267,8 @@ enum region_status region_read_history(struct region *region, struct region_bin 
 	return region_cut_or(region, REGION_OK);
 }
 
-enum region_status region_read_epochs(struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped)
+static size_t copy_epochs(struct region *region, uint64_t first, uint64_t begun, struct region_epoch *out)
 {
-	struct region_state state;
-	enum region_status status = region_read_state(region, &state);
-	if (status != REGION_OK)
-		return status;
-	uint64_t begun = state.epochs_begun, kept = region->sections[PMTOP_SECTION_EPOCHS].count;
-	kept = kept < max ? kept : max;
-	uint64_t first = begun > kept ? begun - kept : 0;
 	size_t filled = 0;
 	for (uint64_t k = first; k < begun; k++) {
 		struct pmtop_epoch epoch;
@@ -287,7 +280,29 @@ enum region_status region_read_epochs(struct region *region, struct region_epoch
 			.sum_s = seconds(epoch.sum_ns), .min_s = epoch.batches ? seconds(epoch.min_ns) : NAN, .max_s = epoch.batches ? seconds(epoch.max_ns) : NAN,
 		};
 	}
-	*count = filled;
-	*dropped = first;
+	return filled;
+}
+
+/* The state's sequence is odd while an epoch is written too: where it stood still, the rows hold just the batches that the state counts. */
+enum region_status region_read_epochs(struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped, uint64_t *upto)
+{
+	enum { TRIES = 200 };
+	const unsigned char *sequence = region_entry(region, PMTOP_SECTION_STATE, 0) + offsetof(struct pmtop_state, sequence);
+	uint64_t kept = region->sections[PMTOP_SECTION_EPOCHS].count;
+	kept = kept < max ? kept : max;
+	for (int i = 0; i < TRIES; i++) {
+		struct region_state state;
+		uint32_t before = region_load(sequence);
+		enum region_status status = region_read_state(region, &state);
+		if (status != REGION_OK)
+			return status;
+		*dropped = state.epochs_begun > kept ? state.epochs_begun - kept : 0;
+		*upto = region->state.batches;
+		*count = copy_epochs(region, *dropped, state.epochs_begun, out);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (before % 2 == 0 && region_load(sequence) == before)
+			break;
+		sched_yield();
+	}
 	return region_cut_or(region, REGION_OK);
 }

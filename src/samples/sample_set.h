@@ -133,11 +133,11 @@ struct record {
 		const struct run_state *state;
 		const struct total_row *total;
 		struct { const struct history_row *rows; size_t count; } history;
-		struct { const struct epoch_row *rows; size_t count; uint64_t dropped; } epochs;
+		struct { const struct epoch_row *rows; size_t count; uint64_t dropped, upto; } epochs;   /* batches of a number below upto are in them */
 		struct { uint32_t name; double total; } counter;
 		struct { uint64_t count; } lost;
 		struct { uint32_t index; } epoch;
-		struct { uint64_t index; double loss; int64_t begin_ns; } batch;   /* loss and begin: of BATCH_END */
+		struct { uint64_t index, number; double loss; int64_t begin_ns; } batch;   /* number: in the run, all modes, from 0. Number, loss and begin: of BATCH_END */
 		const struct evidence *evidence;
 		struct {
 			uint32_t name, parent, depth;

@@ -225,13 +225,13 @@ static enum region_status tell_history(struct region_run *run)
 static enum region_status tell_epochs(struct region_run *run)
 {
 	size_t count;
-	uint64_t dropped;
+	uint64_t dropped, upto;
 	struct region_epoch *epochs = malloc(EPOCHS_MAX * sizeof *epochs);
 	if (!epochs)
 		return out_of_memory(run);
-	enum region_status status = region_read_epochs(run->region, epochs, EPOCHS_MAX, &count, &dropped);
+	enum region_status status = region_read_epochs(run->region, epochs, EPOCHS_MAX, &count, &dropped, &upto);
 	if (status == REGION_OK)
-		teller_epochs(&run->teller, epochs, count, dropped);
+		teller_epochs(&run->teller, epochs, count, dropped, upto);
 	free(epochs);
 	return is_fatal(status) ? status : REGION_OK;
 }

@@ -160,7 +160,7 @@ void teller_history(struct region_teller *teller, const struct region_bin *bins,
 	record->history.count = count;
 }
 
-void teller_epochs(struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped)
+void teller_epochs(struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto)
 {
 	for (size_t i = 0; i < count; i++)
 		teller_name(teller, epochs[i].mode);
@@ -178,6 +178,7 @@ void teller_epochs(struct region_teller *teller, const struct region_epoch *epoc
 	record->epochs.rows = rows;
 	record->epochs.count = count;
 	record->epochs.dropped = dropped;
+	record->epochs.upto = upto;
 }
 
 void teller_open_span(struct region_teller *teller, uint32_t lane, const struct region_open_span *spans, size_t depth)
@@ -215,6 +216,7 @@ static void fill_batch_begin(struct region_teller *teller, const struct region_e
 static void fill_batch_end(struct region_teller *teller, const struct region_event *event, struct record *record)
 {
 	record->batch.index = event->payload[0];
+	record->batch.number = event->payload[2];
 	record->batch.loss = double_of(event->payload[3]);
 	int64_t begin_ns = time_of(teller, (int64_t)event->payload[4]);
 	record->batch.begin_ns = begin_ns < record->time_ns ? begin_ns : record->time_ns;

@@ -32,7 +32,7 @@ void teller_count(struct region_teller *teller, enum record_kind kind, uint32_t 
 void teller_state(struct region_teller *teller, const struct region_state *state);
 void teller_total(struct region_teller *teller, const struct region_total *total);
 void teller_history(struct region_teller *teller, const struct region_bin *bins, size_t count);
-void teller_epochs(struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped);
+void teller_epochs(struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto);
 /* spans[depth] of a lane's open ones. */
 void teller_open_span(struct region_teller *teller, uint32_t lane, const struct region_open_span *spans, size_t depth);
 /* Tells a MODE before it, where its batch is of another mode than what was told last. An event of an unknown type is left out. */

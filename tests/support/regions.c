@@ -117,7 +117,7 @@ enum region_status regions_read_everything(struct region *of)
 	struct region_open_span open[PMTOP_OPEN_SPANS];
 	const char *text, *value;
 	size_t count, length, value_length;
-	uint64_t dropped;
+	uint64_t upto, dropped;
 	uint32_t id;
 	double number;
 	enum region_status status = region_read_state(of, &state);
@@ -131,7 +131,7 @@ enum region_status regions_read_everything(struct region *of)
 		region_read_counter(of, i, &id, &number);
 	}
 	region_read_history(of, bins, 4096, &count);
-	region_read_epochs(of, epochs, 1024, &count, &dropped);
+	region_read_epochs(of, epochs, 1024, &count, &dropped, &upto);
 	for (uint32_t i = 0; i < region_lane_count(of); i++) {
 		region_lane_status(of, i, &lane);
 		region_read_open_spans(of, i, open, PMTOP_OPEN_SPANS, &count);

@@ -141,7 +141,7 @@ START_TEST(modes_have_totals_of_their_own_and_epochs_count_their_own_mode)
 {
 	struct region_epoch epochs[4];
 	struct region_total total;
-	uint64_t dropped;
+	uint64_t upto, dropped;
 	size_t count;
 	pmtop_mode(pm, "train");
 	pmtop_epoch_begin(pm, 0);
@@ -152,7 +152,7 @@ START_TEST(modes_have_totals_of_their_own_and_epochs_count_their_own_mode)
 	pmtop_epoch_begin(pm, 1);
 	pmtop_mode(pm, "train");
 	batches(2);
-	ck_assert_int_eq(region_read_epochs(region, epochs, 4, &count, &dropped), REGION_OK);
+	ck_assert_int_eq(region_read_epochs(region, epochs, 4, &count, &dropped, &upto), REGION_OK);
 	ck_assert_uint_eq(count, 2);
 	ck_assert_uint_eq(epochs[0].mode, regions_name(region, "train"));
 	ck_assert_uint_eq(epochs[0].batches, 8);
@@ -209,19 +209,19 @@ END_TEST
 START_TEST(the_oldest_epochs_are_dropped_and_counted)
 {
 	static struct region_epoch epochs[1024];
-	uint64_t dropped;
+	uint64_t upto, dropped;
 	size_t count;
 	for (uint32_t i = 0; i < 1030; i++) {
 		pmtop_epoch_begin(pm, i * 10);
 		batches(1);
 		pmtop_epoch_end(pm);
 	}
-	ck_assert_int_eq(region_read_epochs(region, epochs, 1024, &count, &dropped), REGION_OK);
+	ck_assert_int_eq(region_read_epochs(region, epochs, 1024, &count, &dropped, &upto), REGION_OK);
 	ck_assert_uint_eq(count, 1024);
 	ck_assert_uint_eq(dropped, 6);
 	ck_assert_uint_eq(epochs[0].index, 60);
 	ck_assert_uint_eq(epochs[1023].index, 10290);
-	ck_assert_int_eq(region_read_epochs(region, epochs, 10, &count, &dropped), REGION_OK);
+	ck_assert_int_eq(region_read_epochs(region, epochs, 10, &count, &dropped, &upto), REGION_OK);
 	ck_assert_uint_eq(count, 10);
 	ck_assert_uint_eq(dropped, 1020);
 	ck_assert_uint_eq(epochs[9].index, 10290);
