@@ -40,7 +40,7 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		output_code = 1;
 	} else if (options->view && !screen_open_view(screen, options->view)) {
 		struct reason reason;
-		output_code = fail(view_unknown(options->view, &reason), &reason);
+		output_code = (int)fail(view_unknown(options->view, &reason), &reason);
 	} else {
 		canvas.charset = settings->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0 ? CHARSET_ASCII : CHARSET_BRAILLE;
 		if (session.wanted_run[0])

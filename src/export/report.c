@@ -39,24 +39,6 @@ static void add_title(struct buffer *out, const char *title, const struct run *r
 	table_title(out, track == run_main(run) ? title : text);
 }
 
-/* Growth of the resident set over all runs of an operation: known while every batch of its mode is kept. */
-static double memory_growth(const struct track *track, const struct operation *operation)
-{
-	double sum = NAN;
-	if (track->first != 0)
-		return NAN;
-	for (uint64_t ordinal = 0; ordinal < track->end; ordinal++) {
-		const struct batch *batch = track_batch(track, ordinal);
-		for (unsigned i = 0; batch && i < batch->phase_count; i++) {
-			const struct phase_time *phase = &batch->phases[i];
-			if (phase->name != operation->name || phase->parent != operation->parent || isnan(phase->memory_bytes))
-				continue;
-			sum = isnan(sum) ? (double)phase->memory_bytes : sum + (double)phase->memory_bytes;
-		}
-	}
-	return sum;
-}
-
 /* Outermost operations, as the guides' get_total_time: with operations of other threads it is more than the time that passed. */
 static double total_seconds(const struct run *run, const struct track *track)
 {
@@ -79,9 +61,8 @@ static void add_summary(struct buffer *out, const struct run *run, const struct 
 		if (!scope_is_of_track(run, track, operation))
 			continue;
 		char memory[NUMBER_SIZE] = "–";
-		double growth = memory_growth(track, operation);
-		if (!isnan(growth))
-			snprintf(memory, sizeof memory, "%+.1f", growth / BYTES_PER_MB);
+		if (!isnan(operation->memory_bytes))
+			snprintf(memory, sizeof memory, "%+.1f", operation->memory_bytes / BYTES_PER_MB);
 		table_name(out, operation->depth * INDENT, run_name(run, operation->name));
 		table_seconds(out, 11, operation->total_s);
 		table_right(out, 15, memory);

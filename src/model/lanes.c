@@ -33,7 +33,7 @@ static bool count(struct run *run, enum total_kind kind, uint32_t mode, const st
 {
 	struct total_key key = { .kind = kind, .lane = record->lane, .mode = mode };
 	struct total *total = totals_find(&run->private->totals, &key, true);
-	return totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, seconds, NAN);
+	return totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, seconds, NAN, NAN);
 }
 
 /* The batch's number in the run, all modes; near the run's begin that is exact, which is where it matters. */
@@ -280,7 +280,8 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *publ
 	struct total *total = key.mode == MODE_UNKNOWN ? NULL : totals_find(&run->private->totals, &key, true);
 	if (!isfinite(self_s) || self_s < 0)
 		self_s = seconds;
-	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, self_s, (double)record->span.cpu_s);
+	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, self_s, (double)record->span.cpu_s,
+	           (double)record->span.memory_bytes);
 	if (total) {
 		total->depth = record->span.depth < total->depth ? record->span.depth : total->depth;
 		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch. */

@@ -91,7 +91,7 @@ static void lay_out(struct run *run, struct draft *draft)
 		const struct tree_row *row = &draft->rows[order[i]];
 		private->operation_sources[i].first = draft->first[order[i]];
 		run->operations[i] = (struct operation){ .name = row->name, .parent = row->parent, .mode = row->group, .depth = depth[i], .min_s = NAN, .max_s = NAN,
-			.last_s = NAN, .mean_s = NAN, .p50_s = NAN, .p95_s = NAN, .cpu_s = NAN, .share_ratio = NAN, .recent_median_s = NAN };
+			.last_s = NAN, .mean_s = NAN, .p50_s = NAN, .p95_s = NAN, .cpu_s = NAN, .memory_bytes = NAN, .share_ratio = NAN, .recent_median_s = NAN };
 	}
 	run->operation_count = draft->count;
 }
@@ -193,6 +193,7 @@ static void refresh_from_totals(const struct run *run, struct operation *operati
 	operation->p50_s = merged_total_quantile(&merged, 0.5);
 	operation->p95_s = merged_total_quantile(&merged, 0.95);
 	operation->cpu_s = merged.cpu_s;
+	operation->memory_bytes = merged.memory_bytes;
 }
 
 static struct operation *find_operation(struct run *run, uint32_t mode, uint32_t name, uint32_t parent)

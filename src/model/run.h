@@ -81,7 +81,7 @@ struct operation {
 	uint64_t count;
 	double total_s, self_s, min_s, max_s, last_s, mean_s;
 	double p50_s, p95_s;         /* NAN where the region kept no histogram */
-	double cpu_s;                /* NAN where not published */
+	double cpu_s, memory_bytes;  /* NAN where not published; memory: growth of the resident set, summed */
 	double share_ratio;          /* what lies in steps, of their total time of its mode; NAN for lanes that run no batches, and outside of steps */
 	double recent_median_s;      /* of those of the last 200 batches that had it, renewed once a second; NAN where it was in none */
 };

@@ -73,7 +73,7 @@ struct total *totals_find(struct totals *totals, const struct total_key *key, bo
 		return NULL;
 	}
 	struct total *total = &totals->list[totals->count];
-	*total = (struct total){ .key = *key, .depth = UINT32_MAX, .min_s = NAN, .max_s = NAN, .last_s = NAN, .cpu_s = NAN, .has_histogram = true };
+	*total = (struct total){ .key = *key, .depth = UINT32_MAX, .min_s = NAN, .max_s = NAN, .last_s = NAN, .cpu_s = NAN, .memory_bytes = NAN, .has_histogram = true };
 	totals->table[place_of(totals, key)] = (uint32_t)++totals->count;
 	return total;
 }
@@ -109,13 +109,21 @@ void totals_replace(struct totals *totals, const struct total_key *key, const st
 	total->max_s = is_whole ? duration_or_nan(row->max_s) : NAN;
 	total->last_s = is_whole ? duration_or_nan(row->last_s) : NAN;
 	total->cpu_s = is_whole ? duration_or_nan(row->cpu_s) : NAN;
+	total->memory_bytes = is_whole && isfinite(row->memory_bytes) ? row->memory_bytes : NAN;
 	total->last_ns = 0;
 	total->has_histogram = is_whole && make_histogram(totals, total);
 	if (total->has_histogram)
 		memcpy(total->histogram, row->histogram, HISTOGRAM_BUCKETS * sizeof *total->histogram);
 }
 
-bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, int64_t time_ns, double seconds, double self_s, double cpu_s)
+static void add_known(double *sum, double value)
+{
+	if (isfinite(value))
+		*sum = (isnan(*sum) ? 0 : *sum) + value;
+}
+
+bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, int64_t time_ns, double seconds, double self_s, double cpu_s,
+                double memory_bytes)
 {
 	if (!total || sequence < total->upto)
 		return false;
@@ -130,8 +138,8 @@ bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, i
 		total->max_s = seconds;
 	total->last_s = seconds;
 	total->last_ns = time_ns;
-	if (isfinite(cpu_s))
-		total->cpu_s = (isnan(total->cpu_s) ? 0 : total->cpu_s) + cpu_s;
+	add_known(&total->cpu_s, cpu_s);
+	add_known(&total->memory_bytes, memory_bytes);
 	if (total->has_histogram && make_histogram(totals, total))
 		total->histogram[histogram_bucket((uint64_t)fmin(seconds * 1e9 + 0.5, 0x1p62))]++;
 	else
@@ -144,7 +152,7 @@ void merged_total_init(struct merged_total *merged)
 	/* The histogram is filled when a second part makes it needed. */
 	merged->count = 0;
 	merged->total_s = merged->self_s = 0;
-	merged->min_s = merged->max_s = merged->last_s = merged->cpu_s = NAN;
+	merged->min_s = merged->max_s = merged->last_s = merged->cpu_s = merged->memory_bytes = NAN;
 	merged->last_ns = 0;
 	merged->has_histogram = true;
 	merged->parts = 0;
@@ -179,8 +187,8 @@ void merged_total_add(struct merged_total *merged, const struct total *total)
 		merged->last_s = total->last_s;
 		merged->last_ns = total->last_ns;
 	}
-	if (isfinite(total->cpu_s))
-		merged->cpu_s = (isnan(merged->cpu_s) ? 0 : merged->cpu_s) + total->cpu_s;
+	add_known(&merged->cpu_s, total->cpu_s);
+	add_known(&merged->memory_bytes, total->memory_bytes);
 	merged->has_histogram = merged->has_histogram && total->has_histogram && total->histogram;
 	if (merged->has_histogram)
 		merge_histogram(merged, total->histogram);

@@ -25,7 +25,7 @@ struct total {
 	uint64_t seen;               /* one beyond the newest event that was added */
 	uint64_t count;
 	double total_s, self_s, min_s, max_s, last_s;   /* NAN where the region only counted */
-	double cpu_s;                /* NAN where never published */
+	double cpu_s, memory_bytes;  /* NAN where never published */
 	int64_t last_ns;             /* when last_s was seen; 0 = it stood in a row */
 	uint32_t *histogram;         /* NULL: none, so no quantiles */
 	bool has_histogram;          /* false: part of it was never in a histogram */
@@ -47,13 +47,14 @@ void totals_release(struct totals *totals);
 struct total *totals_find(struct totals *totals, const struct total_key *key, bool create);
 /* Replaces what was accumulated, unless the row is older than that and holds less. */
 void totals_replace(struct totals *totals, const struct total_key *key, const struct total_row *row);
-/* An event that ends at `time_ns`. cpu_s NAN = not published. False: it is in already, or total is NULL. */
-bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, int64_t time_ns, double seconds, double self_s, double cpu_s);
+/* An event that ends at `time_ns`. cpu_s and memory_bytes NAN = not published. False: it is in already, or total is NULL. */
+bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, int64_t time_ns, double seconds, double self_s, double cpu_s,
+                double memory_bytes);
 
 /* Merges rows of one kind of figures over lanes. */
 struct merged_total {
 	uint64_t count;
-	double total_s, self_s, min_s, max_s, last_s, cpu_s;
+	double total_s, self_s, min_s, max_s, last_s, cpu_s, memory_bytes;
 	int64_t last_ns;
 	bool has_histogram;
 	unsigned parts;

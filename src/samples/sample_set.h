@@ -27,6 +27,7 @@ struct total_row {
 	uint64_t count;
 	double total_s, self_s, min_s, max_s, last_s, squares_s2;
 	double cpu_s;             /* NAN where CPU time was never published */
+	double memory_bytes;      /* growth of the resident set, summed; NAN where it was never published */
 	bool has_histogram;       /* false: the region's pool was empty; count only, the rest is NAN */
 	uint32_t histogram[HISTOGRAM_BUCKETS];
 };

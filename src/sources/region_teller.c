@@ -136,7 +136,7 @@ void teller_total(struct region_teller *teller, const struct region_total *total
 		.mode = total->mode, .name = total->name, .parent = total->parent, .depth = depth_of(total->depth),
 		.upto = total->upto, .count = total->count,
 		.total_s = total->total_s, .self_s = total->self_s, .min_s = total->min_s, .max_s = total->max_s,
-		.last_s = total->last_s, .squares_s2 = total->squares_s2, .cpu_s = total->cpu_s,
+		.last_s = total->last_s, .squares_s2 = total->squares_s2, .cpu_s = total->cpu_s, .memory_bytes = total->memory_bytes,
 		.has_histogram = total->has_histogram,
 	};
 	memcpy(copy->histogram, total->histogram, sizeof copy->histogram);

@@ -22,7 +22,7 @@ static void add_to_total(struct story_region *region, enum total_kind kind, uint
 	if (row == region->totals + region->total_count) {
 		region->total_count++;
 		*row = (struct total_row){ .kind = kind, .mode = mode, .name = name, .parent = parent, .depth = span ? span->span.depth : 0,
-			.min_s = seconds, .max_s = seconds, .cpu_s = NAN, .has_histogram = true };
+			.min_s = seconds, .max_s = seconds, .cpu_s = NAN, .memory_bytes = NAN, .has_histogram = true };
 	}
 	row->count++;
 	row->total_s += seconds;

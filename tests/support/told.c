@@ -135,7 +135,7 @@ struct operation *told_add_operation(struct told *told, uint32_t mode, uint32_t 
 	struct operation *operation = &told->operations[told->run.operation_count++];
 	*operation = (struct operation){
 		.name = name, .parent = parent, .mode = mode, .depth = parent ? 1 : 0, .count = count, .total_s = total_s, .self_s = total_s,
-		.mean_s = NAN, .min_s = NAN, .max_s = NAN, .last_s = NAN, .p50_s = NAN, .p95_s = NAN, .cpu_s = NAN, .share_ratio = NAN, .recent_median_s = NAN,
+		.mean_s = NAN, .min_s = NAN, .max_s = NAN, .last_s = NAN, .p50_s = NAN, .p95_s = NAN, .cpu_s = NAN, .memory_bytes = NAN, .share_ratio = NAN, .recent_median_s = NAN,
 	};
 	return operation;
 }

@@ -65,7 +65,7 @@ static struct total_row *add_row(struct script *script, enum total_kind kind, un
 {
 	struct total_row *row = sample_set_allocate(&script->set, sizeof *row);
 	*row = (struct total_row){ .kind = kind, .upto = upto, .count = count, .total_s = (double)count * each_s, .self_s = (double)count * each_s,
-		.min_s = each_s, .max_s = each_s, .last_s = each_s, .cpu_s = NAN, .has_histogram = true };
+		.min_s = each_s, .max_s = each_s, .last_s = each_s, .cpu_s = NAN, .memory_bytes = NAN, .has_histogram = true };
 	row->histogram[histogram_bucket((uint64_t)llround(each_s * 1e9))] = (uint32_t)count;
 	struct record *record = script_add(script, RECORD_TOTAL, 0);
 	record->lane = (uint16_t)lane;
