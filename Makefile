@@ -17,7 +17,7 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 REST := $(filter-out deps,$(MAKECMDGOALS))
 .PHONY: deps $(REST)
 deps:
-	@.ci/deps
+	@.ci/deps $(if $(filter-out all demo install,$(or $(REST),check)),,--build)
 $(REST): deps
 	@$(MAKE) --no-print-directory $@
 else
