@@ -15,6 +15,8 @@ enum {
 	SOURCES_MAX = 8,
 	RECORDS_WAITING_MAX = 128 * 1024,   /* of a set that the queue does not take */
 };
+/* The tree and its figures change slowly beside the events, and the kernel counts CPU time in ticks of some milliseconds. */
+#define TREE_PERIOD_NS SOURCE_SLOW_NS
 #define BACKOFF_FIRST_NS (1 * NS_PER_S)
 #define BACKOFF_MAX_NS (30 * NS_PER_S)
 #define RETRY_FULL_NS (20 * NS_PER_MS)
@@ -50,6 +52,7 @@ struct collector {
 	pthread_mutex_t lock;      /* of the rest */
 	pthread_cond_t changed;
 	int64_t period_ns;
+	int64_t refresh_ns;          /* when the tree is looked at again */
 	bool has_read, is_stopping;
 };
 
@@ -85,7 +88,7 @@ static void feed_fail(struct feed *feed, const struct reason *why, struct sample
 static void feed_read(struct feed *feed, struct target *target, struct sample_set *out, int64_t now_ns)
 {
 	struct reason why = { "", "" };
-	if (feed->is_over || now_ns < feed->next_ns)
+	if (feed->is_over || (now_ns < feed->next_ns && !target->has_ended))
 		return;
 	if (!feed->state && feed->source->open(target, &feed->state, &why) != STATUS_OK) {
 		feed->state = NULL;
@@ -119,7 +122,8 @@ static bool read_sources(struct collector *collector)
 	if (set->count >= RECORDS_WAITING_MAX)
 		return true;
 	int64_t now_ns = clock_monotonic_ns();
-	target_refresh(collector->target);
+	if (now_ns >= collector->refresh_ns && target_refresh(collector->target) == STATUS_OK)
+		collector->refresh_ns = now_ns + TREE_PERIOD_NS;
 	set->time_ns = now_ns;
 	set->source = "collector";
 	for (unsigned i = 0; i < collector->feed_count; i++) {

@@ -315,6 +315,7 @@ static void process_close(void *state)
 
 const struct source process_source = {
 	.name = "process",
+	.period_ns = SOURCE_SLOW_NS,
 	.open = process_open,
 	.read = process_read,
 	.close = process_close,
