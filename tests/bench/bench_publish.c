@@ -98,6 +98,8 @@ static void disabled(void)
 
 enum { IN_CLOCKS, IN_US };
 
+enum { SPAN = 3, BATCH_WITH_EVIDENCE = 6 };           /* which of them the computed slow-down is made of */
+
 static const struct subject {
 	void (*run)(void);
 	unsigned share;              /* runs calls / share times */
@@ -167,6 +169,16 @@ static void print_all(void)
 			values[round] = subjects[i].unit == IN_US ? taken_ns[i][round] * 1e-3 : taken_ns[i][round] / taken_ns[0][round];
 		print_row(subjects[i].claim, spread_of(values, rounds), subjects[i].limit, subjects[i].unit == IN_US ? "us" : "×", anchor);
 	}
+}
+
+/* Costs × rates: under 1 % cannot be told by the clock on a small machine. The costs are those of this run. */
+static void print_slow_down(void)
+{
+	enum { BATCHES_A_SECOND = 100, SPANS_A_BATCH = 6 };
+	static double percents[ROUNDS_MAX];
+	for (unsigned round = 0; round < rounds; round++)
+		percents[round] = (taken_ns[BATCH_WITH_EVIDENCE][round] + SPANS_A_BATCH * taken_ns[SPAN][round]) * BATCHES_A_SECOND * 1e-9 * 100;
+	print_row("slow-down of training, computed (costs x rates)", spread_of(percents, rounds), 0.1, "%", "100 batches a second, 6 spans and evidence each");
 }
 
 /* -- two threads, and a reader beside -- */
@@ -288,6 +300,7 @@ int main(void)
 	pmtop_epoch_begin(pm, 0);
 	time_all();
 	print_all();
+	print_slow_down();
 	compare_producers();
 	time_refresh();
 	pmtop_close(pm);
