@@ -45,6 +45,26 @@ START_TEST(blocks_carry_the_same) { expect_picture(120, 40, CHARSET_BLOCK, "over
 
 /* -- other states -------------------------------------------------------------------------------------------------------------- */
 
+START_TEST(a_run_that_may_not_be_read_is_said_to_be_so)
+{
+	struct story_options options = long_run();
+	struct stage stage;
+
+	options.is_published = false;
+	stage_open(&stage, &options, 120, 40);
+	stage_play(&stage, 1);
+	sample_set_clear(&stage.set);
+	stage.set.time_ns = stage.model->now_ns;
+	sample_set_missing(&stage.set, stage.model->now_ns, "region", "process 1 belongs to root", "run as root (sudo pmtop -p 1)");
+	model_apply(stage.model, &stage.set);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "cannot be read here: process 1 belongs to root"));
+	ck_assert(stage_shows(&stage, "sudo pmtop -p 1"));
+	ck_assert(!stage_shows(&stage, "No training run publishes"));
+	stage_close(&stage);
+}
+END_TEST
+
 START_TEST(without_a_region_the_process_is_shown_and_how_to_publish)
 {
 	struct story_options options = long_run();
@@ -298,6 +318,7 @@ int main(void)
 	tcase_add_test(tests, at_200_columns_panels_stand_side_by_side);
 	tcase_add_test(tests, ascii_carries_the_same);
 	tcase_add_test(tests, blocks_carry_the_same);
+	tcase_add_test(tests, a_run_that_may_not_be_read_is_said_to_be_so);
 	tcase_add_test(tests, without_a_region_the_process_is_shown_and_how_to_publish);
 	tcase_add_test(tests, before_the_first_set_it_waits);
 	tcase_add_test(tests, before_the_first_batch_ended_it_says_so);

@@ -1,6 +1,7 @@
 /* The overview: progress, step times, where a step goes, memory, warnings; or, where nothing publishes, the process and how to publish. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ui/layout.h"
 #include "ui/views/batch_focus.h"
@@ -97,21 +98,37 @@ static const char how_to_publish[] =
 	"In C or C++: #include \"pmtop.h\" (one header), pmtop_open once, pmtop_batch_begin and pmtop_batch_end around each batch, "
 	"PMTOP_SPAN(pm, \"forward\") { … } around what you want timed. man 3 pmtop.h has five lines to copy. Attached runs are found at once.";
 
+/* What is published may be there and yet not be ours to read; NULL: it is just not there. */
+static const struct missing *refused_region(const struct model *model)
+{
+	for (size_t i = 0; i < model->missing_count; i++)
+		if (strcmp(model->missing[i].figure, "region") == 0 && strcmp(model->missing[i].text, "nothing is published") != 0)
+			return &model->missing[i];
+	return NULL;
+}
+
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
+	const struct missing *refused = refused_region(scene->model);
+	char reason[512];
+
+	if (refused != NULL)
+		snprintf(reason, sizeof reason, "A training run cannot be read here: %s.\nTry: %s.\nBelow is what the process itself tells.", refused->text,
+		         refused->remedy);
+	const char *text = refused != NULL ? reason : how_to_publish;
 	int frame = parts_panel_rows(canvas), rows = (int)scene->model->process_count;
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
-	int words = parts_wrap(canvas, measure, ROLE_NORMAL, how_to_publish);
+	int words = parts_wrap(canvas, measure, ROLE_NORMAL, text);
 	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);
 	struct rect line = rect_take_top(&rect, 1);
 	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
 	struct rect plots = rect;
 
 	if (note.height > 0) {
-		struct rect inside = parts_panel(canvas, note, "Nothing publishes", NULL, ROLE_TITLE);
+		struct rect inside = parts_panel(canvas, note, refused != NULL ? "Not readable" : "Nothing publishes", NULL, ROLE_TITLE);
 
 		rect_take_left(&inside, 1);
-		parts_wrap(canvas, inside, ROLE_NORMAL, how_to_publish);
+		parts_wrap(canvas, inside, ROLE_NORMAL, text);
 	}
 	rect_take_left(&line, 1);
 	panel_process_line(scene, canvas, line);
