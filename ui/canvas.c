@@ -73,7 +73,7 @@ void canvas_unclip(struct canvas *canvas)
 }
 
 /* What stands for a character where only ASCII can be shown. */
-static uint32_t ascii_like(uint32_t code)
+uint32_t canvas_ascii_like(uint32_t code)
 {
 	static const struct { uint32_t first, last; const char *like; } likes[] = {
 		{0xa0, 0xbf, " ?c###|?\"c?<--r-o~23'uP.?1?>????"},
@@ -130,7 +130,7 @@ static void put(struct canvas *canvas, int64_t x, int64_t y, uint32_t code, int 
 {
 	bool left = is_in_clip(canvas, x, y);
 	if (canvas->charset == CHARSET_ASCII)
-		code = ascii_like(code);
+		code = canvas_ascii_like(code);
 	if (cells == 1) {
 		if (left)
 			set_cell(canvas, (int)x, (int)y, code, role);

@@ -89,6 +89,8 @@ static enum exit_code run_list(const struct options *options, const struct setti
 		list_as_json(&out, rows, count);
 	else
 		list_as_table(&out, rows, count);
+	if (options->format != FORMAT_JSON)
+		output_fit_locale(&out);
 	output_flush(&out, &code);
 	buffer_release(&out);
 	free(rows);

@@ -1,8 +1,6 @@
 /* pmtop --once: one screen as text, drawn by the same views as the terminal's. */
-#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -42,7 +40,7 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		struct reason reason;
 		output_code = (int)fail(view_unknown(options->view, &reason), &reason);
 	} else {
-		canvas.charset = settings->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0 ? CHARSET_ASCII : CHARSET_BRAILLE;
+		canvas.charset = settings->ascii || !output_is_utf8() ? CHARSET_ASCII : CHARSET_BRAILLE;
 		if (session.wanted_run[0])
 			screen_choose_run(screen, session_run(&session));
 		screen_draw(screen, &canvas, session_realtime_ns(&session), (int64_t)(settings->refresh_s * (double)NS_PER_S));

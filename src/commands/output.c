@@ -1,9 +1,33 @@
 #include "src/commands/output.h"
 
 #include <errno.h>
+#include <langinfo.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "src/base/text.h"
+#include "ui/canvas.h"
+
+bool output_is_utf8(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+void output_fit_locale(struct buffer *buffer)
+{
+	if (output_is_utf8() || !buffer->data)
+		return;
+	size_t kept = 0;
+	for (size_t at = 0; at < buffer->length;) {
+		uint32_t code;
+		at += utf8_decode(buffer->data + at, buffer->length - at, &code);
+		buffer->data[kept++] = (char)canvas_ascii_like(code);
+	}
+	buffer->data[kept] = '\0';
+	buffer->length = kept;
+}
 
 bool output_flush(struct buffer *buffer, int *code)
 {

@@ -6,6 +6,11 @@
 
 #include "src/base/buffer.h"
 
+/* Whether the locale's characters are UTF-8. */
+bool output_is_utf8(void);
+/* Makes text for a person fit the locale: where that is not UTF-8, what lies beyond ASCII is replaced by its like, as on the screen.
+ * Not for JSON and CSV, which are UTF-8 everywhere. */
+void output_fit_locale(struct buffer *buffer);
 /* Writes and empties the buffer. False: nobody reads any more, or it could not be written (said on standard error; *code is then 1). */
 bool output_flush(struct buffer *buffer, int *code);
 

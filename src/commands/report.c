@@ -17,6 +17,8 @@ static enum exit_code run_report(const struct options *options, const struct set
 		export_csv(&out, session.model, run, session_realtime_ns(&session), 1);
 	else
 		export_report(&out, session.model, &session.alerts, run);
+	if (options->format == FORMAT_TEXT)
+		output_fit_locale(&out);
 	output_flush(&out, &output_code);
 	buffer_release(&out);
 	code = session_close(&session);

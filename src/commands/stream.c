@@ -37,6 +37,7 @@ static void print_refresh(struct stream *stream)
 		break;
 	default:
 		export_lines(&stream->out, &stream->lines, session->model, &session->alerts, run);
+		output_fit_locale(&stream->out);
 	}
 }
 

@@ -81,6 +81,8 @@ expect once_draws_svg               0 '^<svg' ''                     -- --once -
 expect once_after_more_readings     0 'Overview' ''                  -- --once -n 4 -d 0.05 -p $trainer_pid
 LC_ALL=C expect c_locale_draws_ascii 0 'Overview' ''                 -- --once -p $trainer_pid
 LC_ALL=C grep -q '[^ -~]' "$scratch/out" && not_ok c_locale_writes_ascii_only || ok
+LC_ALL=C expect c_locale_report     0 'AGGREGATE STATISTICS' ''      -- report $trainer_pid
+LC_ALL=C grep -q '[^ -~]' "$scratch/out" && not_ok c_locale_report_is_ascii_only || ok
 TERM=dumb expect dumb_terminal_gets_lines 0 '^  Batch' ''            -- -p $trainer_pid -n 10 -d 0.2
 expect without_a_terminal_the_list_is_printed 0 'clitest' ''         --
 
