@@ -234,7 +234,7 @@ static struct cut cut_word(const char *text, int width)
 static struct cut cut_text(const char *text, int width)
 {
 	struct reader reader = reader_of(text);
-	int used = 0, words = 0, cells;
+	int used = 0, word = 0, words = 0, cells;
 	bool in_gap = true;
 	uint32_t code;
 	if (width <= 0)
@@ -246,13 +246,16 @@ static struct cut cut_text(const char *text, int width)
 	used = 0;
 	while (next_character(&reader, &code, &cells)) {
 		if (is_gap(code) && !in_gap)
-			words = used;
+			word = used;
+		/* "100 %" is one word. */
+		if (!is_gap(code) && in_gap && code != '%')
+			words = word;
 		in_gap = is_gap(code);
-		if (used + cells > width)
+		if (used + cells > width && !in_gap)
 			return words > 0 ? (struct cut){words, false} : cut_word(text, width);
 		used += cells;
 	}
-	return (struct cut){used, false};
+	return used <= width ? (struct cut){used, false} : (struct cut){word, false};
 }
 
 static int draw_cut(struct canvas *canvas, int64_t x, int y, struct cut cut, enum role role, const char *text)

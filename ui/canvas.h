@@ -49,7 +49,7 @@ void canvas_unclip(struct canvas *canvas);
 void canvas_put(struct canvas *canvas, int x, int y, uint32_t code, enum role role);
 /* What stands for a character where only ASCII can be shown; '?' where nothing is like it. */
 uint32_t canvas_ascii_like(uint32_t code);
-/* UTF-8, cleaned; at most `width` cells, cut after a whole word where one fits ("…" marks a cut word). Returns the cells used. */
+/* UTF-8, cleaned; at most `width` cells, cut after a whole word where one fits ("…" marks a cut word), "100 %" being one. Returns the cells used. */
 int canvas_text(struct canvas *canvas, int x, int y, int width, enum role role, const char *text);
 int canvas_printf(struct canvas *canvas, int x, int y, int width, enum role role, const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Right-aligned, so that it ends before x + width. */

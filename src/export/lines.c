@@ -32,12 +32,17 @@ static const struct batch *next_finished(struct lines *lines, const struct track
 	return NULL;
 }
 
-/* Where to begin in a run that was not followed before: with the oldest batch that is kept, and the epochs that ended after it began. */
+/* What ended so shortly before pmtop came counts as seen: the resident set that was read then is that of its end. */
+#define JUST_BEFORE_NS NS_PER_S
+
+/* Where to begin in a run that was not followed before: from now on; in one that is over, with the oldest batch that is kept. */
 static void begin_run(struct lines *lines, const struct model *model, const struct run *run, const struct track *track)
 {
 	lines->next_ordinal = track->first;
 	const struct batch *oldest = next_finished(lines, track);
 	lines->printed_until_ns = oldest ? oldest->begin_ns : model->first_ns;
+	if (run->is_live && lines->printed_until_ns < model->first_ns - JUST_BEFORE_NS)
+		lines->printed_until_ns = model->first_ns - JUST_BEFORE_NS;
 	size_t i = 0;
 	while (i < run->epoch_count && run->epochs[i].end_ns && run->epochs[i].end_ns <= lines->printed_until_ns)
 		i++;

@@ -58,7 +58,7 @@ START_TEST(a_run_that_may_not_be_read_is_said_to_be_so)
 	sample_set_missing(&stage.set, stage.model->now_ns, "region", "process 1 belongs to root", "run as root (sudo pmtop -p 1)");
 	model_apply(stage.model, &stage.set);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "cannot be read here: process 1 belongs to root"));
+	ck_assert(stage_shows(&stage, "cannot be seen: process 1 belongs to root"));
 	ck_assert(stage_shows(&stage, "sudo pmtop -p 1"));
 	ck_assert(!stage_shows(&stage, "No training run publishes"));
 	stage_close(&stage);

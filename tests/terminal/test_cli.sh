@@ -64,6 +64,7 @@ expect one_object_is_complete       0 '"batch":.*"operations":.*"memory":' '' --
 expect objects_come_one_a_line      0 '^\{.*\}$' ''                  -- -b -n 3 -d 0.1 --format=json -p $trainer_pid
 [ "$(wc -l < "$scratch/out")" -eq 3 ] && ok || not_ok three_refreshes_are_three_lines
 expect lines_are_the_guides         0 '^  Batch [0-9]+: [0-9.]+s, CPU [0-9.]+MB, loss=[0-9.]+$' '' -- -b -n 10 -d 0.2 -p $trainer_pid
+grep '^  Batch [0-9]' "$scratch/out" | grep -qv ', CPU ' && not_ok every_batch_line_has_its_memory || ok
 expect csv_has_one_header           0 '^time_ns,' ''                 -- -b -n 3 -d 0.1 --format=csv -p $trainer_pid
 [ "$(grep -c '^time_ns,' "$scratch/out")" -eq 1 ] && [ "$(wc -l < "$scratch/out")" -eq 4 ] && ok || not_ok csv_has_a_header_and_three_rows
 expect report_has_both_tables       0 'AGGREGATE STATISTICS' ''      -- report $trainer_pid

@@ -10,6 +10,18 @@
 #include "ui/term_text.h"
 #include "ui/theme.h"
 
+START_TEST(a_percentage_never_loses_its_sign)
+{
+	static const char text[] = "wait explains 100 % of it";
+	struct canvas canvas = picture_canvas(26, 4, CHARSET_BRAILLE);
+	ck_assert_int_eq(canvas_text(&canvas, 0, 0, 17, ROLE_NORMAL, text), 13);
+	ck_assert_int_eq(canvas_text(&canvas, 0, 1, 18, ROLE_NORMAL, text), 13);
+	ck_assert_int_eq(canvas_text(&canvas, 0, 2, 19, ROLE_NORMAL, text), 19);
+	ck_assert_int_eq(canvas_text(&canvas, 0, 3, 8, ROLE_NORMAL, "100 %     "), 5);
+	canvas_release(&canvas);
+}
+END_TEST
+
 START_TEST(text_is_cut_after_whole_words)
 {
 	struct canvas canvas = picture_canvas(16, 4, CHARSET_BRAILLE);
@@ -294,6 +306,7 @@ int main(void)
 {
 	Suite *suite = suite_create("canvas");
 	TCase *test = tcase_create("canvas");
+	tcase_add_test(test, a_percentage_never_loses_its_sign);
 	tcase_add_test(test, text_is_cut_after_whole_words);
 	tcase_add_test(test, a_number_is_never_cut);
 	tcase_add_test(test, right_aligned_text_ends_at_its_edge);

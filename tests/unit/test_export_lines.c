@@ -136,7 +136,7 @@ START_TEST(batch_whose_end_was_lost_does_not_hold_up_the_next)
 }
 END_TEST
 
-START_TEST(late_attach_begins_with_the_oldest_kept_batch)
+START_TEST(run_that_is_over_begins_with_the_oldest_kept_batch)
 {
 	for (uint32_t i = 0; i < 2; i++) {
 		struct epoch *epoch = told_begin_epoch(&told, i);
@@ -235,7 +235,7 @@ int main(void)
 	tcase_add_test(all, no_batch_lines_leaves_the_epochs);
 	tcase_add_test(all, running_batch_and_epoch_wait_for_their_end);
 	tcase_add_test(all, batch_whose_end_was_lost_does_not_hold_up_the_next);
-	tcase_add_test(all, late_attach_begins_with_the_oldest_kept_batch);
+	tcase_add_test(all, run_that_is_over_begins_with_the_oldest_kept_batch);
 	tcase_add_test(all, batches_overwritten_between_two_refreshes_are_not_made_up);
 	tcase_add_test(all, validation_before_the_first_training_batch_is_told_once);
 	tcase_add_test(all, warning_is_told_when_it_is_raised_and_again_after_it_was_cleared);

@@ -113,7 +113,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	char reason[512];
 
 	if (refused != NULL)
-		snprintf(reason, sizeof reason, "A training run cannot be read here: %s.\nTry: %s.\nBelow is what the process itself tells.", refused->text,
+		snprintf(reason, sizeof reason, "Whether it publishes a run cannot be seen: %s.\nTry: %s.\nBelow is what the process itself tells.", refused->text,
 		         refused->remedy);
 	const char *text = refused != NULL ? reason : how_to_publish;
 	int frame = parts_panel_rows(canvas), rows = (int)scene->model->process_count;

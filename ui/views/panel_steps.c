@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "src/base/clock.h"
 #include "src/rules/explain.h"
@@ -114,6 +115,17 @@ static size_t keep_shallow(struct phase_row *rows, size_t count, unsigned depth)
 	return kept;
 }
 
+static size_t drop_least(struct phase_row *rows, size_t count)
+{
+	size_t least = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (rows[i].share_ratio < rows[least].share_ratio)
+			least = i;
+	memmove(&rows[least], &rows[least + 1], (count - least - 1) * sizeof *rows);
+	return count - 1;
+}
+
 /* Leaves out the deepest rows until the rest fits. */
 static size_t rows_that_fit(struct phase_row *rows, size_t count, int height)
 {
@@ -123,6 +135,8 @@ static size_t rows_that_fit(struct phase_row *rows, size_t count, int height)
 		deepest = rows[i].depth > deepest ? rows[i].depth : deepest;
 	while (deepest > 0 && (int)count > height)
 		count = keep_shallow(rows, count, --deepest);
+	while ((int)count > height && height > 0)
+		count = drop_least(rows, count);
 	return count;
 }
 
