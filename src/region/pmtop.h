@@ -47,9 +47,11 @@ struct pmtop_options {
 	uint32_t names;            /* different names; 0 = 1,024, at most 65,536 */
 	uint32_t no_evidence;      /* 1: batch ends do not ask the kernel for CPU time, faults and waits (about 1.2 us a batch) */
 	uint32_t tell;             /* 1: one line on standard error, once, when publishing is impossible */
-	const char *directory;     /* a tmpfs; NULL = /dev/shm */
+	const char *directory;     /* a tmpfs; NULL = /dev/shm; "" = no file: what is published goes with the process (for helpers, such as loader workers) */
+	uint32_t history;          /* bins that step times of the whole run are merged into, 64 bytes each; 0 = 4,096, at most that; rounded up to a power of two */
+	uint32_t epochs;           /* epochs kept, 64 bytes each; 0 = 1,024, at most that */
 };
-#define PMTOP_OPTIONS_INIT { sizeof(struct pmtop_options), 0, 0, 0, 0, 0, 0, NULL }
+#define PMTOP_OPTIONS_INIT { sizeof(struct pmtop_options), 0, 0, 0, 0, 0, 0, NULL, 0, 0 }
 
 /* NULL when nothing can be published; that is a valid argument everywhere. */
 struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *options);
@@ -60,13 +62,22 @@ void pmtop_close(struct pmtop *pm);
 void pmtop_plan(struct pmtop *pm, uint32_t epochs, uint64_t batches_per_epoch, uint64_t samples_per_batch);
 /* Anything worth knowing ("RANK", "host"). Key "between" names the phase that the time between batches belongs to, such as "data". */
 void pmtop_meta(struct pmtop *pm, const char *key, const char *value);
-/* "train", "validation", ...: of what follows. No mode published means training. */
+/* "train", "validation", ...: of what follows, and of a batch or an empty epoch that has begun. No mode published means training. */
 void pmtop_mode(struct pmtop *pm, const char *mode);
 
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t epoch);
 void pmtop_epoch_end(struct pmtop *pm);
 void pmtop_batch_begin(struct pmtop *pm, uint64_t index);
 void pmtop_batch_end(struct pmtop *pm, double loss);            /* NAN = none */
+
+/* Of the batch that runs, to be said before it ends: how many samples it has, where that is not as planned; and its kind, where there are
+ * several ("accumulate", "step"; "long"): a batch is judged among its own. */
+void pmtop_batch_samples(struct pmtop *pm, uint64_t samples);
+void pmtop_batch_kind(struct pmtop *pm, const char *kind);
+/* What becomes known of a batch only later: its "loss", or "gpu.forward_s" by the clock of a device. `number` is the batch's in the run. */
+void pmtop_batch_figure(struct pmtop *pm, uint64_t number, const char *name, double value);
+/* Of the batch that runs, or else of the next: 0 and up, all modes. */
+uint64_t pmtop_batch_number(struct pmtop *pm);
 
 /* Spans nest freely, in each thread for itself, 32 deep. Names beyond 120 bytes are cut. */
 void pmtop_span_begin(struct pmtop *pm, const char *name);
@@ -76,6 +87,9 @@ void pmtop_span_end(struct pmtop *pm);
 #define PMTOP_NOTE_CPU 1u        /* the thread's CPU time; about 1.1 us a span */
 #define PMTOP_NOTE_MEMORY 2u     /* growth of the process's resident set; about 2.2 us a span */
 void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes);
+/* A span told when it is over: it lies in the innermost open one. Times are nanoseconds of CLOCK_MONOTONIC, which pmtop_now() reads. */
+void pmtop_span_past(struct pmtop *pm, const char *name, uint64_t begin_ns, uint64_t end_ns);
+uint64_t pmtop_now(void);
 
 void pmtop_gauge(struct pmtop *pm, const char *name, double value);       /* its value now */
 void pmtop_count(struct pmtop *pm, const char *name, uint64_t add);       /* a running total */
@@ -221,14 +235,15 @@ enum pmtop_event_type {
 	PMTOP_EVENT_EPOCH_BEGIN = 1,    /* index as published | ordinal (1...) << 32 */
 	PMTOP_EVENT_EPOCH_END,          /* the same; begin_ns */
 	PMTOP_EVENT_BATCH_BEGIN,        /* index as published; epoch index | epoch ordinal << 32; number of the batch in the run */
-	PMTOP_EVENT_BATCH_END,          /* index; epoch index | epoch ordinal << 32; number of the batch in the run; loss (bits); begin_ns */
+	PMTOP_EVENT_BATCH_END,          /* (name: its kind, 0 = the usual) index; epoch index | epoch ordinal << 32; number of the batch in the run; loss (bits); begin_ns */
 	PMTOP_EVENT_EVIDENCE,           /* CPU ns; minor | major faults << 32; voluntary | involuntary switches << 32;
 	                                   run-queue wait ns or PMTOP_UNKNOWN; blocks read | samples in the batch << 32 (0 = not known) */
 	PMTOP_EVENT_SPAN,               /* duration ns; self ns; parent | depth << 32; CPU ns or PMTOP_UNKNOWN;
 	                                   growth of the resident set in bytes (signed) or PMTOP_UNKNOWN */
 	PMTOP_EVENT_GAUGE,              /* value (bits) */
 	PMTOP_EVENT_MARK,               /* name 0: `length` bytes of text; else the text is that name */
-	PMTOP_EVENT_MODE                /* (name: the new mode) */
+	PMTOP_EVENT_MODE,               /* (name: the new mode) */
+	PMTOP_EVENT_FIGURE              /* (name: which) of a batch, told later: value (bits); number of the batch in the run */
 };
 
 struct pmtop_name { uint32_t offset, length; };      /* into the name bytes; a NUL follows */
@@ -457,7 +472,7 @@ struct pmtop {
 	uint32_t flags, epochs_begun, epoch_mode, epoch_index, meta_count;
 	int epoch_has_batches;
 	uint64_t epoch_begin_ns, samples_per_batch, batches, touched_ns;
-	struct { uint64_t begin_ns, end_ns, index; uint32_t mode; int has_open_step; } batch;   /* the last; its step may end later than itself */
+	struct { uint64_t begin_ns, end_ns, index, samples; uint32_t mode, kind; int has_open_step; } batch;   /* the last; its step may end later than itself */
 	uint64_t bin_count, per_bin;
 	uint64_t epochs_ended, epochs_ns;
 	/* the file */
@@ -761,6 +776,12 @@ static inline uint32_t pmtop_i_site_name(struct pmtop_i_lane *lane, struct pmtop
 
 /* -- totals -- */
 
+/* Four for each total: small regions stay small. */
+static uint32_t pmtop_i_tallies(const struct pmtop_options *options)
+{
+	return options->totals * 4 < PMTOP_TALLIES ? options->totals * 4 : PMTOP_TALLIES;
+}
+
 static void pmtop_i_claim_total(struct pmtop_i_lane *lane, struct pmtop_i_entry *entry, uint64_t key, uint32_t kind, uint32_t mode, uint32_t name,
                                 uint32_t parent, uint32_t depth)
 {
@@ -778,7 +799,7 @@ static void pmtop_i_claim_total(struct pmtop_i_lane *lane, struct pmtop_i_entry 
 		total->depth = depth;
 		total->min_ns = UINT64_MAX;
 		PMTOP_I_PUBLISH(pm->state->total_count, pm->total_count);
-	} else if (pm->tally_count < PMTOP_TALLIES) {
+	} else if (pm->tally_count < pmtop_i_tallies(&pm->options)) {
 		struct pmtop_tally *tally = entry->tally = &pm->tallies[pm->tally_count++];
 		tally->lane = (uint16_t)lane->index;
 		tally->kind = (uint16_t)kind;
@@ -892,7 +913,7 @@ static void pmtop_i_leave_state(struct pmtop *pm)
 static void pmtop_i_merge_bins(struct pmtop *pm)
 {
 	uint32_t merge_odd = pmtop_i_write_begin(&pm->state->history_sequence);
-	for (uint32_t i = 0; i < PMTOP_BINS / 2; i++) {
+	for (uint32_t i = 0; i < pm->options.history / 2; i++) {
 		const struct pmtop_bin a = pm->bins[2 * i], b = pm->bins[2 * i + 1];
 		struct pmtop_bin *to = &pm->bins[i];
 		uint32_t odd = pmtop_i_write_begin(&to->sequence);
@@ -904,7 +925,7 @@ static void pmtop_i_merge_bins(struct pmtop *pm)
 		PMTOP_I_SET(to->begin_ns, a.begin_ns);
 		pmtop_i_write_end(&to->sequence, odd);
 	}
-	pm->bin_count = PMTOP_BINS / 2;
+	pm->bin_count = pm->options.history / 2;
 	pm->per_bin *= 2;
 	PMTOP_I_SET(pm->state->bin_count, (uint32_t)pm->bin_count);
 	pmtop_i_write_end(&pm->state->history_sequence, merge_odd);
@@ -915,7 +936,7 @@ static void pmtop_i_history_add(struct pmtop *pm, uint64_t number, uint64_t begi
 	struct pmtop_bin *bin = pm->bin_count ? &pm->bins[pm->bin_count - 1] : NULL;
 	int is_new = !bin || bin->count >= pm->per_bin;
 	if (is_new) {
-		if (pm->bin_count == PMTOP_BINS)
+		if (pm->bin_count == pm->options.history)
 			pmtop_i_merge_bins(pm);
 		bin = &pm->bins[pm->bin_count++];
 	}
@@ -950,7 +971,7 @@ static void pmtop_i_end_step(struct pmtop_i_lane *lane, uint64_t end_ns, uint64_
 
 static struct pmtop_epoch *pmtop_i_epoch(struct pmtop *pm)
 {
-	return &pm->epochs[(pm->epochs_begun - 1) % PMTOP_EPOCHS];
+	return &pm->epochs[(pm->epochs_begun - 1) % pm->options.epochs];
 }
 
 static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
@@ -1046,9 +1067,10 @@ void pmtop_batch_begin(struct pmtop *pm, uint64_t index)
 		pmtop_i_refuse(pm);             /* the one before never ended */
 	pmtop_i_end_step(lane, now, lane->head + 1);
 	pm->flags |= PMTOP_IN_BATCH;
-	pm->epoch_has_batches = 1;
 	pm->batch.begin_ns = now;
 	pm->batch.index = index;
+	pm->batch.samples = pm->samples_per_batch;
+	pm->batch.kind = 0;
 	pm->batch.mode = PMTOP_I_GET(pm->mode);
 	PMTOP_I_SET(pm->state->batch_index, index);
 	PMTOP_I_SET(pm->state->batch_begin_ns, now);
@@ -1109,7 +1131,7 @@ static void pmtop_i_evidence(struct pmtop_i_lane *lane, uint64_t now)
 	is.blocks = (uint32_t)r.ru_inblock;
 	lane->usage = is;
 	if (lane->has_usage) {
-		uint64_t samples = lane->pm->samples_per_batch;
+		uint64_t samples = lane->pm->batch.samples;
 		uint64_t words[5] = {
 			is.cpu_ns - was.cpu_ns, pmtop_i_pair(is.minor - was.minor, is.major - was.major),
 			pmtop_i_pair(is.voluntary - was.voluntary, is.involuntary - was.involuntary),
@@ -1130,6 +1152,7 @@ static void pmtop_i_end_batch(struct pmtop_i_lane *lane, uint64_t now, double lo
 	struct pmtop_i_sample sample = { duration, duration, PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
 	pmtop_i_add(lane, PMTOP_TOTAL_BATCH, pm->batch.mode, 0, 0, 0, &sample);
 	pm->flags &= ~(uint32_t)PMTOP_IN_BATCH;
+	pm->epoch_has_batches = 1;
 	if (pm->flags & PMTOP_IN_EPOCH && pm->batch.mode == pm->epoch_mode)
 		pmtop_i_epoch_add(pm, duration);
 	uint64_t words[5] = { pm->batch.index, pm->epoch_index | (uint64_t)pm->epochs_begun << 32, pm->batches, pmtop_i_bits(loss), pm->batch.begin_ns };
@@ -1138,7 +1161,7 @@ static void pmtop_i_end_batch(struct pmtop_i_lane *lane, uint64_t now, double lo
 	PMTOP_I_SET(pm->state->batches, ++pm->batches);
 	if (loss == loss)
 		PMTOP_I_SET(pm->state->loss_bits, words[3]);
-	pmtop_i_put(lane, PMTOP_EVENT_BATCH_END, 0, now, words, 5);
+	pmtop_i_put(lane, PMTOP_EVENT_BATCH_END, pm->batch.kind, now, words, 5);
 }
 
 void pmtop_batch_end(struct pmtop *pm, double loss)
@@ -1156,6 +1179,37 @@ void pmtop_batch_end(struct pmtop *pm, double loss)
 	pmtop_i_leave_state(pm);
 	if (duration >= PMTOP_I_EVIDENCE_NS && !pm->options.no_evidence)
 		pmtop_i_evidence(lane, now);
+	pmtop_i_leave();
+}
+
+void pmtop_batch_samples(struct pmtop *pm, uint64_t samples)
+{
+	uint64_t now;
+	if (!pmtop_i_enter_state(pm, &now))
+		return;
+	pm->batch.samples = samples;
+	pmtop_i_leave_state(pm);
+	pmtop_i_leave();
+}
+
+void pmtop_batch_kind(struct pmtop *pm, const char *kind)
+{
+	uint64_t now;
+	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
+	if (!lane)
+		return;
+	pm->batch.kind = kind && *kind ? pmtop_i_name(lane, kind) : 0;
+	pmtop_i_leave_state(pm);
+	pmtop_i_leave();
+}
+
+void pmtop_batch_figure(struct pmtop *pm, uint64_t number, const char *name, double value)
+{
+	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
+	if (!lane)
+		return;
+	uint64_t words[2] = { pmtop_i_bits(value), number };
+	pmtop_i_put(lane, PMTOP_EVENT_FIGURE, pmtop_i_name(lane, name), pmtop_i_clock(CLOCK_MONOTONIC), words, 2);
 	pmtop_i_leave();
 }
 
@@ -1181,6 +1235,8 @@ void pmtop_mode(struct pmtop *pm, const char *mode)
 	uint32_t name = mode && *mode ? pmtop_i_name(lane, mode) : 0;
 	PMTOP_I_SET(pm->mode, name);
 	PMTOP_I_SET(pm->state->mode, name);
+	if (pm->flags & PMTOP_IN_BATCH)
+		pm->batch.mode = name;
 	if (pm->flags & PMTOP_IN_EPOCH && !pm->epoch_has_batches) {
 		struct pmtop_epoch *epoch = pmtop_i_epoch(pm);
 		pm->epoch_mode = name;
@@ -1272,6 +1328,27 @@ static inline void pmtop_i_span_begin(struct pmtop_i_lane *lane, uint32_t name, 
 	pmtop_i_write_end(&shared->open_sequence, odd);
 }
 
+/* Adds and records a span that is over; `depth`: how many are still open around it. */
+static inline __attribute__((always_inline)) void pmtop_i_span_note(struct pmtop_i_lane *lane, uint32_t name, uint32_t depth, uint64_t now, unsigned notes,
+                                                                    const struct pmtop_i_sample *sample)
+{
+	uint32_t parent = 0;
+	if (depth) {
+		lane->frames[depth - 1].inner_ns += sample->duration_ns;
+		parent = lane->frames[depth - 1].name;
+	}
+	pmtop_i_add(lane, PMTOP_TOTAL_SPAN, PMTOP_I_GET(lane->pm->mode), name, parent, depth, sample);
+	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_SPAN, name, now, notes ? 40 : 24);
+	PMTOP_I_SET(slot->payload[0], sample->duration_ns);
+	PMTOP_I_SET(slot->payload[1], sample->self_ns);
+	PMTOP_I_SET(slot->payload[2], pmtop_i_pair(parent, depth));
+	if (__builtin_expect(notes != 0, 0)) {
+		PMTOP_I_SET(slot->payload[3], sample->cpu_ns);
+		PMTOP_I_SET(slot->payload[4], sample->memory_bytes);
+	}
+	pmtop_i_recorded(lane, slot);
+}
+
 static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_i_lane *lane)
 {
 	uint32_t depth = lane->depth - 1;
@@ -1285,12 +1362,7 @@ static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_
 	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
 	struct pmtop_i_frame *frame = &lane->frames[depth];
 	struct pmtop_i_sample sample = { now - frame->begin_ns, 0, PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
-	uint32_t parent = 0;
-	sample.self_ns = sample.duration_ns - frame->inner_ns;
-	if (depth) {
-		frame[-1].inner_ns += sample.duration_ns;
-		parent = frame[-1].name;
-	}
+	sample.self_ns = pmtop_i_since(frame->inner_ns, sample.duration_ns);
 	if (__builtin_expect(frame->notes != 0, 0)) {
 		if (frame->notes & PMTOP_NOTE_CPU)
 			sample.cpu_ns = pmtop_i_clock(CLOCK_THREAD_CPUTIME_ID) - frame->cpu_ns;
@@ -1300,16 +1372,29 @@ static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_
 	}
 	lane->depth = depth;
 	PMTOP_I_PUBLISH(lane->shared->open_count, depth);       /* what lies below stays as it is: no sequence is needed */
-	pmtop_i_add(lane, PMTOP_TOTAL_SPAN, PMTOP_I_GET(lane->pm->mode), frame->name, parent, depth, &sample);
-	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_SPAN, frame->name, now, frame->notes ? 40 : 24);
-	PMTOP_I_SET(slot->payload[0], sample.duration_ns);
-	PMTOP_I_SET(slot->payload[1], sample.self_ns);
-	PMTOP_I_SET(slot->payload[2], pmtop_i_pair(parent, depth));
-	if (__builtin_expect(frame->notes != 0, 0)) {
-		PMTOP_I_SET(slot->payload[3], sample.cpu_ns);
-		PMTOP_I_SET(slot->payload[4], sample.memory_bytes);
-	}
-	pmtop_i_recorded(lane, slot);
+	pmtop_i_span_note(lane, frame->name, depth, now, frame->notes, &sample);
+}
+
+uint64_t pmtop_now(void)
+{
+	return pmtop_i_clock(CLOCK_MONOTONIC);
+}
+
+/* What was foretold or began before the span around it is cut to what can be. */
+void pmtop_span_past(struct pmtop *pm, const char *name, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
+	if (!lane)
+		return;
+	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
+	uint32_t depth = lane->depth < PMTOP_OPEN_SPANS ? lane->depth : PMTOP_OPEN_SPANS;
+	end_ns = end_ns < now ? end_ns : now;
+	if (depth && begin_ns < lane->frames[depth - 1].begin_ns)
+		begin_ns = lane->frames[depth - 1].begin_ns;
+	uint64_t duration = pmtop_i_since(begin_ns, end_ns);
+	struct pmtop_i_sample sample = { duration, duration, PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
+	pmtop_i_span_note(lane, pmtop_i_name(lane, name), depth, end_ns, 0, &sample);
+	pmtop_i_leave();
 }
 
 void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes)
@@ -1459,6 +1544,11 @@ static int pmtop_i_is_own(struct pmtop *pm)
 	return pm && PMTOP_I_GET(pm->wiped.generation);
 }
 
+uint64_t pmtop_batch_number(struct pmtop *pm)
+{
+	return pmtop_i_is_own(pm) ? PMTOP_I_GET(pm->batches) : 0;
+}
+
 /* Batch times of all lanes and modes; unknown where some found no total. */
 static void pmtop_i_batch_figures(struct pmtop *pm, struct pmtop_statistics *out)
 {
@@ -1568,9 +1658,9 @@ static uint64_t pmtop_i_layout(const struct pmtop_options *options, struct pmtop
 		{ PMTOP_SECTION_META, sizeof(struct pmtop_meta_entry), PMTOP_METAS },
 		{ PMTOP_SECTION_NAMES, sizeof(struct pmtop_name), options->names },
 		{ PMTOP_SECTION_NAME_BYTES, 1, options->names * UINT64_C(64) },
-		{ PMTOP_SECTION_EPOCHS, sizeof(struct pmtop_epoch), PMTOP_EPOCHS },
-		{ PMTOP_SECTION_TALLIES, sizeof(struct pmtop_tally), PMTOP_TALLIES },
-		{ PMTOP_SECTION_HISTORY, sizeof(struct pmtop_bin), PMTOP_BINS },
+		{ PMTOP_SECTION_EPOCHS, sizeof(struct pmtop_epoch), options->epochs },
+		{ PMTOP_SECTION_TALLIES, sizeof(struct pmtop_tally), pmtop_i_tallies(options) },
+		{ PMTOP_SECTION_HISTORY, sizeof(struct pmtop_bin), options->history },
 		{ PMTOP_SECTION_TOTALS, sizeof(struct pmtop_total), options->totals },
 		{ PMTOP_SECTION_SLOTS, sizeof(struct pmtop_slot), (uint64_t)options->lanes * options->slots },
 	};
@@ -1754,7 +1844,7 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 	pmtop_i_random(pm->uuid, sizeof pm->uuid);
 	pm->uuid[6] = (uint8_t)((pm->uuid[6] & 0x0f) | 0x40);
 	pm->uuid[8] = (uint8_t)((pm->uuid[8] & 0x3f) | 0x80);
-	for (int is_memfd = 0; is_memfd < 2; is_memfd++) {
+	for (int is_memfd = !pm->directory[0]; is_memfd < 2; is_memfd++) {
 		if (!(is_memfd ? pmtop_i_open_memfd(pm) : pmtop_i_open_named(pm)))
 			continue;
 		pmtop_i_find_parts(pm, sections);
@@ -1849,6 +1939,10 @@ static struct pmtop_options pmtop_i_options(const struct pmtop_options *given)
 	while (slots < options.slots)
 		slots *= 2;
 	options.slots = slots;
+	options.epochs = pmtop_i_within(options.epochs, PMTOP_EPOCHS, PMTOP_EPOCHS);
+	for (slots = 16; slots < PMTOP_BINS && options.history && slots < options.history; )
+		slots *= 2;
+	options.history = options.history ? slots : PMTOP_BINS;
 	return options;
 }
 

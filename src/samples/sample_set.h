@@ -100,6 +100,7 @@ struct history_row {
 	X(EVIDENCE)        /* evidence of the batch that ended just before, same lane */ \
 	X(SPAN)            /* span, finished */ \
 	X(GAUGE)           /* gauge */ \
+	X(BATCH_FIGURE)    /* batch_figure: of an earlier batch, known only now */ \
 	X(MARK)            /* mark.text */ \
 	X(MODE)            /* mode.name */
 
@@ -138,7 +139,7 @@ struct record {
 		struct { uint32_t name; double total; } counter;
 		struct { uint64_t count; } lost;
 		struct { uint32_t index; } epoch;
-		struct { uint64_t index, number; double loss; int64_t begin_ns; } batch;   /* number: in the run, all modes, from 0. Number, loss and begin: of BATCH_END */
+		struct { uint64_t index, number; double loss; int64_t begin_ns; uint32_t kind; } batch;   /* number: in the run, all modes, from 0; kind: name id, 0 = the usual. Kind, loss and begin: of BATCH_END only */
 		const struct evidence *evidence;
 		struct {
 			uint32_t name, parent, depth;
@@ -148,6 +149,7 @@ struct record {
 			float memory_bytes;          /* growth of the resident set over the span; NAN where not published */
 		} span;
 		struct { uint32_t name; double value; } gauge;
+		struct { uint64_t number; double value; uint32_t name; } batch_figure;
 		struct { uint32_t name; } mode;
 	};
 };

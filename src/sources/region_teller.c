@@ -209,6 +209,7 @@ static void fill_batch_begin(struct region_teller *teller, const struct region_e
 {
 	(void)teller;
 	record->batch.index = event->payload[0];
+	record->batch.number = event->payload[2];
 	record->batch.loss = (double)NAN;
 	record->batch.begin_ns = record->time_ns;
 }
@@ -218,6 +219,7 @@ static void fill_batch_end(struct region_teller *teller, const struct region_eve
 	record->batch.index = event->payload[0];
 	record->batch.number = event->payload[2];
 	record->batch.loss = double_of(event->payload[3]);
+	record->batch.kind = event->name;
 	int64_t begin_ns = time_of(teller, (int64_t)event->payload[4]);
 	record->batch.begin_ns = begin_ns < record->time_ns ? begin_ns : record->time_ns;
 }
@@ -261,6 +263,14 @@ static void fill_gauge(struct region_teller *teller, const struct region_event *
 	record->gauge.value = double_of(event->payload[0]);
 }
 
+static void fill_figure(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	(void)teller;
+	record->batch_figure.name = event->name;
+	record->batch_figure.value = double_of(event->payload[0]);
+	record->batch_figure.number = event->payload[1];
+}
+
 static void fill_mark(struct region_teller *teller, const struct region_event *event, struct record *record)
 {
 	const char *text = (const char *)event->payload;
@@ -289,6 +299,7 @@ static const struct {
 	[PMTOP_EVENT_GAUGE] = { RECORD_GAUGE, fill_gauge },
 	[PMTOP_EVENT_MARK] = { RECORD_MARK, fill_mark },
 	[PMTOP_EVENT_MODE] = { RECORD_MODE, fill_mode },
+	[PMTOP_EVENT_FIGURE] = { RECORD_BATCH_FIGURE, fill_figure },
 };
 
 /* The event that changed the mode may be gone, or lie between the state that was told and this older event. Batches carry what was current. */
