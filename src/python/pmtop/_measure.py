@@ -1,7 +1,7 @@
 """A measured block: what `with` does for the monitors.
 
-Blocks nest in each thread and in each task of asyncio; spans of the region nest in each thread. So that both are right, a block is shown while
-it runs where it lies in the last one that is, and otherwise told when it is over.
+Blocks nest in each thread and in each task of asyncio; spans of the region nest in each thread. So that both are right, a block is shown
+while it runs where it lies in the last one that is, and otherwise told when it is over.
 """
 import contextvars
 import os
@@ -114,7 +114,7 @@ class Measure:
         self._done(metric)
 
     def _take(self) -> Optional[_Block]:
-        """The innermost open block of this context; where it was entered in another one (a generator may move), the last that was entered."""
+        """The innermost open block of this context; where it was entered in another (a generator may move), the last that was entered."""
         block = _open(_innermost.get())
         while block is not None and block.measure is not self:
             block = _open(block.parent)
@@ -139,7 +139,7 @@ def _depth_in(parent: Optional[_Block], owner: Any) -> int:
 
 
 def _begin_live(block: _Block) -> Optional[List[_Block]]:
-    """Spans of a thread nest, so a block is shown while it runs only where it lies in the last that is; the others are told when they are over."""
+    """The blocks that it was added to; None: it is told when it is over."""
     blocks = _live.blocks
     if len(blocks) >= LIVE_MOST or (blocks[-1] if blocks else None) is not block.parent:
         return None

@@ -12,7 +12,7 @@ class _Printed(Measure):
     __slots__ = ()
 
     def _done(self, metric: PerformanceMetric) -> None:
-        _figures.say(_figures.result_lines(metric.operation, metric.duration_seconds, metric.cpu_delta_mb, metric.gpu_delta_mb, metric.gpu_peak_mb))
+        _figures.say(_figures.result_lines(*metric[:5]))
 
 
 def track_performance(operation: str, print_result: bool = True, device: Any = None) -> Any:
@@ -44,8 +44,8 @@ class _Steps(Measure):
 
 
 def monitor_performance(operation: Any = None, device: Any = None) -> Any:
-    """A decorator that measures every call as track_performance() does: `@monitor_performance("data processing")`, `@monitor_performance()` or bare
-    `@monitor_performance`; without a name it is the function's.
+    """A decorator that measures every call as track_performance() does: `@monitor_performance("data processing")`, `@monitor_performance()`
+    or bare `@monitor_performance`; without a name it is the function's.
 
     A coroutine is measured from its first step to its last, with what it waits for. Of a generator the time within it counts, and the
     line is printed when it ends or is closed."""

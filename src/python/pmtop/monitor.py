@@ -1,8 +1,8 @@
-"""The monitors of the guide "Performance Monitoring": what they measure they keep, print as the guide shows, and publish for `pmtop -p PID`.
+"""The monitors of the guide "Performance Monitoring": what they measure they keep, print as the guide shows, and publish for pmtop.
 
-Times are seconds of the host's clock; pmtop never waits for a device, so work that a GPU does later is not in them unless the program itself
-waits for it (torch.cuda.synchronize()). Memory is in MB of 10**6 bytes, as everywhere in pmtop: `cpu_*` the process's resident set, `gpu_*`
-what torch's CUDA allocator has handed out; they are None where they cannot be had, as on a machine without a GPU.
+Times are seconds of the host's clock; pmtop never waits for a device, so work that a GPU does later is not in them unless the program
+itself waits for it (torch.cuda.synchronize()). Memory is in MB of 10**6 bytes, as everywhere in pmtop: `cpu_*` the process's resident set,
+`gpu_*` what torch's CUDA allocator has handed out; they are None where they cannot be had, as on a machine without a GPU.
 """
 import os
 import threading
@@ -10,14 +10,16 @@ from collections import deque
 from collections.abc import Mapping
 from itertools import repeat
 from time import perf_counter_ns
-from typing import Any, Deque, Dict, List, Optional, Tuple
+from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
 
 import pmtop
 from pmtop import _figures
 from pmtop._measure import Measure, PerformanceMetric, larger, plus
 from pmtop._printed import monitor_performance, track_performance
 
-__all__ = ["EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "monitor_from_config", "monitor_performance", "track_performance"]
+__all__ = [
+    "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "monitor_from_config", "monitor_performance", "track_performance",
+]
 
 METRICS_MOST = 100_000
 NAMES_MOST = 10_000
@@ -70,27 +72,40 @@ class _Times:
         return self.total / self.count if self.count else None
 
 
-class _Operation:
-    """All blocks of one name that were tracked alike."""
+class _Sums(NamedTuple):
+    """All blocks of one name that were tracked alike: the first, the sums of what is known of them, and their times."""
 
-    __slots__ = ("name", "span", "times", "sums", "first")
+    first: PerformanceMetric
+    cpu_mb: Optional[float]
+    gpu_mb: Optional[float]
+    peak_mb: Optional[float]
+    count: int
+    total_s: float
+    least_s: float
+    most_s: float
+
+    def plus(self, metric: PerformanceMetric) -> "_Sums":
+        seconds = metric.duration_seconds
+        return _Sums(
+            self.first,
+            plus(self.cpu_mb, metric.cpu_delta_mb), plus(self.gpu_mb, metric.gpu_delta_mb), larger(self.peak_mb, metric.gpu_peak_mb),
+            self.count + 1, self.total_s + seconds, min(self.least_s, seconds), max(self.most_s, seconds),
+        )
+
+
+class _Operation:
+    __slots__ = ("name", "span", "sums")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.span = pmtop.span(name, memory=True)
-        self.times = _Times()
-        self.clear()
-
-    def clear(self) -> None:
-        self.times.clear()
-        self.sums: Tuple[Optional[float], Optional[float], Optional[float]] = (None, None, None)
-        self.first: Optional[PerformanceMetric] = None
+        self.sums: Optional[_Sums] = None
 
     def add(self, metric: PerformanceMetric) -> None:
-        self.times.add(metric.duration_seconds)
-        self.first = self.first or metric
-        cpu_mb, gpu_mb, peak_mb = self.sums
-        self.sums = plus(cpu_mb, metric.cpu_delta_mb), plus(gpu_mb, metric.gpu_delta_mb), larger(peak_mb, metric.gpu_peak_mb)
+        self.sums = _Sums(metric, *metric[2:5], 1, *[metric.duration_seconds] * 3) if self.sums is None else self.sums.plus(metric)
+
+    def summary_row(self, sums: _Sums) -> str:
+        return _figures.summary_row(self.name, sums.first.depth, sums.total_s, sums.cpu_mb, sums.gpu_mb, sums.peak_mb)
 
 
 class _Tracked(Measure):
@@ -111,7 +126,7 @@ class PerformanceMonitor:
     torch.cuda.memory_allocated takes it; None is the current one.
 
     Memory is bounded: get_metrics() keeps the newest 100,000 (`metrics_dropped` counts the others, which stay in all totals), and 10,000
-    names have totals of their own. A copy, by pickle or copy, has the same settings and nothing measured. Every method may be called from any thread.
+    names have totals of their own. A copy, by pickle or copy, has the same settings and nothing measured. Any thread may call any method.
     """
 
     def __init__(self, enabled: bool = True, device: Any = None) -> None:
@@ -134,7 +149,7 @@ class PerformanceMonitor:
     def track(self, name: str, aggregate: bool = False) -> Any:
         """`with monitor.track("forward"):` measures the block, also one that raises; it is a span of the run, too.
 
-        aggregate: of a repeated operation only count, total, least and most are kept, and no metric for each time. The block's own metric is in
+        aggregate: of a repeated operation only sums, least and most are kept, and no metric for each time. The block's own metric is in
         `metric` of what `with ... as` gives, when it is over. Costs some microseconds; disabled, it does nothing.
         TypeError: the name is no str (not looked at while disabled)."""
         if not self.enabled:
@@ -174,8 +189,9 @@ class PerformanceMonitor:
     def get_operation_time(self, name: str) -> Optional[float]:
         """Seconds in all finished blocks of this name, at any depth, aggregated or not. None: there is none yet."""
         with _lock:
-            found = [operations[name].times for operations in (self._each, self._aggregates) if name in operations]
-            return sum(times.total for times in found) if any(times.count for times in found) else None
+            found = [operations[name].sums for operations in (self._each, self._aggregates) if name in operations]
+            totals = [sums.total_s for sums in found if sums is not None]
+            return sum(totals) if totals else None
 
     def clear(self) -> None:
         """Forgets all that was measured. A block that is open now counts when it ends. What was published stays published."""
@@ -183,24 +199,24 @@ class PerformanceMonitor:
             self._metrics.clear()
             self._total, self.metrics_dropped = None, 0
             for operation in [*self._each.values(), *self._aggregates.values()]:
-                operation.clear()
+                operation.sums = None
 
     def print_summary(self, show_aggregate: bool = False) -> None:
-        """Prints the guide's PERFORMANCE SUMMARY: a row for each metric, and one with the sums for each aggregated operation, by their begin;
-        what lies in others is indented. show_aggregate: AGGREGATE STATISTICS too, alone where nothing else was tracked.
+        """Prints the guide's PERFORMANCE SUMMARY: a row for each metric, and one with the sums for each aggregated operation, by their
+        begin; what lies in others is indented. show_aggregate: AGGREGATE STATISTICS too, alone where nothing else was tracked.
         Nothing measured: prints nothing."""
         with _lock:
             metrics, total, dropped = list(self._metrics), self._total, self.metrics_dropped
-            aggregates = [(a.name, a.first, a.sums, a.times.count, a.times.total, a.times.least, a.times.most) for a in self._aggregates.values() if a.first]
-        rows = [(m.begin_ns, _figures.summary_row(m.operation, m.depth, m.duration_seconds, m.cpu_delta_mb, m.gpu_delta_mb, m.gpu_peak_mb)) for m in metrics]
+            aggregates = sorted(((a, a.sums) for a in self._aggregates.values() if a.sums), key=lambda pair: pair[1].first.begin_ns)
         tables = []
-        if rows or (aggregates and not show_aggregate):
-            rows += [(first.begin_ns, _figures.summary_row(name, first.depth, seconds, *sums)) for name, first, sums, _, seconds, _, _ in aggregates]
+        if metrics or (aggregates and not show_aggregate):
+            rows = [(metric.begin_ns, _figures.summary_row(metric.operation, metric.depth, *metric[1:5])) for metric in metrics]
+            rows += [(sums.first.begin_ns, operation.summary_row(sums)) for operation, sums in aggregates]
             tables.append(_figures.summary_table([row for _, row in sorted(rows, key=lambda pair: pair[0])], total, dropped))
         if aggregates and show_aggregate:
-            aggregates.sort(key=lambda row: row[1].begin_ns)
-            outermost = min(first.depth for _, first, *_ in aggregates)
-            tables.append(_figures.aggregate_table([_figures.aggregate_row(name, first.depth - outermost, *times) for name, first, _, *times in aggregates]))
+            outermost = min(sums.first.depth for _, sums in aggregates)
+            rows_of_sums = [_figures.aggregate_row(a.name, sums.first.depth - outermost, *sums[4:]) for a, sums in aggregates]
+            tables.append(_figures.aggregate_table(rows_of_sums))
         if tables:
             _figures.say("\n".join(tables))
 
@@ -208,11 +224,13 @@ class PerformanceMonitor:
 class EpochPerformanceMonitor:
     """Times of epochs and batches by hooks in the training loop: guide 000, "EpochPerformanceMonitor (Training Loops)".
 
-    enabled: False makes every call do nothing; may be changed at any time. verbose_batches: batches with a smaller index get a line, in each
-    epoch; each epoch gets its lines in any case. device: whose GPU memory is read, as torch.cuda.memory_allocated takes it; None is the current one.
+    enabled: False makes every call do nothing; may be changed at any time. verbose_batches: in each epoch, batches with a smaller index get
+    a line; the epochs get theirs in any case. device: whose GPU memory is read, as torch.cuda.memory_allocated takes it; None is the
+    current one.
 
-    Epochs, batches, losses and, where CUDA is in use, the gauges cuda.allocated_bytes, cuda.reserved_bytes and cuda.peak_bytes are published.
-    Memory is bounded. A copy, by pickle or copy, has the same settings and nothing measured. One thread calls the hooks; any may ask for statistics.
+    Epochs, batches and losses are published, and where CUDA is in use the gauges cuda.allocated_bytes, cuda.reserved_bytes, cuda.peak_bytes.
+    Memory is bounded. A copy, by pickle or copy, has the same settings and nothing measured. One thread calls the hooks; any may ask for
+    the statistics.
     """
 
     def __init__(self, enabled: bool = True, verbose_batches: int = VERBOSE_BATCHES, device: Any = None) -> None:
@@ -255,8 +273,8 @@ class EpochPerformanceMonitor:
         self._batch_begin_ns = perf_counter_ns()
 
     def on_batch_end(self, batch_idx: int, loss: Any = None) -> None:
-        """loss: a number, or a tensor or array of one element. One on a CUDA device is not waited for: the batch's line is printed by a later
-        call, once the loss is there, at the latest by on_epoch_end (then without it). Without on_batch_start: nothing."""
+        """loss: a number, or a tensor or array of one element. One on a CUDA device is not waited for: a later call prints the batch's line,
+        once the loss is there, at the latest on_epoch_end (then without it). Without on_batch_start: nothing."""
         end_ns, begin_ns = perf_counter_ns(), self._batch_begin_ns
         if not self.enabled or begin_ns is None:
             return
@@ -349,8 +367,8 @@ def _publish(gpu: _figures.GpuMemory) -> None:
 
 
 def monitor_from_config(config: Mapping, device: Any = None) -> EpochPerformanceMonitor:
-    """The monitor that the guide's configuration asks for: {"enable_memory_monitoring": bool, "memory_monitor_batches": int}, or a mapping in which
-    that stands under "trainer_params". What is not given: disabled, 5 batches. Other keys are ignored.
+    """The monitor that the guide's configuration asks for: {"enable_memory_monitoring": bool, "memory_monitor_batches": int}, or a mapping
+    in which that stands under "trainer_params". What is not given: disabled, 5 batches. Other keys are ignored.
     TypeError, ValueError: which setting, what is wrong with it, what it should be."""
     return EpochPerformanceMonitor.from_config(config, device)
 
@@ -364,10 +382,10 @@ def _settings(config: Any) -> Tuple[bool, int]:
         raise TypeError(f"{where}: {_shown(config)} is no mapping; give the settings as a mapping, such as the YAML file's")
     enabled = config.get("enable_memory_monitoring", False)
     if not isinstance(enabled, bool):
-        raise TypeError(f"{where}.enable_memory_monitoring: {_shown(enabled)} is neither true nor false; write true or false, without quotes")
+        raise TypeError(f"{where}.enable_memory_monitoring: {_shown(enabled)} is neither true nor false; write one of them, without quotes")
     batches = config.get("memory_monitor_batches", VERBOSE_BATCHES)
     if isinstance(batches, bool) or not isinstance(batches, int):
-        raise TypeError(f"{where}.memory_monitor_batches: {_shown(batches)} is no whole number; write how many batches get a line, such as 5")
+        raise TypeError(f"{where}.memory_monitor_batches: {_shown(batches)} is no whole number; write how many batches get a line, say 5")
     if batches < 0:
         raise ValueError(f"{where}.memory_monitor_batches: {batches} is below 0; write how many batches get a line, 0 for none")
     return enabled, batches
