@@ -124,6 +124,9 @@ static int module_exec(PyObject *module)
 	PyObject *type = PyType_FromModuleAndSpec(module, &span_spec, NULL);
 	Py_XINCREF(type);
 	state->span_type = (PyTypeObject *)type;
+	for (int notes = 0; notes < 4 && type; notes++)
+		if (!(state->bound_spans[notes] = PyDict_New()))
+			Py_CLEAR(type);
 	return export(module, "Span", type) &&
 	       export(module, "header_version", PyUnicode_FromFormat("%u.%u", PMTOP_ABI_MAJOR, PMTOP_ABI_MINOR)) ? 0 : -1;
 }
@@ -136,6 +139,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	Py_VISIT(state->opener);
 	Py_VISIT(state->decorator);
 	Py_VISIT(state->span_type);
+	for (int notes = 0; notes < 4; notes++)
+		Py_VISIT(state->bound_spans[notes]);
 	return 0;
 }
 
@@ -144,10 +149,12 @@ static int module_clear(PyObject *module)
 	struct module_state *state = state_of(module);
 	if (!state)
 		return 0;
-	for (unsigned i = 0; i < SPAN_SETS; i++) {
-		Py_CLEAR(state->spans[i][0]);
-		Py_CLEAR(state->spans[i][1]);
+	for (unsigned i = 0; i < 2 * SPAN_SETS; i++) {
+		Py_CLEAR(state->remembered[i / 2][i % 2].name);
+		Py_CLEAR(state->remembered[i / 2][i % 2].span);
 	}
+	for (int notes = 0; notes < 4; notes++)
+		Py_CLEAR(state->bound_spans[notes]);
 	Py_CLEAR(state->opener);
 	Py_CLEAR(state->decorator);
 	Py_CLEAR(state->span_type);

@@ -1,10 +1,14 @@
-/* Spans: `with pmtop.span("forward"):`, and the objects behind them. */
+/* Spans: `with pmtop.span("forward"):`, and the objects behind them.
+ *
+ * Most of what a `with` costs is the binding of __enter__ and __exit__ to the object, anew each time. So the names used first have a type each,
+ * a subclass of Span whose two methods are bound for good: functions that are already of the one object. All others share the type Span. */
 #ifndef PMTOP_SPAN_H
 #define PMTOP_SPAN_H
 
 #include "_pmtop_run.h"
 
 #define SPAN_SETS 256u             /* a power of two */
+#define MOST_BOUND_SPANS 256       /* names that have a type of their own, of about 2 KB */
 
 /* One name and kind. It keeps nothing of a span that runs: pmtop.h does, per thread. So it serves all threads and nests in itself. */
 struct span {
@@ -15,10 +19,16 @@ struct span {
 	struct pmtop_site site;
 };
 
+struct remembered {
+	PyObject *name;
+	struct span *span;
+};
+
 struct module_state {
 	PyObject *opener, *decorator;
 	PyTypeObject *span_type;
-	struct span *spans[SPAN_SETS][2];  /* by the address of the name; a literal's is the same at every turn. The newer one first */
+	PyObject *bound_spans[4];          /* by notes: dicts from a name to its span; nothing is ever taken out */
+	struct remembered remembered[SPAN_SETS][2];     /* by the address of the name: a literal's stays. The newer one first */
 };
 
 static struct module_state *state_of(PyObject *module)
@@ -40,53 +50,120 @@ static inline int reach(PyObject *module, struct pmtop **out)
 	return first_call(state_of(module)->opener, out);
 }
 
-static struct span *span_new(PyObject *module, PyObject *name, unsigned notes)
+static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t count)
+{
+	struct span *span = (struct span *)self;
+	struct pmtop *pm = region_now();
+	(void)ignored, (void)count;
+	if (!pm && !is_declined() && !first_call(state_of_span(self)->opener, &pm))
+		return NULL;
+	pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes);
+	Py_INCREF(self);
+	return self;
+}
+
+/* Whatever has only an end began elsewhere: before a close(), or in the process that forked this one. It opens no region. */
+static PyObject *span_exit(PyObject *self, PyObject *const *ignored, Py_ssize_t count)
+{
+	(void)self, (void)ignored, (void)count;
+	pmtop_span_end(region_now());
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef with_methods[] = {
+	{ "__enter__", (PyCFunction)(void (*)(void))span_enter, METH_FASTCALL, "Begins the span in this thread." },
+	{ "__exit__", (PyCFunction)(void (*)(void))span_exit, METH_FASTCALL, "Ends the innermost span of this thread." },
+};
+
+/* The type of one object: __enter__ and __exit__ are no descriptors, so `with` takes them as they are. Both ignore what they are given. */
+static PyTypeObject *bound_type(PyObject *module)
+{
+	static PyType_Slot slots[] = { { 0, NULL } };
+	static PyType_Spec spec = { "pmtop.Span", sizeof(struct span), 0, Py_TPFLAGS_DEFAULT, slots };
+	PyObject *bases = PyTuple_Pack(1, (PyObject *)state_of(module)->span_type);
+	PyObject *type = bases ? PyType_FromModuleAndSpec(module, &spec, bases) : NULL;
+	Py_XDECREF(bases);
+	return (PyTypeObject *)type;
+}
+
+static int bind_methods(PyObject *span)
+{
+	int is_bound = 1;
+	for (int i = 0; i < 2 && is_bound; i++) {
+		PyObject *function = PyCFunction_NewEx(&with_methods[i], span, NULL);
+		is_bound = function && !PyObject_SetAttrString((PyObject *)Py_TYPE(span), with_methods[i].ml_name, function);
+		Py_XDECREF(function);
+	}
+	return is_bound;
+}
+
+/* name: an exact str. */
+static struct span *span_new(PyTypeObject *type, PyObject *name, unsigned notes)
 {
 	struct text text;
 	if (!text_of(name, "name", &text))
 		return NULL;
-	struct span *span = PyObject_New(struct span, state_of(module)->span_type);
-	PyObject *kept = PyUnicode_FromObject(name);
-	if (!span || !kept) {
+	struct span *span = PyObject_New(struct span, type);
+	if (!span) {
 		Py_XDECREF(text.own);
-		Py_XDECREF(kept);
-		if (span)
-			span->name = span->text.own = NULL;
-		Py_XDECREF((PyObject *)span);
 		return NULL;
 	}
-	if (!text.own && kept != name)
-		text.utf8 = PyUnicode_AsUTF8AndSize(kept, NULL);
-	span->name = kept;
+	Py_INCREF(name);
+	span->name = name;
 	span->text = text;
 	span->notes = notes;
 	span->site.known = 0;
 	return span;
 }
 
+/* A new reference to the span of a name; interned while there are few names. */
+static struct span *find_span(PyObject *module, PyObject *name, unsigned notes)
+{
+	struct module_state *state = state_of(module);
+	PyObject *bound = state->bound_spans[notes], *known = PyDict_GetItemWithError(bound, name);
+	if (known) {
+		Py_INCREF(known);
+		return (struct span *)known;
+	}
+	if (PyErr_Occurred() || PyDict_Size(bound) >= MOST_BOUND_SPANS)
+		return PyErr_Occurred() ? NULL : span_new(state->span_type, name, notes);
+	PyTypeObject *type = bound_type(module);
+	struct span *span = type ? span_new(type, name, notes) : NULL;
+	Py_XDECREF((PyObject *)type);
+	if (span && bind_methods((PyObject *)span) && !PyDict_SetItem(bound, name, (PyObject *)span))
+		return span;
+	Py_XDECREF((PyObject *)span);
+	return NULL;
+}
+
 static PyObject *make_span(PyObject *module, PyObject *name, unsigned notes)
 {
-	struct span *span;
-#ifdef Py_GIL_DISABLED
-	span = span_new(module, name, notes);      /* a table for all threads would cost more than it saves */
-#else
+#ifndef Py_GIL_DISABLED         /* a table for all threads would cost more than it saves */
 	uintptr_t address = (uintptr_t)name;
-	struct span **set = state_of(module)->spans[((address >> 4 ^ address >> 12) + notes) % SPAN_SETS];
+	struct remembered *set = state_of(module)->remembered[((address >> 4 ^ address >> 12) + notes) % SPAN_SETS];
 	for (int i = 0; i < 2; i++) {
-		if (set[i] && set[i]->name == name && set[i]->notes == notes) {
-			Py_INCREF((PyObject *)set[i]);
-			return (PyObject *)set[i];
+		if (set[i].name == name && set[i].span->notes == notes) {
+			Py_INCREF((PyObject *)set[i].span);
+			return (PyObject *)set[i].span;
 		}
 	}
-	span = span_new(module, name, notes);
-	if (span && span->name == name) {
-		struct span *last = set[1];
+#endif
+	if (!PyUnicode_Check(name))
+		return PyErr_Format(PyExc_TypeError, "name must be a str, not %R", Py_TYPE(name));
+	PyObject *plain = PyUnicode_FromObject(name);
+	struct span *span = plain ? find_span(module, plain, notes) : NULL;
+#ifndef Py_GIL_DISABLED
+	if (span && plain == name) {
+		struct remembered last = set[1];
 		set[1] = set[0];
-		set[0] = span;
+		set[0] = (struct remembered){ name, span };
+		Py_INCREF(name);
 		Py_INCREF((PyObject *)span);
-		Py_XDECREF((PyObject *)last);
+		Py_XDECREF(last.name);
+		Py_XDECREF((PyObject *)last.span);
 	}
 #endif
+	Py_XDECREF(plain);
 	return (PyObject *)span;
 }
 
@@ -109,26 +186,6 @@ static PyObject *span_of(PyObject *module, PyObject *const *given, Py_ssize_t co
 	    !is_asked_for(given[2], PMTOP_NOTE_MEMORY, &notes))
 		return NULL;
 	return make_span(module, given[0], notes);
-}
-
-static PyObject *span_enter(PyObject *self, PyObject *unused)
-{
-	struct span *span = (struct span *)self;
-	struct pmtop *pm = region_now();
-	(void)unused;
-	if (!pm && !is_declined() && !first_call(state_of_span(self)->opener, &pm))
-		return NULL;
-	pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes);
-	Py_INCREF(self);
-	return self;
-}
-
-/* Whatever has only an end began elsewhere: before a close(), or in the process that forked this one. It opens no region. */
-static PyObject *span_exit(PyObject *self, PyObject *const *given, Py_ssize_t count)
-{
-	(void)self, (void)given, (void)count;
-	pmtop_span_end(region_now());
-	Py_RETURN_NONE;
 }
 
 static PyObject *span_call(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -188,7 +245,7 @@ static void span_free(PyObject *self)
 }
 
 static PyMethodDef span_methods[] = {
-	{ "__enter__", span_enter, METH_NOARGS, "Begins the span in this thread." },
+	{ "__enter__", (PyCFunction)(void (*)(void))span_enter, METH_FASTCALL, "Begins the span in this thread." },
 	{ "__exit__", (PyCFunction)(void (*)(void))span_exit, METH_FASTCALL, "Ends the innermost span of this thread." },
 	{ "__reduce__", span_reduce, METH_NOARGS, NULL },
 	{ NULL, NULL, 0, NULL },
@@ -212,6 +269,6 @@ static PyType_Slot span_slots[] = {
 	{ 0, NULL },
 };
 
-static PyType_Spec span_spec = { "pmtop.Span", sizeof(struct span), 0, Py_TPFLAGS_DEFAULT, span_slots };
+static PyType_Spec span_spec = { "pmtop.Span", sizeof(struct span), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, span_slots };
 
 #endif
