@@ -12,7 +12,7 @@ import time
 import types
 import warnings
 
-import pmtop
+import pmtop.monitor
 import pytest
 import torch
 import watching
