@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Optional
 
 from ._run import facts as _facts, run_name as _run_name
+from ._version import __version__ as __version__
 
 try:
     from . import _pmtop
@@ -49,8 +50,6 @@ except ImportError as error:
         header_version, is_enabled, mark, meta, mode, now_ns, operation_time, plan, span, span_begin, span_end, span_past, statistics, total_time,
     )  # fmt: skip
     _missing = error
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind", "batch_number", "batch_samples", "batches", "close", "count", "epoch_begin",
@@ -163,7 +162,7 @@ def _decorate(span: Span, function: Callable[..., Any]) -> Callable[..., Any]:
     return timed
 
 
-class _Turns:
+class Turns:
     """What epochs() and batches() return: something to iterate over again and again, of the same length as what is in it."""
 
     def __init__(self, what: str, turns: Iterable[Any], around: Callable[[Iterable[Any]], Iterator[Any]]) -> None:
@@ -191,7 +190,7 @@ def epochs(count: Any) -> Any:
     count: how many, or an iterable: its ints are the epochs' indexes, else they count from 0. Its length, where it has one, is the plan.
     """
     turns = range(count) if hasattr(count, "__index__") else count
-    return _Turns("epochs", turns, _around_epochs)
+    return Turns("epochs", turns, _around_epochs)
 
 
 def _around_epochs(turns: Iterable[Any]) -> Iterator[Any]:
@@ -213,7 +212,7 @@ def batches(loader: Iterable[Any], samples: int = 0) -> Any:
     batch_size = samples.__index__()
     if batch_size < 0:
         raise ValueError("samples must not be negative")
-    return _Turns("loader", loader, functools.partial(_around_batches, samples=batch_size))
+    return Turns("loader", loader, functools.partial(_around_batches, samples=batch_size))
 
 
 def _around_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
