@@ -10,6 +10,8 @@
 #include "src/base/file.h"
 #include "src/region/reader.h"
 #include "src/sources/region_run.h"
+#include "src/sources/region_worker.h"
+#include "src/sources/region_workers.h"
 #include "src/sources/source.h"
 #include "src/sources/target.h"
 
@@ -45,6 +47,7 @@ struct region_reader {
 	bool has_tried_path;                /* target->region_path was opened, or not */
 	size_t search_count;
 	struct search searches[TARGET_MEMBERS_MAX];   /* in the order of the target's members */
+	struct region_workers *workers;
 	size_t given_up_count;              /* regions that could not be read to their end: not tried again */
 	struct { uint64_t device, inode; } given_up[GIVEN_UP_MAX];
 	struct reason missing, told;        /* why there is no run: now, and as said last; empty = there is one */
@@ -97,6 +100,19 @@ static struct slot *free_slot(struct region_reader *reader)
 	return NULL;
 }
 
+/* False: it is a run's. What has yet to say what it is is looked at again. */
+static bool took_worker(struct region_reader *reader, struct region *region, const struct target_member *member)
+{
+	enum region_role role = region_role(region, clock_monotonic_ns());
+	if (role == REGION_IS_RUN || (role == REGION_IS_YOUNG && member == reader->target->members))
+		return false;
+	if (role == REGION_IS_WORKER)
+		region_workers_add(reader->workers, region, member);
+	else
+		region_close(region);
+	return true;
+}
+
 /* `member` NULL: its writer is not among the living. */
 static void open_run(struct region_reader *reader, const struct region_location *location, uid_t owner, const struct target_member *member)
 {
@@ -111,6 +127,8 @@ static void open_run(struct region_reader *reader, const struct region_location 
 		reason_set(&reader->missing, STATUS_DAMAGED, NULL, "%s", message);
 		return;
 	}
+	if (member && location->is_memfd && took_worker(reader, region, member))
+		return;
 	*slot = (struct slot){ .location = *location, .directory_fd = -1 };
 	if (member) {
 		slot->pid = member->pid;
@@ -187,7 +205,7 @@ static void search(struct region_reader *reader, int64_t now_ns)
 	for (size_t i = 0; i < reader->search_count; i++) {
 		struct search *one = &reader->searches[i];
 		int64_t most_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
-		if (now_ns < one->next_ns)
+		if (now_ns < one->next_ns || region_workers_has(reader->workers, &reader->target->members[i]))
 			continue;
 		search_member(reader, i);
 		one->next_ns = now_ns + one->interval_ns;
@@ -290,6 +308,7 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 		read_slot(reader, slot, out, now_ns);
 		has_runs |= slot->run != NULL;
 	}
+	region_workers_read(reader->workers, target, now_ns, out);
 	bool is_over = target->pid == 0 || target->has_ended;
 	if (!is_over || !had_runs)
 		tell_missing(reader, has_runs, out, now_ns);
@@ -302,6 +321,7 @@ static enum status region_source_open(struct target *target, void **state, struc
 	if (!reader)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	reader->target = target;
+	reader->workers = region_workers_new();
 	*state = reader;
 	return STATUS_OK;
 }
@@ -312,6 +332,7 @@ static void region_source_close(void *state)
 	for (size_t i = 0; i < RUNS_MAX; i++)
 		if (reader->slots[i].run)
 			close_slot(&reader->slots[i]);
+	region_workers_free(reader->workers);
 	free(reader);
 }
 
