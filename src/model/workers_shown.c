@@ -25,15 +25,19 @@ static bool publishes_run(const struct model *model, int32_t pid)
 	return false;
 }
 
-int32_t model_owner(const struct model *model, int32_t pid)
+static int32_t owner_of(const struct model *model, const struct process *process)
 {
-	const struct process *process = find_process(model, pid);
 	for (unsigned i = 0; process && i < ANCESTORS_MOST; i++) {
 		if (publishes_run(model, process->parent))
 			return process->parent;
 		process = find_process(model, process->parent);
 	}
 	return model->target_pid;
+}
+
+int32_t model_owner(const struct model *model, int32_t pid)
+{
+	return owner_of(model, find_process(model, pid));
 }
 
 /* -- who is a worker ------------------------------------------------------------------------------------------------------------ */
@@ -119,7 +123,7 @@ static void find_shown(struct model *model)
 		show(workers, worker, worker->is_gone ? NULL : find_process(model, worker->pid), worker->owner);
 	}
 	for (size_t i = 0; i < model->process_count; i++)
-		workers->process_owners[i] = model->processes[i].is_gone ? 0 : model_owner(model, model->processes[i].pid);
+		workers->process_owners[i] = owner_of(model, &model->processes[i]);
 	for (size_t i = 0; i < model->process_count; i++)
 		show_unpublished(model, i);
 	sort_shown(workers);
