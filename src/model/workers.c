@@ -294,7 +294,7 @@ void model_refresh_workers(struct model *model)
 
 const struct crew *model_crew(const struct model *model, int run)
 {
-	const struct workers *workers = model->private->workers;
+	const struct workers *workers = workers_of(model);
 	int32_t owner = run >= 0 && (unsigned)run < model->run_count ? model->runs[run].pid : model->target_pid;
 	for (size_t i = 0; workers && i < workers->crew_count; i++)
 		if (workers->crews[i]->crew.owner == owner)

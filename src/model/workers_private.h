@@ -42,6 +42,12 @@ struct workers {
 	int32_t process_owners[PROCESSES_MOST];      /* as the model's processes */
 };
 
+/* NULL: out of memory, or the model was made by hand. */
+static inline struct workers *workers_of(const struct model *model)
+{
+	return model->private ? model->private->workers : NULL;
+}
+
 /* The process whose run a process works for: its nearest ancestor that publishes one, else the target; 0 = not known. */
 int32_t model_owner(const struct model *model, int32_t pid);
 /* Who is shown, and in which state. */

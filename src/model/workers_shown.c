@@ -159,7 +159,7 @@ void model_show_workers(struct model *model)
 
 const struct worker_shown *model_workers(const struct model *model, int run, size_t *count)
 {
-	const struct workers *workers = model->private->workers;
+	const struct workers *workers = workers_of(model);
 	size_t first = 0, end = workers ? workers->shown_count : 0;
 	if (workers && run >= 0 && (unsigned)run < model->run_count) {
 		int32_t owner = model->runs[run].pid;
