@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/rules/explain.h"
 
@@ -285,6 +286,8 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		json_integer(&json, "pid", pid);
 	if (chosen)
 		write_run(&json, chosen);
+	if (chosen)
+		ranks_as_json(&json, model, run);
 	write_memory(&json, &model->memory);
 	write_cpu(&json, model);
 	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
