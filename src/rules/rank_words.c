@@ -10,10 +10,15 @@
 
 enum { NAME_BYTES = 28 };
 
-/* Two times that are held against each other have one unit. */
+/* Two times that are held against each other have one unit: that of the larger. */
 static const char *time_beside(char out[NUMBER_SIZE], double seconds, double larger_s)
 {
-	return larger_s >= 0.1 && larger_s < 60 ? format_fixed_seconds(out, seconds) : format_seconds(out, seconds);
+	static const struct { double least_s, factor; int places; const char *unit; } units[] = { { 0.1, 1, 3, "s" }, { 1e-4, 1e3, 1, "ms" }, { 0, 1e6, 1, "µs" } };
+	size_t i = 0;
+	while (larger_s < units[i].least_s)
+		i++;
+	snprintf(out, NUMBER_SIZE, "%.*f %s", units[i].places, seconds * units[i].factor, units[i].unit);
+	return out;
 }
 
 static const char *the_others(const struct ranks *ranks, int but, char out[NUMBER_SIZE])
@@ -62,7 +67,7 @@ const char *rank_words_still(const struct ranks *ranks, char out[RANK_WORDS_SIZE
 	if (rank->state == RANK_STUCK && rank->where)
 		snprintf(where, sizeof where, " in %.*s", NAME_BYTES, rank->where);
 	if (rank->state != RANK_KILLED)
-		snprintf(age, sizeof age, ", for %.0f s", rank->still_s);
+		snprintf(age, sizeof age, ", for %.0f s", floor(rank->still_s));
 	if (rank->state != RANK_KILLED && rank->still_s >= 60)
 		snprintf(age, sizeof age, ", for %s", format_seconds(seconds, rank->still_s));
 	if (ranks->still_wait)
