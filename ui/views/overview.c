@@ -86,6 +86,10 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 	progress_draw(scene, run, canvas, progress);
 	if (is_roomy)
 		rect_take_top(&rect, 1);
+	struct rect ranks = rect_take_top(&rect, panel_ranks_height(scene, canvas, rect.height));
+
+	if (ranks.height > 0)
+		panel_ranks(scene, canvas, ranks);
 	if (canvas->width >= 160 && is_roomy)
 		draw_wide(scene, run, canvas, rect);
 	else

@@ -26,7 +26,7 @@ PACKAGES = {"lightning": "lightning.pytorch", "pytorch_lightning": "pytorch_ligh
 """What may be installed, and where its Callback is."""
 
 STEPS = ("training_step", "validation_step", "test_step", "predict_step")
-FETCHES = ("train_dataloader_next", "sanity_check_next", "val_next", "validate_next", "test_next", "predict_next")
+FETCHES = ("train_dataloader_next", "val_next", "test_next", "predict_next")
 ACTIONS = {**dict.fromkeys(STEPS, "forward"), **dict.fromkeys(FETCHES, "data"),
            "batch_to_device": "transfer", "optimizer_zero_grad": "zero_grad", "save_checkpoint": "checkpoint"}
 """The last word of what a profiler is told, and the span that it is."""
@@ -36,12 +36,13 @@ def _guarded(hook: H) -> H:
     """What fails in a hook ends the publishing, said once on standard error, and not the training."""
     @functools.wraps(hook)
     def guarded(self: PmtopCallback, *arguments: Any, **more: Any) -> None:
-        if self._is_broken:
+        if self._is_silent:
             return
         try:
             hook(self, *arguments, **more)
         except Exception as error:
-            self._is_broken = True
+            self._is_silent = True
+            self._unlisten()
             print(f"pmtop: {hook.__name__} failed ({type(error).__name__}: {error}); training goes on unwatched; please report this", file=sys.stderr)
     return guarded  # type: ignore[return-value]
 
@@ -53,7 +54,7 @@ def _class_for(cls: type, bases: tuple[type, ...]) -> type:
 
 def _callback_classes() -> tuple[type, ...]:
     """Callback of each package that is imported; of each that is installed where none is yet. ImportError where there is none."""
-    names = [name for name in PACKAGES.values() if name in sys.modules] or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
+    names = [name for name in PACKAGES.values() if sys.modules.get(name)] or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
     if not names:
         raise ImportError("pmtop.lightning: neither 'lightning' nor 'pytorch_lightning' is installed; install one of them, such as: pip install lightning")
     return tuple(importlib.import_module(name).Callback for name in names)
@@ -96,7 +97,7 @@ class PmtopCallback:
         self.name = name
 
     def _reset(self) -> None:
-        self._is_broken = False
+        self._is_silent = False
         self._is_epoch_open = False
         self._is_manual = False
         self._open: Optional[str] = None
@@ -112,10 +113,15 @@ class PmtopCallback:
 
     # -- beginning and end
 
-    @_guarded
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        pmtop.init(self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__)
-        if not pmtop.is_enabled():
+        self._unlisten()
+        self._reset()
+        self._begin(trainer, pl_module)
+
+    @_guarded
+    def _begin(self, trainer: Any, pl_module: Any) -> None:
+        self._is_silent = not pmtop.init(self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__)
+        if self._is_silent:
             return
         for key, value in {
                 "model": type(pl_module).__name__, "strategy": type(trainer.strategy).__name__, "precision": trainer.precision,
@@ -127,8 +133,7 @@ class PmtopCallback:
     def _listen(self, trainer: Any) -> None:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
-        self._unlisten()
-        self._listener = _Listener(trainer.profiler)
+        self._listener = _Listener(trainer.profiler, self._end_span)
         pmtop.meta("between", "lightning" if self._listener.is_on else "data")
         self._optimizer_hook = register_optimizer_step_post_hook(self._after_optimizer_step)
 
@@ -311,9 +316,9 @@ class PmtopCallback:
 class _Listener:
     """Makes spans of the actions that a trainer tells its profiler of, which still gets them all.
 
-    `skipped`: an action that is none. is_on: False where this profiler cannot be listened to."""
+    before: called before each. skipped: an action that is none. is_on: False where this profiler cannot be listened to."""
 
-    def __init__(self, profiler: Any) -> None:
+    def __init__(self, profiler: Any, before: Callable[[], None]) -> None:
         self.profiler = profiler
         self.skipped = ""
         self._spans: dict[str, Optional[Any]] = {}
@@ -323,6 +328,8 @@ class _Listener:
             start(action)
             span = self._span(action)
             if span is not None:
+                # An optimizer may call its closure again: what it did until then is a span of its own.
+                before()
                 span.__enter__()
 
         def listening_stop(action: str) -> None:
