@@ -87,6 +87,7 @@ static void end_process(struct model *model, struct process *process, int64_t ti
 {
 	process->is_gone = true;
 	process->gone_ns = time_ns;
+	model->private->tree_version++;
 	model->private->is_tree_changed = true;
 }
 
@@ -105,6 +106,7 @@ void model_see_process(struct model *model, const struct record *record)
 		process->start_ticks = record->process.start_ticks;
 		process->seen_ns = record->time_ns;
 	}
+	model->private->tree_version++;
 	process->parent = record->process.parent;
 	process->is_target = record->process.is_target;
 	put_text(process->command, sizeof process->command, record->process.command);

@@ -28,7 +28,10 @@ void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect r
 /* Why there is no GPU to show. */
 void panel_gpu(struct canvas *canvas, struct rect rect);
 
-/* The processes of the tree as a table; with `state` a row is selected, and NULL none. */
+enum { PROCESS_ROWS_MAX = 512 };
+/* The processes of the tree that are shown: all that live, and what has gone lately. */
+size_t process_rows(const struct scene *scene, const struct process *rows[PROCESS_ROWS_MAX]);
+/* They as a table; with `state` a row is selected, and NULL none. */
 void process_table(const struct scene *scene, struct canvas *canvas, struct rect rect, struct view_state *state);
 /* "running", "waiting for disk". */
 const char *process_state_words(double state);
