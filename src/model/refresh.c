@@ -68,6 +68,9 @@ static void choose_main_track(struct run *run)
 static void refresh_slow_first(struct run *run)
 {
 	struct track *track = &run->tracks[run->main_track];
+	for (unsigned i = 0; i < run->track_count; i++)
+		if (run->tracks[i].private->has_run_first)
+			return;
 	if (isnan(track->slow_first_s) && run->bin_count && run->bins[0].first == 0 && run->bins[0].count == 1)
 		track->slow_first_s = run->bins[0].sum_s;
 }

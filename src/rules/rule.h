@@ -20,7 +20,10 @@ struct look {
 	/* of the last 200 finished steps without the warm-up */
 	size_t steps, flagged;
 	uint64_t oldest;                   /* ordinal of the first of them */
-	double mean_s, median_s, fastest_s, slowest_s;
+	double mean_s, median_s;
+	double first_usual_s;              /* the median of the kind that the run's first step is of, the largest where that is gone */
+	double fastest_s, slowest_s;       /* of the kind in which they lie farthest apart */
+	uint32_t spread_kind;              /* that kind */
 	size_t phase_count;                /* outermost ones */
 	struct phase_row phases[LOOK_PHASES_MAX];
 };

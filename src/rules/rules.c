@@ -62,21 +62,21 @@ static const char *shorten(char out[NAME_SIZE], const char *name)
 static double measure_first_batch(const struct look *look, const struct phase_row *phase)
 {
 	(void)phase;
-	return look->track->slow_first_s / look->median_s;
+	return look->track->slow_first_s / look->first_usual_s;
 }
 
 static void tell_first_batch(const struct look *look, const struct phase_row *phase, struct alert *alert)
 {
 	(void)phase;
 	char first[NUMBER_SIZE], usual[NUMBER_SIZE];
-	double first_s = look->track->slow_first_s;
+	double first_s = look->track->slow_first_s, usual_s = look->first_usual_s;
 	say(look, alert, "first batch took %s, %.1f× the usual %s: warm-up, left out", format_seconds(first, first_s),
-	    first_s / look->median_s, format_seconds(usual, look->median_s));
+	    first_s / usual_s, format_seconds(usual, usual_s));
 	explain_meaning(alert, "The first batch pays once for what later ones find ready: workers that start, memory, compiled or chosen kernels. "
 	                       "Medians, flags and variance leave it out.");
 	add_evidence(alert, "first_s", first_s);
-	add_evidence(alert, "usual_s", look->median_s);
-	add_evidence(alert, "ratio", first_s / look->median_s);
+	add_evidence(alert, "usual_s", usual_s);
+	add_evidence(alert, "ratio", first_s / usual_s);
 	advise(alert, "where it matters: run a dummy batch through the model before the loop");
 }
 
@@ -171,9 +171,12 @@ static double measure_variance(const struct look *look, const struct phase_row *
 static void tell_variance(const struct look *look, const struct phase_row *phase, struct alert *alert)
 {
 	(void)phase;
-	char slowest[NUMBER_SIZE], fastest[NUMBER_SIZE];
+	char slowest[NUMBER_SIZE], fastest[NUMBER_SIZE], name[NAME_SIZE], of[NAME_SIZE + 4] = "";
 	double ratio = look->slowest_s / look->fastest_s;
-	say(look, alert, "slowest step %s is %.1f× the fastest %s (last %zu, warm-up left out)", format_seconds(slowest, look->slowest_s), ratio,
+	const char *kind = track_kind_name(look->run, look->track, look->spread_kind);
+	if (kind)
+		snprintf(of, sizeof of, " (%s)", shorten(name, kind));
+	say(look, alert, "slowest step%s %s is %.1f× the fastest %s (last %zu, warm-up left out)", of, format_seconds(slowest, look->slowest_s), ratio,
 	    format_seconds(fastest, look->fastest_s), look->steps);
 	explain_meaning(alert, "Steps of one run should take about the same time. A wide spread comes from inputs of differing size, costly "
 	                       "augmentation, caches, or other work on the machine.");
