@@ -1,6 +1,6 @@
 """Tests see the package of this checkout (or the installed one, PMTOP_TEST_INSTALLED=1) and leave nothing behind.
 
-The last line of a run reads "N passed, N failed". With CI=true a skipped test has failed, unless it says that an interpreter is not there."""
+The last line of a run reads "N passed, N failed". With CI=true a skipped test has failed, unless it says "no interpreter"."""
 import os
 import sys
 

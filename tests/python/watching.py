@@ -4,11 +4,11 @@
     assert seen.last["batch"]["count"] == seen.truth["batches"]
     assert watching.close_to(seen.last["batch"]["mean_s"], seen.truth["mean_s"])
 
-SCRIPT is the text of a script, a pathlib.Path of one, or a list of the interpreter's arguments (["-m", "torch.distributed.run", ...]). A script
-that knows what really happened prints that as a JSON object on its last line of standard output: `truth`.
+SCRIPT is the text of a script, a pathlib.Path of one, or a list of the interpreter's arguments (["-m", "torch.distributed.run", ...]).
+A script that knows what really happened prints that as a JSON object on its last line of standard output: `truth`.
 
 Everything has a deadline; what was started is killed, with what it started itself, and its regions are removed.
-PMTOP_BUILD is the folder with pmtop; PMTOP_TEST_PYTHON the interpreter (this one); PMTOP_TEST_INSTALLED=1 means that it has the package itself.
+PMTOP_BUILD is the folder with pmtop; PMTOP_TEST_PYTHON the interpreter (this one); PMTOP_TEST_INSTALLED=1: it has the package itself.
 """
 import glob
 import json
@@ -51,7 +51,7 @@ def region_files(pid):
 
 
 def environment(env=None, path=()):
-    """What a script gets: this environment with the package and `env` (None removes a variable); without what pmtop and launchers would read."""
+    """What a script gets: this environment with the package and `env` (None removes a variable), without what pmtop would read."""
     out = {key: value for key, value in os.environ.items()
            if key not in ("PMTOP", "PMTOP_RUN", "RANK", "LOCAL_RANK", "WORLD_SIZE", "PYTHONPATH")}
     out["PYTHONPATH"] = os.pathsep.join([*map(str, path), *filter(None, [PACKAGE])])
@@ -85,7 +85,7 @@ def processes_of(pid):
 class Script:
     """A running script, a session of its own. As a context manager it is killed at the end, with its children.
 
-    hold: the script stays at its end, its run still open, until release() or finish(): so a pmtop that comes meanwhile sees the whole run."""
+    hold: the script stays at its end, its run still open, until release() or finish(), so that a pmtop beside it has seen the whole run."""
 
     def __init__(self, script, *arguments, env=None, python=None, hold=False, cwd=None):
         self.scratch = tempfile.mkdtemp(prefix="pmtop-test-")
@@ -108,8 +108,8 @@ class Script:
             started["PMTOP_TEST_HOLD"] = f"{say_ended},{wait_to_go}"
             os.set_blocking(ended, False)
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
-            self.process = subprocess.Popen([python or PYTHON, *script, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                            env=started, cwd=cwd or self.scratch, pass_fds=fds, start_new_session=True)
+            self.process = subprocess.Popen([python or PYTHON, *script, *map(str, arguments)], env=started, cwd=cwd or self.scratch,
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=fds, start_new_session=True)
         for fd in fds:
             os.close(fd)
         self.pid = self.process.pid
@@ -168,7 +168,7 @@ class Script:
             except ProcessLookupError:
                 pass
         self.process.wait()
-        for pid in pids:
+        for pid in {self.pid, *pids}:
             for path in region_files(pid):
                 os.unlink(path)
 
@@ -240,7 +240,7 @@ class Seen:
 def watch(script, *arguments, env=None, python=None, cwd=None, seconds=60, hold=True, code=0):
     """Runs a script to its end with pmtop beside it: Seen. AssertionError where it does not exit with `code` (None: any) or takes longer.
 
-    Held at its end until pmtop has seen it whole, unless hold is False (the run's own end then comes when it comes, and a short run may be missed)."""
+    Held at its end until pmtop has seen it whole, unless hold is False: a short run may then be missed."""
     with start(script, *arguments, env=env, python=python, cwd=cwd, hold=hold) as running, Monitor("-p", running.pid) as monitor:
         if hold:
             wait_for(running.is_held, seconds, f"the script's end (it said: {running.err()[-500:]})")

@@ -70,9 +70,23 @@ static PyObject *span_exit(PyObject *self, PyObject *const *ignored, Py_ssize_t 
 	Py_RETURN_NONE;
 }
 
-static PyMethodDef with_methods[] = {
+/* Copies, and a user's object that keeps one, can be pickled. */
+static PyObject *span_reduce(PyObject *self, PyObject *unused)
+{
+	const struct span *span = (struct span *)self;
+	PyObject *module = PyType_GetModule(Py_TYPE(self));
+	PyObject *function = module ? PyObject_GetAttrString(module, "span") : NULL;
+	(void)unused;
+	return function ? Py_BuildValue("N(OOO)", function, span->name, span->notes & PMTOP_NOTE_CPU ? Py_True : Py_False,
+	                                span->notes & PMTOP_NOTE_MEMORY ? Py_True : Py_False) : NULL;
+}
+
+/* The first two are bound once for each of the names used first. */
+static PyMethodDef span_methods[] = {
 	{ "__enter__", (PyCFunction)(void (*)(void))span_enter, METH_FASTCALL, "Begins the span in this thread." },
 	{ "__exit__", (PyCFunction)(void (*)(void))span_exit, METH_FASTCALL, "Ends the innermost span of this thread." },
+	{ "__reduce__", span_reduce, METH_NOARGS, NULL },
+	{ NULL, NULL, 0, NULL },
 };
 
 /* The type of one object: __enter__ and __exit__ are no descriptors, so `with` takes them as they are. Both ignore what they are given. */
@@ -90,8 +104,8 @@ static int bind_methods(PyObject *span)
 {
 	int is_bound = 1;
 	for (int i = 0; i < 2 && is_bound; i++) {
-		PyObject *function = PyCFunction_NewEx(&with_methods[i], span, NULL);
-		is_bound = function && !PyObject_SetAttrString((PyObject *)Py_TYPE(span), with_methods[i].ml_name, function);
+		PyObject *function = PyCFunction_NewEx(&span_methods[i], span, NULL);
+		is_bound = function && !PyObject_SetAttrString((PyObject *)Py_TYPE(span), span_methods[i].ml_name, function);
 		Py_XDECREF(function);
 	}
 	return is_bound;
@@ -216,17 +230,6 @@ static PyObject *span_repr(PyObject *self)
 	                            span->notes & PMTOP_NOTE_MEMORY ? ", memory=True" : "");
 }
 
-/* Copies, and a user's object that keeps one, can be pickled. */
-static PyObject *span_reduce(PyObject *self, PyObject *unused)
-{
-	const struct span *span = (struct span *)self;
-	PyObject *module = PyType_GetModule(Py_TYPE(self));
-	PyObject *function = module ? PyObject_GetAttrString(module, "span") : NULL;
-	(void)unused;
-	return function ? Py_BuildValue("N(OOO)", function, span->name, span->notes & PMTOP_NOTE_CPU ? Py_True : Py_False,
-	                                span->notes & PMTOP_NOTE_MEMORY ? Py_True : Py_False) : NULL;
-}
-
 static PyObject *span_refuse(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
 	(void)type, (void)arguments, (void)keywords;
@@ -243,13 +246,6 @@ static void span_free(PyObject *self)
 	PyObject_Free(self);
 	Py_DECREF((PyObject *)type);
 }
-
-static PyMethodDef span_methods[] = {
-	{ "__enter__", (PyCFunction)(void (*)(void))span_enter, METH_FASTCALL, "Begins the span in this thread." },
-	{ "__exit__", (PyCFunction)(void (*)(void))span_exit, METH_FASTCALL, "Ends the innermost span of this thread." },
-	{ "__reduce__", span_reduce, METH_NOARGS, NULL },
-	{ NULL, NULL, 0, NULL },
-};
 
 static PyGetSetDef span_fields[] = {
 	{ "name", span_name, NULL, "The name, as it was given.", NULL },
