@@ -20,11 +20,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Optional, TypeVar
 
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 import pmtop
 
 from . import torch
 from ._torch_batches import FORWARD
+from ._torch_data import LoaderFacts
+from ._torch_data import _size as size_of
 from .torch import _here as here
 
 H = TypeVar("H", bound=Callable[..., None])
@@ -67,16 +70,6 @@ def _callback_classes() -> tuple[type, ...]:
 
 def _make(cls: type) -> Any:
     return cls.__new__(cls)
-
-
-def _samples(batch: Any, depth: int = 0) -> Optional[int]:
-    """Length of the first dimension of the first tensor in it; None where there is none."""
-    shape = getattr(batch, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else None
-    inner = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, (list, tuple)) else ()
-    found = (_samples(part, depth + 1) for part in inner) if depth < 4 else ()
-    return next((samples for samples in found if samples is not None), None)
 
 
 def _whole(number: Any) -> int:
@@ -147,6 +140,8 @@ class PmtopCallback:
 
     @_guarded
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        if self._parts:
+            self._parts.repair()
         text = str(exception).partition("\n")[0]
         pmtop.mark(f"{type(exception).__name__}: {text}" if text else type(exception).__name__)
         self._unlisten()
@@ -168,12 +163,11 @@ class PmtopCallback:
             left = min(left, needed) if epochs else needed
             batches = min(batches, steps * accumulation)
         loader = trainer.train_dataloader
-        size = _whole(getattr(loader, "batch_size", None))
-        pmtop.plan(pmtop.statistics()["num_epochs"] + left if left else 0, batches, size)
-        for key, value in {"batch_size": size or None, **{f"loader.{name}": getattr(loader, name, None) for name in (
-                "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")}}.items():
-            if value is not None:
-                pmtop.meta(key, str(value))
+        facts = LoaderFacts(loader) if isinstance(loader, DataLoader) else None
+        size = facts.batch_size if facts else None
+        pmtop.plan(pmtop.statistics()["num_epochs"] + left if left else 0, batches, size or 0)
+        for key, value in {**(facts.meta if facts else {}), **({"batch_size": size} if size else {})}.items():
+            pmtop.meta(key, str(value))
 
     def _begin_epoch(self, trainer: Any) -> None:
         if not self._is_epoch_open:
@@ -219,7 +213,7 @@ class PmtopCallback:
             self._parts.batch_begins()
 
     def _end_batch(self, batch: Any, loss: Any = None, parts_of_loss: int = 1) -> None:
-        samples = _samples(batch)
+        samples = size_of(batch, 0)
         if samples is not None:
             pmtop.batch_samples(samples)
         if self._parts:
@@ -284,6 +278,11 @@ class _Parts:
                 pmtop.meta("between", "data")
         else:
             self._torch.close()
+
+    def repair(self) -> None:
+        """After an exception in a step."""
+        if self._torch._optimizers is not None:
+            self._torch._optimizers.repair()
 
     def batch_begins(self) -> None:
         """After the batch began."""
