@@ -31,6 +31,12 @@ static int is_declined(void)
 	return __atomic_load_n(&run.is_decided, __ATOMIC_RELAXED) && !region_now();
 }
 
+static int is_switched_off(void)
+{
+	const char *said = getenv("PMTOP");
+	return said && !strcmp(said, "0");
+}
+
 /* Python code does what needs Python: it finds the run's name, asks the environment and says who this is. */
 static int first_call(PyObject *opener, struct pmtop **out)
 {
@@ -116,7 +122,7 @@ static PyObject *open_region(PyObject *arguments, PyObject *keywords)
 	options.no_evidence = !has_evidence;
 	options.tell = 1;
 	options.directory = directory ? PyBytes_AsString(directory) : NULL;
-	struct pmtop *nothing = NULL, *pm = region_now() ? NULL : pmtop_open(text.utf8, &options);
+	struct pmtop *nothing = NULL, *pm = region_now() || is_switched_off() ? NULL : pmtop_open(text.utf8, &options);
 	if (pm && !__atomic_compare_exchange_n(&run.region, &nothing, pm, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		pmtop_close(pm);
 	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
@@ -134,10 +140,12 @@ static PyObject *run_open(PyObject *module, PyObject *arguments, PyObject *keywo
 	return open_region(arguments, keywords);
 }
 
-/* reopen(name, ...): lets go of the region that there is, also an inherited one, and opens another. */
+/* reopen(name, ...): lets go of the region that there is, also an inherited one, and opens another; not where nothing is to be published. */
 static PyObject *run_reopen(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
 	(void)module;
+	if (is_declined())
+		Py_RETURN_FALSE;
 	let_go();
 	return open_region(arguments, keywords);
 }
