@@ -45,6 +45,16 @@ struct epoch *run_epoch_at(struct run *run, int64_t time_ns)
 	return NULL;
 }
 
+void run_place_in_epoch(struct run *run, const struct track *track, struct batch *batch)
+{
+	const struct epoch *epoch = run_epoch_at(run, batch->begin_ns);
+	/* What validates between two epochs validates the one before. */
+	for (size_t i = run->epoch_count; !epoch && track->mode != NAME_NONE && i-- > 0;)
+		epoch = run->epochs[i].begin_ns <= batch->begin_ns ? &run->epochs[i] : NULL;
+	batch->epoch = epoch ? epoch->index : 0;
+	batch->epoch_ordinal = epoch ? epoch->ordinal : 0;
+}
+
 static bool is_near(int64_t a_ns, int64_t b_ns)
 {
 	return fabs((double)a_ns - (double)b_ns) <= SAME_NS;

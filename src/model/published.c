@@ -12,6 +12,8 @@ void run_set_name(struct run *run, uint32_t id, const char *text)
 	names_set(&run->private->names, id, text);
 	if (strcmp(text, "train") == 0)
 		run->private->train = id;
+	if (strcmp(text, "accumulate") == 0)
+		run->private->accumulate = id;
 	const char *between = run_meta(run, "between");
 	if (between && strcmp(text, between) == 0)
 		run->private->between = id;

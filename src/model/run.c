@@ -32,6 +32,23 @@ const struct track *run_main(const struct run *run)
 	return &run->tracks[run->main_track];
 }
 
+unsigned track_kind(const struct track *track, uint32_t kind)
+{
+	for (unsigned i = 1; i < track->kind_count; i++)
+		if (track->kinds[i].kind == kind)
+			return i;
+	return 0;
+}
+
+const char *track_kind_name(const struct run *run, const struct track *track, uint32_t kind)
+{
+	if (track->kind_count < 2)
+		return NULL;
+	if (kind != NAME_NONE)
+		return run_name(run, kind);
+	return run->private && run->private->accumulate && track_kind(track, run->private->accumulate) ? "step" : "usual";
+}
+
 int64_t run_warmup_end(const struct run *run)
 {
 	int64_t end_ns = 0;
@@ -61,6 +78,8 @@ static void set_mode(struct run *run, const struct record *record)
 	struct epoch *epoch = run_epoch_at(run, record->time_ns);
 	if (epoch && epoch == &run->epochs[run->epoch_count - 1] && epoch->batches == 0 && !private->epoch_has_batches)
 		epoch->mode = private->mode;
+	if (private->step_lane < private->lane_count)
+		lane_follow_mode(run, &private->lanes[private->step_lane], record);
 }
 
 /* -- lanes -- */
@@ -173,10 +192,10 @@ static void apply_event(struct run *run, const struct record *record)
 		break;
 	case RECORD_BATCH_BEGIN:
 		lane_begin_batch(run, lane, record);
-		run->private->epoch_has_batches = true;
 		break;
 	case RECORD_BATCH_END:
 		lane_end_batch(run, lane, record);
+		run->private->epoch_has_batches = true;
 		break;
 	case RECORD_EVIDENCE:
 		lane_add_evidence(run, lane, record);

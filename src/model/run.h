@@ -16,6 +16,7 @@
 enum {
 	RUN_PHASES_MAX = 16,         /* phases kept per batch; further ones are summed into unattributed time and counted */
 	RUN_TRACKS_MAX = 8,
+	RUN_KINDS_MAX = 8,           /* per track; batches of further kinds count as the usual ones */
 	RUN_RECENT = 200,            /* what `recent{}` and the screen's titles cover */
 	RUN_FLAGGED_MAX = 1000,
 };
@@ -36,8 +37,11 @@ struct phase_time {
  * A batch of which events were lost has a step of NAN, is not judged, and has the phases that were seen without those two rows. */
 struct batch {
 	uint64_t ordinal;            /* 0… in its track, since the start of the run */
+	uint64_t number;             /* 0… in the run, all modes, as published */
 	uint64_t index;              /* as published, in its epoch */
-	uint32_t epoch;              /* index as published */
+	uint32_t kind;               /* name id, known at its end; NAME_NONE = the usual */
+	uint32_t place;              /* 1… among the batches from one optimizer step to the next, this included; 0 = not known, or not accumulated */
+	uint32_t epoch;              /* index as published; of a batch between epochs that is not of mode train, the one before */
 	uint32_t epoch_ordinal;      /* 1…; 0 = in no epoch */
 	int64_t begin_ns, end_ns;    /* of the batch; end 0 = still running */
 	double batch_s;              /* begin to end; NAN while running */
@@ -53,8 +57,15 @@ struct batch {
 	double median_s, mad_s;      /* of its kind when it was judged; NAN = not judged */
 };
 
-/* What is usual for a batch: medians over the window before it (`flag_window` finished steps, without it and without the warm-up). A phase that a
- * batch does not have counts as 0 there; phases that fewer than half of them have are not usual and have no row. */
+/* Batches of one kind; they are judged among themselves. */
+struct batch_kind {
+	uint32_t kind;               /* name id; NAME_NONE = the usual one */
+	uint64_t count;              /* finished steps since pmtop attached, or in the ring at attach */
+	double median_s, p95_s;      /* of the last `flag_window` of them, without the warm-up; NAN */
+};
+
+/* What is usual for a batch: medians over the window before it (`flag_window` finished steps of its kind, without it and without the warm-up). A phase
+ * that a batch does not have counts as 0 there; phases that fewer than half of them have are not usual and have no row. */
 struct usual {
 	size_t batches;              /* how many it is made of; 0 = nothing is known */
 	double step_s, batch_s;
@@ -97,8 +108,8 @@ struct epoch {
 
 /* All batches of one mode.
  *
- * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break and whose step is more than `flag_ratio` times the
- * median of the ten steps after those. It is decided with the track's step number `warmup_most` + 10. Until then is_warmup and `judged` are
+ * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break among those of its kind and whose step is more than
+ * `flag_ratio` times the median of the ten steps of its kind after those. It is decided with the track's step number `warmup_most` + 10. Until then is_warmup and `judged` are
  * provisional (where there are not three steps after those yet, a step is held against the ones after itself), and nothing is flagged.
  * Flagged: see DESIGN.md section 7. */
 struct track {
@@ -110,6 +121,9 @@ struct track {
 	double rate_per_s;           /* batches a second over the last 200 steps; NAN */
 	double samples_per_s;
 	double slow_first_s;         /* the run's first batch; NAN where it is gone */
+	uint32_t slow_first_kind;    /* its kind; NAME_BETWEEN (which no kind is) where that is gone */
+	unsigned kind_count;         /* the usual one first, whether there are any or not */
+	struct batch_kind kinds[RUN_KINDS_MAX];
 	uint64_t flagged_count;      /* since pmtop attached, or in the ring at attach */
 	/* private to the model from here on, read through the calls below */
 	struct batch *ring;
@@ -166,6 +180,11 @@ struct run {
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key);      /* NULL: not published */
 const struct track *run_main(const struct run *run);               /* never NULL; may be empty */
+/* Where a track has batches of several kinds: "accumulate"; of the usual ones "step" where others accumulate gradients, else "usual". NULL where all are
+ * of one kind. */
+const char *track_kind_name(const struct run *run, const struct track *track, uint32_t kind);
+/* The kind's place in track->kinds, 0 where it has none. */
+unsigned track_kind(const struct track *track, uint32_t kind);
 /* NULL where it is no longer (or not yet) kept. */
 const struct batch *track_batch(const struct track *track, uint64_t ordinal);
 /* What was usual for the batch with this ordinal. */
@@ -175,7 +194,7 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 struct phase_row {
 	uint32_t name, parent;
 	unsigned depth;
-	double median_s, share_ratio;   /* share: sum of the phase ÷ sum of the steps */
+	double median_s, share_ratio;   /* median: over batches of the kinds that have it; share: sum of the phase ÷ sum of the steps */
 	double cpu_s;                   /* median; NAN */
 };
 size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches);
