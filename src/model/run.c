@@ -209,6 +209,9 @@ static void apply_event(struct run *run, const struct record *record)
 	case RECORD_GAUGE:
 		run_set_gauge(run, record->gauge.name, record->time_ns, record->gauge.value);
 		break;
+	case RECORD_BATCH_FIGURE:
+		run_take_figure(run, record);
+		break;
 	case RECORD_MARK:
 		run_add_mark(run, record->time_ns, record->text);
 		break;
@@ -243,8 +246,6 @@ static void set_state(struct run *run, const struct run_state *state)
 	if (!private->has_state)
 		private->was_ended = state->is_ended;
 	private->has_state = true;
-	if (isnan(run->loss))
-		run->loss = state->loss;
 }
 
 void run_apply(struct run *run, const struct record *record, size_t rest_count)
@@ -271,7 +272,7 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 		run->private->epochs_upto = record->epochs.upto;
 		break;
 	case RECORD_COUNTER:
-		run_set_counter(run, record->counter.name, record->counter.total);
+		run_set_counter(run, record->counter.name, record->time_ns, record->counter.total);
 		break;
 	case RECORD_OPEN_SPAN:
 		run_set_open_span(run, record);

@@ -92,7 +92,7 @@ struct track *told_add_track(struct told *told, uint32_t mode)
 	struct track *track = &told->run.tracks[told->run.track_count];
 	*track = (struct track){
 		.mode = mode, .ring = told->ring[told->run.track_count], .capacity = TOLD_BATCHES,
-		.rate_per_s = NAN, .samples_per_s = NAN, .slow_first_s = NAN,
+		.rate_per_s = NAN, .samples_per_s = NAN, .slow_first_s = NAN, .loss = NAN,
 	};
 	told->run.track_count++;
 	return track;
@@ -104,7 +104,7 @@ struct batch *told_add_batch(struct told *told, struct track *track, uint64_t in
 	struct batch *batch = &track->ring[track->end % track->capacity];
 	*batch = (struct batch){
 		.ordinal = track->end, .index = index, .begin_ns = begin_ns, .end_ns = end_ns,
-		.batch_s = seconds, .step_s = seconds, .loss = NAN, .samples = NAN, .resident_bytes = NAN, .median_s = NAN, .mad_s = NAN,
+		.batch_s = seconds, .step_s = seconds, .loss = NAN, .samples = NAN, .resident_bytes = NAN, .allocated_bytes = NAN, .median_s = NAN, .mad_s = NAN,
 	};
 	told->model.now_ns = end_ns;
 	track->count++;
@@ -119,7 +119,7 @@ struct epoch *told_begin_epoch(struct told *told, uint32_t index)
 	struct epoch *epoch = &told->epochs[told->run.epoch_count++];
 	*epoch = (struct epoch){
 		.index = index, .ordinal = (uint32_t)told->run.epoch_count, .mode = TOLD_TRAIN, .begin_ns = told->model.now_ns,
-		.mean_s = NAN, .min_s = NAN, .max_s = NAN,
+		.mean_s = NAN, .min_s = NAN, .max_s = NAN, .allocator = { NAN, NAN, NAN },
 	};
 	return epoch;
 }
