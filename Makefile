@@ -5,9 +5,10 @@
 #   make               build/pmtop          make install   PREFIX, DESTDIR
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
 #   make lint          layers, man pages    make pictures  the README's, from a real run
+#   make python        the Python package   make check-python  its tests, with torch and Lightning
 #   make clean                              make uninstall
 #
-# SANITIZE=address,undefined (or thread) builds into a folder of its own.
+# SANITIZE=address,undefined (or thread) builds into a folder of its own. PYTHON chooses the interpreter.
 
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-builtin-rules
@@ -35,6 +36,7 @@ ifeq ($(origin CC),default)
 CC := cc
 endif
 CXX ?= c++
+PYTHON ?= python3
 
 ifdef SANITIZE
 comma := ,
@@ -67,7 +69,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: all programs demo check bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: all programs demo check check-python python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -125,6 +127,21 @@ t/%: $(BUILD)/tests/% $(WORKLOADS)
 
 -include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
 
+# -- Python --------------------------------------------------------------------------------------------------------------------
+
+PYTHON_PARTS := src/region/pmtop.h LICENSE $(wildcard $(foreach end,c h in md py pyi toml typed,src/python/*.$(end) src/python/pmtop/*.$(end)))
+
+# The wheel, and what it holds laid out in site/, to be used without installing: PYTHONPATH=build/python/site python3 train.py
+python: $(BUILD)/python/.built
+
+$(BUILD)/python/.built: $(PYTHON_PARTS) | $(BUILD)/.needs-test
+	@PYTHON="$(PYTHON)" tests/python/run wheel $(BUILD)
+	@touch $@
+
+# In a virtual environment, build/python-venv, which `make bench` uses too.
+check-python: all $(WORKLOADS) $(BUILD)/python/.built
+	@PYTHON="$(PYTHON)" tests/python/run tests $(BUILD)
+
 # -- the rest ------------------------------------------------------------------------------------------------------------------
 
 $(BENCHES): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
@@ -155,7 +172,7 @@ fuzz-here: $(FUZZERS)
 
 lint:
 	@tests/layers.sh
-	@tests/lint.sh "$(CC)" "$(CXX)"
+	@PYTHON="$(PYTHON)" tests/lint.sh "$(CC)" "$(CXX)"
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(PKGCONFIGDIR) $(DESTDIR)$(DATADIR)
@@ -175,6 +192,6 @@ uninstall:
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)
 
 clean:
-	rm -rf build build-*
+	rm -rf build build-* src/python/build src/python/*.egg-info src/python/pmtop/*.so
 
 endif

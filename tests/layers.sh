@@ -20,6 +20,10 @@ BEGIN {
 			owner[word[2]] = word[3]
 			continue
 		}
+		if (word[1] == "beside") {
+			is_beside[word[2]] = 1
+			continue
+		}
 		sees[word[1]] = " " word[1] " "
 		for (i = 2; i <= count; i++)
 			sees[word[1]] = sees[word[1]] word[i] " "
@@ -31,6 +35,8 @@ BEGIN {
 	if (mine == "") { refuse("its folder is not in " table); next }
 	if (match($0, /"[^"]+"/)) {
 		header = substr($0, RSTART + 1, RLENGTH - 2); theirs = layer_of(header)
+		if (mine in is_beside && index(header, "/") == 0)
+			next
 		if (theirs == "")
 			refuse("\"" header "\" is not written from the root")
 		else if (!index(sees[mine], " " theirs " "))

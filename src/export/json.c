@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/json_workers.h"
+#include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/rules/explain.h"
 
@@ -285,8 +287,11 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		json_integer(&json, "pid", pid);
 	if (chosen)
 		write_run(&json, chosen);
+	if (chosen)
+		ranks_as_json(&json, model, run);
 	write_memory(&json, &model->memory);
 	write_cpu(&json, model);
+	json_workers(&json, model, run);
 	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
 	write_self(&json, model);
 	json_close_object(&json);

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "src/base/clock.h"
+#include "src/export/ranks.h"
+#include "src/export/ranks.h"
 #include "src/export/scope.h"
 
 #define BYTES_PER_MB 1e6
@@ -116,6 +118,7 @@ static void add_run(struct buffer *out, struct lines *lines, const struct model 
 	const struct run *run = &model->runs[run_index];
 	const struct track *track = run_main(run);
 	follow(lines, model, run_index, track);
+	const uint64_t epochs_before = lines->next_epoch;
 	for (;;) {
 		const struct batch *batch = lines->batches_printed < lines->batch_lines ? next_finished(lines, track) : NULL;
 		const struct epoch *epoch = next_epoch(lines, run);
@@ -124,8 +127,10 @@ static void add_run(struct buffer *out, struct lines *lines, const struct model 
 		else if (epoch)
 			add_epoch(out, lines, track, epoch);
 		else
-			return;
+			break;
 	}
+	if (lines->next_epoch > epochs_before)
+		ranks_as_line(out, model, run_index);
 }
 
 static void add_process(struct buffer *out, const struct model *model)

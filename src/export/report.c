@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
+#include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/export/table.h"
 #include "src/rules/explain.h"
@@ -257,6 +258,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that includes pmtop.h (pmtop(1))\n");
 	}
 	buffer_puts(out, "\n");
+	ranks_as_table(out, model, run_index);
 	add_warnings(out, alerts, run_index);
 	if (run) {
 		buffer_puts(out, "\n");

@@ -24,7 +24,8 @@ bool run_open(struct run *run, const struct record *opened, const struct model_o
 	private->between = NAME_BETWEEN;
 	private->bin_width = 1;
 	private->is_opening = true;
-	private->resident_bytes = NAN;
+	private->resident_bytes = private->process_state = NAN;
+	private->was_live = opened->opened.is_live;
 	for (unsigned i = 0; i < RUN_TRACKS_MAX; i++)
 		track_init_empty(&run->tracks[i]);
 	return true;
@@ -108,7 +109,7 @@ static void refresh_phases(struct run *run, int64_t now_ns)
 	if (!private->has_new_phases || (private->phases_ns && now_ns < private->phases_ns + PHASES_NS && !private->closed_ns))
 		return;
 	for (unsigned i = 0; i < run->track_count; i++)
-		run->tracks[i].private->phases.is_valid = false;
+		run->tracks[i].private->phases.is_valid = run->tracks[i].private->pace.is_valid = false;
 	private->has_new_phases = false;
 	private->phases_ns = now_ns;
 }

@@ -76,8 +76,10 @@ struct run_private {
 	struct flagged *flagged_storage;
 	size_t flagged_room;
 	int64_t closed_ns;           /* 0 = open */
-	double resident_bytes;       /* of the run's process, and when: set by model.c */
+	bool was_live;               /* when it was opened */
+	double resident_bytes;       /* of the run's process, and when: set by processes.c */
 	int64_t resident_ns;
+	double process_state;        /* its code, as METRIC_PROCESS_STATE; NAN */
 };
 
 enum { PHASES_SEEN_MOST = 64 };
@@ -89,8 +91,16 @@ struct phase_cache {
 	struct phase_row rows[PHASES_SEEN_MOST];
 };
 
+/* What ranks.c measured last; holds as long. */
+struct pace {
+	bool is_valid;
+	size_t steps;
+	double step_s, step_mad_s, alone_s, alone_mad_s;     /* alone: without what is spent waiting for other ranks */
+};
+
 struct track_private {
 	struct phase_cache phases;
+	struct pace pace;
 	struct rolling *windows[RUN_KINDS_MAX];      /* of each kind: judged steps, the newest flag_window */
 	struct rolling *recent;      /* steps, the newest RUN_RECENT */
 	uint32_t *judged_counts;

@@ -42,8 +42,18 @@ struct rule {
 	void (*tell)(const struct look *look, const struct phase_row *phase, struct alert *alert);
 };
 
+/* For those who tell: one figure more, unless it is unknown; what it means. */
+void add_evidence(struct alert *alert, const char *key, double value);
+void explain_meaning(struct alert *alert, const char *text);
+
+/* rank_words.c: of the model's ranks. */
+double measure_slowest_rank(const struct look *look, const struct phase_row *phase);
+void tell_slowest_rank(const struct look *look, const struct phase_row *phase, struct alert *alert);
+double measure_still_rank(const struct look *look, const struct phase_row *phase);
+void tell_still_rank(const struct look *look, const struct phase_row *phase, struct alert *alert);
+
 /* Of the rules of a phase the first in the table that is raised keeps the later ones quiet. */
-enum { RULE_COUNT = 7 };
+enum { RULE_COUNT = 9 };
 extern const struct rule rules[RULE_COUNT];
 
 #endif

@@ -14,13 +14,13 @@ enum { NAME_SIZE = 28, FLAGGED_EXPLAINED = 8 };
 
 /* -- telling -- */
 
-static void add_evidence(struct alert *alert, const char *key, double value)
+void add_evidence(struct alert *alert, const char *key, double value)
 {
 	if (isfinite(value) && alert->evidence_count < ALERT_EVIDENCE_MAX)
 		alert->evidence[alert->evidence_count++] = (struct alert_evidence){ key, value };
 }
 
-static void explain_meaning(struct alert *alert, const char *text)
+void explain_meaning(struct alert *alert, const char *text)
 {
 	snprintf(alert->meaning, sizeof alert->meaning, "%s", text);
 }
@@ -291,6 +291,8 @@ static void tell_memory(const struct look *look, const struct phase_row *phase, 
 
 const struct rule rules[RULE_COUNT] = {
 	{ "memory_growth", SEVERITY_WARNING, RULE_OF_MODEL, LEVEL(rule_memory_growth_mb), 0, measure_memory, tell_memory },
+	{ "still_rank", SEVERITY_CRITICAL, RULE_OF_MODEL, LEVEL(rule_still_rank_s), 0, measure_still_rank, tell_still_rank },
+	{ "slowest_rank", SEVERITY_WARNING, RULE_OF_MODEL, LEVEL(rule_slowest_rank), 0, measure_slowest_rank, tell_slowest_rank },
 	{ "slow_first_batch", SEVERITY_INFO, RULE_OF_RUN, LEVEL(rule_first_batch), 5, measure_first_batch, tell_first_batch },
 	{ "flagged_batches", SEVERITY_WARNING, RULE_OF_RUN, LEVEL(rule_flagged), 20, measure_flagged, tell_flagged },
 	{ "variance", SEVERITY_WARNING, RULE_OF_RUN, LEVEL(rule_variance), 20, measure_variance, tell_variance },

@@ -9,6 +9,11 @@ OPERATION = {"name": str, "depth": int, "count": int} | dict.fromkeys(
     ("total_s", "self_s", "cpu_s", "mean_s", "min_s", "max_s", "p95_s", "share_ratio"), float)
 MODE = {"count": int, "operations": [OPERATION]} | FIGURES
 CAUSE = {"what": str, "phase": str, "share_ratio": float, "evidence": {"*": float}}
+TIMES = dict.fromkeys(("mean", "p50", "p95", "min", "max"), float)
+SPAN = {"name": str, "count": int, "total_s": float, "mean_s": float, "share_ratio": float}
+WORK = {"fetches": int, "failed": int, "items": float, "fetch_s": TIMES, "item_s": TIMES, "spans": [SPAN]}
+WORKER = {"pid": int, "id": int, "state": str, "ended": str} | WORK | dict.fromkeys(
+    ("fetches_per_s", "items_per_s", "busy_ratio", "idle_ratio", "cpu_ratio", "rss_bytes", "read_bytes_per_s", "state_since_s"), float)
 OBJECT = {
     "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
@@ -28,6 +33,7 @@ OBJECT = {
     "cpu": {"state": str} | dict.fromkeys(
         ("ratio", "tree_ratio", "user_s", "system_s", "run_queue_wait_ratio", "major_faults_per_s", "read_bytes_per_s",
          "write_bytes_per_s", "threads"), float),
+    "workers": [WORKER], "workers_total": {"seen": int, "died": int} | WORK,
     "warnings": [{"rule": str, "severity": str, "message": str, "evidence": {"*": float}, "advice": [str], "since_ns": int}],
     "self": {"cpu_ratio": float, "memory_bytes": float, "missing": [{"figure": str, "reason": str, "remedy": str}]},
 }

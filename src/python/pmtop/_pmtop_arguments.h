@@ -1,0 +1,140 @@
+/* What callers pass, as C. Every failure sets an exception that names the argument; nothing here looks at whether anything is published. */
+#ifndef PMTOP_ARGUMENTS_H
+#define PMTOP_ARGUMENTS_H
+
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+
+#define MOST_ARGUMENTS 4
+
+struct signature {
+	const char *function;
+	const char *names[MOST_ARGUMENTS];
+	int required, most;
+};
+
+static PyObject *const *sorted_arguments(const struct signature *takes, PyObject *const *given, Py_ssize_t count, PyObject *keywords, PyObject **own)
+{
+	if (count > takes->most)
+		return PyErr_Format(PyExc_TypeError, "%s() takes at most %d arguments (%zd given)", takes->function, takes->most, count), NULL;
+	for (int i = 0; i < takes->most; i++)
+		own[i] = i < count ? given[i] : NULL;
+	for (Py_ssize_t k = 0; keywords && k < PyTuple_Size(keywords); k++) {
+		PyObject *keyword = PyTuple_GetItem(keywords, k);
+		int i = 0;
+		while (i < takes->most && PyUnicode_CompareWithASCIIString(keyword, takes->names[i]))
+			i++;
+		if (i == takes->most)
+			return PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", takes->function, keyword), NULL;
+		if (own[i])
+			return PyErr_Format(PyExc_TypeError, "%s() got two values for argument '%s'", takes->function, takes->names[i]), NULL;
+		own[i] = given[count + k];
+	}
+	for (int i = 0; i < takes->required; i++)
+		if (!own[i])
+			return PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", takes->function, takes->names[i]), NULL;
+	return own;
+}
+
+/* `most` borrowed arguments in their order, NULL for those left out; or NULL with an exception. `own` is room for them. */
+static inline PyObject *const *take(const struct signature *takes, PyObject *const *given, Py_ssize_t count, PyObject *keywords, PyObject **own)
+{
+	if (__builtin_expect(!keywords && count == takes->most, 1))
+		return given;
+	return sorted_arguments(takes, given, count, keywords, own);
+}
+
+/* UTF-8 of a str, valid while that is; what UTF-8 cannot say is in bytes of our own. A NUL ends it. */
+struct text {
+	const char *utf8;
+	PyObject *own;
+};
+
+static int unusual_text(PyObject *object, const char *what, struct text *out)
+{
+	if (!PyUnicode_Check(object)) {
+		PyErr_Format(PyExc_TypeError, "%s must be a str, not %R", what, Py_TYPE(object));
+		return 0;
+	}
+	PyErr_Clear();
+	out->own = PyUnicode_AsEncodedString(object, "utf-8", "replace");
+	out->utf8 = out->own ? PyBytes_AsString(out->own) : NULL;
+	return out->utf8 != NULL;
+}
+
+static inline int text_of(PyObject *object, const char *what, struct text *out)
+{
+	out->own = NULL;
+	if (__builtin_expect(PyUnicode_CheckExact(object), 1) && (out->utf8 = PyUnicode_AsUTF8AndSize(object, NULL)))
+		return 1;
+	return unusual_text(object, what, out);
+}
+
+static int unusual_whole(PyObject *object, const char *what, uint64_t most, uint64_t *out)
+{
+	int overflow;
+	PyErr_Clear();
+	PyObject *number = PyNumber_Index(object);
+	if (!number) {
+		if (PyErr_ExceptionMatches(PyExc_TypeError))
+			PyErr_Format(PyExc_TypeError, "%s must be an int, not %R", what, Py_TYPE(object));
+		return 0;
+	}
+	long long is_signed = PyLong_AsLongLongAndOverflow(number, &overflow);
+	*out = PyLong_AsUnsignedLongLong(number);
+	PyErr_Clear();
+	Py_DECREF(number);
+	if (overflow < 0 || (!overflow && is_signed < 0))
+		return PyErr_Format(PyExc_ValueError, "%s must not be negative", what), 0;
+	if (*out > most || (overflow && *out == UINT64_MAX))
+		return PyErr_Format(PyExc_OverflowError, "%s must be at most %llu", what, (unsigned long long)most), 0;
+	return 1;
+}
+
+/* An int, or what has __index__, from 0 to `most`. */
+static inline int whole_of(PyObject *object, const char *what, uint64_t most, uint64_t *out)
+{
+	if (__builtin_expect(Py_IS_TYPE(object, &PyLong_Type), 1)) {
+		*out = PyLong_AsUnsignedLongLong(object);
+		if (__builtin_expect(*out <= most && *out != UINT64_MAX, 1))
+			return 1;
+	}
+	return unusual_whole(object, what, most, out);
+}
+
+/* A tensor whose memory is a device's: reading it would wait for the device. */
+static int is_on_device(PyObject *object)
+{
+	PyObject *is_cpu = PyObject_GetAttrString(object, "is_cpu");
+	int is_elsewhere = is_cpu == Py_False;
+	PyErr_Clear();
+	Py_XDECREF(is_cpu);
+	return is_elsewhere;
+}
+
+enum number { NUMBER_ERROR = -1, NUMBER_UNREAD, NUMBER_READ };
+
+static enum number unusual_number(PyObject *object, const char *what, int is_needed, double *out)
+{
+	if (!PyNumber_Check(object) || PyComplex_Check(object)) {
+		PyErr_Format(PyExc_TypeError, "%s must be a number, not %R", what, Py_TYPE(object));
+		return NUMBER_ERROR;
+	}
+	if (!PyLong_Check(object) && (!is_needed || is_on_device(object)))
+		return NUMBER_UNREAD;
+	*out = PyFloat_AsDouble(object);
+	return *out == -1.0 && PyErr_Occurred() ? NUMBER_ERROR : NUMBER_READ;
+}
+
+/* A float, or what has __float__; that is called only where the value is needed and does not lie on a device. */
+static inline enum number number_of(PyObject *object, const char *what, int is_needed, double *out)
+{
+	if (__builtin_expect(Py_IS_TYPE(object, &PyFloat_Type), 1)) {
+		*out = PyFloat_AsDouble(object);
+		return NUMBER_READ;
+	}
+	return unusual_number(object, what, is_needed, out);
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* The process's region: made by the first call that publishes, let go of at the end and in forked children.
+ *
+ * It is static, not of the module: pmtop.h keeps the calling thread's place in thread-local storage, a fork concerns the whole process, and
+ * pmtop shows one run per process. For that reason the module refuses a second interpreter. All calls hold the GIL; without one, what two
+ * threads may do at the same time is atomic. */
+#ifndef PMTOP_RUN_H
+#define PMTOP_RUN_H
+
+#include "_pmtop_arguments.h"
+
+#include <pmtop.h>
+
+static struct {
+	struct pmtop *region;              /* NULL: nothing is published now */
+	struct pmtop *inherited;           /* in a forked child: the parent's, until this process publishes something itself */
+	struct pmtop *retired;             /* ended, but a thread that is just ending may still look at it */
+	int is_decided;                    /* 0: the next call that publishes opens the region */
+	int is_forked;                     /* automatic publishers keep silent */
+	int are_epochs_by_hand, are_batches_by_hand;      /* the script publishes them itself */
+	uint64_t gc_begin_ns, gc_threshold_ns;
+	int is_gc_watched;
+} run;
+
+static struct pmtop *region_now(void)
+{
+	return __atomic_load_n(&run.region, __ATOMIC_ACQUIRE);
+}
+
+static int is_declined(void)
+{
+	return __atomic_load_n(&run.is_decided, __ATOMIC_RELAXED) && !region_now();
+}
+
+/* Python code does what needs Python: it finds the run's name, asks the environment and says who this is. */
+static int first_call(PyObject *opener, struct pmtop **out)
+{
+	int is_child = run.inherited != NULL;
+	if (is_child) {
+		run.region = run.inherited;
+		run.inherited = NULL;
+		run.is_decided = 1;
+	}
+	PyObject *result = opener ? PyObject_CallFunction(opener, "i", is_child) : NULL;
+	Py_XDECREF(result);
+	if (!result && PyErr_Occurred()) {
+		if (!PyErr_ExceptionMatches(PyExc_Exception))
+			return 0;               /* KeyboardInterrupt is the user's */
+		PyErr_Clear();
+	}
+	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
+	*out = region_now();
+	return 1;
+}
+
+/* The run ends and its file goes. The memory of the one before is given back only now, so that whoever was inside has long left it. */
+static void retire(struct pmtop *pm)
+{
+	if (!pmtop_i_is_own(pm)) {
+		pmtop_close(pm);
+		return;
+	}
+	pmtop_i_end_run(pm);
+	if (pm->has_key)
+		pthread_key_delete(pm->key);
+	pm->has_key = 0;
+	pm->path[0] = '\0';
+	mmap(pm->base, pm->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	pmtop_i_file_close(&pm->file);
+	pmtop_close(__atomic_exchange_n(&run.retired, pm, __ATOMIC_ACQ_REL));
+}
+
+static void let_go(void)
+{
+	struct pmtop *pm = __atomic_exchange_n(&run.region, NULL, __ATOMIC_ACQ_REL);
+	if (pm)
+		retire(pm);
+	pmtop_close(run.inherited);
+	run.inherited = NULL;
+}
+
+static void in_forked_child(void)
+{
+	run.is_forked = 1;
+	run.is_gc_watched = 0;
+	if (!run.region)
+		return;
+	run.inherited = run.region;
+	run.region = NULL;
+	run.is_decided = 0;
+}
+
+static int option_of(PyObject *object, void *out)
+{
+	uint64_t value;
+	if (!whole_of(object, "an option's value", UINT32_MAX, &value))
+		return 0;
+	*(uint32_t *)out = (uint32_t)value;
+	return 1;
+}
+
+static PyObject *open_region(PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = { "name", "lanes", "slots", "totals", "names", "history", "epochs", "evidence", "directory", NULL };
+	struct pmtop_options options = PMTOP_OPTIONS_INIT;
+	PyObject *name, *directory = NULL;
+	struct text text;
+	int has_evidence = 1;
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|O&O&O&O&O&O&pO&", names, &name, option_of, &options.lanes, option_of, &options.slots,
+	                                 option_of, &options.totals, option_of, &options.names, option_of, &options.history, option_of, &options.epochs,
+	                                 &has_evidence, PyUnicode_FSConverter, &directory))
+		return NULL;
+	if (!text_of(name, "name", &text)) {
+		Py_XDECREF(directory);
+		return NULL;
+	}
+	options.no_evidence = !has_evidence;
+	options.tell = 1;
+	options.directory = directory ? PyBytes_AsString(directory) : NULL;
+	struct pmtop *nothing = NULL, *pm = region_now() ? NULL : pmtop_open(text.utf8, &options);
+	if (pm && !__atomic_compare_exchange_n(&run.region, &nothing, pm, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		pmtop_close(pm);
+	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
+	Py_XDECREF(text.own);
+	Py_XDECREF(directory);
+	return PyBool_FromLong(region_now() != NULL);
+}
+
+/* open(name, ...): as pmtop_open(); what is open already stays as it is. */
+static PyObject *run_open(PyObject *module, PyObject *arguments, PyObject *keywords)
+{
+	(void)module;
+	if (!region_now())
+		let_go();
+	return open_region(arguments, keywords);
+}
+
+/* reopen(name, ...): lets go of the region that there is, also an inherited one, and opens another. */
+static PyObject *run_reopen(PyObject *module, PyObject *arguments, PyObject *keywords)
+{
+	(void)module;
+	let_go();
+	return open_region(arguments, keywords);
+}
+
+static PyObject *run_close(PyObject *module, PyObject *unused)
+{
+	(void)module, (void)unused;
+	let_go();
+	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
+	Py_RETURN_NONE;
+}
+
+static PyObject *run_is_open(PyObject *module, PyObject *unused)
+{
+	(void)module, (void)unused;
+	return PyBool_FromLong(region_now() != NULL);
+}
+
+static PyObject *run_is_automatic(PyObject *module, PyObject *unused)
+{
+	(void)module, (void)unused;
+	return PyBool_FromLong(!run.is_forked && !is_declined());
+}
+
+static PyObject *run_batches_by_hand(PyObject *module, PyObject *unused)
+{
+	(void)module, (void)unused;
+	run.are_batches_by_hand = 1;
+	Py_RETURN_NONE;
+}
+
+#endif

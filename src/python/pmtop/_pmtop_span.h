@@ -1,0 +1,270 @@
+/* Spans: `with pmtop.span("forward"):`, and the objects behind them.
+ *
+ * Most of what a `with` costs is the binding of __enter__ and __exit__ to the object, anew each time. So the names used first have a type each,
+ * a subclass of Span whose two methods are bound for good: functions that are already of the one object. All others share the type Span. */
+#ifndef PMTOP_SPAN_H
+#define PMTOP_SPAN_H
+
+#include "_pmtop_run.h"
+
+#define SPAN_SETS 256u             /* a power of two */
+#define MOST_BOUND_SPANS 256       /* names that have a type of their own, of about 2 KB */
+
+/* One name and kind. It keeps nothing of a span that runs: pmtop.h does, per thread. So it serves all threads and nests in itself. */
+struct span {
+	PyObject_HEAD
+	PyObject *name;            /* as it was given, and never of a subclass of str */
+	struct text text;
+	unsigned notes;
+	struct pmtop_site site;
+};
+
+struct remembered {
+	PyObject *name;
+	struct span *span;
+};
+
+struct module_state {
+	PyObject *opener, *decorator;
+	PyTypeObject *span_type;
+	PyObject *bound_spans[4];          /* by notes: dicts from a name to its span; nothing is ever taken out */
+	struct remembered remembered[SPAN_SETS][2];     /* by the address of the name: a literal's stays. The newer one first */
+};
+
+static struct module_state *state_of(PyObject *module)
+{
+	return (struct module_state *)PyModule_GetState(module);
+}
+
+static struct module_state *state_of_span(PyObject *span)
+{
+	return (struct module_state *)PyType_GetModuleState(Py_TYPE(span));
+}
+
+/* The region to publish to, NULL where there is none. False: an exception is set. */
+static inline int reach(PyObject *module, struct pmtop **out)
+{
+	*out = region_now();
+	if (__builtin_expect(*out != NULL, 1) || __atomic_load_n(&run.is_decided, __ATOMIC_RELAXED))
+		return 1;
+	return first_call(state_of(module)->opener, out);
+}
+
+static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t count)
+{
+	struct span *span = (struct span *)self;
+	struct pmtop *pm = region_now();
+	(void)ignored, (void)count;
+	if (!pm && !is_declined() && !first_call(state_of_span(self)->opener, &pm))
+		return NULL;
+	pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes);
+	Py_INCREF(self);
+	return self;
+}
+
+/* Whatever has only an end began elsewhere: before a close(), or in the process that forked this one. It opens no region. */
+static PyObject *span_exit(PyObject *self, PyObject *const *ignored, Py_ssize_t count)
+{
+	(void)self, (void)ignored, (void)count;
+	pmtop_span_end(region_now());
+	Py_RETURN_NONE;
+}
+
+/* Copies, and a user's object that keeps one, can be pickled. */
+static PyObject *span_reduce(PyObject *self, PyObject *unused)
+{
+	const struct span *span = (struct span *)self;
+	PyObject *module = PyType_GetModule(Py_TYPE(self));
+	PyObject *function = module ? PyObject_GetAttrString(module, "span") : NULL;
+	(void)unused;
+	return function ? Py_BuildValue("N(OOO)", function, span->name, span->notes & PMTOP_NOTE_CPU ? Py_True : Py_False,
+	                                span->notes & PMTOP_NOTE_MEMORY ? Py_True : Py_False) : NULL;
+}
+
+/* The first two are bound once for each of the names used first. */
+static PyMethodDef span_methods[] = {
+	{ "__enter__", (PyCFunction)(void (*)(void))span_enter, METH_FASTCALL, "Begins the span in this thread." },
+	{ "__exit__", (PyCFunction)(void (*)(void))span_exit, METH_FASTCALL, "Ends the innermost span of this thread." },
+	{ "__reduce__", span_reduce, METH_NOARGS, NULL },
+	{ NULL, NULL, 0, NULL },
+};
+
+/* The type of one object: __enter__ and __exit__ are no descriptors, so `with` takes them as they are. Both ignore what they are given. */
+static PyTypeObject *bound_type(PyObject *module)
+{
+	static PyType_Slot slots[] = { { 0, NULL } };
+	static PyType_Spec spec = { "pmtop.Span", sizeof(struct span), 0, Py_TPFLAGS_DEFAULT, slots };
+	PyObject *bases = PyTuple_Pack(1, (PyObject *)state_of(module)->span_type);
+	PyObject *type = bases ? PyType_FromModuleAndSpec(module, &spec, bases) : NULL;
+	Py_XDECREF(bases);
+	return (PyTypeObject *)type;
+}
+
+static int bind_methods(PyObject *span)
+{
+	int is_bound = 1;
+	for (int i = 0; i < 2 && is_bound; i++) {
+		PyObject *function = PyCFunction_NewEx(&span_methods[i], span, NULL);
+		is_bound = function && !PyObject_SetAttrString((PyObject *)Py_TYPE(span), span_methods[i].ml_name, function);
+		Py_XDECREF(function);
+	}
+	return is_bound;
+}
+
+/* name: an exact str. */
+static struct span *span_new(PyTypeObject *type, PyObject *name, unsigned notes)
+{
+	struct text text;
+	if (!text_of(name, "name", &text))
+		return NULL;
+	struct span *span = PyObject_New(struct span, type);
+	if (!span) {
+		Py_XDECREF(text.own);
+		return NULL;
+	}
+	Py_INCREF(name);
+	span->name = name;
+	span->text = text;
+	span->notes = notes;
+	span->site.known = 0;
+	return span;
+}
+
+/* A new reference to the span of a name; interned while there are few names. */
+static struct span *find_span(PyObject *module, PyObject *name, unsigned notes)
+{
+	struct module_state *state = state_of(module);
+	PyObject *bound = state->bound_spans[notes], *known = PyDict_GetItemWithError(bound, name);
+	if (known) {
+		Py_INCREF(known);
+		return (struct span *)known;
+	}
+	if (PyErr_Occurred() || PyDict_Size(bound) >= MOST_BOUND_SPANS)
+		return PyErr_Occurred() ? NULL : span_new(state->span_type, name, notes);
+	PyTypeObject *type = bound_type(module);
+	struct span *span = type ? span_new(type, name, notes) : NULL;
+	Py_XDECREF((PyObject *)type);
+	if (span && bind_methods((PyObject *)span) && !PyDict_SetItem(bound, name, (PyObject *)span))
+		return span;
+	Py_XDECREF((PyObject *)span);
+	return NULL;
+}
+
+static PyObject *make_span(PyObject *module, PyObject *name, unsigned notes)
+{
+#ifndef Py_GIL_DISABLED         /* a table for all threads would cost more than it saves */
+	uintptr_t address = (uintptr_t)name;
+	struct remembered *set = state_of(module)->remembered[((address >> 4 ^ address >> 12) + notes) % SPAN_SETS];
+	for (int i = 0; i < 2; i++) {
+		if (set[i].name == name && set[i].span->notes == notes) {
+			Py_INCREF((PyObject *)set[i].span);
+			return (PyObject *)set[i].span;
+		}
+	}
+#endif
+	if (!PyUnicode_Check(name))
+		return PyErr_Format(PyExc_TypeError, "name must be a str, not %R", Py_TYPE(name));
+	PyObject *plain = PyUnicode_FromObject(name);
+	struct span *span = plain ? find_span(module, plain, notes) : NULL;
+#ifndef Py_GIL_DISABLED
+	if (span && plain == name) {
+		struct remembered last = set[1];
+		set[1] = set[0];
+		set[0] = (struct remembered){ name, span };
+		Py_INCREF(name);
+		Py_INCREF((PyObject *)span);
+		Py_XDECREF(last.name);
+		Py_XDECREF((PyObject *)last.span);
+	}
+#endif
+	Py_XDECREF(plain);
+	return (PyObject *)span;
+}
+
+static int is_asked_for(PyObject *argument, unsigned note, unsigned *notes)
+{
+	int is_true = argument ? PyObject_IsTrue(argument) : 0;
+	if (is_true > 0)
+		*notes |= note;
+	return is_true >= 0;
+}
+
+static PyObject *span_of(PyObject *module, PyObject *const *given, Py_ssize_t count, PyObject *keywords)
+{
+	static const struct signature takes = { "span", { "name", "cpu", "memory" }, 1, 3 };
+	PyObject *own[MOST_ARGUMENTS];
+	unsigned notes = 0;
+	if (__builtin_expect(count == 1 && !keywords, 1))
+		return make_span(module, given[0], 0);
+	if (!(given = take(&takes, given, count, keywords, own)) || !is_asked_for(given[1], PMTOP_NOTE_CPU, &notes) ||
+	    !is_asked_for(given[2], PMTOP_NOTE_MEMORY, &notes))
+		return NULL;
+	return make_span(module, given[0], notes);
+}
+
+static PyObject *span_call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	PyObject *function;
+	static char *names[] = { "function", NULL };
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:span", names, &function))
+		return NULL;
+	return PyObject_CallFunctionObjArgs(state_of_span(self)->decorator, self, function, NULL);
+}
+
+static PyObject *span_name(PyObject *self, void *unused)
+{
+	(void)unused;
+	Py_INCREF(((struct span *)self)->name);
+	return ((struct span *)self)->name;
+}
+
+static PyObject *span_notes(PyObject *self, void *which)
+{
+	return PyBool_FromLong((((struct span *)self)->notes & (unsigned)(uintptr_t)which) != 0);
+}
+
+static PyObject *span_repr(PyObject *self)
+{
+	const struct span *span = (struct span *)self;
+	return PyUnicode_FromFormat("pmtop.span(%R%s%s)", span->name, span->notes & PMTOP_NOTE_CPU ? ", cpu=True" : "",
+	                            span->notes & PMTOP_NOTE_MEMORY ? ", memory=True" : "");
+}
+
+static PyObject *span_refuse(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	(void)type, (void)arguments, (void)keywords;
+	PyErr_SetString(PyExc_TypeError, "a Span is made by pmtop.span(name)");
+	return NULL;
+}
+
+static void span_free(PyObject *self)
+{
+	struct span *span = (struct span *)self;
+	PyTypeObject *type = Py_TYPE(self);
+	Py_XDECREF(span->text.own);
+	Py_XDECREF(span->name);
+	PyObject_Free(self);
+	Py_DECREF((PyObject *)type);
+}
+
+static PyGetSetDef span_fields[] = {
+	{ "name", span_name, NULL, "The name, as it was given.", NULL },
+	{ "cpu", span_notes, NULL, "True: the thread's CPU time is noted too.", (void *)(uintptr_t)PMTOP_NOTE_CPU },
+	{ "memory", span_notes, NULL, "True: growth of the process's resident memory is noted too.", (void *)(uintptr_t)PMTOP_NOTE_MEMORY },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
+
+static PyType_Slot span_slots[] = {
+	{ Py_tp_doc, "A named stretch of time, for `with`, or a decorator; made by pmtop.span(name). It nests, in itself too, and serves all threads." },
+	{ Py_tp_new, span_refuse },
+	{ Py_tp_dealloc, span_free },
+	{ Py_tp_methods, span_methods },
+	{ Py_tp_getset, span_fields },
+	{ Py_tp_call, span_call },
+	{ Py_tp_repr, span_repr },
+	{ 0, NULL },
+};
+
+static PyType_Spec span_spec = { "pmtop.Span", sizeof(struct span), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, span_slots };
+
+#endif
