@@ -1,3 +1,6 @@
+#include <stdio.h>
+#include <string.h>
+
 #include "src/model/run_private.h"
 
 void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number)
@@ -96,6 +99,24 @@ void run_take_figure(struct run *run, const struct record *record)
 		track->private->is_changed = true;
 	if (batch && batch->is_flagged)
 		run_renew_flagged(run, track, batch);
+}
+
+enum figure_unit late_figure_label(char *out, size_t size, const char *name)
+{
+	static const struct { const char *suffix; enum figure_unit unit; } units[] = { { "_s", FIGURE_SECONDS }, { "_bytes", FIGURE_BYTES }, { "_ratio", FIGURE_RATIO } };
+	size_t length = strlen(name);
+	enum figure_unit unit = FIGURE_NUMBER;
+	for (size_t i = 0; i < sizeof units / sizeof *units && unit == FIGURE_NUMBER; i++) {
+		size_t suffix = strlen(units[i].suffix);
+		if (length <= suffix || strcmp(name + length - suffix, units[i].suffix) != 0)
+			continue;
+		unit = units[i].unit;
+		length -= suffix;
+	}
+	bool is_of_gpu = strncmp(name, "gpu.", 4) == 0 && length > 4;
+	size_t skipped = is_of_gpu ? 4 : 0;
+	snprintf(out, size, "%.*s%s", (int)(length - skipped), name + skipped, !is_of_gpu ? "" : unit == FIGURE_SECONDS ? " (GPU clock)" : " (GPU)");
+	return unit;
 }
 
 void run_release_figures(struct run *run)

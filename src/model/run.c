@@ -1,5 +1,6 @@
 #include "src/model/run.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,22 @@ const char *run_name(const struct run *run, uint32_t id)
 const struct track *run_main(const struct run *run)
 {
 	return &run->tracks[run->main_track];
+}
+
+const struct track *run_track_of(const struct run *run, uint32_t mode)
+{
+	for (unsigned i = 0; i < run->track_count; i++)
+		if (run->tracks[i].mode == mode)
+			return &run->tracks[i];
+	return NULL;
+}
+
+unsigned run_accumulation(const struct run *run)
+{
+	const char *text = run_meta(run, "accumulation");
+	char *end;
+	unsigned long count = text && isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+	return count > 1 && count < 1000000 && *end == '\0' ? (unsigned)count : 0;
 }
 
 unsigned track_kind(const struct track *track, uint32_t kind)

@@ -114,6 +114,10 @@ struct late_figure {
 	double last, mean, median;   /* median: of the last 200 */
 };
 
+/* A late figure's name in words, and its unit: "gpu.forward_s" is "forward (GPU clock)", in seconds. */
+enum figure_unit { FIGURE_NUMBER, FIGURE_SECONDS, FIGURE_BYTES, FIGURE_RATIO };
+enum figure_unit late_figure_label(char *out, size_t size, const char *name);
+
 struct counter {
 	uint32_t name;
 	double total;
@@ -213,6 +217,8 @@ struct run {
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key);      /* NULL: not published */
 const struct track *run_main(const struct run *run);               /* never NULL; may be empty */
+const struct track *run_track_of(const struct run *run, uint32_t mode);    /* NULL: no batch of it was seen */
+unsigned run_accumulation(const struct run *run);                  /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
 /* Where a track has batches of several kinds: "accumulate"; of the usual ones "step" where others accumulate gradients, else "usual". NULL where all are
  * of one kind. */
 const char *track_kind_name(const struct run *run, const struct track *track, uint32_t kind);
