@@ -104,6 +104,7 @@ def init(
     if not _pmtop.open(name or _run_name(), lanes=lanes, slots=slots, totals=totals, names=names, evidence=evidence, **options):
         return False
     _introduce()
+    _end_with_multiprocessing()
     _watch_for_the_end()
     return True
 
@@ -117,6 +118,7 @@ def _open_at_first_call(is_child: int) -> None:
     try:
         if is_child:
             _introduce()
+            _end_with_multiprocessing()
         else:
             init()
     except Exception as error:
@@ -141,11 +143,12 @@ def _excepthook(kind: type, value: BaseException, trace: Any) -> None:
     (_excepthook_before or sys.__excepthook__)(kind, value, trace)
 
 
-def _in_forked_child() -> None:
-    """Children of multiprocessing leave by os._exit, past atexit: without this a region of their own would stay behind."""
+def _end_with_multiprocessing() -> None:
+    """Its children leave by os._exit, past atexit: without this a region of their own would stay behind."""
+    parent = getattr(sys.modules.get("multiprocessing.process"), "parent_process", None)
     util = sys.modules.get("multiprocessing.util")
-    if util is not None:
-        util.register_after_fork(_in_forked_child, lambda _: util.Finalize(None, close, exitpriority=-100))
+    if parent and parent() and util:
+        util.Finalize(None, close, exitpriority=-100)
 
 
 def _decorate(span: Span, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -264,5 +267,4 @@ for _name in __all__:
         globals()[_name].__module__ = __name__
 _pmtop.connect(_open_at_first_call, _decorate)
 atexit.register(close)
-os.register_at_fork(after_in_child=_in_forked_child)
 _say_what_is_missing()
