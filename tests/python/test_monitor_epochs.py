@@ -147,7 +147,13 @@ def test_losses_of_many_kinds():
     for loss in (0.5, numpy.float32(0.5), numpy.array([[0.5]]), *tensors):
         assert _figures.plain_loss(loss) == 0.5
     assert _figures.plain_loss(1) == 1.0 and _figures.plain_loss(float("nan")) != _figures.plain_loss(0.0)
-    for loss in (None, "0.5", [0.5], numpy.zeros(2), torch.zeros(2), torch.tensor(0.5, device="meta"), object()):
+
+    class Sharded(torch.Tensor):
+        def item(self):
+            raise AssertionError("asks other processes")
+        __float__ = detach = item
+    sharded = torch.tensor(0.5).as_subclass(Sharded)
+    for loss in (None, "0.5", [0.5], numpy.zeros(2), torch.zeros(2), torch.tensor(0.5, device="meta"), sharded, object()):
         assert _figures.plain_loss(loss) is None and _figures.late_loss(loss) is None
     assert _figures.loss_end(float("nan")) == ", loss=nan\n"
 
