@@ -9,16 +9,20 @@
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/region/reader.h"
+#include "src/sources/region_ranks.h"
 #include "src/sources/region_run.h"
+#include "src/sources/region_worker.h"
+#include "src/sources/region_workers.h"
 #include "src/sources/source.h"
 #include "src/sources/target.h"
 
 /* Looking for regions reads a member's maps, which may be long: more and more seldom while there is none. */
-enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STATUS_SIZE = 16 * 1024 };
+enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STATUS_SIZE = 16 * 1024, STAT_SIZE = 2048 };
 #define SEARCH_FIRST_NS (NS_PER_S / 20)
 #define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
 #define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
 #define LIVE_CHECK_NS (1 * NS_PER_S)
+#define RANKS_SEARCH_NS (2 * NS_PER_S)
 
 /* A run keeps its slot, and so its number, until it is closed. */
 struct slot {
@@ -28,8 +32,11 @@ struct slot {
 	uint64_t start_ticks;
 	unsigned generation;
 	int directory_fd;                   /* the writer's /proc/PID, of our own; −1 = none */
+	uid_t owner;
 	int64_t check_ns;                   /* when to see again whether it is live */
 	bool is_displaced;                  /* its file is not where it was */
+	bool is_elsewhere;                  /* another rank of the run, whose process is not in the target's tree */
+	int64_t process_ns;                 /* when to read its process again, which no other source does */
 };
 
 struct search {
@@ -45,8 +52,11 @@ struct region_reader {
 	bool has_tried_path;                /* target->region_path was opened, or not */
 	size_t search_count;
 	struct search searches[TARGET_MEMBERS_MAX];   /* in the order of the target's members */
+	struct region_workers *workers;
 	size_t given_up_count;              /* regions that could not be read to their end: not tried again */
 	struct { uint64_t device, inode; } given_up[GIVEN_UP_MAX];
+	int64_t ranks_ns;                   /* when to look for other ranks again */
+	struct region_ranks ranks;
 	struct reason missing, told;        /* why there is no run: now, and as said last; empty = there is one */
 };
 
@@ -97,21 +107,36 @@ static struct slot *free_slot(struct region_reader *reader)
 	return NULL;
 }
 
-/* `member` NULL: its writer is not among the living. */
-static void open_run(struct region_reader *reader, const struct region_location *location, uid_t owner, const struct target_member *member)
+/* False: it is a run's. What has yet to say what it is is looked at again. */
+static bool took_worker(struct region_reader *reader, struct region *region, const struct target_member *member)
+{
+	enum region_role role = region_role(region, clock_monotonic_ns());
+	if (role == REGION_IS_RUN || (role == REGION_IS_YOUNG && member == reader->target->members))
+		return false;
+	if (role == REGION_IS_WORKER)
+		region_workers_add(reader->workers, region, member);
+	else
+		region_close(region);
+	return true;
+}
+
+/* `member` NULL: its writer is not among the living. NULL: it was not opened. */
+static struct slot *open_run(struct region_reader *reader, const struct region_location *location, uid_t owner, const struct target_member *member)
 {
 	struct region *region;
 	char message[REGION_MESSAGE_SIZE] = "";
 	struct slot *slot = free_slot(reader);
 	if (!slot) {
 		reason_set(&reader->missing, STATUS_UNSUPPORTED, NULL, "more than %d regions at a time", RUNS_MAX);
-		return;
+		return NULL;
 	}
 	if (region_open(location, owner, &region, message) != REGION_OK) {
 		reason_set(&reader->missing, STATUS_DAMAGED, NULL, "%s", message);
-		return;
+		return NULL;
 	}
-	*slot = (struct slot){ .location = *location, .directory_fd = -1 };
+	if (member && location->is_memfd && took_worker(reader, region, member))
+		return NULL;
+	*slot = (struct slot){ .location = *location, .owner = owner, .directory_fd = -1 };
 	if (member) {
 		slot->pid = member->pid;
 		slot->start_ticks = member->start_ticks;
@@ -124,6 +149,7 @@ static void open_run(struct region_reader *reader, const struct region_location 
 			close(slot->directory_fd);
 		slot->run = NULL;
 	}
+	return slot->run ? slot : NULL;
 }
 
 /* -- looking for them ----------------------------------------------------------------------------------------------------------- */
@@ -187,7 +213,7 @@ static void search(struct region_reader *reader, int64_t now_ns)
 	for (size_t i = 0; i < reader->search_count; i++) {
 		struct search *one = &reader->searches[i];
 		int64_t most_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
-		if (now_ns < one->next_ns)
+		if (now_ns < one->next_ns || region_workers_has(reader->workers, &reader->target->members[i]))
 			continue;
 		search_member(reader, i);
 		one->next_ns = now_ns + one->interval_ns;
@@ -212,6 +238,90 @@ static void open_path(struct region_reader *reader)
 	open_run(reader, &location, target->uid, NULL);
 }
 
+/* -- other ranks of the run, wherever their processes are --------------------------------------------------------------------- */
+
+/* The first that is a rank of a run of several. */
+static const struct slot *find_rank(const struct region_reader *reader, struct region_rank *rank)
+{
+	for (size_t i = 0; i < RUNS_MAX; i++)
+		if (reader->slots[i].run && region_rank_read(region_run_region(reader->slots[i].run), rank))
+			return &reader->slots[i];
+	return NULL;
+}
+
+/* How many of the run's ranks are read now; *is_there: whether `number` is one of them. */
+static size_t count_ranks(const struct region_reader *reader, const struct region_rank *rank, long number, bool *is_there)
+{
+	size_t count = 0;
+	struct region_rank other;
+	*is_there = false;
+	for (size_t i = 0; i < RUNS_MAX; i++) {
+		const struct slot *slot = &reader->slots[i];
+		if (!slot->run || !region_rank_read(region_run_region(slot->run), &other) || strcmp(other.run_id, rank->run_id) != 0)
+			continue;
+		*is_there |= other.rank == number;
+		count++;
+	}
+	return count;
+}
+
+static void open_rank(struct region_reader *reader, const struct region_rank *rank, uid_t owner, const struct region_other *other)
+{
+	bool is_there;
+	count_ranks(reader, rank, other->rank.rank, &is_there);
+	if (is_there || is_known(reader, &other->location))
+		return;
+	struct target_member member = { .pid = other->pid, .start_ticks = other->start_ticks, .directory_fd = other->directory_fd };
+	struct slot *slot = open_run(reader, &other->location, owner, other->pid ? &member : NULL);
+	if (slot)
+		slot->is_elsewhere = true;
+}
+
+static void search_ranks(struct region_reader *reader, int64_t now_ns)
+{
+	struct region_rank rank;
+	bool is_there;
+	if (now_ns < reader->ranks_ns)
+		return;
+	reader->ranks_ns = now_ns + RANKS_SEARCH_NS;
+	const struct slot *own = find_rank(reader, &rank);
+	if (!own || count_ranks(reader, &rank, rank.rank, &is_there) >= (size_t)rank.world_size)
+		return;
+	struct region_other *others = calloc(RUNS_MAX, sizeof *others);
+	if (!others)
+		return;
+	size_t count = region_ranks_find(&reader->ranks, &own->location, &rank, own->owner, reader->target->proc_root, now_ns, others, RUNS_MAX);
+	uid_t owner = own->owner;
+	for (size_t i = 0; i < count; i++) {
+		open_rank(reader, &rank, owner, &others[i]);
+		if (others[i].directory_fd >= 0)
+			close(others[i].directory_fd);
+	}
+	free(others);
+}
+
+/* Found before the tree's own search came to it. */
+static void adopt(struct slot *slot, const struct target_member *writer)
+{
+	slot->is_elsewhere = false;
+	slot->generation = writer->generation;
+}
+
+/* No other source reads what is not in the tree: the rank's memory, and whether it is stopped. */
+static void tell_process(struct slot *slot, struct sample_set *out, int64_t now_ns)
+{
+	char text[STAT_SIZE];
+	size_t length;
+	struct proc_stat stat;
+	if (!slot->run || !slot->is_elsewhere || slot->directory_fd < 0 || now_ns < slot->process_ns)
+		return;
+	slot->process_ns = now_ns + LIVE_CHECK_NS;
+	if (file_read(slot->directory_fd, "stat", text, sizeof text, &length) != STATUS_OK || !proc_stat_parse(text, length, &stat))
+		return;
+	sample_set_figure(out, now_ns, METRIC_PROCESS_RESIDENT, slot->pid, (double)stat.resident_pages * (double)sysconf(_SC_PAGESIZE));
+	sample_set_figure(out, now_ns, METRIC_PROCESS_STATE, slot->pid, (double)stat.state);
+}
+
 /* -- reading them --------------------------------------------------------------------------------------------------------------- */
 
 static const struct target_member *writer_of(const struct target *target, const struct slot *slot)
@@ -225,18 +335,21 @@ static const struct target_member *writer_of(const struct target *target, const 
 /* Why nothing more will be written; NULL while it may. What was written before is still to be read. */
 static const char *why_over(const struct region_reader *reader, struct slot *slot, int64_t now_ns)
 {
+	static const char killed[] = "killed or crashed: its last events are kept";
 	const struct target_member *writer = writer_of(reader->target, slot);
 	if (region_run_has_ended(slot->run))
 		return "ended";
-	if (!writer)
-		return "killed or crashed: its last events are kept";
-	if (writer->generation != slot->generation)
+	if (writer && slot->is_elsewhere)
+		adopt(slot, writer);
+	if (!writer && !slot->is_elsewhere)
+		return killed;
+	if (writer && writer->generation != slot->generation)
 		return "process replaced itself";
 	if (now_ns < slot->check_ns)
 		return NULL;
 	slot->check_ns = now_ns + LIVE_CHECK_NS;
 	if (!region_is_live(region_run_region(slot->run), slot->directory_fd))
-		return "its process let go of the region";
+		return slot->is_elsewhere ? killed : "its process let go of the region";
 	slot->is_displaced = !region_is_in_place(region_run_region(slot->run));
 	return slot->is_displaced ? "region file was removed or replaced" : NULL;
 }
@@ -282,14 +395,18 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 		search(reader, now_ns);
 	else if (!reader->has_tried_path)
 		open_path(reader);
+	search_ranks(reader, now_ns);
 	for (size_t i = 0; i < RUNS_MAX; i++) {
 		struct slot *slot = &reader->slots[i];
 		if (!slot->run)
 			continue;
 		had_runs = true;
 		read_slot(reader, slot, out, now_ns);
-		has_runs |= slot->run != NULL;
+		tell_process(slot, out, now_ns);
+		/* Others may go on when the target is over. */
+		has_runs |= slot->run != NULL && !slot->is_elsewhere;
 	}
+	region_workers_read(reader->workers, target, now_ns, out);
 	bool is_over = target->pid == 0 || target->has_ended;
 	if (!is_over || !had_runs)
 		tell_missing(reader, has_runs, out, now_ns);
@@ -302,6 +419,7 @@ static enum status region_source_open(struct target *target, void **state, struc
 	if (!reader)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	reader->target = target;
+	reader->workers = region_workers_new();
 	*state = reader;
 	return STATUS_OK;
 }
@@ -312,6 +430,7 @@ static void region_source_close(void *state)
 	for (size_t i = 0; i < RUNS_MAX; i++)
 		if (reader->slots[i].run)
 			close_slot(&reader->slots[i]);
+	region_workers_free(reader->workers);
 	free(reader);
 }
 

@@ -256,6 +256,21 @@ static bool prepare(struct trainer *trainer)
 	       network_init(&trainer->network, layer_sizes, batch_most, plan.seed + 1) && loader_start(&trainer->loader, &plan);
 }
 
+/* As launchers set them: the rank, how many there are, and what tells one run from another. */
+static void publish_rank(struct pmtop *pm)
+{
+	static const char *const keys[] = { "RANK", "LOCAL_RANK", "WORLD_SIZE" };
+	const char *run = getenv("PMTOP_RUN_ID"), *launch = getenv("TORCHELASTIC_RUN_ID"), *address = getenv("MASTER_ADDR"), *port = getenv("MASTER_PORT");
+	char text[192];
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (getenv(keys[i]))
+			pmtop_meta(pm, keys[i], getenv(keys[i]));
+	snprintf(text, sizeof text, "%s@%s:%s", launch ? launch : "", address ? address : "", port ? port : "");
+	if (run || launch || address)
+		pmtop_meta(pm, "run_id", run ? run : text);
+}
+
 static void publish(struct trainer *trainer)
 {
 	const struct options *options = &trainer->options;
@@ -273,6 +288,7 @@ static void publish(struct trainer *trainer)
 	pmtop_meta(trainer->pm, "loader.prefetch_factor", text);
 	snprintf(text, sizeof text, "%u", (unsigned)options->batch_size);
 	pmtop_meta(trainer->pm, "batch_size", text);
+	publish_rank(trainer->pm);
 	pmtop_mode(trainer->pm, "train");
 }
 

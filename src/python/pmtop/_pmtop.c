@@ -85,6 +85,9 @@ static PyMethodDef functions[] = {
 	{ "batches_by_hand", run_batches_by_hand, METH_NOARGS, "batches_by_hand($module)\n--\n\nThe script publishes its batches itself." },
 	{ "is_automatic", run_is_automatic, METH_NOARGS,
 	  "is_automatic($module)\n--\n\nTrue where publishers that nobody called may publish: not in a forked child, and not where nothing is published." },
+	{ "planned", read_planned, METH_NOARGS, "planned($module)\n--\n\n(epochs, batches_per_epoch, samples_per_batch); 0 for unknown." },
+	{ "is_enabled", read_is_enabled, METH_NOARGS,
+	  "is_enabled($module)\n--\n\nTrue where something is published. It decides that where no call has yet: then it makes the region." },
 	{ "is_open", run_is_open, METH_NOARGS, "is_open($module)\n--\n\nTrue where there is a region now." },
 	{ "open", WORDY(run_open),
 	  "open($module, /, name, lanes=0, slots=0, totals=0, names=0, history=0, epochs=0, evidence=True, directory='/dev/shm')\n--\n\n"
@@ -92,6 +95,7 @@ static PyMethodDef functions[] = {
 	{ "reopen", WORDY(run_reopen),
 	  "reopen($module, /, name, lanes=0, slots=0, totals=0, names=0, history=0, epochs=0, evidence=True, directory='/dev/shm')\n--\n\n"
 	  "As open(), after letting go of the region that there is: the process's own ends, one that was inherited by a fork is left as it is.\n"
+	  "False, and nothing changes, after close() and where publishing was declined.\n"
 	  "directory=\"\": no file; what is published goes with the process. Facts about the run must be told again." },
 	{ "collected", (PyCFunction)(void (*)(void))gc_collected, METH_FASTCALL, "For gc.callbacks." },
 	{ "watch_collections", gc_watch, METH_O, "watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None: no longer." },

@@ -199,6 +199,13 @@ static uint64_t planned(const struct pmtop *pm, int which)
 	return which == 0 ? PMTOP_I_GET(state->epochs_planned) : which == 1 ? PMTOP_I_GET(state->batches_per_epoch) : PMTOP_I_GET(state->samples_per_batch);
 }
 
+static PyObject *read_planned(PyObject *module, PyObject *unused)
+{
+	const struct pmtop *pm = region_now();
+	(void)module, (void)unused;
+	return pm ? Py_BuildValue("(KKK)", planned(pm, 0), planned(pm, 1), planned(pm, 2)) : Py_BuildValue("(iii)", 0, 0, 0);
+}
+
 /* What is left out, or None, stays as it was. */
 static PyObject *publish_plan(ARGUMENTS)
 {
@@ -332,6 +339,13 @@ static PyObject *publish_count(ARGUMENTS)
 }
 
 /* -- reading back -- */
+
+static PyObject *read_is_enabled(PyObject *module, PyObject *unused)
+{
+	struct pmtop *pm;
+	(void)unused;
+	return reach(module, &pm) ? PyBool_FromLong(pm != NULL) : NULL;
+}
 
 static PyObject *read_statistics(PyObject *module, PyObject *unused)
 {

@@ -28,7 +28,8 @@ static void help(void)
 	     "  --truth          FILE  write what really happened, as JSON\n"
 	     "  --no-publish           train only\n"
 	     "  --wait-for-enter       open the run, then wait for a line on standard input\n"
-	     "SIGINT and SIGTERM end it after the batch. Exit: 0 ended, 1 failed, 2 usage.");
+	     "RANK, WORLD_SIZE, LOCAL_RANK and PMTOP_RUN_ID (or TORCHELASTIC_RUN_ID, MASTER_ADDR, MASTER_PORT) of the environment are published.\n"
+     "SIGINT and SIGTERM end it after the batch. Exit: 0 ended, 1 failed, 2 usage.");
 #undef NUMBER_HELP
 }
 

@@ -1,0 +1,213 @@
+"""The calls of the compiled part where that is missing: the same errors for the same mistakes, and nothing else."""
+import time
+from collections.abc import Callable
+from typing import Any, Optional
+
+header_version = None
+_decorator: Optional[Callable[..., Any]] = None
+
+
+def _is_text(what: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError("%s must be a str, not %r" % (what, type(value)))
+
+
+def _is_whole(what: str, value: Any, most: int = 2**64 - 1) -> None:
+    try:
+        number = value.__index__()
+    except AttributeError:
+        raise TypeError("%s must be an int, not %r" % (what, type(value))) from None
+    if number < 0:
+        raise ValueError("%s must not be negative" % what)
+    if number > most:
+        raise OverflowError("%s must be at most %d" % (what, most))
+
+
+def _is_number(what: str, value: object) -> None:
+    if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise TypeError("%s must be a number, not %r" % (what, type(value)))
+
+
+class Span:
+    """A span that publishes nothing."""
+
+    __slots__ = ("name", "cpu", "memory")
+
+    def __init__(self, name: str, cpu: bool, memory: bool) -> None:
+        self.name, self.cpu, self.memory = name, cpu, memory
+
+    def __enter__(self) -> "Span":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        return _decorator(self, function) if _decorator else function
+
+    def __repr__(self) -> str:
+        return "pmtop.span(%r%s%s)" % (self.name, ", cpu=True" if self.cpu else "", ", memory=True" if self.memory else "")
+
+    def __reduce__(self) -> tuple:
+        return span, (self.name, self.cpu, self.memory)
+
+
+def span(name: str, cpu: bool = False, memory: bool = False) -> Span:
+    _is_text("name", name)
+    return Span(name, bool(cpu), bool(memory))
+
+
+def plan(epochs: Optional[int] = None, batches_per_epoch: Optional[int] = None, samples_per_batch: Optional[int] = None) -> None:
+    if epochs is not None:
+        _is_whole("epochs", epochs, 2**32 - 1)
+    if batches_per_epoch is not None:
+        _is_whole("batches_per_epoch", batches_per_epoch)
+    if samples_per_batch is not None:
+        _is_whole("samples_per_batch", samples_per_batch)
+
+
+def planned() -> tuple[int, int, int]:
+    return (0, 0, 0)
+
+
+def meta(key: str, value: object) -> None:
+    _is_text("key", key)
+
+
+def mode(name: str) -> None:
+    _is_text("name", name)
+
+
+def epoch_begin(index: int) -> None:
+    _is_whole("index", index, 2**32 - 1)
+
+
+def epoch_end() -> None:
+    pass
+
+
+def batch_begin(index: int) -> None:
+    _is_whole("index", index)
+
+
+def batch_end(loss: Optional[float] = None) -> None:
+    if loss is not None:
+        _is_number("loss", loss)
+
+
+def auto_epoch_begin(index: int) -> bool:
+    epoch_begin(index)
+    return False
+
+
+def auto_epoch_end() -> bool:
+    return False
+
+
+def auto_batch_begin(index: int) -> bool:
+    batch_begin(index)
+    return False
+
+
+def auto_batch_end(loss: Optional[float] = None) -> bool:
+    batch_end(loss)
+    return False
+
+
+def batch_samples(samples: int) -> None:
+    _is_whole("samples", samples)
+
+
+def batch_kind(kind: Optional[str]) -> None:
+    if kind is not None:
+        _is_text("kind", kind)
+
+
+def batch_figure(number: int, name: str, value: float) -> None:
+    _is_whole("number", number)
+    _is_text("name", name)
+    _is_number("value", value)
+
+
+def batch_number() -> int:
+    return 0
+
+
+def span_begin(name: str) -> None:
+    _is_text("name", name)
+
+
+def span_end() -> None:
+    pass
+
+
+def span_past(name: str, begin_ns: int, end_ns: int) -> None:
+    _is_whole("begin_ns", begin_ns)
+    _is_whole("end_ns", end_ns)
+    _is_text("name", name)
+
+
+now_ns = time.monotonic_ns
+
+
+def gauge(name: str, value: float) -> None:
+    _is_text("name", name)
+    _is_number("value", value)
+
+
+def count(name: str, add: int = 1) -> None:
+    _is_whole("add", add)
+    _is_text("name", name)
+
+
+def mark(text: str) -> None:
+    _is_text("text", text)
+
+
+def statistics() -> dict[str, Any]:
+    times = ("total_epoch_time", "avg_epoch_time", "total_batch_time", "avg_batch_time", "min_batch_time", "max_batch_time")
+    return {**dict.fromkeys(times), "num_batches": 0, "num_epochs": 0}
+
+
+def operation_time(name: str) -> Optional[float]:
+    _is_text("name", name)
+    return None
+
+
+def total_time() -> Optional[float]:
+    return None
+
+
+def close() -> None:
+    pass
+
+
+def is_open() -> bool:
+    return False
+
+
+is_enabled = is_automatic = is_open
+
+
+def open(name: str, **options: Any) -> bool:
+    return False
+
+
+reopen = open
+
+
+def batches_by_hand() -> None:
+    pass
+
+
+def collected(phase: str, info: dict) -> None:
+    pass
+
+
+def watch_collections(threshold_ns: Optional[int]) -> None:
+    pass
+
+
+def connect(opener: Callable[[int], None], decorator: Callable[..., Any]) -> None:
+    global _decorator
+    _decorator = decorator

@@ -1,0 +1,414 @@
+"""Batches, epochs and modes from the iterators of DataLoaders.
+
+A pass is one iterator from its making to its end. What happens to it:
+
+    DataLoader.__iter__      pass_begins    a training pass begins an epoch, where none runs
+    iterator.__next__        asked          ends the open batch
+      ... returns            handed         begins the next batch
+      ... StopIteration      pass_ends      ends the epoch, or gives the mode back
+    the iterator is dropped  pass_ends      as if it had ended
+
+Passes that own batches stand in a stack: a training pass, and in it perhaps a validation pass. A further pass beside them (zip) owns none: what it
+waits is a span "data" of the batch that runs. Only the thread that trains publishes batches.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from typing import Any, Optional
+
+import torch
+
+from ._torch_data import LoaderFacts
+from ._torch_modules import ForwardTimes, Optimised
+
+FORWARD, BACKWARD, STEP, ZERO_GRAD = 1, 2, 4, 8
+
+_UNDECIDED, _TRAINING, _VALIDATION = "undecided", "training", "validation"
+
+
+def _references(keep: list[Any]) -> int:
+    """How often the only object in a list is referred to, as this Python counts it."""
+    thing = keep[0]
+    return sys.getrefcount(thing)
+
+
+_ONE_HOLDER = _references([object()])
+
+
+class Pass:
+    """One iterator on its way."""
+
+    __slots__ = ("__weakref__", "facts", "grad_was_off", "index", "is_trained", "iterator", "kind", "loader")
+
+    def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
+        self.loader = weakref.ref(loader)
+        self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
+        self.facts = facts
+        self.kind = _UNDECIDED
+        self.index = 0
+        self.grad_was_off = False
+        self.is_trained = False
+
+    def is_abandoned(self) -> bool:
+        """Whether only its loader, which will use it again, still knows the iterator (persistent workers, after a break)."""
+        loader = self.loader()
+        iterator = self.iterator()
+        if loader is None or iterator is None or getattr(loader, "_iterator", None) is not iterator:
+            return iterator is None
+        del loader
+        return sys.getrefcount(iterator) <= _ONE_HOLDER
+
+
+class Loop:
+    """The training loop of this process, as far as its loaders show it. `out`: the package pmtop, or what stands for it."""
+
+    def __init__(self, out: Any, optimised: Optimised, device: Any, epochs: int = 0) -> None:
+        self.out = out
+        self.optimised = optimised
+        self.device = device
+        self.epochs_planned = epochs
+        self.passes: dict[int, Pass] = {}
+        self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
+        self.stack: list[Pass] = []
+        self.batch: Optional[Pass] = None
+        self.carried: Optional[int] = None
+        self.epoch = 0
+        self.is_in_epoch = False
+        self.mode = "train"
+        self.owner = 0
+        self.owner_trains = False
+        self.work = 0
+        self.loss: Optional[float] = None
+        self.watches_forward = False
+        self.is_busy = False
+        self.is_left_alone = False
+        """The script publishes its batches itself."""
+        self.late: list[Pass] = []
+        self.beside: Optional[Pass] = None
+        self.forwards: Optional[ForwardTimes] = None
+        self.since_step = 0
+        self.interval = 0
+        self.meta: dict[str, object] = {}
+        self.plan: tuple[int, int, int] = (0, 0, 0)
+
+    # -- what the loaders do
+
+    def pass_begins(self, loader: Any, iterator: Any) -> None:
+        """An iterator was made, or is used again from its start."""
+        if not self._is_owner():
+            self.passes[id(iterator)] = Pass(loader, iterator, LoaderFacts(loader), self._dropped)
+            return
+        self.is_busy = True
+        try:
+            self._let_go()
+            before = self.passes.pop(id(iterator), None)
+            for old in [p for p in self.stack if p is before or p.is_abandoned()]:
+                self._end(old)
+            facts = self._facts_of(loader)
+            now = Pass(loader, iterator, facts, self._dropped)
+            now.grad_was_off = not torch.is_grad_enabled()
+            self.passes[id(iterator)] = now
+            if self._looks_like_validation(facts):
+                self._push_validation(now)
+            elif not self.stack:
+                self._push_training(now)
+        finally:
+            self._leave()
+
+    def asked(self, now: Pass) -> bool:
+        """The next batch is asked for: ends the open one. True: the wait is to be a span of the batch that runs."""
+        if threading.get_ident() != self.owner:
+            return False
+        self.is_busy = True
+        try:
+            if self.late:
+                self._let_go()
+            stack = self.stack
+            if not stack or stack[-1] is not now:
+                return self._asked_beside(now)
+            self.beside = None
+            if self.carried is None or now.index:
+                self._end_batch()
+            return False
+        finally:
+            self._leave()
+
+    def handed(self, now: Pass, data: Any) -> None:
+        """The loader has handed out a batch."""
+        if self.stack and self.stack[-1] is now and threading.get_ident() == self.owner:
+            self.is_busy = True
+            try:
+                self._begin_batch(now, data)
+            finally:
+                self._leave()
+
+    def pass_ends(self, now: Pass, is_dropped: bool = False) -> None:
+        """StopIteration, or the iterator is dropped."""
+        if threading.get_ident() != self.owner:
+            return
+        self.is_busy = True
+        try:
+            self._end(now, is_dropped)
+        finally:
+            self._leave()
+
+    def stop(self) -> None:
+        """Ends what is open."""
+        if threading.get_ident() == self.owner:
+            while self.stack:
+                self._end(self.stack[-1])
+        self.passes.clear()
+
+    # -- what training does
+
+    def has_forward(self, module: Any) -> bool:
+        """The outermost module is called. True where this thread is the one that trains."""
+        if threading.get_ident() != self.owner:
+            return False
+        self.work |= FORWARD
+        if self.watches_forward:
+            self.watches_forward = False
+            if not torch.is_grad_enabled() or not module.training:
+                self._has_forward_without_grad()
+        return True
+
+    def _has_forward_without_grad(self) -> None:
+        """The first forward of a pass whose loader is not known yet shows what it is."""
+        if self.beside is not None:
+            self.beside.facts.is_validation = not self.beside.facts.trains_in_eval
+            return
+        top = self.stack[-1] if self.stack else None
+        if top is not None and top.kind is _TRAINING and not top.is_trained:
+            top.kind = _VALIDATION
+            top.facts.is_validation = True
+            self._set_mode("validation")
+
+    def has_backward(self) -> None:
+        """A backward in the thread that trains."""
+        self.work |= BACKWARD
+        self.owner_trains = True
+        if self.beside is not None:
+            self.beside.facts.is_validation = False
+        top = self.stack[-1] if self.stack else None
+        if top is None or top.is_trained:
+            return
+        if top.kind is _VALIDATION and not top.grad_was_off:
+            top.kind = _TRAINING
+            top.facts.is_validation = False
+            top.facts.trains_in_eval = True
+            self._set_mode("train")
+        top.is_trained = top.kind is _TRAINING
+
+    def backward_elsewhere(self) -> None:
+        """Another thread than the owner trains. Batches are its from now on, unless the owner has trained."""
+        if not self.owner_trains:
+            self.owner = threading.get_ident()
+            self.owner_trains = True
+            self.late += self.stack
+
+    def has_stepped(self) -> None:
+        """An optimizer stepped."""
+        self.work |= STEP
+
+    # -- passes
+
+    def _is_owner(self) -> bool:
+        me = threading.get_ident()
+        if self.owner == me:
+            return True
+        if not self.owner or (not self.stack and not any(thread.ident == self.owner for thread in threading.enumerate())):
+            self.owner = me
+            return True
+        return False
+
+    def _facts_of(self, loader: Any) -> LoaderFacts:
+        facts = LoaderFacts(loader)
+        before = self.facts.get(loader)
+        if before is not None:
+            facts.is_validation, facts.trains_in_eval = before.is_validation, before.trains_in_eval
+        self.facts[loader] = facts
+        return facts
+
+    def _looks_like_validation(self, facts: LoaderFacts) -> bool:
+        if not torch.is_grad_enabled():
+            return True
+        if facts.trains_in_eval:
+            return False
+        return facts.is_validation or self.optimised.is_in_eval()
+
+    def _asked_beside(self, now: Pass) -> bool:
+        """Asked by a pass that is not the innermost one."""
+        if id(now.iterator()) not in self.passes:
+            return False
+        self.beside = None
+        if now in self.stack:
+            while self.stack[-1] is not now:
+                self._pop_validation()
+            self._end_batch()
+            return False
+        if now.kind is _VALIDATION or self._looks_like_validation(now.facts):
+            if not self.stack or self.stack[-1].kind is _TRAINING:
+                self._push_validation(now)
+                return False
+        elif not self.stack:
+            self._push_training(now)
+            return False
+        elif self.stack[-1].index == 0 and self.batch is None and self.stack[-1].kind is _TRAINING:
+            self.stack.pop().kind = _UNDECIDED
+            self._push_training(now)
+            return False
+        if self.batch is None:
+            return False
+        self.beside = now
+        self.watches_forward = not now.facts.trains_in_eval
+        return True
+
+    def _push_training(self, now: Pass) -> None:
+        now.kind = _TRAINING
+        self.stack.append(now)
+        self.watches_forward = not now.facts.trains_in_eval
+        self._tell_loader(now.facts)
+        if not self.is_in_epoch:
+            self.is_in_epoch = True
+            self.out.epoch_begin(self.epoch)
+
+    def _push_validation(self, now: Pass) -> None:
+        now.kind = _VALIDATION
+        if self.stack and self.stack[-1].kind is _VALIDATION:
+            return
+        self.stack.append(now)
+        if self.batch is not None:
+            if self.work:
+                self._end_batch()
+            else:
+                # Validation before the batch's own work: what began is the first batch of it, the training batch begins anew afterwards.
+                self.carried = self.batch.index - 1
+                self.batch = now
+        self._set_mode("validation")
+
+    def _end(self, now: Pass, is_dropped: bool = False) -> None:
+        self._forget(now)
+        if now not in self.stack:
+            return
+        while self.stack[-1] is not now:
+            self._pop_validation()
+        if now.kind is _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
+            self._pop_validation()
+            return
+        # next(iter(loader)) looks at the data and trains nothing.
+        is_peek = is_dropped and now.kind is _TRAINING and (now.index == 0 or (now.index == 1 and self.batch is now and not self.work))
+        if is_peek:
+            self._set_mode("peek")
+        self._end_batch()
+        self.stack.pop()
+        if self.is_in_epoch:
+            self.is_in_epoch = False
+            self.out.epoch_end()
+            self.epoch += now.kind is _TRAINING and not is_peek
+        self._set_mode("train")
+
+    def _pop_validation(self) -> None:
+        now = self.stack.pop()
+        carried, self.carried = self.carried, None
+        if self.batch is now and (carried is None or now.index):
+            self._end_batch()
+        self._set_mode("train")
+        if carried is None or not self.stack:
+            return
+        if self.batch is None:
+            self._open_batch(self.stack[-1], carried)
+        else:
+            self.batch = self.stack[-1]
+        self.work = 0
+
+    def _forget(self, now: Pass) -> None:
+        for key in [key for key, known in self.passes.items() if known is now]:
+            del self.passes[key]
+
+    def _dropped(self, now: Pass) -> None:
+        """The iterator is gone. This can happen anywhere: in any thread, and in the middle of what stands here."""
+        if self.is_busy or threading.get_ident() != self.owner:
+            self.late.append(now)
+            return
+        try:
+            self.pass_ends(now, True)
+        except Exception:
+            self._forget(now)
+
+    def _let_go(self) -> None:
+        while self.late:
+            self._end(self.late.pop(0), True)
+
+    def _leave(self) -> None:
+        if self.late:
+            self._let_go()
+        self.is_busy = False
+
+    def _set_mode(self, mode: str) -> None:
+        if self.mode != mode:
+            self.mode = mode
+            if not self.is_left_alone:
+                self.out.mode(mode)
+
+    # -- batches
+
+    def _begin_batch(self, now: Pass, data: Any) -> None:
+        index = now.index
+        now.index = index + 1
+        if self.batch is not now and not self._open_batch(now, index):
+            return
+        self.work = 0
+        self.loss = None
+        samples = now.facts.samples(index, data)
+        if samples is not None:
+            self.out.batch_samples(samples)
+
+    def _open_batch(self, now: Pass, index: int) -> bool:
+        self.is_left_alone = self.out.batch_begin(index) is False
+        if not self.is_left_alone:
+            self.batch = now
+            self.device.batch_begins(self.out)
+        return not self.is_left_alone
+
+    def _end_batch(self) -> None:
+        now = self.batch
+        if now is None:
+            return
+        self.batch = None
+        if now.kind is _TRAINING:
+            self.since_step += 1
+            if self.work & STEP:
+                self._note_interval()
+            elif self.work & BACKWARD:
+                self.out.batch_kind("accumulate")
+        self.device.batch_ends(self.out)
+        self.out.batch_end(self.loss)
+        self.device.read(self.out)
+        if self.forwards is not None and (self.forwards.is_learning or self.work & (FORWARD | BACKWARD) == BACKWARD):
+            self.forwards.batch_ended(bool(self.work & FORWARD))
+
+    def _note_interval(self) -> None:
+        """Batches from one step to the next: what came twice in a row is how many gradients are accumulated from."""
+        if self.interval == self.since_step:
+            self.say("accumulation", self.interval)
+        self.interval, self.since_step = self.since_step, 0
+
+    # -- what is said once
+
+    def say(self, key: str, value: object) -> None:
+        """Publishes a fact, unless it stands there already."""
+        if self.meta.get(key) != value:
+            self.meta[key] = value
+            self.out.meta(key, value)
+
+    def _tell_loader(self, facts: LoaderFacts) -> None:
+        plan = (self.epochs_planned, facts.length or 0, facts.batch_size or 0)
+        if plan != self.plan:
+            self.plan = plan
+            self.out.plan(*plan)
+        for key, value in facts.meta.items():
+            self.say(key, value)
+        if facts.batch_size:
+            self.say("batch_size", facts.batch_size)

@@ -1,0 +1,87 @@
+"""What a DataLoader says of itself and of what it handed out, without side effects."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Optional
+
+from torch import Tensor
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset
+
+_DEEPEST = 4
+_META = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
+
+
+def _length(sized: Any) -> Optional[int]:
+    try:
+        return len(sized)
+    except (TypeError, NotImplementedError, AttributeError):
+        return None
+
+
+class LoaderFacts:
+    """One loader: `length` batches a pass and `batch_size` samples a batch, None where that is not known; what its passes turned out to be."""
+
+    __slots__ = ("batch_size", "full", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
+
+    def __init__(self, loader: Any) -> None:
+        sampler = loader.batch_sampler
+        samples = None
+        self.batch_size: Optional[int] = loader.batch_size
+        self.length: Optional[int] = None
+        self.looks_at_data = sampler is not None or isinstance(loader.sampler, BatchSampler)
+        if isinstance(loader.dataset, IterableDataset):
+            # len(loader) would have torch remember the length and warn where a pass turns out longer.
+            samples = _length(loader.dataset)
+            if samples is not None:
+                self.length = samples if not self.batch_size else samples // self.batch_size if loader.drop_last else -(-samples // self.batch_size)
+        else:
+            self.length = _length(sampler if sampler is not None else loader.sampler)
+            if self.batch_size is None and isinstance(loader.sampler, BatchSampler):
+                self.batch_size = loader.sampler.batch_size
+            elif self.batch_size is None and sampler is not None:
+                size = getattr(sampler, "batch_size", None)
+                self.batch_size = size if type(size) is int else None
+        # Of torch's own batch sampler the sizes are known beforehand: all are full but the last.
+        self.is_exact = type(sampler) is BatchSampler and getattr(loader, "in_order", True) and not isinstance(loader.dataset, IterableDataset)
+        self.full = self.rest = 0
+        if self.is_exact and sampler is not None:
+            samples = _length(sampler.sampler)
+            self.is_exact = samples is not None
+            self.full, self.rest = divmod(samples or 0, sampler.batch_size)
+        self.meta = {f"loader.{name}": value for name in _META for value in [getattr(loader, name, None)] if value is not None}
+        self.is_validation = False
+        self.trains_in_eval = False
+
+    def samples(self, index: int, data: Any) -> Optional[int]:
+        """Samples in the batch number `index` of a pass, which is `data`; None: not known."""
+        if self.is_exact:
+            if index < self.full:
+                return self.batch_size
+            if index == self.full and self.rest:
+                return self.rest
+        if not self.looks_at_data:
+            return None
+        size = _size(data, 0)
+        return size if size is not None and (self.batch_size is None or size <= self.batch_size) else None
+
+
+def _size(data: Any, depth: int) -> Optional[int]:
+    """The length of the first tensor in nested mappings and sequences, or of a list of what is none (strings)."""
+    if isinstance(data, Tensor):
+        return data.shape[0] if data.dim() else None
+    if depth == _DEEPEST:
+        return None
+    if isinstance(data, Mapping):
+        inside = next(iter(data.values()), None)
+    elif isinstance(data, (list, tuple)) and data:
+        inside = data[0]
+        if isinstance(inside, (str, bytes, int, float)):
+            return len(data)
+    else:
+        return None
+    return _size(inside, depth + 1)
+
+
+def facts_of(loader: DataLoader[Any]) -> LoaderFacts:
+    """What is known of a loader now: its sampler may have changed since its last pass."""
+    return LoaderFacts(loader)

@@ -1,0 +1,189 @@
+"""Times by the GPU's own clock, losses that lie on it, and the allocator's figures. Nothing here waits: what is not ready is read at a later batch.
+
+Measured are batches that begin at least 10 ms after the last one measured: so the cost stays far below a percent whatever a step takes.
+"""
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import torch
+
+from ._torch_patch import Part
+
+_MOST_EVENTS = 256
+_MOST_LOSSES = 64
+_MOST_READ = 8
+_MEASURE_EVERY_NS = 10_000_000
+_MEMORY_EVERY_NS = 50_000_000
+
+_GAUGES = (("cuda.allocated_bytes", "allocated_bytes", "current"), ("cuda.reserved_bytes", "reserved_bytes", "current"),
+           ("cuda.peak_bytes", "allocated_bytes", "peak"))
+
+
+class Device:
+    """The current CUDA device, once training has initialised it; without CUDA it does nothing. One thread's: the one that trains.
+
+    cuda: torch.cuda, or what stands for it."""
+
+    def __init__(self, part: Part, losses: Part, memory: Part, cuda: Any = torch.cuda, memory_stats: Any = None) -> None:
+        self.part, self.losses, self.memory, self.cuda = part, losses, memory, cuda
+        self.memory_stats = memory_stats or getattr(torch._C, "_cuda_memoryStats", None)
+        self.is_ready = False
+        self.can_come = torch.version.cuda is not None or torch.version.hip is not None or cuda is not torch.cuda
+        self.measures = False
+        self.number = 0
+        self.began: Any = None
+        self.figures: list[tuple[str, Any, Any]] = []
+        self.free: list[Any] = []
+        self.made = 0
+        self.pending: deque[tuple[int, list[tuple[str, Any, Any]]]] = deque()
+        self.buffers: dict[Any, tuple[Any, list[int]]] = {}
+        self.copies: deque[tuple[int, Any, Any, int]] = deque()
+        self.measured_ns = self.memory_ns = 0
+
+    def has_come(self) -> bool:
+        """Whether CUDA is in use by now."""
+        if not self.is_ready and self.can_come:
+            try:
+                self.is_ready = bool(self.cuda.is_initialized())
+            except Exception as error:
+                self.can_come = False
+                self.part.failed(error)
+        return self.is_ready
+
+    # -- while a batch runs
+
+    def batch_begins(self, out: Any) -> None:
+        """After the batch began."""
+        if not self.has_come():
+            return
+        now = out.now_ns()
+        self.measures = (self.part.is_on or self.losses.is_on) and now - self.measured_ns >= _MEASURE_EVERY_NS
+        self.began = None
+        if self.measures:
+            self.measured_ns = now
+            self.number = out.batch_number()
+            self.began = self.mark()
+
+    def mark(self) -> Any:
+        """An event recorded now; None where that cannot be (none is free, a CUDA graph is being captured)."""
+        if not self.part.is_on:
+            return None
+        try:
+            if self.cuda.is_current_stream_capturing():
+                return None
+            return self._recorded()
+        except Exception as error:
+            self.part.failed(error)
+            return None
+
+    def note(self, name: str, begin: Any) -> None:
+        """What began at the event `begin` is over."""
+        end = self.mark()
+        if end is not None and self.measures:
+            self.figures.append((name, begin, end))
+        else:
+            self.free += [event for event in (begin, end) if event is not None]
+
+    def loss(self, value: Any) -> None:
+        """The batch's loss, a tensor of one element on a device: copied without waiting for it."""
+        if not self.measures or not self.losses.is_on:
+            return
+        try:
+            if self.cuda.is_current_stream_capturing():
+                return
+            value = value.detach()
+            buffer, free = self._buffer(value.dtype)
+            event = self._recorded_after(lambda: buffer[free[-1]].copy_(value.reshape(()), non_blocking=True)) if free else None
+            if event is not None:
+                self.copies.append((self.number, event, buffer, free.pop()))
+        except Exception as error:
+            self.losses.failed(error)
+
+    def batch_ends(self, out: Any) -> None:
+        """Before the batch ends."""
+        if self.measures:
+            if self.began is not None:
+                self.note("gpu.batch_s", self.began)
+            if self.figures:
+                self.pending.append((self.number, self.figures))
+                self.figures = []
+            self.measures = False
+        if self.is_ready and self.memory.is_on:
+            self._tell_memory(out)
+
+    # -- later
+
+    def read(self, out: Any) -> None:
+        """Tells what has become known of earlier batches."""
+        if not self.pending and not self.copies:
+            return
+        try:
+            for _ in range(_MOST_READ):
+                if not self.pending or not self.pending[0][1][-1][2].query():
+                    break
+                self._tell_times(out, *self.pending.popleft())
+        except Exception as error:
+            self.pending.clear()
+            self.part.failed(error)
+        try:
+            for _ in range(_MOST_READ):
+                if not self.copies or not self.copies[0][1].query():
+                    break
+                number, event, buffer, slot = self.copies.popleft()
+                out.batch_figure(number, "loss", float(buffer[slot]))
+                self.free.append(event)
+                self.buffers[buffer.dtype][1].append(slot)
+        except Exception as error:
+            self.copies.clear()
+            self.losses.failed(error)
+
+    def names(self) -> str:
+        """The current device's name, as its driver gives it."""
+        try:
+            return str(self.cuda.get_device_name(self.cuda.current_device()))
+        except Exception:
+            return "cuda"
+
+    def _recorded(self) -> Any:
+        if self.free:
+            event = self.free.pop()
+        elif self.made < _MOST_EVENTS:
+            self.made += 1
+            event = self.cuda.Event(enable_timing=True)
+        else:
+            return None
+        event.record()
+        return event
+
+    def _recorded_after(self, action: Any) -> Any:
+        if not self.free and self.made >= _MOST_EVENTS:
+            return None
+        action()
+        return self._recorded()
+
+    def _buffer(self, dtype: Any) -> tuple[Any, list[int]]:
+        if dtype not in self.buffers:
+            self.buffers[dtype] = (torch.empty(_MOST_LOSSES, dtype=dtype, pin_memory=self.cuda is torch.cuda), list(range(_MOST_LOSSES)))
+        return self.buffers[dtype]
+
+    def _tell_times(self, out: Any, number: int, figures: list[tuple[str, Any, Any]]) -> None:
+        sums: dict[str, float] = {}
+        for name, begin, end in figures:
+            sums[name] = sums.get(name, 0.0) + begin.elapsed_time(end) / 1e3
+            self.free += (begin, end)
+        for name, seconds in sums.items():
+            out.batch_figure(number, name, seconds)
+
+    def _tell_memory(self, out: Any) -> None:
+        now = out.now_ns()
+        if now - self.memory_ns < _MEMORY_EVERY_NS:
+            return
+        self.memory_ns = now
+        try:
+            stats = self.memory_stats(self.cuda.current_device())
+            for name, kind, which in _GAUGES:
+                out.gauge(name, float(stats[kind]["all"][which]))
+        except Exception as error:
+            self.memory.failed(error)

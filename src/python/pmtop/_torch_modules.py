@@ -1,0 +1,170 @@
+"""Forward passes, and which modules are being trained. Nothing is put into a module, and no hook is registered.
+
+nn.Module.__call__ looks for an attribute `_compiled_call_impl` and calls that where it is not None. ForwardTimes is a descriptor of that name: for
+the outermost call it gives a timed call, for calls inside it and for everybody else who reads the attribute what they would have found without.
+It stands on nn.Module only until it has seen which classes are called outermost, and then on those. torch.compile does not look at the attribute.
+"""
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from ._torch_patch import Here, Part, Patches, is_compiling
+
+_NAME = "_compiled_call_impl"
+_LEARNING_BATCHES = 3
+_MOST_LESSONS = 4
+_MOST_SCANS = 8
+_MOST_OWNERS = 64
+
+
+class ForwardTimes:
+    """Times the outermost call of any module, in each thread."""
+
+    def __init__(self, patches: Patches, part: Part, here: Here, out: Any, device: Any) -> None:
+        self.patches, self.part, self.here, self.device = patches, part, here, device
+        self.span = out.span("forward")
+        self.seen: Callable[[nn.Module], bool] = lambda module: False
+        """Is told the outermost module that is called; True where this is the thread that trains."""
+        self.classes: set[type] = set()
+        self.stands_on: set[type] = set()
+        self.is_learning = False
+        self.learnt_from = 0
+        self.lessons = 0
+        self.batches_until_lesson = 1
+        wrapped = getattr(nn.Module, "_wrapped_call_impl", None)
+        if wrapped is None or _NAME not in vars(nn.Module):
+            part.lacks("nn.Module._compiled_call_impl")
+            return
+        self.code = wrapped.__code__
+        self.learn()
+
+    def __reduce__(self) -> Any:
+        # A class that is pickled by value takes what it had before: None.
+        return type(None), ()
+
+    def __deepcopy__(self, memo: Any) -> None:
+        return None
+
+    def __get__(self, module: Any, owner: Any = None) -> Any:
+        if module is None:
+            return None
+        plain = module.__dict__.get(_NAME)
+        if is_compiling() or self.here.inside or sys._getframe(1).f_code is not self.code:
+            return plain
+        return partial(self._timed, module, plain)
+
+    def __set__(self, module: Any, value: Any) -> None:
+        module.__dict__[_NAME] = value
+
+    def __delete__(self, module: Any) -> None:
+        try:
+            del module.__dict__[_NAME]
+        except KeyError:
+            raise AttributeError(_NAME) from None
+
+    def _timed(self, module: Any, plain: Any, /, *args: Any, **kwargs: Any) -> Any:
+        here, device = self.here, self.device
+        if plain is None:
+            plain = module._call_impl
+        if not self.part.is_on:
+            return plain(*args, **kwargs)
+        here.inside = 1
+        try:
+            begin = None
+            try:
+                if self.is_learning:
+                    self.classes.add(type(module))
+                if self.seen(module) and device.measures:
+                    begin = device.mark()
+            except Exception as error:
+                self.part.failed(error)
+            with self.span:
+                return plain(*args, **kwargs)
+        finally:
+            here.inside = 0
+            if begin is not None:
+                device.note("gpu.forward_s", begin)
+
+    def learn(self) -> None:
+        """Stands on nn.Module, to see what is called."""
+        self.lessons += 1
+        self.is_learning = True
+        self.learnt_from = 0
+        self.patches.set(nn.Module, _NAME, self)
+
+    def batch_ended(self, has_forward: bool) -> None:
+        """After a batch while it learns, or one with a backward and without a forward."""
+        if self.is_learning:
+            self.learnt_from += has_forward
+            if self.learnt_from >= _LEARNING_BATCHES or not has_forward and self.classes:
+                self._stand_on_classes()
+        elif self.lessons < _MOST_LESSONS and self.part.is_on:
+            self.batches_until_lesson -= 1
+            if self.batches_until_lesson <= 0:
+                self.batches_until_lesson = 10 ** self.lessons
+                self.learn()
+
+    def _stand_on_classes(self) -> None:
+        self.is_learning = False
+        for kind in self.classes - self.stands_on:
+            # A class that inherits from one that is done already needs none of its own.
+            if not any(base in self.stands_on for base in kind.__mro__):
+                self.patches.set(kind, _NAME, self)
+                self.stands_on.add(kind)
+        self.patches.undo(nn.Module, _NAME)
+
+
+def _kinds(base: type) -> set[type]:
+    """A class and all that inherit from it."""
+    found, left = {base}, [base]
+    while left:
+        for kind in type.__subclasses__(left.pop()):
+            if kind not in found:
+                found.add(kind)
+                left.append(kind)
+    return found
+
+
+class Optimised:
+    """The modules whose parameters some optimizer has. Found by looking through all objects, seldom: about 30 ms with torch alone loaded."""
+
+    def __init__(self) -> None:
+        self.owners: list[weakref.ref[nn.Module]] = []
+        self.optimizers: set[int] = set()
+        self.is_stale = True
+        self.scans = 0
+
+    def stepped(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer that is seen stepping; one that is new makes what is known stale."""
+        if id(optimizer) not in self.optimizers:
+            self.optimizers.add(id(optimizer))
+            self.is_stale = True
+
+    def is_in_eval(self) -> bool:
+        """Whether all that is known to be trained is in evaluation mode. False where nothing is known."""
+        if self.is_stale and self.scans < _MOST_SCANS:
+            self._scan()
+        modes = [module.training for module in (ref() for ref in self.owners) if module is not None]
+        return bool(modes) and not any(modes)
+
+    def _scan(self) -> None:
+        self.scans += 1
+        self.is_stale = False
+        modules, optimizers = _kinds(nn.Module), _kinds(torch.optim.Optimizer)
+        wanted = modules | optimizers
+        found = [thing for thing in gc.get_objects() if type(thing) in wanted]
+        trained = set()
+        for thing in found:
+            if type(thing) in optimizers and "param_groups" in vars(thing):
+                self.optimizers.add(id(thing))
+                trained.update(id(parameter) for group in thing.param_groups for parameter in group["params"])
+        owners = [thing for thing in found if type(thing) in modules and not trained.isdisjoint(map(id, vars(thing).get("_parameters", {}).values()))]
+        self.owners = [weakref.ref(module) for module in owners[::len(owners) // _MOST_OWNERS + 1]]

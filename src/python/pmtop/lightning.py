@@ -1,0 +1,369 @@
+"""`Trainer(callbacks=[PmtopCallback()])` is all that a training with Lightning needs, as `lightning` or as `pytorch_lightning`.
+
+A batch reaches from the callback's on_train_batch_start to its on_train_batch_end. What lies between two of them is the phase "lightning" (other
+callbacks, loggers, setting up validation) but for the time in the loader, which is the span "data", for "transfer" (batch_to_device) and "checkpoint".
+Those three are actions that the trainer tells its profiler of, whose start and stop are listened to while it runs; all other phases, device times and
+workers are those of pmtop.torch, whose own view of batches and epochs is switched off meanwhile.
+
+Sanity checking, validation, test and predict are modes. Nothing here raises into training, and nothing of it lands in a checkpoint.
+"""
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Optional, TypeVar
+
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+import pmtop
+
+from . import torch
+from ._torch_batches import FORWARD
+from ._torch_data import LoaderFacts
+from ._torch_data import _size as size_of
+from .torch import _here as here
+
+H = TypeVar("H", bound=Callable[..., None])
+
+PACKAGES = {"lightning": "lightning.pytorch", "pytorch_lightning": "pytorch_lightning"}
+"""What may be installed, and where its Callback is."""
+
+ACTIONS = {"train_dataloader_next": "data", "val_next": "data", "test_next": "data", "predict_next": "data",
+           "batch_to_device": "transfer", "save_checkpoint": "checkpoint"}
+"""The last word of what a profiler is told, and the span that it is."""
+
+
+def _guarded(hook: H) -> H:
+    """What fails in a hook ends the publishing, said once on standard error, and not the training."""
+    @functools.wraps(hook)
+    def guarded(self: PmtopCallback, *arguments: Any, **more: Any) -> None:
+        if self._is_silent:
+            return
+        try:
+            hook(self, *arguments, **more)
+        except Exception as error:
+            self._is_silent = True
+            self._unlisten()
+            print(f"pmtop: {hook.__name__} failed ({type(error).__name__}: {error}); training goes on unwatched; please report this", file=sys.stderr)
+    return guarded  # type: ignore[return-value]
+
+
+@functools.lru_cache(maxsize=None)
+def _class_for(cls: type, bases: tuple[type, ...]) -> type:
+    return type(cls.__name__, (cls, *bases), {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_origin": cls})
+
+
+def _callback_classes() -> tuple[type, ...]:
+    """Callback of each package that is imported; of each that is installed where none is yet. ImportError where there is none."""
+    names = [name for name in PACKAGES.values() if sys.modules.get(name)] or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
+    if not names:
+        raise ImportError("pmtop.lightning: neither 'lightning' nor 'pytorch_lightning' is installed; install one of them, such as: pip install lightning")
+    return tuple(importlib.import_module(name).Callback for name in names)
+
+
+def _make(cls: type) -> Any:
+    return cls.__new__(cls)
+
+
+def _whole(number: Any) -> int:
+    """A count, 0 where it is unknown (None, -1, infinite)."""
+    return int(number) if number is not None and 0 < number < math.inf else 0
+
+
+class PmtopCallback:
+    """name: of the run (default: PMTOP_RUN, else the class of the module). One object may serve several trainers, one after another.
+    ImportError where neither package is installed."""
+
+    _origin: Optional[type] = None
+    name: Optional[str]
+
+    def __new__(cls, *arguments: Any, **more: Any) -> PmtopCallback:
+        bases = tuple(base for base in _callback_classes() if not issubclass(cls, base))
+        self: PmtopCallback = object.__new__(_class_for(cls, bases) if bases else cls)
+        self.name = None
+        self._reset()
+        return self
+
+    def __init__(self, name: Optional[str] = None) -> None:
+        self.name = name
+
+    def _reset(self) -> None:
+        self._is_silent = False
+        self._is_epoch_open = False
+        self._steps = 0
+        self._parts: Optional[_Parts] = None
+        self._listener: Optional[_Listener] = None
+
+    def __reduce__(self) -> Any:
+        own = {key: value for key, value in self.__dict__.items() if not key.startswith("_") and key not in ("log", "log_dict")}
+        return _make, (self._origin or type(self),), own
+
+    # -- beginning and end
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        self._unlisten()
+        self._reset()
+        self._begin(trainer, pl_module)
+
+    @_guarded
+    def _begin(self, trainer: Any, pl_module: Any) -> None:
+        self._is_silent = not pmtop.init(self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__)
+        if self._is_silent:
+            return
+        for key, value in {
+                "model": type(pl_module).__name__, "strategy": type(trainer.strategy).__name__, "precision": trainer.precision,
+                "device": trainer.strategy.root_device, "devices": trainer.num_devices, "accumulation": trainer.accumulate_grad_batches,
+                "RANK": trainer.global_rank, "LOCAL_RANK": trainer.local_rank, "WORLD_SIZE": trainer.world_size}.items():
+            pmtop.meta(key, str(value))
+        self._parts = _Parts()
+        self._listener = _Listener(trainer.profiler)
+        pmtop.meta("between", "lightning" if self._listener.is_on else "data")
+
+    def _unlisten(self) -> None:
+        if self._listener:
+            self._listener.remove()
+        if self._parts:
+            self._parts.give_back()
+        self._listener = self._parts = None
+
+    @_guarded
+    def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        self._end_epoch()
+        self._unlisten()
+
+    @_guarded
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        if self._parts:
+            self._parts.repair()
+        text = str(exception).partition("\n")[0]
+        pmtop.mark(f"{type(exception).__name__}: {text}" if text else type(exception).__name__)
+        self._unlisten()
+
+    # -- epochs
+
+    @_guarded
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        self._steps = trainer.global_step
+        pmtop.mode("train")
+        self._plan(trainer)
+
+    def _plan(self, trainer: Any) -> None:
+        batches, epochs, accumulation = _whole(trainer.num_training_batches), _whole(trainer.max_epochs), max(1, trainer.accumulate_grad_batches)
+        left = max(epochs - trainer.current_epoch, 0)
+        if batches and trainer.max_steps >= 0 and trainer.lightning_module.automatic_optimization:
+            steps = max(trainer.max_steps - trainer.global_step, 0)
+            needed = math.ceil(steps / math.ceil(batches / accumulation))
+            left = min(left, needed) if epochs else needed
+            batches = min(batches, steps * accumulation)
+        loader = trainer.train_dataloader
+        facts = LoaderFacts(loader) if isinstance(loader, DataLoader) else None
+        size = facts.batch_size if facts else None
+        pmtop.plan(pmtop.statistics()["num_epochs"] + left if left else 0, batches, size or 0)
+        for key, value in {**(facts.meta if facts else {}), **({"batch_size": size} if size else {})}.items():
+            pmtop.meta(key, str(value))
+
+    def _begin_epoch(self, trainer: Any) -> None:
+        if not self._is_epoch_open:
+            self._is_epoch_open = True
+            pmtop.epoch_begin(trainer.current_epoch)
+
+    def _end_epoch(self) -> None:
+        if self._is_epoch_open:
+            self._is_epoch_open = False
+            pmtop.epoch_end()
+
+    @_guarded
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        self._begin_epoch(trainer)
+
+    @_guarded
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        self._end_epoch()
+
+    # -- batches
+
+    @_guarded
+    def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
+        # A restart in the middle of an epoch does not tell of its beginning.
+        self._begin_epoch(trainer)
+        self._begin_batch(batch_idx)
+
+    @_guarded
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        steps, self._steps = self._steps, trainer.global_step
+        if steps == self._steps:
+            pmtop.batch_kind("accumulate")
+        loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+        # The trainer hands out the part that goes into the accumulated gradient.
+        self._end_batch(batch, loss, trainer.accumulate_grad_batches if pl_module.automatic_optimization else 1)
+        # Validation that follows the last batch stands between the epochs, as in a loop written by hand.
+        if trainer.is_last_batch:
+            self._end_epoch()
+
+    def _begin_batch(self, index: int) -> None:
+        pmtop.batch_begin(index)
+        if self._parts:
+            self._parts.batch_begins()
+
+    def _end_batch(self, batch: Any, loss: Any = None, parts_of_loss: int = 1) -> None:
+        samples = size_of(batch, 0)
+        if samples is not None:
+            pmtop.batch_samples(samples)
+        if self._parts:
+            self._parts.batch_ends(loss, parts_of_loss)
+        else:
+            pmtop.batch_end()
+
+    # -- other modes
+
+    @_guarded
+    def on_sanity_check_start(self, trainer: Any, pl_module: Any) -> None:
+        pmtop.mode("sanity")
+
+    @_guarded
+    def on_sanity_check_end(self, trainer: Any, pl_module: Any) -> None:
+        pmtop.mode("train")
+
+    @_guarded
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        pmtop.mode("sanity" if trainer.sanity_checking else "validation")
+
+    @_guarded
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        if trainer.state.fn == "fit" and not trainer.sanity_checking:
+            pmtop.mode("train")
+
+    @_guarded
+    def on_test_start(self, trainer: Any, pl_module: Any) -> None:
+        pmtop.mode("test")
+
+    @_guarded
+    def on_predict_start(self, trainer: Any, pl_module: Any) -> None:
+        pmtop.mode("predict")
+
+    @_guarded
+    def on_validation_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+        self._begin_batch(batch_idx)
+
+    @_guarded
+    def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+        self._end_batch(batch)
+
+    on_test_batch_start = on_predict_batch_start = on_validation_batch_start
+    on_test_batch_end = on_predict_batch_end = on_validation_batch_end
+
+
+class _Parts:
+    """What pmtop.torch measures in the trainer's batches. The user's own instrument() serves too: it sees no batches until give_back()."""
+
+    def __init__(self) -> None:
+        self._is_users = torch._current is not None and torch._current.is_open
+        self._torch = torch.instrument(batches=False)
+        self._loop, self._device = self._torch._loop, self._torch._device
+        self._loop.stop()
+        self._batches = self._torch.parts["batches"]
+        self._sees_batches, self._batches.is_on = self._batches.is_on, False
+
+    def give_back(self) -> None:
+        if self._is_users:
+            self._batches.is_on = self._sees_batches
+            if self._sees_batches:
+                pmtop.meta("between", "data")
+        else:
+            self._torch.close()
+
+    def repair(self) -> None:
+        """After an exception in a step."""
+        if self._torch._optimizers is not None:
+            self._torch._optimizers.repair()
+
+    def batch_begins(self) -> None:
+        """After the batch began."""
+        self._loop.owner = threading.get_ident()
+        self._loop.work = 0
+        self._loop.loss = None
+        self._device.batch_begins(pmtop)
+
+    def batch_ends(self, loss: Any, parts_of_loss: int) -> None:
+        """Ends the batch. loss: what the trainer calls so, of which a tensor of one element counts; where it is none, the last backward's.
+        Both are to be multiplied by parts_of_loss."""
+        loop, device = self._loop, self._device
+        value = loop.loss
+        if isinstance(loss, Tensor) and loss.numel() == 1:
+            if loss.device.type == "cpu":
+                value = float(loss)
+            elif parts_of_loss > 1:
+                device.loss(loss * parts_of_loss)
+        device.batch_ends(pmtop)
+        pmtop.batch_end(None if value is None else value * parts_of_loss)
+        device.read(pmtop)
+        if loop.forwards is not None and loop.forwards.is_learning:
+            loop.forwards.batch_ended(bool(loop.work & FORWARD))
+
+
+class _Action:
+    """A span, and what pmtop.torch is in the middle of meanwhile: so it does not see a forward in the loader, nor torch.save in a checkpoint."""
+
+    __slots__ = ("span", "state")
+    STATES = {"data": "inside", "checkpoint": "saving"}
+
+    def __init__(self, name: str) -> None:
+        self.span = pmtop.span(name)
+        self.state = self.STATES.get(name)
+
+    def start(self) -> None:
+        self.span.__enter__()
+        if self.state:
+            setattr(here, self.state, getattr(here, self.state) + 1)
+
+    def stop(self) -> None:
+        if self.state:
+            setattr(here, self.state, getattr(here, self.state) - 1)
+        self.span.__exit__(None, None, None)
+
+
+class _Listener:
+    """Makes spans of the actions that a trainer tells its profiler of, which still gets them all. is_on: False where it cannot be listened to."""
+
+    def __init__(self, profiler: Any) -> None:
+        self.profiler = profiler
+        actions: dict[str, Optional[_Action]] = {}
+        start, stop = profiler.start, profiler.stop
+
+        def action_of(told: str) -> Optional[_Action]:
+            try:
+                return actions[told]
+            except KeyError:
+                name = None if told.startswith("[Callback]") else ACTIONS.get(told.rpartition(".")[2])
+                action = actions[told] = _Action(name) if name else None
+                return action
+
+        def listening_start(told: str) -> None:
+            start(told)
+            action = action_of(told)
+            if action is not None:
+                action.start()
+
+        def listening_stop(told: str) -> None:
+            action = action_of(told)
+            if action is not None:
+                action.stop()
+            stop(told)
+
+        try:
+            profiler.start, profiler.stop = listening_start, listening_stop
+            self.is_on = True
+        except AttributeError:
+            self.is_on = False
+
+    def remove(self) -> None:
+        if self.is_on:
+            self.is_on = False
+            del self.profiler.start, self.profiler.stop

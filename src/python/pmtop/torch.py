@@ -1,0 +1,280 @@
+"""PyTorch without code: `import pmtop.torch; pmtop.torch.instrument()`, once, before training.
+
+From then on every turn of a loop over a DataLoader is a batch, every pass of the training loader an epoch; forward, backward, optimizer, zero_grad
+and torch.save are spans of it. Validation is told apart (gradients off, the model in evaluation mode). Results do not change, nothing waits
+for a device, models and checkpoints do not know of it, and an error of its own only switches a part of it off, with a line on standard error.
+
+What it cannot see: which of two loaders of the same loop is meant to be the main one (the first is), a break out of a loop over a loader with
+persistent workers until the next pass begins, and what happens inside one function that torch.compile made of forward and backward.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import platform
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, Optional
+
+import torch as _torch
+from torch.utils.data import DataLoader as _DataLoader
+from torch.utils.data import dataloader as _dataloader
+
+import pmtop as _pmtop
+
+from ._torch_batches import Loop
+from ._torch_device import Device
+from ._torch_modules import ForwardTimes, Optimised
+from ._torch_patch import Here, Part, Patches
+from ._torch_phases import Backward, Optimizers, patch_save, patch_waits, patch_zero_grad
+
+__all__ = ["Instrumentation", "instrument", "paused"]
+
+_here = Here()
+_current: Optional[Instrumentation] = None
+_knows_forks = False
+
+_PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
+          "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
+          "gc": "garbage collections"}
+
+
+class Instrumentation:
+    """What instrument() put in place. A context manager: its end is close()."""
+
+    def __init__(self, parts: dict[str, Part], out: Any, epochs: int = 0, sync: Optional[bool] = None, device: Optional[Device] = None) -> None:
+        self.parts = parts
+        self._out = out
+        self._patches = Patches()
+        self._sync = sync
+        self._optimised = Optimised()
+        self._device = device or Device(parts["device"], parts["loss"], parts["memory"])
+        self._loop = Loop(out, self._optimised, self._device, epochs)
+        self._optimizers: Optional[Optimizers] = None
+        self._entered = 0
+        self._gc: Any = None
+        self.is_open = True
+        self.is_forked = False
+        for install in (self._install_batches, self._install_phases, self._install_rest):
+            install()
+
+    def __enter__(self) -> Instrumentation:
+        self._entered += 1
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._entered -= 1
+        if self._entered <= 0:
+            self.close()
+
+    def close(self) -> None:
+        """Ends what is open and puts back everything that was replaced. instrument() may be called again afterwards."""
+        global _current
+        if not self.is_open:
+            return
+        self.is_open = False
+        self._patches.restore()
+        if self._optimizers is not None:
+            self._optimizers.close()
+        if self._gc is not None:
+            self._gc(False)
+        try:
+            if not self.is_forked:
+                self._loop.stop()
+        except Exception as error:
+            self.parts["batches"].failed(error)
+        self.silence()
+        if _current is self:
+            _current = None
+
+    def silence(self) -> None:
+        """Switches every part off."""
+        for part in self.parts.values():
+            part.is_on = False
+
+    def _install_batches(self) -> None:
+        loop, part = self._loop, self.parts["batches"]
+        if not part.is_on:
+            return
+        loop.say("between", "data")
+        base = _dataloader._BaseDataLoaderIter
+        self._patches.set(_DataLoader, "__iter__", self._iter(_DataLoader.__iter__, loop, part))
+        self._patches.set(base, "__next__", self._next(base.__next__, loop, part))
+        workers = _dataloader._MultiProcessingDataLoaderIter
+        if "__del__" in vars(workers):
+            self._patches.set(workers, "__del__", self._del(vars(workers)["__del__"], loop, part))
+
+    def _install_phases(self) -> None:
+        parts, loop, patches, device = self.parts, self._loop, self._patches, self._device
+        if parts["forward"].is_on:
+            forwards = ForwardTimes(patches, parts["forward"], _here, self._out, device)
+            forwards.seen = loop.has_forward
+            loop.forwards = forwards if parts["forward"].is_on else None
+        if parts["backward"].is_on:
+            Backward(patches, parts["backward"], _here, loop, device, parts["loss"])
+        if parts["optimizer"].is_on:
+            self._optimizers = Optimizers(parts["optimizer"], _here, loop, device, self._optimised)
+        if parts["zero_grad"].is_on:
+            patch_zero_grad(patches, parts["zero_grad"], _here, loop)
+
+    def _install_rest(self) -> None:
+        parts, out = self.parts, self._out
+        if parts["checkpoints"].is_on:
+            patch_save(self._patches, parts["checkpoints"], _here, out)
+        if self._sync:
+            self._install_waits()
+        if parts["gc"].is_on and out.watch_gc is not None:
+            self._gc = out.watch_gc
+            self._gc()
+        self._loop.say("framework", f"torch {_torch.__version__.partition('+')[0]}")
+        self._loop.say("python", platform.python_version())
+        self._tell_device()
+
+    def _install_waits(self) -> None:
+        patch_waits(self._patches, self.parts["sync"], _here, self._out, lambda tensor: tensor.is_cuda)
+
+    def _tell_device(self) -> None:
+        """Once CUDA is in use: its name, and waits for it."""
+        if not self._device.has_come():
+            self._loop.say("device", "cpu")
+            return
+        self._loop.say("device", self._device.names())
+        if self._sync is None and self.parts["sync"].is_on:
+            self._sync = True
+            self._install_waits()
+
+    def _iter(self, original: Any, loop: Loop, part: Part) -> Any:
+        @functools.wraps(original)
+        def __iter__(loader: Any) -> Any:
+            iterator = original(loader)
+            if part.is_on and not _here.paused:
+                try:
+                    if self._optimizers is not None:
+                        self._optimizers.repair()
+                    loop.pass_begins(loader, iterator)
+                    if self._device.can_come:
+                        self._tell_device()
+                except Exception as error:
+                    part.failed(error)
+            return iterator
+
+        return __iter__
+
+    def _next(self, original: Any, loop: Loop, part: Part) -> Any:
+        passes = loop.passes
+        data_span = loop.out.span("data")
+
+        @functools.wraps(original)
+        def __next__(iterator: Any) -> Any:
+            now = passes.get(id(iterator))
+            if now is None or not part.is_on or _here.paused:
+                return original(iterator)
+            span = None
+            try:
+                if _here.steps and self._optimizers is not None:
+                    self._optimizers.repair()
+                if loop.asked(now):
+                    span = data_span
+                    span.__enter__()
+            except Exception as error:
+                part.failed(error)
+            inside, _here.inside = _here.inside, 1
+            try:
+                data = original(iterator)
+            except StopIteration:
+                _here.inside = inside
+                try:
+                    loop.pass_ends(now)
+                except Exception as error:
+                    part.failed(error)
+                raise
+            finally:
+                _here.inside = inside
+                if span is not None:
+                    span.__exit__(None, None, None)
+            try:
+                loop.handed(now, data)
+            except Exception as error:
+                part.failed(error)
+            return data
+
+        return __next__
+
+    def _del(self, original: Any, loop: Loop, part: Part) -> Any:
+        @functools.wraps(original)
+        def __del__(iterator: Any) -> None:
+            # Shutting down the workers takes time that is no part of the batch.
+            now = loop.passes.get(id(iterator))
+            if now is not None and part.is_on:
+                try:
+                    loop.pass_ends(now, True)
+                except Exception as error:
+                    part.failed(error)
+            original(iterator)
+
+        return __del__
+
+
+_CALLS = ("plan", "meta", "mode", "epoch_begin", "epoch_end", "batch_begin", "batch_end", "batch_samples", "batch_kind", "batch_figure", "batch_number",
+          "span", "span_begin", "span_end", "now_ns", "gauge", "count", "mark")
+_AUTOMATIC = ("epoch_begin", "epoch_end", "batch_begin", "batch_end")
+
+
+def _publisher() -> SimpleNamespace:
+    """The calls of pmtop; of batches and epochs those that keep out of the way of a script that publishes its own."""
+    core = getattr(_pmtop, "_pmtop", None)
+    calls = {name: getattr(_pmtop, name) for name in _CALLS}
+    calls.update({name: getattr(core, f"auto_{name}") for name in _AUTOMATIC if hasattr(core, f"auto_{name}")})
+    return SimpleNamespace(**calls, watch_gc=getattr(_pmtop, "watch_gc", None))
+
+
+def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, backward: bool = True, optimizer: bool = True, zero_grad: bool = True,
+               loss: bool = True, device: bool = True, memory: bool = True, sync: Optional[bool] = None, checkpoints: bool = True,
+               gc: bool = True) -> Instrumentation:
+    """Publishes all training loops of this process from now on. A second call changes nothing and gives what the first gave.
+
+    epochs: how many are planned, 0: not known. The others switch parts off: batches (with epochs, validation, the loaders' facts), spans of
+    forward, backward, optimizer, zero_grad and torch.save (checkpoints), the loss, the device's own times and its memory, garbage collections.
+    sync: spans of .item(), .cpu(), .tolist(), .numpy() and torch.cuda.synchronize; None: once CUDA is in use.
+
+    The loss of a batch is the value that its last backward started from. Does nothing where nothing is published (pmtop.is_enabled()).
+    """
+    global _current
+    if _current is not None and not _current.is_forked:
+        return _current
+    if _current is not None:
+        _current.close()
+    asked = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
+             "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc}
+    is_enabled = _pmtop.init()
+    parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in asked.items()}
+    _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
+    _watch_forks()
+    return _current
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """Nothing of what this thread does inside is published. Loops over loaders that began outside go on afterwards."""
+    inside = _here.inside
+    _here.inside = 1
+    _here.paused += 1
+    try:
+        yield
+    finally:
+        _here.paused -= 1
+        _here.inside = inside
+
+
+def _watch_forks() -> None:
+    global _knows_forks
+    if not _knows_forks:
+        _knows_forks = True
+        os.register_at_fork(after_in_child=_silence_child)
+
+
+def _silence_child() -> None:
+    if _current is not None:
+        _current.is_forked = True
+        _current.silence()
