@@ -88,6 +88,7 @@ static void start_batch(struct run *run, struct lane *lane, const struct record 
 	batch->begin_ns = begin_ns;
 	run_place_in_epoch(run, track, batch);
 	note_candidate(run, track, batch);
+	run_note_number(run, lane->track, lane->ordinal, batch->number);
 }
 
 static void move_batch(struct run *run, struct lane *lane, struct track *to, const struct record *record)
@@ -116,6 +117,7 @@ static void move_batch(struct run *run, struct lane *lane, struct track *to, con
 	batch->is_warmup = false;
 	run_place_in_epoch(run, to, batch);
 	note_candidate(run, to, batch);
+	run_note_number(run, lane->track, lane->ordinal, batch->number);
 	if (is_flagged)
 		run_flag(run, lane->track, lane->ordinal, true);
 }
@@ -187,10 +189,16 @@ void lane_begin_batch(struct run *run, struct lane *lane, const struct record *r
 	start_batch(run, lane, record, record->time_ns, false);
 }
 
-static void note_loss(struct run *run, unsigned track, double loss)
+static void count_pass(struct run *run, unsigned index)
 {
-	if (!isnan(loss) && (track == run->main_track || isnan(run->loss)))
-		run->loss = loss;
+	struct track *track = &run->tracks[index];
+	if (index != run->newest_track) {
+		track->pass_before = track->private->is_pass_whole ? track->pass_count : 0;
+		track->private->is_pass_whole = true;
+		track->pass_count = 0;
+	}
+	run->newest_track = index;
+	track->pass_count++;
 }
 
 /* Within two seconds of the batch's end, else it says nothing about the batch. */
@@ -238,13 +246,14 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 			epoch_add_batch(epoch, batch_s);
 	}
 	track->private->is_changed = true;
-	note_loss(run, lane->track, record->batch.loss);
+	count_pass(run, lane->track);
+	run_note_loss(track, record->batch.number, record->batch.loss);
 	struct batch *batch = lane_batch(run, lane);
 	if (!batch)
 		return;
 	batch->end_ns = record->time_ns;
 	batch->batch_s = batch_s;
-	batch->loss = record->batch.loss;
+	batch->loss = isnan(record->batch.loss) ? batch->loss : record->batch.loss;
 	track_set_kind(run, track, batch, record->batch.kind);
 	batch->samples = run->state.samples_per_batch ? (double)run->state.samples_per_batch : NAN;
 	batch->resident_bytes = resident_at(run, record->time_ns);

@@ -39,6 +39,7 @@ void run_release(struct run *run)
 	for (unsigned i = 0; i < run->track_count; i++)
 		track_release(&run->tracks[i]);
 	run_release_published(run);
+	run_release_figures(run);
 	totals_release(&private->totals);
 	free(private->lanes);
 	free(private->flagged_storage);
@@ -130,6 +131,7 @@ void run_refresh(struct run *run, int64_t now_ns)
 		for (unsigned i = 0; i < run->track_count; i++)
 			track_refresh(run, &run->tracks[i]);
 		refresh_slow_first(run);
+		run_refresh_loss(run);
 		run_refresh_operations(run, is_renewal);
 		if (is_renewal) {
 			run->loss_trend = loss_trend(run_main(run));

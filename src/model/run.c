@@ -1,5 +1,6 @@
 #include "src/model/run.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,22 @@ const char *run_name(const struct run *run, uint32_t id)
 const struct track *run_main(const struct run *run)
 {
 	return &run->tracks[run->main_track];
+}
+
+const struct track *run_track_of(const struct run *run, uint32_t mode)
+{
+	for (unsigned i = 0; i < run->track_count; i++)
+		if (run->tracks[i].mode == mode)
+			return &run->tracks[i];
+	return NULL;
+}
+
+unsigned run_accumulation(const struct run *run)
+{
+	const char *text = run_meta(run, "accumulation");
+	char *end;
+	unsigned long count = text && isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+	return count > 1 && count < 1000000 && *end == '\0' ? (unsigned)count : 0;
 }
 
 unsigned track_kind(const struct track *track, uint32_t kind)
@@ -209,6 +226,9 @@ static void apply_event(struct run *run, const struct record *record)
 	case RECORD_GAUGE:
 		run_set_gauge(run, record->gauge.name, record->time_ns, record->gauge.value);
 		break;
+	case RECORD_BATCH_FIGURE:
+		run_take_figure(run, record);
+		break;
 	case RECORD_MARK:
 		run_add_mark(run, record->time_ns, record->text);
 		break;
@@ -243,8 +263,6 @@ static void set_state(struct run *run, const struct run_state *state)
 	if (!private->has_state)
 		private->was_ended = state->is_ended;
 	private->has_state = true;
-	if (isnan(run->loss))
-		run->loss = state->loss;
 }
 
 void run_apply(struct run *run, const struct record *record, size_t rest_count)
@@ -271,7 +289,7 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 		run->private->epochs_upto = record->epochs.upto;
 		break;
 	case RECORD_COUNTER:
-		run_set_counter(run, record->counter.name, record->counter.total);
+		run_set_counter(run, record->counter.name, record->time_ns, record->counter.total);
 		break;
 	case RECORD_OPEN_SPAN:
 		run_set_open_span(run, record);

@@ -19,6 +19,10 @@ enum {
 	RUN_KINDS_MAX = 8,           /* per track; batches of further kinds count as the usual ones */
 	RUN_RECENT = 200,            /* what `recent{}` and the screen's titles cover */
 	RUN_FLAGGED_MAX = 1000,
+	RUN_BATCH_FIGURES_MAX = 6,   /* kept per batch */
+	RUN_LATE_FIGURES_MAX = 64,
+	RUN_MARKS_MAX = 64,
+	COUNTER_POINTS_MAX = 16,
 };
 
 /* Name ids of the run's own rows, beside the published ones (1…). As a mode, NAME_NONE is training: nothing published, and "train", are the same. */
@@ -49,6 +53,9 @@ struct batch {
 	double loss;                 /* NAN = none */
 	double samples;              /* NAN = not known */
 	double resident_bytes;       /* target's resident set about its end; NAN = not sampled */
+	double allocated_bytes;      /* by the GPU's allocator about its end; NAN = not published */
+	unsigned figure_count;       /* told later; all but the loss */
+	struct { uint32_t name; float value; } figures[RUN_BATCH_FIGURES_MAX];
 	bool has_evidence;
 	struct evidence evidence;
 	unsigned phase_count, phases_left_out;      /* left out: spans for which there was no row */
@@ -97,6 +104,28 @@ struct operation {
 	double recent_median_s;      /* of those of the last 200 batches that had it, renewed once a second; NAN where it was in none */
 };
 
+/* What the framework's allocator holds on the GPU, as published (gauges cuda.*); NAN = not. */
+struct allocator { double allocated_bytes, reserved_bytes, peak_bytes; };
+
+/* What became known of batches only later ("gpu.forward_s", by a clock that is not the host's), since pmtop attached, or in the ring at attach. */
+struct late_figure {
+	uint32_t name, mode;
+	uint64_t count;
+	double last, mean, median;   /* median: of the last 200 */
+};
+
+/* A late figure's name in words, and its unit: "gpu.forward_s" is "forward (GPU clock)", in seconds. */
+enum figure_unit { FIGURE_NUMBER, FIGURE_SECONDS, FIGURE_BYTES, FIGURE_RATIO };
+enum figure_unit late_figure_label(char *out, size_t size, const char *name);
+
+struct counter {
+	uint32_t name;
+	double total;
+	double rate_per_s;           /* between the oldest and the newest of the points; NAN while there is one */
+	unsigned point_count;        /* when it was seen to grow, at least a second apart */
+	struct { int64_t time_ns; double total; } points[COUNTER_POINTS_MAX];
+};
+
 struct epoch {
 	uint32_t index, ordinal;     /* as published; 1… */
 	uint32_t mode;
@@ -104,6 +133,7 @@ struct epoch {
 	uint64_t batches;            /* finished, of its mode */
 	double total_s;              /* begin to end, or to now */
 	double mean_s, min_s, max_s; /* of its batch times */
+	struct allocator allocator;  /* when it ended */
 };
 
 /* All batches of one mode.
@@ -120,6 +150,9 @@ struct track {
 	struct figures recent;       /* steps, exact, of the last 200 */
 	double rate_per_s;           /* batches a second over the last 200 steps; NAN */
 	double samples_per_s;
+	double loss;                 /* of its newest batch that has one; NAN */
+	uint64_t pass_count;         /* finished since batches of another mode; pass_before: in the whole pass before, 0 = none was seen from its begin */
+	uint64_t pass_before;
 	double slow_first_s;         /* the run's first batch; NAN where it is gone */
 	uint32_t slow_first_kind;    /* its kind; NAME_BETWEEN (which no kind is) where that is gone */
 	unsigned kind_count;         /* the usual one first, whether there are any or not */
@@ -145,11 +178,12 @@ struct run {
 	char ended[96];              /* why it ended; empty while it lives */
 	int64_t start_ns;
 	struct run_state state;
-	double loss, loss_trend;     /* last loss; trend −1, 0, +1 (Theil–Sen's interval below, across or above 0) over the last 200 batches, renewed once
+	double loss, loss_trend;     /* the main track's last; trend −1, 0, +1 (Theil–Sen's interval below, across or above 0) over the last 200 batches, renewed once
 	                              * a second; NAN while fewer than 20 of them have a loss */
 	unsigned track_count;
 	struct track tracks[RUN_TRACKS_MAX];
 	unsigned main_track;         /* mode "train", or where that never occurred, the current mode */
+	unsigned newest_track;       /* of the batch that ended last */
 	/* Whole run, from its first batch: merged bins of step times, oldest first. */
 	size_t bin_count;
 	struct bin *bins;
@@ -165,11 +199,14 @@ struct run {
 	size_t gauge_count;
 	struct { uint32_t name; double value; struct series *series; } *gauges;
 	size_t counter_count;
-	struct { uint32_t name; double total; } *counters;
+	struct counter *counters;
+	size_t late_figure_count;
+	struct late_figure late_figures[RUN_LATE_FIGURES_MAX];
 	size_t open_span_count;
 	struct open_span open_spans[32];
-	size_t mark_count;           /* the newest 64 */
-	struct { int64_t time_ns; char text[120]; } marks[64];
+	size_t mark_count;           /* the newest ones; marks_dropped: how many there were before them */
+	uint64_t marks_dropped;
+	struct { int64_t time_ns; char text[120]; } marks[RUN_MARKS_MAX];
 	uint64_t lost_events, before_attach_events, refused_events;
 	double epoch_done_ratio, epoch_eta_s, run_done_ratio, run_eta_s;     /* NAN while unknown; ETA counts validation and checkpoints */
 	/* private */
@@ -180,11 +217,17 @@ struct run {
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key);      /* NULL: not published */
 const struct track *run_main(const struct run *run);               /* never NULL; may be empty */
+const struct track *run_track_of(const struct run *run, uint32_t mode);    /* NULL: no batch of it was seen */
+unsigned run_accumulation(const struct run *run);                  /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
 /* Where a track has batches of several kinds: "accumulate"; of the usual ones "step" where others accumulate gradients, else "usual". NULL where all are
  * of one kind. */
 const char *track_kind_name(const struct run *run, const struct track *track, uint32_t kind);
 /* The kind's place in track->kinds, 0 where it has none. */
 unsigned track_kind(const struct track *track, uint32_t kind);
+/* False: never published. `series` may be NULL. */
+bool run_gauge(const struct run *run, const char *name, double *value, const struct series **series);
+struct allocator run_allocator(const struct run *run);
+const struct counter *run_counter(const struct run *run, const char *name);        /* NULL: never published */
 /* NULL where it is no longer (or not yet) kept. */
 const struct batch *track_batch(const struct track *track, uint64_t ordinal);
 /* What was usual for the batch with this ordinal. */

@@ -11,7 +11,8 @@
 
 enum {
 	LANES_MOST = 256, BINS_MOST = 4096, EPOCHS_MOST = 1024, EPOCHS_ROOM_MOST = 1280,
-	METAS_MOST = 256, GAUGES_MOST = 256, COUNTERS_MOST = 256, OPERATIONS_MOST = 512, MARKS_MOST = 64, OPEN_SPANS_MOST = 32,
+	METAS_MOST = 256, GAUGES_MOST = 256, COUNTERS_MOST = 256, OPERATIONS_MOST = 512, OPEN_SPANS_MOST = 32,
+	NUMBERED_MOST = 1024,            /* batches that a late figure is attached to are among the newest so many of the run */
 	USUAL_BATCHES_MOST = 4096,       /* flag_window is at most this */
 	MODE_UNKNOWN = 0xffff,           /* beyond all name ids: a batch of which the mode cannot be known */
 };
@@ -39,10 +40,15 @@ struct lane {
 	struct batch between;        /* phases since its end: they are the step's only if another batch follows */
 };
 
+/* Where the batch with a number in the run stands. */
+struct numbered { bool is_used; unsigned track; uint64_t number, ordinal; };
+
 struct run_private {
 	struct model_options options;
 	struct names names;
-	uint32_t train, accumulate;  /* ids of the names "train" and "accumulate"; 0 = none */
+	uint32_t train, accumulate, loss, allocated;     /* ids of names that mean something; 0 = none */
+	struct numbered numbered[NUMBERED_MOST];
+	struct rolling *late_windows[RUN_LATE_FIGURES_MAX];
 	uint32_t between;            /* id of the phase between the batches; NAME_BETWEEN where it has none */
 	struct totals totals;
 	size_t lane_count;
@@ -106,6 +112,8 @@ struct track_private {
 	uint64_t candidates_first, candidates_end;   /* ordinals that may belong to the warm-up */
 	bool has_run_first;          /* candidates_first is the run's first batch */
 	bool is_decided;             /* the warm-up */
+	bool is_pass_whole;          /* it was seen from its begin */
+	uint64_t loss_number;        /* of the batch that the track's loss is of */
 	uint64_t place_ordinal;      /* the last batch that has a place in its accumulation; NO_ORDINAL: none */
 	uint32_t place;
 	double covered_elsewhere_s;  /* of its batches, by spans told while another mode was current; less what its spans cover of batches of others */
@@ -177,6 +185,14 @@ bool run_flag(struct run *run, unsigned track, uint64_t ordinal, bool flagged);
 /* The copy of a batch that was flagged before it was finished. */
 void run_renew_flagged(struct run *run, const struct track *track, const struct batch *batch);
 
+/* -- figures.c: what becomes known of a batch besides its own events -- */
+/* The batch with this number in the run stands there now. */
+void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number);
+void run_take_figure(struct run *run, const struct record *record);
+void run_note_loss(struct track *track, uint64_t number, double loss);
+void run_refresh_loss(struct run *run);
+void run_release_figures(struct run *run);
+
 /* -- epochs.c -- */
 void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns);
 void run_end_epoch(struct run *run, int64_t time_ns);
@@ -202,7 +218,7 @@ void run_refresh_eta(struct run *run, int64_t now_ns);
 void run_set_name(struct run *run, uint32_t id, const char *text);
 void run_set_meta(struct run *run, const char *key, const char *value);
 void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value);
-void run_set_counter(struct run *run, uint32_t name, double total);
+void run_set_counter(struct run *run, uint32_t name, int64_t time_ns, double total);
 void run_add_mark(struct run *run, int64_t time_ns, const char *text);
 void run_set_open_span(struct run *run, const struct record *record);
 void run_clear_open_spans(struct run *run, uint16_t lane);

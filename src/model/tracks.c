@@ -9,7 +9,7 @@ static const uint64_t NO_ORDINAL = UINT64_MAX;
 void track_init_empty(struct track *track)
 {
 	*track = (struct track){ .batch = no_figures, .step = no_figures, .judged = no_figures, .recent = no_figures,
-		.rate_per_s = NAN, .samples_per_s = NAN, .slow_first_s = NAN, .slow_first_kind = NAME_BETWEEN, .kind_count = 1 };
+		.rate_per_s = NAN, .samples_per_s = NAN, .loss = NAN, .slow_first_s = NAN, .slow_first_kind = NAME_BETWEEN, .kind_count = 1 };
 }
 
 struct track *run_track(struct run *run, uint32_t mode, bool create)
@@ -113,7 +113,7 @@ struct batch *track_append(struct track *track, uint64_t ordinal)
 	struct batch *batch = &track->ring[ordinal % track->capacity];
 	memset(batch, 0, sizeof *batch);
 	batch->ordinal = ordinal;
-	batch->batch_s = batch->step_s = batch->loss = batch->samples = batch->resident_bytes = batch->median_s = batch->mad_s = NAN;
+	batch->batch_s = batch->step_s = batch->loss = batch->samples = batch->resident_bytes = batch->allocated_bytes = batch->median_s = batch->mad_s = NAN;
 	const double unknown = NAN;
 	batch->evidence = (struct evidence){ unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown };
 	return batch;
