@@ -60,8 +60,9 @@ class Ranks(unittest.TestCase):
         self.monitors.append((process, output))
 
         def newest():
-            output.seek(0)
-            lines = [line for line in output.read().split("\n")[:-1] if line]
+            # pmtop writes where the file's one offset stands: reading must not move it.
+            told = os.pread(output.fileno(), os.fstat(output.fileno()).st_size, 0).decode()
+            lines = [line for line in told.split("\n")[:-1] if line]
             return json.loads(lines[-1]) if lines else {}
         return newest
 
