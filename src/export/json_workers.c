@@ -75,6 +75,9 @@ void json_workers(struct json *json, const struct model *model, int run)
 	size_t count;
 	const struct worker_shown *shown = model_workers(model, run, &count);
 	const struct crew *crew = model_crew(model, run);
+	/* Of a region that is read by itself nobody knows the processes. */
+	if (!model_target(model))
+		return;
 	json_open_array(json, "workers");
 	for (size_t i = 0; i < count; i++)
 		write_worker(json, &shown[i]);

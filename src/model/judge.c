@@ -82,7 +82,7 @@ static double median_from(struct track *track, uint64_t ordinal, uint32_t kind)
 {
 	double steps[WARMUP_FOLLOWERS];
 	size_t count = 0;
-	for (; ordinal < track->end && count < WARMUP_FOLLOWERS; ordinal++) {
+	for (ordinal = ordinal < track->first ? track->first : ordinal; ordinal < track->end && count < WARMUP_FOLLOWERS; ordinal++) {
 		const struct batch *batch = track_slot(track, ordinal);
 		if (batch && batch->kind == kind && isfinite(batch->step_s))
 			steps[count++] = batch->step_s;

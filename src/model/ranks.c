@@ -7,14 +7,13 @@
 
 #include "src/model/run_private.h"
 
-static const double synchronous_ratio = 1.10, slowest_ratio = 0.05, slowest_step_ratio = 0.02, errors = 3;
+static const double slowest_step_ratio = 0.02, errors = 3;
 /* How many usual steps long, and at least how many seconds, nothing ends in a rank that stands still. */
 static const double still_ratio = 8, still_least_s = 2, stopped_least_s = 1;
 
 /* -- one rank ------------------------------------------------------------------------------------------------------------------- */
 
-/* A name in which ranks wait for each other, by its words. */
-static bool is_wait_name(const char *name)
+bool ranks_is_wait(const char *name)
 {
 	static const char *const words[] = { "backward", "bwd", "backprop", "allreduce", "reduce", "communication", "comm", "sync", "synchronize", "barrier" };
 	while (*name) {
@@ -37,7 +36,7 @@ static bool is_wait(struct known_names *known, uint32_t id)
 	for (size_t i = 0; i < known->count; i++)
 		if (known->names[i].id == id)
 			return known->names[i].is_wait;
-	bool is = is_wait_name(run_name(known->run, id));
+	bool is = ranks_is_wait(run_name(known->run, id));
 	if (known->count < sizeof known->names / sizeof *known->names) {
 		known->names[known->count].id = id;
 		known->names[known->count++].is_wait = is;
@@ -113,7 +112,7 @@ static void fill_phases(const struct run *run, struct rank *rank)
 	for (size_t i = 0; i < count && rank->phase_count < RUN_PHASES_MAX; i++) {
 		const char *name = run_name(run, rows[i].name);
 		if (rows[i].depth == 0)
-			rank->phases[rank->phase_count++] = (struct rank_phase){ name, rows[i].name, is_wait_name(name), rows[i].median_s };
+			rank->phases[rank->phase_count++] = (struct rank_phase){ name, rows[i].name, ranks_is_wait(name), rows[i].median_s };
 	}
 	if (rank->phase_count)
 		qsort(rank->phases, rank->phase_count, sizeof rank->phases[0], compare_phases);
@@ -239,7 +238,7 @@ static void fill_own_times(const struct model *model, struct ranks *out)
 		compared++;
 	}
 	out->is_compared = compared >= 2;
-	out->is_synchronous = out->is_compared && most_s <= least_s * synchronous_ratio;
+	out->is_synchronous = out->is_compared && most_s <= least_s * RANK_SYNCHRONOUS_RATIO;
 	for (size_t i = 0; i < out->count; i++) {
 		struct rank *rank = &out->list[i];
 		struct pace room = { .is_valid = false };
@@ -318,7 +317,7 @@ static void find_slowest(struct ranks *out)
 	const struct rank *rank = &out->list[slowest];
 	out->others_own_s = median_of_others(out, slowest, own_of, NULL);
 	double error_s = rank->own_error_s + median_of_others(out, slowest, error_of, NULL), excess_s = rank->own_s - out->others_own_s;
-	if (!(excess_s > slowest_ratio * out->others_own_s && excess_s > errors * error_s && excess_s > slowest_step_ratio * rank->step_s))
+	if (!(excess_s > RANK_SLOWEST_RATIO * out->others_own_s && excess_s > errors * error_s && excess_s > slowest_step_ratio * rank->step_s))
 		return;
 	out->slowest = (int)slowest;
 	out->excess_s = excess_s;
@@ -334,7 +333,7 @@ static bool may_wait(const struct model *model, const struct rank *rank)
 	const struct run *run = &model->runs[rank->run];
 	bool is = run->open_span_count == 0 && run->state.in_batch;
 	for (size_t i = 0; i < run->open_span_count && !is; i++)
-		is = is_wait_name(run_name(run, run->open_spans[i].name));
+		is = ranks_is_wait(run_name(run, run->open_spans[i].name));
 	return is;
 }
 

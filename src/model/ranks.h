@@ -13,6 +13,8 @@
 #include "src/model/model.h"
 
 enum { RANK_STEPS_LEAST = 10 };      /* nothing is compared before */
+#define RANK_SYNCHRONOUS_RATIO 1.10
+#define RANK_SLOWEST_RATIO 0.05
 
 #define RANK_STATES(X) \
 	X(STARTING, "starting")      /* no batch has ended yet */ \
@@ -65,6 +67,8 @@ struct ranks {
 };
 
 const char *rank_state_name(enum rank_state state);
+/* Whether ranks wait for each other in a span of this name, by its words: "backward", "sync gradients". */
+bool ranks_is_wait(const char *name);
 /* The ranks of the run that this one belongs to. */
 void ranks_compare(const struct model *model, unsigned run, struct ranks *out);
 /* The first run with ranks, −1 where there is none. */

@@ -304,6 +304,7 @@ const struct crew *model_crew(const struct model *model, int run)
 
 void model_init_workers(struct model *model)
 {
+	model->private->tree_version = 1;
 	model->private->workers = calloc(1, sizeof *model->private->workers);
 }
 

@@ -35,10 +35,12 @@ struct workers {
 	struct worker_kept *kept[WORKERS_MOST];      /* in the order in which they came */
 	struct crew_kept *crews[CREWS_MOST];
 	bool is_changed;                             /* who there is */
-	uint64_t tree_version;                       /* that it was found for */
+	uint64_t tree_version, living_version;       /* what they were found for */
 	size_t shown_count;
 	struct worker_shown shown[WORKERS_MOST];     /* by owner */
 	int32_t owners[WORKERS_MOST];
+	size_t living_count;
+	struct living { int32_t pid; uint32_t at; } living[PROCESSES_MOST];   /* the model's processes, by pid */
 	int32_t process_owners[PROCESSES_MOST];      /* as the model's processes */
 };
 

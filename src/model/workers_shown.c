@@ -9,12 +9,34 @@
 
 enum { ANCESTORS_MOST = 16 };
 
+/* -- the tree ------------------------------------------------------------------------------------------------------------------- */
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct living *a = left, *b = right;
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* Lists who lives, where that has changed. */
+static void find_living(const struct model *model)
+{
+	struct workers *workers = model->private->workers;
+	if (workers->living_version == model->private->tree_version)
+		return;
+	workers->living_version = model->private->tree_version;
+	workers->living_count = 0;
+	for (size_t i = 0; i < model->process_count; i++)
+		if (!model->processes[i].is_gone)
+			workers->living[workers->living_count++] = (struct living){ model->processes[i].pid, (uint32_t)i };
+	qsort(workers->living, workers->living_count, sizeof workers->living[0], by_pid);
+}
+
 static const struct process *find_process(const struct model *model, int32_t pid)
 {
-	for (size_t i = model->process_count; i-- > 0;)
-		if (model->processes[i].pid == pid && !model->processes[i].is_gone)
-			return &model->processes[i];
-	return NULL;
+	const struct workers *workers = model->private->workers;
+	find_living(model);
+	const struct living *living = bsearch(&(struct living){ .pid = pid }, workers->living, workers->living_count, sizeof *living, by_pid);
+	return living ? &model->processes[living->at] : NULL;
 }
 
 static bool publishes_run(const struct model *model, int32_t pid)
@@ -40,6 +62,8 @@ int32_t model_owner(const struct model *model, int32_t pid)
 	return owner_of(model, find_process(model, pid));
 }
 
+struct torch_answer { bool is_known, has_workers; int32_t owner; };
+
 /* -- who is a worker ------------------------------------------------------------------------------------------------------------ */
 
 static const struct worker *published_by(const struct workers *workers, int32_t pid)
@@ -51,7 +75,7 @@ static const struct worker *published_by(const struct workers *workers, int32_t 
 }
 
 /* Of a run of torch the workers are known by name; its other children are something else. */
-static bool has_torch_workers(const struct model *model, int32_t owner)
+static bool look_for_torch_workers(const struct model *model, int32_t owner)
 {
 	const struct workers *workers = model->private->workers;
 	for (size_t i = 0; i < workers->crew_count; i++)
@@ -66,6 +90,14 @@ static bool has_torch_workers(const struct model *model, int32_t owner)
 	return false;
 }
 
+/* Most processes have the same owner as the one before. */
+static bool has_torch_workers(const struct model *model, int32_t owner, struct torch_answer *last)
+{
+	if (!last->is_known || last->owner != owner)
+		*last = (struct torch_answer){ true, look_for_torch_workers(model, owner), owner };
+	return last->has_workers;
+}
+
 static void show(struct workers *workers, const struct worker *worker, const struct process *process, int32_t owner)
 {
 	if (workers->shown_count == WORKERS_MOST)
@@ -74,14 +106,14 @@ static void show(struct workers *workers, const struct worker *worker, const str
 	workers->shown[workers->shown_count++] = (struct worker_shown){ .worker = worker, .process = process };
 }
 
-static void show_unpublished(struct model *model, size_t at)
+static void show_unpublished(struct model *model, size_t at, struct torch_answer *last)
 {
 	struct workers *workers = model->private->workers;
 	const struct process *process = &model->processes[at];
 	int32_t owner = workers->process_owners[at];
 	if (process->is_gone || process->is_target || publishes_run(model, process->pid) || published_by(workers, process->pid))
 		return;
-	if (strcmp(process->command, TORCH_WORKER) == 0 || !has_torch_workers(model, owner))
+	if (strcmp(process->command, TORCH_WORKER) == 0 || !has_torch_workers(model, owner, last))
 		show(workers, NULL, process, owner);
 }
 
@@ -115,6 +147,7 @@ static void sort_shown(struct workers *workers)
 static void find_shown(struct model *model)
 {
 	struct workers *workers = model->private->workers;
+	struct torch_answer last = { .is_known = false };
 	workers->shown_count = 0;
 	for (size_t i = 0; i < workers->count; i++) {
 		struct worker *worker = &workers->kept[i]->worker;
@@ -125,7 +158,7 @@ static void find_shown(struct model *model)
 	for (size_t i = 0; i < model->process_count; i++)
 		workers->process_owners[i] = owner_of(model, &model->processes[i]);
 	for (size_t i = 0; i < model->process_count; i++)
-		show_unpublished(model, i);
+		show_unpublished(model, i, &last);
 	sort_shown(workers);
 }
 

@@ -109,7 +109,7 @@ START_TEST(fresh_run_has_counts_of_zero_and_no_times)
 	ck_assert_str_eq(object_of(0),
 		"{\"time_ns\":1763632140000000000,\"pid\":48213,\"run\":\"resnet50\",\"mode\":\"train\",\"batch\":{\"count\":0},"
 		"\"epochs\":[],\"operations\":[],\"modes\":{\"train\":{\"count\":0}},\"flagged\":[],\"patterns\":[],\"lost_events\":0,"
-		"\"before_attach_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"warnings\":[],\"self\":{\"missing\":[]}}\n");
+		"\"before_attach_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"workers\":[],\"warnings\":[],\"self\":{\"missing\":[]}}\n");
 }
 END_TEST
 

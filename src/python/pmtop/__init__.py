@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Optional
 
 from ._run import facts as _facts, run_name as _run_name
+from ._version import __version__ as __version__
 
 try:
     from . import _pmtop
@@ -49,8 +50,6 @@ except ImportError as error:
         header_version, is_enabled, mark, meta, mode, now_ns, operation_time, plan, span, span_begin, span_end, span_past, statistics, total_time,
     )  # fmt: skip
     _missing = error
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind", "batch_number", "batch_samples", "batches", "close", "count", "epoch_begin",
@@ -105,6 +104,7 @@ def init(
     if not _pmtop.open(name or _run_name(), lanes=lanes, slots=slots, totals=totals, names=names, evidence=evidence, **options):
         return False
     _introduce()
+    _end_with_multiprocessing()
     _watch_for_the_end()
     return True
 
@@ -118,6 +118,7 @@ def _open_at_first_call(is_child: int) -> None:
     try:
         if is_child:
             _introduce()
+            _end_with_multiprocessing()
         else:
             init()
     except Exception as error:
@@ -142,11 +143,12 @@ def _excepthook(kind: type, value: BaseException, trace: Any) -> None:
     (_excepthook_before or sys.__excepthook__)(kind, value, trace)
 
 
-def _in_forked_child() -> None:
-    """Children of multiprocessing leave by os._exit, past atexit: without this a region of their own would stay behind."""
+def _end_with_multiprocessing() -> None:
+    """Its children leave by os._exit, past atexit: without this a region of their own would stay behind."""
+    parent = getattr(sys.modules.get("multiprocessing.process"), "parent_process", None)
     util = sys.modules.get("multiprocessing.util")
-    if util is not None:
-        util.register_after_fork(_in_forked_child, lambda _: util.Finalize(None, close, exitpriority=-100))
+    if parent and parent() and util:
+        util.Finalize(None, close, exitpriority=-100)
 
 
 def _decorate(span: Span, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,7 +165,7 @@ def _decorate(span: Span, function: Callable[..., Any]) -> Callable[..., Any]:
     return timed
 
 
-class _Turns:
+class Turns:
     """What epochs() and batches() return: something to iterate over again and again, of the same length as what is in it."""
 
     def __init__(self, what: str, turns: Iterable[Any], around: Callable[[Iterable[Any]], Iterator[Any]]) -> None:
@@ -191,7 +193,7 @@ def epochs(count: Any) -> Any:
     count: how many, or an iterable: its ints are the epochs' indexes, else they count from 0. Its length, where it has one, is the plan.
     """
     turns = range(count) if hasattr(count, "__index__") else count
-    return _Turns("epochs", turns, _around_epochs)
+    return Turns("epochs", turns, _around_epochs)
 
 
 def _around_epochs(turns: Iterable[Any]) -> Iterator[Any]:
@@ -213,7 +215,7 @@ def batches(loader: Iterable[Any], samples: int = 0) -> Any:
     batch_size = samples.__index__()
     if batch_size < 0:
         raise ValueError("samples must not be negative")
-    return _Turns("loader", loader, functools.partial(_around_batches, samples=batch_size))
+    return Turns("loader", loader, functools.partial(_around_batches, samples=batch_size))
 
 
 def _around_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
@@ -265,5 +267,4 @@ for _name in __all__:
         globals()[_name].__module__ = __name__
 _pmtop.connect(_open_at_first_call, _decorate)
 atexit.register(close)
-os.register_at_fork(after_in_child=_in_forked_child)
 _say_what_is_missing()

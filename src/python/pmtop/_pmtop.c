@@ -95,6 +95,7 @@ static PyMethodDef functions[] = {
 	{ "reopen", WORDY(run_reopen),
 	  "reopen($module, /, name, lanes=0, slots=0, totals=0, names=0, history=0, epochs=0, evidence=True, directory='/dev/shm')\n--\n\n"
 	  "As open(), after letting go of the region that there is: the process's own ends, one that was inherited by a fork is left as it is.\n"
+	  "False, and nothing changes, after close() and where publishing was declined.\n"
 	  "directory=\"\": no file; what is published goes with the process. Facts about the run must be told again." },
 	{ "collected", (PyCFunction)(void (*)(void))gc_collected, METH_FASTCALL, "For gc.callbacks." },
 	{ "watch_collections", gc_watch, METH_O, "watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None: no longer." },

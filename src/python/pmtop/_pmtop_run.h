@@ -31,16 +31,19 @@ static int is_declined(void)
 	return __atomic_load_n(&run.is_decided, __ATOMIC_RELAXED) && !region_now();
 }
 
+static int is_switched_off(void)
+{
+	const char *said = getenv("PMTOP");
+	return said && !strcmp(said, "0");
+}
+
 /* Python code does what needs Python: it finds the run's name, asks the environment and says who this is. */
 static int first_call(PyObject *opener, struct pmtop **out)
 {
-	int is_child = run.inherited != NULL;
-	if (is_child) {
-		run.region = run.inherited;
-		run.inherited = NULL;
-		run.is_decided = 1;
-	}
-	PyObject *result = opener ? PyObject_CallFunction(opener, "i", is_child) : NULL;
+	struct pmtop *inherited = __atomic_exchange_n(&run.inherited, NULL, __ATOMIC_ACQ_REL);
+	if (inherited)
+		__atomic_store_n(&run.region, inherited, __ATOMIC_RELEASE);     /* pmtop.h makes a child's own of it */
+	PyObject *result = opener ? PyObject_CallFunction(opener, "i", inherited != NULL) : NULL;
 	Py_XDECREF(result);
 	if (!result && PyErr_Occurred()) {
 		if (!PyErr_ExceptionMatches(PyExc_Exception))
@@ -74,8 +77,7 @@ static void let_go(void)
 	struct pmtop *pm = __atomic_exchange_n(&run.region, NULL, __ATOMIC_ACQ_REL);
 	if (pm)
 		retire(pm);
-	pmtop_close(run.inherited);
-	run.inherited = NULL;
+	pmtop_close(__atomic_exchange_n(&run.inherited, NULL, __ATOMIC_ACQ_REL));
 }
 
 static void in_forked_child(void)
@@ -116,7 +118,7 @@ static PyObject *open_region(PyObject *arguments, PyObject *keywords)
 	options.no_evidence = !has_evidence;
 	options.tell = 1;
 	options.directory = directory ? PyBytes_AsString(directory) : NULL;
-	struct pmtop *nothing = NULL, *pm = region_now() ? NULL : pmtop_open(text.utf8, &options);
+	struct pmtop *nothing = NULL, *pm = region_now() || is_switched_off() ? NULL : pmtop_open(text.utf8, &options);
 	if (pm && !__atomic_compare_exchange_n(&run.region, &nothing, pm, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		pmtop_close(pm);
 	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
@@ -134,10 +136,12 @@ static PyObject *run_open(PyObject *module, PyObject *arguments, PyObject *keywo
 	return open_region(arguments, keywords);
 }
 
-/* reopen(name, ...): lets go of the region that there is, also an inherited one, and opens another. */
+/* reopen(name, ...): lets go of the region that there is, also an inherited one, and opens another; not where nothing is to be published. */
 static PyObject *run_reopen(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
 	(void)module;
+	if (is_declined())
+		Py_RETURN_FALSE;
 	let_go();
 	return open_region(arguments, keywords);
 }

@@ -18,7 +18,7 @@ def run_name(environment: Mapping[str, str] = os.environ) -> str:
     if environment.get("PMTOP_RUN"):
         return environment["PMTOP_RUN"]
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
-    if spec is not None and spec.name:
+    if spec is not None and spec.name != "__main__":
         name = spec.name[: -len(".__main__")] if spec.name.endswith(".__main__") else spec.name
     else:
         script = sys.argv[0] if getattr(sys, "argv", None) else ""

@@ -83,6 +83,8 @@ class Loop:
         self.loss: Optional[float] = None
         self.watches_forward = False
         self.is_busy = False
+        self.is_left_alone = False
+        """The script publishes its batches itself."""
         self.late: list[Pass] = []
         self.beside: Optional[Pass] = None
         self.forwards: Optional[ForwardTimes] = None
@@ -316,9 +318,9 @@ class Loop:
         if carried is None or not self.stack:
             return
         if self.batch is None:
-            self.out.batch_begin(carried)
-            self.device.batch_begins(self.out)
-        self.batch = self.stack[-1]
+            self._open_batch(self.stack[-1], carried)
+        else:
+            self.batch = self.stack[-1]
         self.work = 0
 
     def _forget(self, now: Pass) -> None:
@@ -347,22 +349,28 @@ class Loop:
     def _set_mode(self, mode: str) -> None:
         if self.mode != mode:
             self.mode = mode
-            self.out.mode(mode)
+            if not self.is_left_alone:
+                self.out.mode(mode)
 
     # -- batches
 
     def _begin_batch(self, now: Pass, data: Any) -> None:
         index = now.index
         now.index = index + 1
-        if self.batch is not now:
-            self.out.batch_begin(index)
-            self.batch = now
-            self.device.batch_begins(self.out)
+        if self.batch is not now and not self._open_batch(now, index):
+            return
         self.work = 0
         self.loss = None
         samples = now.facts.samples(index, data)
         if samples is not None:
             self.out.batch_samples(samples)
+
+    def _open_batch(self, now: Pass, index: int) -> bool:
+        self.is_left_alone = self.out.batch_begin(index) is False
+        if not self.is_left_alone:
+            self.batch = now
+            self.device.batch_begins(self.out)
+        return not self.is_left_alone
 
     def _end_batch(self) -> None:
         now = self.batch

@@ -228,7 +228,7 @@ class EpochPerformanceMonitor:
     a line; the epochs get theirs in any case. device: whose GPU memory is read, as torch.cuda.memory_allocated takes it; None is the
     current one.
 
-    Epochs, batches and losses are published, and where CUDA is in use the gauges cuda.allocated_bytes, cuda.reserved_bytes, cuda.peak_bytes.
+    Epochs, batches, losses and, where CUDA is in use, the gauges cuda.allocated_bytes, .reserved_bytes and .peak_bytes are published.
     Memory is bounded. A copy, by pickle or copy, has the same settings and nothing measured. One thread calls the hooks; any may ask for
     the statistics.
     """
@@ -237,6 +237,7 @@ class EpochPerformanceMonitor:
         self.enabled = enabled
         self.verbose_batches = verbose_batches
         self.device = device
+        self._has_batches = False
         self._epochs_begun = 0
         self._epoch_begin_ns: Optional[int] = None
         self._batch_begin_ns: Optional[int] = None
@@ -269,11 +270,15 @@ class EpochPerformanceMonitor:
             return
         if self._late:
             self._settle()
+        if not self._has_batches:
+            # In the guide's loop a batch begins when the loader has handed it out.
+            self._has_batches = True
+            pmtop.meta("between", "data")
         pmtop.batch_begin(batch_idx)
         self._batch_begin_ns = perf_counter_ns()
 
     def on_batch_end(self, batch_idx: int, loss: Any = None) -> None:
-        """loss: a number, or a tensor or array of one element. One on a CUDA device is not waited for: a later call prints the batch's line,
+        """loss: a number, or a tensor or array of one element. One on a CUDA device is not waited for: a later call prints the line,
         once the loss is there, at the latest on_epoch_end (then without it). Without on_batch_start: nothing."""
         end_ns, begin_ns = perf_counter_ns(), self._batch_begin_ns
         if not self.enabled or begin_ns is None:

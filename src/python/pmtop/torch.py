@@ -13,8 +13,8 @@ import contextlib
 import functools
 import os
 import platform
-import weakref
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, Optional
 
 import torch as _torch
@@ -43,7 +43,7 @@ _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backwar
 class Instrumentation:
     """What instrument() put in place. A context manager: its end is close()."""
 
-    def __init__(self, parts: dict[str, Part], out: Any = _pmtop, epochs: int = 0, sync: Optional[bool] = None, device: Optional[Device] = None) -> None:
+    def __init__(self, parts: dict[str, Part], out: Any, epochs: int = 0, sync: Optional[bool] = None, device: Optional[Device] = None) -> None:
         self.parts = parts
         self._out = out
         self._patches = Patches()
@@ -124,10 +124,9 @@ class Instrumentation:
             patch_save(self._patches, parts["checkpoints"], _here, out)
         if self._sync:
             self._install_waits()
-        watch_gc = getattr(out, "watch_gc", None)
-        if parts["gc"].is_on and watch_gc is not None:
-            watch_gc()
-            self._gc = watch_gc
+        if parts["gc"].is_on and out.watch_gc is not None:
+            self._gc = out.watch_gc
+            self._gc()
         self._loop.say("framework", f"torch {_torch.__version__.partition('+')[0]}")
         self._loop.say("python", platform.python_version())
         self._tell_device()
@@ -217,6 +216,19 @@ class Instrumentation:
         return __del__
 
 
+_CALLS = ("plan", "meta", "mode", "epoch_begin", "epoch_end", "batch_begin", "batch_end", "batch_samples", "batch_kind", "batch_figure", "batch_number",
+          "span", "span_begin", "span_end", "now_ns", "gauge", "count", "mark")
+_AUTOMATIC = ("epoch_begin", "epoch_end", "batch_begin", "batch_end")
+
+
+def _publisher() -> SimpleNamespace:
+    """The calls of pmtop; of batches and epochs those that keep out of the way of a script that publishes its own."""
+    core = getattr(_pmtop, "_pmtop", None)
+    calls = {name: getattr(_pmtop, name) for name in _CALLS}
+    calls.update({name: getattr(core, f"auto_{name}") for name in _AUTOMATIC if hasattr(core, f"auto_{name}")})
+    return SimpleNamespace(**calls, watch_gc=getattr(_pmtop, "watch_gc", None))
+
+
 def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, backward: bool = True, optimizer: bool = True, zero_grad: bool = True,
                loss: bool = True, device: bool = True, memory: bool = True, sync: Optional[bool] = None, checkpoints: bool = True,
                gc: bool = True) -> Instrumentation:
@@ -237,7 +249,7 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
              "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc}
     is_enabled = _pmtop.init()
     parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in asked.items()}
-    _current = Instrumentation(parts, _pmtop, epochs, sync and is_enabled)
+    _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
     _watch_forks()
     return _current
 
