@@ -24,7 +24,7 @@ def _is_whole(what: str, value: Any, most: int = 2**64 - 1) -> None:
 
 
 def _is_number(what: str, value: object) -> None:
-    if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+    if isinstance(value, complex) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise TypeError("%s must be a number, not %r" % (what, type(value)))
 
 
