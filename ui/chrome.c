@@ -7,6 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/model/ranks.h"
 #include "ui/layout.h"
 #include "ui/line.h"
 #include "ui/views/parts.h"
@@ -25,7 +26,20 @@ static const char *age(char out[NUMBER_SIZE], double seconds)
 	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
 }
 
-static void add_who(const struct scene *scene, const struct run *run, bool is_wide, struct line *line)
+/* Which rank this is, and the one that matters: that stands still, or is slowest. */
+static void add_rank(const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
+{
+	if (run->rank[0] != '\0')
+		line_add(line, 3, ROLE_NORMAL, run->world[0] != '\0' ? "rank %s/%s" : "rank %s", run->rank, run->world);
+	if (ranks->still >= 0)
+		line_add(line, 3, ROLE_CRITICAL, is_wide ? "%s: rank %ld" : "%s %ld", rank_state_name(ranks->list[ranks->still].state), ranks->list[ranks->still].number);
+	else if (ranks->slowest >= 0)
+		line_add(line, 3, ROLE_WARNING, is_wide ? "slowest: rank %ld" : "slowest %ld", ranks->list[ranks->slowest].number);
+	if (scene->model->run_count > 1 && scene->model->run_count > ranks->count)
+		line_add(line, 3, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, scene->model->run_count);
+}
+
+static void add_who(const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
 {
 	const struct model *model = scene->model;
 	char text[NUMBER_SIZE];
@@ -39,10 +53,8 @@ static void add_who(const struct scene *scene, const struct run *run, bool is_wi
 		line_add(line, 2, ROLE_STRONG, "%s", run->name);
 	if (run != NULL && run->inner_pid != 0 && run->inner_pid != run->pid)
 		line_add(line, 7, ROLE_DIM, "pid %d inside", run->inner_pid);
-	if (run != NULL && run->rank[0] != '\0')
-		line_add(line, 3, ROLE_NORMAL, run->world[0] != '\0' ? "rank %s/%s" : "rank %s", run->rank, run->world);
-	if (model->run_count > 1)
-		line_add(line, 3, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, model->run_count);
+	if (run != NULL)
+		add_rank(scene, run, ranks, is_wide, line);
 	if (run != NULL && run->start_ns > 0)
 		line_add(line, 4, ROLE_NORMAL, "up %s", age(text, seconds_between(run->start_ns, scene->now_ns)));
 	else if (model->first_ns > 0)
@@ -88,17 +100,20 @@ void chrome_header(const struct scene *scene, struct canvas *canvas, struct rect
 {
 	const struct run *run = scene_run(scene);
 	bool is_wide = canvas->width >= 100;
+	struct ranks ranks;
 	struct line who, how;
 	int left;
 
+	ranks_compare(scene->model, scene->run < 0 ? scene->model->run_count : (unsigned)scene->run, &ranks);
 	line_start(&how, "  ");
 	add_state(scene, run, &how);
-	add_cost(scene, is_wide, clock_ns, period_ns, &how);
+	/* The rank to look at is worth more room than the pace. */
+	add_cost(scene, is_wide, clock_ns, is_wide || (ranks.still < 0 && ranks.slowest < 0) ? period_ns : 0, &how);
 	row.x += 1;
 	row.width -= 2;
 	if (is_wide)
 		rect_take_left(&row, canvas_text(canvas, row.x, row.y, row.width, ROLE_ACCENT, "pmtop") + 2);
-	add_who(scene, run, is_wide, &who);
+	add_who(scene, run, &ranks, is_wide, &who);
 	left = row.width - line_fit(&how, row.width) - 2;
 	if (left < row.width * 2 / 5)
 		left = row.width * 2 / 5;

@@ -19,7 +19,7 @@ static const struct table_column columns[CELLS] = {
 	[CELL_BATCH] = { "BATCH", 11, 2, false, false },
 	[CELL_RATE] = { "RATE", 8, 6, false, false },
 	[CELL_MEMORY] = { "MEMORY", 8, 3, false, false },
-	[CELL_STATE] = { "STATE", 16, 1, true, false },
+	[CELL_STATE] = { "STATE", 19, 1, true, false },
 	[CELL_HOW] = { "HOW IT CAN BE WATCHED", 26, 3, true, true },
 };
 
@@ -95,7 +95,7 @@ static void draw_row(const struct table *table, const struct picker_row *row, st
 	table_cell(table, canvas, y, CELL_BATCH, role, text_of(row->batch));
 	table_cell(table, canvas, y, CELL_RATE, role, text_of(row->rate));
 	table_cell(table, canvas, y, CELL_MEMORY, role, text_of(row->memory));
-	table_cell(table, canvas, y, CELL_STATE, row->is_ended ? ROLE_DIM : ROLE_GOOD, text_of(row->state));
+	table_cell(table, canvas, y, CELL_STATE, row->is_ended ? ROLE_DIM : row->is_slowest ? ROLE_WARNING : ROLE_GOOD, text_of(row->state));
 	table_cell(table, canvas, y, CELL_HOW, ROLE_DIM, text_of(row->how));
 }
 

@@ -16,6 +16,7 @@ struct picker_row {
 	const char *state;           /* "training", "ended 14:02 (killed), last events kept" */
 	const char *how;             /* "published (pmtop.h 1.0)", "pmtop -p 51377" */
 	bool is_ended;
+	bool is_slowest;             /* of the ranks of its run */
 };
 
 struct picker {

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "src/base/text.h"
+#include "src/model/ranks.h"
 #include "ui/chrome.h"
 #include "ui/layout.h"
 #include "ui/views/parts.h"
@@ -51,38 +52,32 @@ static void show_run(struct screen *screen, int run)
 	screen->scene.focus = (struct focus){ .at_live_end = true };
 }
 
-/* Keeps the run that is shown while it lives; then the first that lives; then the newest that there was. */
+/* What a person chose stays, and what he looks into as long as it lives; else the one that is best, as soon as there is a better one. */
 static void choose_run(struct screen *screen)
 {
-	const struct model *model = screen->scene.model;
 	const struct run *shown = scene_run(&screen->scene);
-	int choice = -1;
+	const struct focus *focus = &screen->scene.focus;
 
-	if (shown != NULL && (shown->is_live || screen->run_is_chosen))
+	if (shown != NULL && (screen->run_is_chosen || (shown->is_live && (!focus->at_live_end || focus->is_open))))
 		return;
-	for (unsigned i = 0; i < model->run_count; i++)
-		if (model->runs[i].is_used && (choice < 0 || (model->runs[i].is_live && !model->runs[choice].is_live) ||
-		                               (!model->runs[i].is_live && !model->runs[choice].is_live)))
-			choice = (int)i;
-	show_run(screen, choice);
+	show_run(screen, ranks_first(screen->scene.model, NULL, NULL));
 }
 
+/* Ranks in their order. */
 static void next_run(struct screen *screen, int step)
 {
 	struct scene *scene = &screen->scene;
-	int count = (int)scene->model->run_count;
+	unsigned order[MODEL_RUNS_MAX];
+	int count = (int)ranks_order(scene->model, order), at = 0;
 
-	for (int i = 1; i <= count; i++) {
-		int run = ((scene->run + step * i) % count + count) % count;
-
-		if (!scene->model->runs[run].is_used)
-			continue;
-		if (run == scene->run)
-			snprintf(scene->message, sizeof scene->message, "there is only one run here");
-		screen->run_is_chosen = true;
-		show_run(screen, run);
+	if (count == 0)
 		return;
-	}
+	if (count == 1)
+		snprintf(scene->message, sizeof scene->message, "there is only one run here");
+	while (at + 1 < count && order[at] != (unsigned)scene->run)
+		at++;
+	screen->run_is_chosen = true;
+	show_run(screen, (int)order[(at + step + count) % count]);
 }
 
 /* -- drawing ------------------------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ enum status {
 /* For a person: what and why, and what to do about it. Either may be empty. One line each, no full stop. */
 struct reason {
 	char text[224];
-	char remedy[160];
+	char remedy[256];
 };
 
 /* Fills both; `remedy` may be NULL. Returns `status`, so that a failure is one statement. */

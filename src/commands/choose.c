@@ -15,7 +15,7 @@
 /* How often the list is made anew: it looks at every process of the user. */
 enum { REFRESH_MS = 2000 };
 
-struct cells { char epoch[32], batch[48], rate[NUMBER_SIZE + 2], memory[NUMBER_SIZE]; };
+struct cells { char epoch[32], batch[48], rate[NUMBER_SIZE + 2], memory[NUMBER_SIZE], state[64]; };
 
 struct choose {
 	struct terminal *terminal;
@@ -47,9 +47,10 @@ static void fill_row(const struct run_row *run, struct cells *cells, struct pick
 		snprintf(cells->rate, sizeof cells->rate, "%s/s", format_rate(number, run->rate_per_s));
 	if (isfinite(run->resident_bytes))
 		format_bytes(cells->memory, run->resident_bytes);
+	snprintf(cells->state, sizeof cells->state, "%s%s", run->is_slowest ? "slowest, " : "", run->state);
 	*row = (struct picker_row){
 		.pid = run->pid, .run = run->run[0] ? run->run : run->command, .rank = run->rank, .epoch = cells->epoch, .batch = cells->batch,
-		.rate = cells->rate, .memory = cells->memory, .state = run->state, .how = run->how, .is_ended = !run->is_live,
+		.rate = cells->rate, .memory = cells->memory, .state = cells->state, .how = run->how, .is_ended = !run->is_live, .is_slowest = run->is_slowest,
 	};
 }
 

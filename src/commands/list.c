@@ -18,6 +18,9 @@ static void list_as_json(struct buffer *out, const struct run_row *rows, size_t 
 		json_integer(&json, "pid", row->pid);
 		json_text(&json, "run", row->run[0] ? row->run : NULL);
 		json_text(&json, "rank", row->rank[0] ? row->rank : NULL);
+		json_text(&json, "run_id", row->run_id[0] ? row->run_id : NULL);
+		if (row->is_slowest)
+			json_bool(&json, "is_slowest", true);
 		json_text(&json, "command", row->command[0] ? row->command : NULL);
 		if (row->has_batch) {
 			json_integer(&json, "epoch_ordinal", row->epoch);
@@ -60,7 +63,7 @@ static void list_as_table(struct buffer *out, const struct run_row *rows, size_t
 	buffer_puts(out, "HOW IT CAN BE WATCHED\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct run_row *row = &rows[i];
-		char number[NUMBER_SIZE], pid[16], rate[NUMBER_SIZE + 2] = "-";
+		char number[NUMBER_SIZE], pid[16], state[sizeof row->state + 16], rate[NUMBER_SIZE + 2] = "-";
 		snprintf(pid, sizeof pid, "%d", (int)row->pid);
 		if (row->rate_per_s > 0)
 			snprintf(rate, sizeof rate, "%s/s", format_rate(number, row->rate_per_s));
@@ -71,7 +74,8 @@ static void list_as_table(struct buffer *out, const struct run_row *rows, size_t
 		add_part(out, row->has_batch, row->batch, row->batches, widths[4]);
 		add_cell(out, rate, widths[5]);
 		add_cell(out, row->resident_bytes > 0 ? format_bytes(number, row->resident_bytes) : "-", widths[6]);
-		add_cell(out, row->state, widths[7]);
+		snprintf(state, sizeof state, "%s%s", row->is_slowest ? "slowest, " : "", row->state);
+		add_cell(out, state, widths[7]);
 		buffer_printf(out, "%s\n", row->how);
 	}
 	if (count == 0)

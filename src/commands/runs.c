@@ -13,6 +13,7 @@
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/base/text.h"
+#include "src/commands/run_groups.h"
 #include "src/region/reader.h"
 #include "src/sources/command.h"
 
@@ -32,7 +33,7 @@ static struct run_row *add_row(struct found *found)
 		return NULL;
 	found->rows = rows;
 	struct run_row *row = &rows[found->count++];
-	*row = (struct run_row){ .rate_per_s = NAN, .resident_bytes = NAN };
+	*row = (struct run_row){ .rate_per_s = NAN, .resident_bytes = NAN, .rank_number = -1, .step_s = NAN, .own_s = NAN };
 	return row;
 }
 
@@ -142,6 +143,7 @@ static void add_region(struct found *found, const struct region_location *locati
 		describe_state(region, &state, row);
 		read_rank(region, state.meta_count, row);
 		read_rate(region, row);
+		run_groups_read(region, row);
 		if (row->is_live)
 			read_resident(row->pid, row);
 	}
@@ -209,7 +211,7 @@ static void look_at_process(struct found *found, pid_t pid)
 	for (size_t i = 0; i < count; i++)
 		add_region(found, &locations[i], uid, pid);
 	close(directory);
-	struct run_row python = { .rate_per_s = NAN, .resident_bytes = NAN };
+	struct run_row python = { .rate_per_s = NAN, .resident_bytes = NAN, .rank_number = -1, .step_s = NAN, .own_s = NAN };
 	if (count == 0 && !has_pid(found, parent) && describe_python(pid, name, &python)) {
 		struct run_row *row = add_row(found);
 		if (row)
@@ -249,6 +251,7 @@ size_t runs_find(struct run_row **rows)
 	free(locations);
 	if (found.count)
 		qsort(found.rows, found.count, sizeof *found.rows, by_worth);
+	run_groups_arrange(found.rows, found.count);
 	*rows = found.rows;
 	return found.count;
 }
@@ -256,7 +259,7 @@ size_t runs_find(struct run_row **rows)
 enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not)
 {
 	const struct run_row *best = NULL;
-	unsigned equals = 0;
+	unsigned equals = 0;             /* the ranks of one run count once: the first stands for all */
 	for (size_t i = 0; i < count; i++) {
 		char with_pid[160];
 		const struct run_row *row = &rows[i];
@@ -266,7 +269,7 @@ enum status runs_choose(const struct run_row *rows, size_t count, const char *na
 		if (!best || (row->is_live && !best->is_live)) {
 			best = row;
 			equals = 1;
-		} else if (row->is_live == best->is_live) {
+		} else if (row->is_live == best->is_live && !run_groups_are_one(row, best)) {
 			equals++;
 		}
 	}

@@ -25,9 +25,13 @@ struct run_row {
 	bool has_batch;
 	double rate_per_s;           /* over the whole run; NAN */
 	double resident_bytes;       /* NAN */
+	char run_id[200];            /* the same in all ranks of a run; empty: it is none of several */
+	long rank_number;            /* −1 likewise */
+	double step_s, own_s;        /* of a rank: means over the whole run; NAN */
+	bool is_slowest;             /* of the ranks of its run that live */
 };
 
-/* All of them, the published and live ones first. *rows is the caller's to free; 0 with NULL when there are none. */
+/* All of them, the published and live ones first, the ranks of one run together and in their order. *rows is the caller's to free; 0 with NULL when there are none. */
 size_t runs_find(struct run_row **rows);
 /* By run name, or NAME.PID; a live one before an ended one. STATUS_NOT_FOUND, or STATUS_INVALID when several have that name. */
 enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not);

@@ -13,6 +13,7 @@
 
 #include "src/base/clock.h"
 #include "src/commands/runs.h"
+#include "src/model/ranks.h"
 
 /* Nobody reads warnings faster. */
 #define JUDGE_EVERY_NS (400 * NS_PER_MS)
@@ -192,19 +193,14 @@ bool session_has_ended(const struct session *session)
 	return collector_has_ended(session->collector) && poll(&waiting, 1, 0) <= 0;
 }
 
+static bool is_wanted(const struct run *run, const void *name)
+{
+	return strcmp(run->name, name) == 0;
+}
+
 int session_run(const struct session *session)
 {
-	const struct model *model = session->model;
-	int chosen = -1;
-	for (unsigned i = 0; i < model->run_count; i++) {
-		const struct run *run = &model->runs[i];
-		if (session->wanted_run[0] && strcmp(run->name, session->wanted_run) != 0)
-			continue;
-		/* A run that replaced itself publishes anew: the live one is what is meant. */
-		if (chosen < 0 || (run->is_live && !model->runs[chosen].is_live))
-			chosen = (int)i;
-	}
-	return chosen;
+	return ranks_first(session->model, session->wanted_run[0] ? is_wanted : NULL, session->wanted_run);
 }
 
 int64_t session_realtime_ns(const struct session *session)

@@ -1,8 +1,11 @@
 #include "src/export/export.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/json_workers.h"
+#include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/rules/explain.h"
 
@@ -43,6 +46,16 @@ static void write_figures(struct json *json, const struct figures *figures)
 	json_number(json, "p95_s", figures->p95_s);
 }
 
+static void write_accumulation(struct json *json, const struct run *run)
+{
+	const struct counter *steps = run_counter(run, "optimizer.steps");
+	unsigned accumulation = run_accumulation(run);
+	if (accumulation)
+		json_unsigned(json, "accumulation", accumulation);
+	if (steps)
+		json_number(json, "optimizer_steps_per_s", steps->rate_per_s);
+}
+
 static void write_batch(struct json *json, const struct run *run, const struct track *track)
 {
 	const struct batch *newest = scope_newest(track);
@@ -52,6 +65,7 @@ static void write_batch(struct json *json, const struct run *run, const struct t
 		json_number(json, "last_s", track->step.last_s);
 		json_number(json, "mean_s", track->step.mean_s);
 		json_number(json, "rate_per_s", track->rate_per_s);
+		write_accumulation(json, run);
 		json_close_object(json);
 	}
 	json_open_object(json, "batch");
@@ -113,6 +127,52 @@ static void write_operations(struct json *json, const struct run *run, const str
 	json_close_array(json);
 }
 
+static void write_kinds(struct json *json, const struct run *run, const struct track *track)
+{
+	if (track->kind_count < 2)
+		return;
+	json_open_array(json, "kinds");
+	for (unsigned i = 0; i < track->kind_count; i++) {
+		const struct batch_kind *kind = &track->kinds[i];
+		if (kind->count == 0)
+			continue;
+		json_open_object(json, NULL);
+		json_text(json, "kind", track_kind_name(run, track, kind->kind));
+		json_unsigned(json, "count", kind->count);
+		json_number(json, "median_s", kind->median_s);
+		json_number(json, "p95_s", kind->p95_s);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static bool has_late_figures(const struct run *run, uint32_t mode)
+{
+	for (size_t i = 0; i < run->late_figure_count; i++)
+		if (run->late_figures[i].mode == mode)
+			return true;
+	return false;
+}
+
+static void write_late_figures(struct json *json, const struct run *run, uint32_t mode)
+{
+	if (!has_late_figures(run, mode))
+		return;
+	json_open_object(json, "figures");
+	for (size_t i = 0; i < run->late_figure_count; i++) {
+		const struct late_figure *figure = &run->late_figures[i];
+		if (figure->mode != mode)
+			continue;
+		json_open_object(json, run_name(run, figure->name));
+		json_unsigned(json, "count", figure->count);
+		json_number(json, "last", figure->last);
+		json_number(json, "median", figure->median);
+		json_number(json, "mean", figure->mean);
+		json_close_object(json);
+	}
+	json_close_object(json);
+}
+
 static void write_modes(struct json *json, const struct run *run)
 {
 	json_open_object(json, "modes");
@@ -122,8 +182,11 @@ static void write_modes(struct json *json, const struct run *run)
 		json_unsigned(json, "count", track->count);
 		write_figures(json, &track->batch);
 		/* The main track's stand at the top. */
-		if (track != run_main(run))
+		if (track != run_main(run)) {
 			write_operations(json, run, track);
+			write_kinds(json, run, track);
+			write_late_figures(json, run, track->mode);
+		}
 		json_close_object(json);
 	}
 	json_close_object(json);
@@ -147,6 +210,20 @@ static void write_cause(struct json *json, const struct run *run, const struct e
 	json_close_object(json);
 }
 
+/* Its mode, where that is not the main one, its kind, where there are several, its samples, where they are more than usual. */
+static void write_what_it_was(struct json *json, const struct run *run, const struct flagged *flagged, const struct explanation *why)
+{
+	const struct track *track = run_track_of(run, flagged->mode);
+	if (flagged->mode != run_main(run)->mode)
+		json_text(json, "mode", scope_mode_name(run, flagged->mode));
+	if (track)
+		json_text(json, "kind", track_kind_name(run, track, flagged->batch.kind));
+	if (why->is_bigger) {
+		json_number(json, "samples", why->samples);
+		json_number(json, "usual_samples", why->usual_samples);
+	}
+}
+
 static void write_flagged(struct json *json, const struct run *run)
 {
 	json_open_array(json, "flagged");
@@ -159,6 +236,7 @@ static void write_flagged(struct json *json, const struct run *run)
 		json_unsigned(json, "batch", flagged->batch.index);
 		json_number(json, "seconds", flagged->batch.step_s);
 		json_number(json, "ratio", why.ratio);
+		write_what_it_was(json, run, flagged, &why);
 		json_open_array(json, "causes");
 		for (size_t k = 0; k < why.cause_count; k++)
 			write_cause(json, run, &why, &why.causes[k]);
@@ -179,6 +257,8 @@ static void write_run(struct json *json, const struct run *run)
 	write_batch(json, run, track);
 	write_epochs(json, run);
 	write_operations(json, run, track);
+	write_kinds(json, run, track);
+	write_late_figures(json, run, track->mode);
 	write_modes(json, run);
 	write_flagged(json, run);
 	/* No rule finds recurring causes, so none are claimed. */
@@ -188,7 +268,20 @@ static void write_run(struct json *json, const struct run *run)
 	json_unsigned(json, "before_attach_events", run->before_attach_events);
 }
 
-static void write_memory(struct json *json, const struct memory *memory)
+static void write_allocator(struct json *json, const struct run *run)
+{
+	struct allocator allocator = run_allocator(run);
+	if (isnan(allocator.allocated_bytes) && isnan(allocator.reserved_bytes) && isnan(allocator.peak_bytes))
+		return;
+	json_open_object(json, "gpu_allocator");
+	json_number(json, "allocated_bytes", allocator.allocated_bytes);
+	json_number(json, "reserved_bytes", allocator.reserved_bytes);
+	json_number(json, "peak_bytes", allocator.peak_bytes);
+	json_close_object(json);
+}
+
+/* `run` may be NULL. */
+static void write_memory(struct json *json, const struct memory *memory, const struct run *run)
 {
 	json_open_object(json, "memory");
 	json_number(json, "rss_bytes", memory->rss_bytes);
@@ -207,6 +300,8 @@ static void write_memory(struct json *json, const struct memory *memory)
 	json_number(json, "slope_low_bytes_per_batch", memory->slope_per_batch_low);
 	json_number(json, "slope_high_bytes_per_batch", memory->slope_per_batch_high);
 	json_text(json, "verdict", memory->verdict);
+	if (run)
+		write_allocator(json, run);
 	json_close_object(json);
 }
 
@@ -285,8 +380,11 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		json_integer(&json, "pid", pid);
 	if (chosen)
 		write_run(&json, chosen);
-	write_memory(&json, &model->memory);
+	if (chosen)
+		ranks_as_json(&json, model, run);
+	write_memory(&json, &model->memory, chosen);
 	write_cpu(&json, model);
+	json_workers(&json, model, run);
 	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
 	write_self(&json, model);
 	json_close_object(&json);

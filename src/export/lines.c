@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "src/base/clock.h"
+#include "src/export/ranks.h"
+#include "src/export/ranks.h"
 #include "src/export/scope.h"
 
 #define BYTES_PER_MB 1e6
@@ -47,6 +49,9 @@ static void begin_run(struct lines *lines, const struct model *model, const stru
 	while (i < run->epoch_count && run->epochs[i].end_ns && run->epochs[i].end_ns <= lines->printed_until_ns)
 		i++;
 	lines->next_epoch = run->epochs_dropped + i;
+	for (i = 0; i < run->mark_count && run->marks[i].time_ns <= lines->printed_until_ns;)
+		i++;
+	lines->next_mark = run->marks_dropped + i;
 }
 
 /* The main track changes once "train" occurs: what was printed of the other one is not printed again. */
@@ -72,16 +77,33 @@ static const struct epoch *next_epoch(struct lines *lines, const struct run *run
 	return i < run->epoch_count && run->epochs[i].end_ns ? &run->epochs[i] : NULL;
 }
 
-static void add_memory(struct buffer *out, double bytes)
+/* Its place among those that are kept; mark_count where none is due. */
+static size_t next_mark(struct lines *lines, const struct run *run)
+{
+	if (lines->next_mark < run->marks_dropped)
+		lines->next_mark = run->marks_dropped;
+	uint64_t at = lines->next_mark - run->marks_dropped;
+	return at < run->mark_count ? (size_t)at : run->mark_count;
+}
+
+/* In megabytes, with so many places: "GPU 23.1MB", "3236MB reserved". */
+static void add_memory(struct buffer *out, const char *before, double bytes, int places, const char *after)
 {
 	if (!isnan(bytes))
-		buffer_printf(out, ", CPU %.1fMB", bytes / BYTES_PER_MB);
+		buffer_printf(out, ", %s%.*fMB%s", before, places, bytes / BYTES_PER_MB, after);
+}
+
+static void add_mark(struct buffer *out, struct lines *lines, const struct run *run, size_t at)
+{
+	buffer_printf(out, "  Mark: %s\n", run->marks[at].text);
+	lines->next_mark++;
 }
 
 static void add_batch(struct buffer *out, struct lines *lines, const struct batch *batch)
 {
 	buffer_printf(out, "  Batch %" PRIu64 ": %.3fs", batch->index, batch->batch_s);
-	add_memory(out, batch->resident_bytes);
+	add_memory(out, "GPU ", batch->allocated_bytes, 1, "");
+	add_memory(out, "CPU ", batch->resident_bytes, 1, "");
 	if (!isnan(batch->loss))
 		buffer_printf(out, ", loss=%.6f", batch->loss);
 	buffer_puts(out, "\n");
@@ -104,7 +126,10 @@ static double resident_at_end(const struct track *track, const struct epoch *epo
 static void add_epoch(struct buffer *out, struct lines *lines, const struct track *track, const struct epoch *epoch)
 {
 	buffer_printf(out, "  Epoch end: %.3fs total", epoch->total_s);
-	add_memory(out, resident_at_end(track, epoch));
+	add_memory(out, "GPU ", epoch->allocator.allocated_bytes, 1, "");
+	add_memory(out, "", epoch->allocator.reserved_bytes, 0, " reserved");
+	add_memory(out, "peak ", epoch->allocator.peak_bytes, 0, "");
+	add_memory(out, "CPU ", resident_at_end(track, epoch), 1, "");
 	buffer_puts(out, "\n");
 	if (epoch->batches)
 		buffer_printf(out, "  Batch timing: avg=%.3fs, min=%.3fs, max=%.3fs\n", epoch->mean_s, epoch->min_s, epoch->max_s);
@@ -116,16 +141,24 @@ static void add_run(struct buffer *out, struct lines *lines, const struct model 
 	const struct run *run = &model->runs[run_index];
 	const struct track *track = run_main(run);
 	follow(lines, model, run_index, track);
+	const uint64_t epochs_before = lines->next_epoch;
 	for (;;) {
 		const struct batch *batch = lines->batches_printed < lines->batch_lines ? next_finished(lines, track) : NULL;
 		const struct epoch *epoch = next_epoch(lines, run);
-		if (batch && (!epoch || batch->end_ns <= epoch->end_ns))
+		size_t mark = next_mark(lines, run);
+		int64_t batch_ns = batch ? batch->end_ns : INT64_MAX, epoch_ns = epoch ? epoch->end_ns : INT64_MAX;
+		int64_t mark_ns = mark < run->mark_count ? run->marks[mark].time_ns : INT64_MAX;
+		if (batch && batch_ns <= epoch_ns && batch_ns <= mark_ns)
 			add_batch(out, lines, batch);
-		else if (epoch)
+		else if (epoch && epoch_ns <= mark_ns)
 			add_epoch(out, lines, track, epoch);
+		else if (mark < run->mark_count)
+			add_mark(out, lines, run, mark);
 		else
-			return;
+			break;
 	}
+	if (lines->next_epoch > epochs_before)
+		ranks_as_line(out, model, run_index);
 }
 
 static void add_process(struct buffer *out, const struct model *model)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
+#include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/export/table.h"
 #include "src/rules/explain.h"
@@ -137,6 +138,73 @@ static void add_operations(struct buffer *out, const struct run *run)
 	}
 }
 
+static const char *format_figure(char out[NUMBER_SIZE], enum figure_unit unit, double value)
+{
+	switch (unit) {
+	case FIGURE_SECONDS: return format_fixed_seconds(out, value);
+	case FIGURE_BYTES: return format_bytes(out, value);
+	case FIGURE_RATIO: return format_percent(out, value);
+	default: break;
+	}
+	snprintf(out, NUMBER_SIZE, isnan(value) ? "–" : "%.4g", value);
+	return out;
+}
+
+/* The parts of a batch that have clocks of their own, or became known later: beside the host's times, never among them. */
+static void add_late_figures(struct buffer *out, const struct run *run)
+{
+	if (run->late_figure_count == 0)
+		return;
+	table_title(out, "FIGURES TOLD LATER");
+	table_name(out, 0, "Figure");
+	buffer_puts(out, " Count         Mean       Median         Last\n");
+	table_rule(out, '-');
+	for (size_t i = 0; i < run->late_figure_count; i++) {
+		const struct late_figure *figure = &run->late_figures[i];
+		const double values[] = { figure->mean, figure->median, figure->last };
+		char name[160], text[NUMBER_SIZE], whole[256];
+		enum figure_unit unit = late_figure_label(name, sizeof name, run_name(run, figure->name));
+		snprintf(whole, sizeof whole, figure->mode == run_main(run)->mode ? "%s" : "%s, %s", name, scope_mode_name(run, figure->mode));
+		table_name(out, 0, whole);
+		snprintf(text, sizeof text, "%" PRIu64, figure->count);
+		table_right(out, 6, text);
+		for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+			table_right(out, 13, format_figure(text, unit, values[k]));
+		buffer_puts(out, "\n");
+	}
+	table_rule(out, '=');
+}
+
+/* Where batches are of several kinds: of the last 200 of each. */
+static void add_kinds(struct buffer *out, const struct run *run, const struct track *track)
+{
+	if (track->kind_count < 2)
+		return;
+	const struct counter *steps = run_counter(run, "optimizer.steps");
+	char text[NUMBER_SIZE];
+	add_title(out, "KINDS OF BATCHES", run, track);
+	if (track == run_main(run) && run_accumulation(run))
+		buffer_printf(out, "Gradients are accumulated over %u batches\n", run_accumulation(run));
+	if (track == run_main(run) && steps && !isnan(steps->rate_per_s))
+		buffer_printf(out, "Optimizer steps a second: %s\n", format_rate(text, steps->rate_per_s));
+	table_name(out, 0, "Kind");
+	buffer_puts(out, " Count   Median (s)      P95 (s)\n");
+	table_rule(out, '-');
+	for (unsigned i = 0; i < track->kind_count; i++) {
+		const struct batch_kind *kind = &track->kinds[i];
+		if (kind->count == 0)
+			continue;
+		table_name(out, 0, track_kind_name(run, track, kind->kind));
+		snprintf(text, sizeof text, "%" PRIu64, kind->count);
+		table_right(out, 6, text);
+		table_seconds(out, 13, kind->median_s);
+		table_seconds(out, 13, kind->p95_s);
+		buffer_puts(out, "\n");
+	}
+	table_rule(out, '=');
+	buffer_puts(out, "\n");
+}
+
 static void add_epochs(struct buffer *out, const struct run *run)
 {
 	table_title(out, "EPOCHS");
@@ -176,6 +244,8 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 {
 	struct explanation why;
 	char text[NUMBER_SIZE * 2];
+	const struct track *track = run_track_of(run, flagged->mode);
+	const char *kind = track ? track_kind_name(run, track, flagged->batch.kind) : NULL;
 	explain_batch(run, &flagged->batch, &flagged->usual, &why);
 	snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu64, flagged->batch.epoch, flagged->batch.index);
 	buffer_printf(out, "%-16s", text);
@@ -183,6 +253,8 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	table_seconds(out, 12, why.usual_s);
 	snprintf(text, sizeof text, "%.1f×", why.ratio);
 	table_right(out, 8, isnan(why.ratio) ? "–" : text);
+	if (kind)
+		buffer_printf(out, "  (%s)", kind);
 	for (size_t i = 0; i < why.cause_count && i < REPORT_CAUSES; i++)
 		buffer_printf(out, "%s%s %s", i ? "; " : "  ", why.causes[i].what, format_percent(text, why.causes[i].share_ratio));
 	buffer_puts(out, "\n");
@@ -224,7 +296,19 @@ static void add_slope(struct buffer *out, const char *name, double slope, double
 	buffer_printf(out, "   (95 %% sure: %s to %s)\n", format_bytes(text[1], low), format_bytes(text[2], high));
 }
 
-static void add_memory(struct buffer *out, const struct memory *memory)
+static void add_allocator(struct buffer *out, const struct run *run)
+{
+	struct allocator allocator = run_allocator(run);
+	const struct { const char *name; double bytes; } rows[] = {
+		{ "GPU allocated", allocator.allocated_bytes }, { "GPU reserved", allocator.reserved_bytes }, { "GPU peak", allocator.peak_bytes },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!isnan(rows[i].bytes))
+			add_bytes(out, rows[i].name, rows[i].bytes);
+}
+
+/* `run` may be NULL. */
+static void add_memory(struct buffer *out, const struct memory *memory, const struct run *run)
 {
 	table_title(out, "MEMORY");
 	add_bytes(out, "Resident set", memory->rss_bytes);
@@ -234,6 +318,8 @@ static void add_memory(struct buffer *out, const struct memory *memory)
 	add_bytes(out, "Shared", memory->shared_bytes);
 	add_bytes(out, "Swapped out", memory->swap_bytes);
 	add_bytes(out, "Whole tree, upper bound", memory->tree_rss_bytes);
+	if (run)
+		add_allocator(out, run);
 	if (memory->slope.points)
 		add_slope(out, "Tree's growth a second", memory->slope.per_s, memory->slope.low_per_s, memory->slope.high_per_s);
 	add_slope(out, "Tree's growth a batch", memory->slope_per_batch, memory->slope_per_batch_low, memory->slope_per_batch_high);
@@ -252,16 +338,22 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 	if (run) {
 		add_operations(out, run);
 		buffer_puts(out, "\n");
+		for (unsigned i = 0; i < run->track_count; i++)
+			add_kinds(out, run, &run->tracks[i]);
+		add_late_figures(out, run);
+		if (run->late_figure_count)
+			buffer_puts(out, "\n");
 		add_epochs(out, run);
 	} else {
 		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that includes pmtop.h (pmtop(1))\n");
 	}
 	buffer_puts(out, "\n");
+	ranks_as_table(out, model, run_index);
 	add_warnings(out, alerts, run_index);
 	if (run) {
 		buffer_puts(out, "\n");
 		add_flagged(out, run);
 	}
 	buffer_puts(out, "\n");
-	add_memory(out, &model->memory);
+	add_memory(out, &model->memory, run);
 }

@@ -4,6 +4,7 @@
 #include "src/model/run_private.h"
 
 enum { EPOCHS_FIRST = 16 };
+static const struct allocator no_allocator = { NAN, NAN, NAN };
 /* The region takes one clock reading for an epoch's row and for its event; this is for a region that takes two. */
 #define SAME_NS NS_PER_MS
 
@@ -45,6 +46,16 @@ struct epoch *run_epoch_at(struct run *run, int64_t time_ns)
 	return NULL;
 }
 
+void run_place_in_epoch(struct run *run, const struct track *track, struct batch *batch)
+{
+	const struct epoch *epoch = run_epoch_at(run, batch->begin_ns);
+	/* What validates between two epochs validates the one before. */
+	for (size_t i = run->epoch_count; !epoch && track->mode != NAME_NONE && i-- > 0;)
+		epoch = run->epochs[i].begin_ns <= batch->begin_ns ? &run->epochs[i] : NULL;
+	batch->epoch = epoch ? epoch->index : 0;
+	batch->epoch_ordinal = epoch ? epoch->ordinal : 0;
+}
+
 static bool is_near(int64_t a_ns, int64_t b_ns)
 {
 	return fabs((double)a_ns - (double)b_ns) <= SAME_NS;
@@ -54,6 +65,12 @@ static void note_boundary(struct run *run, int64_t time_ns)
 {
 	if (time_ns > run->private->boundary_ns)
 		run->private->boundary_ns = time_ns;
+}
+
+static void end_epoch(const struct run *run, struct epoch *epoch, int64_t time_ns)
+{
+	epoch->end_ns = time_ns;
+	epoch->allocator = run_allocator(run);
 }
 
 void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
@@ -68,10 +85,10 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
 		return;
 	last = newest(run);
 	if (last && last->end_ns == 0)
-		last->end_ns = time_ns;
+		end_epoch(run, last, time_ns);
 	uint32_t ordinal = last ? last->ordinal + 1 : 1;
 	run->epochs[run->epoch_count++] = (struct epoch){ .index = index, .ordinal = ordinal, .mode = run->private->mode,
-		.begin_ns = time_ns, .mean_s = NAN, .min_s = NAN, .max_s = NAN };
+		.begin_ns = time_ns, .mean_s = NAN, .min_s = NAN, .max_s = NAN, .allocator = no_allocator };
 	run->private->epoch_has_batches = false;
 }
 
@@ -80,7 +97,7 @@ void run_end_epoch(struct run *run, int64_t time_ns)
 	note_boundary(run, time_ns);
 	struct epoch *last = newest(run);
 	if (last && last->end_ns == 0 && time_ns >= last->begin_ns)
-		last->end_ns = time_ns;
+		end_epoch(run, last, time_ns);
 }
 
 void epoch_add_batch(struct epoch *epoch, double batch_s)
@@ -96,7 +113,7 @@ static struct epoch epoch_of(const struct run *run, const struct epoch_row *row,
 	bool has_batches = row->batches > 0 && isfinite(row->sum_s) && row->sum_s >= 0;
 	return (struct epoch){ .index = row->index, .ordinal = (uint32_t)ordinal, .mode = run_mode_of(run, row->mode), .begin_ns = row->begin_ns,
 		.end_ns = row->end_ns > row->begin_ns ? row->end_ns : 0, .batches = row->batches,
-		.mean_s = has_batches ? row->sum_s / (double)row->batches : NAN, .min_s = has_batches ? row->min_s : NAN, .max_s = has_batches ? row->max_s : NAN };
+		.mean_s = has_batches ? row->sum_s / (double)row->batches : NAN, .min_s = has_batches ? row->min_s : NAN, .max_s = has_batches ? row->max_s : NAN, .allocator = no_allocator };
 }
 
 void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t count, uint64_t dropped)

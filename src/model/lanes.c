@@ -84,11 +84,49 @@ static void start_batch(struct run *run, struct lane *lane, const struct record 
 	if (!batch)
 		return;
 	batch->index = record->batch.index;
+	batch->number = record->batch.number;
 	batch->begin_ns = begin_ns;
-	const struct epoch *epoch = run_epoch_at(run, begin_ns);
-	batch->epoch = epoch ? epoch->index : 0;
-	batch->epoch_ordinal = epoch ? epoch->ordinal : 0;
+	run_place_in_epoch(run, track, batch);
 	note_candidate(run, track, batch);
+	run_note_number(run, lane->track, lane->ordinal, batch->number);
+}
+
+static void move_batch(struct run *run, struct lane *lane, struct track *to, const struct record *record)
+{
+	unsigned from = lane->track;
+	struct batch *batch = lane_batch(run, lane), moved;
+	bool is_kept = batch != NULL, is_flagged = is_kept && batch->is_flagged;
+	if (is_flagged)
+		run_flag(run, from, lane->ordinal, false);
+	if (is_kept)
+		moved = *batch;
+	track_take_back(&run->tracks[from], lane->ordinal);
+	run->tracks[from].private->covered_elsewhere_s -= lane->covered_in_s;
+	lane->has_step = to != NULL;
+	if (!to)
+		return;
+	to->private->covered_elsewhere_s += lane->covered_in_s;
+	renumber(run, to, record);
+	lane->track = (unsigned)(to - run->tracks);
+	lane->ordinal = to->end;
+	batch = track_append(to, lane->ordinal);
+	if (!batch || !is_kept)
+		return;
+	*batch = moved;
+	batch->ordinal = lane->ordinal;
+	batch->is_warmup = false;
+	run_place_in_epoch(run, to, batch);
+	note_candidate(run, to, batch);
+	run_note_number(run, lane->track, lane->ordinal, batch->number);
+	if (is_flagged)
+		run_flag(run, lane->track, lane->ordinal, true);
+}
+
+void lane_follow_mode(struct run *run, struct lane *lane, const struct record *record)
+{
+	uint32_t mode = run->private->mode;
+	if (lane->has_step && !lane->is_ended && run->tracks[lane->track].mode != mode)
+		move_batch(run, lane, run_track(run, mode, true), record);
 }
 
 /* What was seen after the batch's end becomes part of its step, now that a batch follows. */
@@ -151,10 +189,16 @@ void lane_begin_batch(struct run *run, struct lane *lane, const struct record *r
 	start_batch(run, lane, record, record->time_ns, false);
 }
 
-static void note_loss(struct run *run, unsigned track, double loss)
+static void count_pass(struct run *run, unsigned index)
 {
-	if (!isnan(loss) && (track == run->main_track || isnan(run->loss)))
-		run->loss = loss;
+	struct track *track = &run->tracks[index];
+	if (index != run->newest_track) {
+		track->pass_before = track->private->is_pass_whole ? track->pass_count : 0;
+		track->private->is_pass_whole = true;
+		track->pass_count = 0;
+	}
+	run->newest_track = index;
+	track->pass_count++;
 }
 
 /* Within two seconds of the batch's end, else it says nothing about the batch. */
@@ -188,7 +232,9 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 {
 	double batch_s;
 	lane = find_lane_to_end(run, lane, record);
-	if (!lane || !elapsed(lane->begin_ns, record->time_ns, &batch_s))
+	if (lane)
+		lane_follow_mode(run, lane, record);
+	if (!lane || !lane->has_step || !elapsed(lane->begin_ns, record->time_ns, &batch_s))
 		return;
 	struct track *track = &run->tracks[lane->track];
 	lane->is_ended = true;
@@ -200,13 +246,15 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 			epoch_add_batch(epoch, batch_s);
 	}
 	track->private->is_changed = true;
-	note_loss(run, lane->track, record->batch.loss);
+	count_pass(run, lane->track);
+	run_note_loss(track, record->batch.number, record->batch.loss);
 	struct batch *batch = lane_batch(run, lane);
 	if (!batch)
 		return;
 	batch->end_ns = record->time_ns;
 	batch->batch_s = batch_s;
-	batch->loss = record->batch.loss;
+	batch->loss = isnan(record->batch.loss) ? batch->loss : record->batch.loss;
+	track_set_kind(run, track, batch, record->batch.kind);
 	batch->samples = run->state.samples_per_batch ? (double)run->state.samples_per_batch : NAN;
 	batch->resident_bytes = resident_at(run, record->time_ns);
 	lane->is_partial = lane->is_partial || is_more_than(lane->covered_in_s, batch_s);

@@ -25,6 +25,7 @@ struct model *model_new(const struct model_options *options)
 	for (size_t i = 0; i < RUN_IDS; i++)
 		private->run_by_id[i] = -1;
 	model_init_memory(model);
+	model_init_workers(model);
 #define NEW_SERIES(name) model->series.name = series_new();
 	PROCESS_SERIES(NEW_SERIES)
 	NEW_SERIES(tree_resident)
@@ -42,6 +43,7 @@ void model_free(struct model *model)
 	PROCESS_SERIES(FREE_SERIES)
 	FREE_SERIES(tree_resident)
 #undef FREE_SERIES
+	model_free_workers(model);
 	free(model->private->pasts);
 	free(model->private);
 	free(model->processes);
@@ -100,6 +102,7 @@ static void open_run(struct model *model, const struct record *record)
 	if ((unsigned)index == model->run_count)
 		model->run_count++;
 	model->private->run_by_id[record->run] = (int16_t)index;
+	model->private->tree_version++;
 	model_tell_resident(model, index);
 }
 
@@ -148,6 +151,12 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_PROCESS_REPLACED:
 		model_replace_process(model, record);
 		break;
+	case RECORD_WORKER:
+		model_take_worker(model, record);
+		break;
+	case RECORD_WORKER_GONE:
+		model_lose_worker(model, record);
+		break;
 	case RECORD_RUN_OPENED:
 		open_run(model, record);
 		break;
@@ -173,6 +182,7 @@ void model_apply(struct model *model, const struct sample_set *set)
 	model_refresh_processes(model);
 	for (unsigned i = 0; i < model->run_count; i++)
 		run_refresh(&model->runs[i], model->now_ns);
+	model_refresh_workers(model);
 	model_refresh_memory(model);
 }
 

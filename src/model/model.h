@@ -10,6 +10,7 @@
 
 #include "src/model/run.h"
 #include "src/model/series.h"
+#include "src/model/workers.h"
 #include "src/samples/sample_set.h"
 
 enum { MODEL_RUNS_MAX = 64, MODEL_MISSING_MAX = 32 };

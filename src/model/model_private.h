@@ -32,6 +32,8 @@ struct model_private {
 	int64_t self_cpu_ns;                 /* when it was read */
 	double self_cpu;
 	struct memory_trend trend;
+	uint64_t tree_version;               /* changes with the processes that there are, and with the runs */
+	struct workers *workers;             /* NULL: out of memory */
 };
 
 /* -- processes.c -- */
@@ -48,5 +50,13 @@ void model_init_memory(struct model *model);
 /* Another program runs in the target: what it grew by before says nothing. */
 void model_restart_memory(struct model *model);
 void model_refresh_memory(struct model *model);
+
+/* -- workers.c -- */
+void model_init_workers(struct model *model);
+void model_free_workers(struct model *model);
+void model_take_worker(struct model *model, const struct record *record);
+void model_lose_worker(struct model *model, const struct record *record);
+/* After a set, and after model_refresh_processes. */
+void model_refresh_workers(struct model *model);
 
 #endif

@@ -142,6 +142,9 @@ static struct covered covered_by_spans(const struct run *run, uint32_t mode)
 		covered.in_batch_s += total->total_s * total->in_batch_s / total->seen_s;
 		covered.between_s += total->total_s * total->between_s / total->seen_s;
 	}
+	for (unsigned i = 0; i < run->track_count; i++)
+		if (run->tracks[i].mode == mode)
+			covered.in_batch_s += run->tracks[i].private->covered_elsewhere_s;
 	/* The batch that still runs is not part of the batches' total. */
 	for (size_t i = 0; i < run->private->lane_count; i++) {
 		const struct lane *lane = &run->private->lanes[i];

@@ -87,6 +87,7 @@ static void end_process(struct model *model, struct process *process, int64_t ti
 {
 	process->is_gone = true;
 	process->gone_ns = time_ns;
+	model->private->tree_version++;
 	model->private->is_tree_changed = true;
 }
 
@@ -105,6 +106,7 @@ void model_see_process(struct model *model, const struct record *record)
 		process->start_ticks = record->process.start_ticks;
 		process->seen_ns = record->time_ns;
 	}
+	model->private->tree_version++;
 	process->parent = record->process.parent;
 	process->is_target = record->process.is_target;
 	put_text(process->command, sizeof process->command, record->process.command);
@@ -172,13 +174,19 @@ static void push_gauge(struct model *model, enum metric metric, const struct rec
 		series_push(series[metric], record->time_ns, record->figure.value);
 }
 
+/* Also of a process that is not in the tree: another rank's. */
 static void tell_runs(struct model *model, const struct record *record)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
+		struct run_private *run = model->runs[i].private;
 		if (model->runs[i].pid != record->figure.instance)
 			continue;
-		model->runs[i].private->resident_bytes = record->figure.value;
-		model->runs[i].private->resident_ns = record->time_ns;
+		if (record->figure.metric == METRIC_PROCESS_STATE) {
+			run->process_state = record->figure.value;
+		} else if (record->figure.metric == METRIC_PROCESS_RESIDENT) {
+			run->resident_bytes = record->figure.value;
+			run->resident_ns = record->time_ns;
+		}
 	}
 }
 
@@ -188,7 +196,10 @@ void model_tell_resident(struct model *model, int index)
 	struct run *run = &model->runs[index];
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct process *process = &model->processes[i];
-		if (process->pid != run->pid || process->is_gone || isnan(process->now[METRIC_PROCESS_RESIDENT]))
+		if (process->pid != run->pid || process->is_gone)
+			continue;
+		run->private->process_state = process->now[METRIC_PROCESS_STATE];
+		if (isnan(process->now[METRIC_PROCESS_RESIDENT]))
 			continue;
 		run->private->resident_bytes = process->now[METRIC_PROCESS_RESIDENT];
 		run->private->resident_ns = model->now_ns;
@@ -205,8 +216,10 @@ void model_take_figure(struct model *model, const struct record *record)
 		return;
 	}
 	struct process *process = find_process(model, record->figure.instance);
-	if (!process)
+	if (!process) {
+		tell_runs(model, record);
 		return;
+	}
 	struct process_past *past = &model->private->pasts[process - model->processes];
 	double before = process->now[metric];
 	bool is_counter = metric_table[metric].kind == KIND_COUNTER;
@@ -221,9 +234,7 @@ void model_take_figure(struct model *model, const struct record *record)
 		past->state_since_ns = record->time_ns;
 	if (process->is_target)
 		push_gauge(model, metric, record);
-	if (metric != METRIC_PROCESS_RESIDENT)
-		return;
-	model->private->is_tree_changed = true;
+	model->private->is_tree_changed |= metric == METRIC_PROCESS_RESIDENT;
 	tell_runs(model, record);
 }
 

@@ -9,9 +9,14 @@ void run_set_name(struct run *run, uint32_t id, const char *text)
 {
 	if (id == 0 || id > NAMES_MOST || !text)
 		return;
-	names_set(&run->private->names, id, text);
-	if (strcmp(text, "train") == 0)
-		run->private->train = id;
+	struct run_private *private = run->private;
+	const struct { const char *text; uint32_t *id; } meant[] = {
+		{ "train", &private->train }, { "accumulate", &private->accumulate }, { "loss", &private->loss }, { "cuda.allocated_bytes", &private->allocated },
+	};
+	names_set(&private->names, id, text);
+	for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+		if (strcmp(text, meant[i].text) == 0)
+			*meant[i].id = id;
 	const char *between = run_meta(run, "between");
 	if (between && strcmp(text, between) == 0)
 		run->private->between = id;
@@ -73,6 +78,41 @@ const char *run_meta(const struct run *run, const char *key)
 	return NULL;
 }
 
+/* Published about the batch's end, before or after. */
+static void note_allocated(struct run *run, double value)
+{
+	const struct run_private *private = run->private;
+	const struct lane *lane = private->step_lane < private->lane_count ? &private->lanes[private->step_lane] : NULL;
+	struct batch *batch = lane && lane->has_step ? track_slot(&run->tracks[lane->track], lane->ordinal) : NULL;
+	if (batch && value >= 0)
+		batch->allocated_bytes = value;
+}
+
+bool run_gauge(const struct run *run, const char *name, double *value, const struct series **series)
+{
+	for (size_t i = 0; i < run->gauge_count; i++) {
+		if (strcmp(run_name(run, run->gauges[i].name), name) != 0)
+			continue;
+		*value = run->gauges[i].value;
+		if (series)
+			*series = run->gauges[i].series;
+		return true;
+	}
+	return false;
+}
+
+struct allocator run_allocator(const struct run *run)
+{
+	struct allocator out = { NAN, NAN, NAN };
+	const struct { const char *name; double *value; } gauges[] = {
+		{ "cuda.allocated_bytes", &out.allocated_bytes }, { "cuda.reserved_bytes", &out.reserved_bytes }, { "cuda.peak_bytes", &out.peak_bytes },
+	};
+	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++)
+		if (run_gauge(run, gauges[i].name, gauges[i].value, NULL) && !(*gauges[i].value >= 0 && isfinite(*gauges[i].value)))
+			*gauges[i].value = NAN;
+	return out;
+}
+
 void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value)
 {
 	size_t at = 0;
@@ -91,10 +131,37 @@ void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value
 		run->gauge_count++;
 	}
 	run->gauges[at].value = value;
+	if (name != 0 && name == run->private->allocated)
+		note_allocated(run, value);
 	series_push(run->gauges[at].series, time_ns, value);
 }
 
-void run_set_counter(struct run *run, uint32_t name, double total)
+const struct counter *run_counter(const struct run *run, const char *name)
+{
+	for (size_t i = 0; i < run->counter_count; i++)
+		if (strcmp(run_name(run, run->counters[i].name), name) == 0)
+			return &run->counters[i];
+	return NULL;
+}
+
+/* A slow counter has long gaps between its points, a fast one a second. */
+static void add_point(struct counter *counter, int64_t time_ns, double total)
+{
+	unsigned count = counter->point_count;
+	if (count > 0 && total < counter->points[count - 1].total)
+		count = counter->point_count = 0;
+	if (count > 0 && (total == counter->points[count - 1].total || time_ns < bounded_time(counter->points[count - 1].time_ns) + NS_PER_S))
+		return;
+	if (count == COUNTER_POINTS_MAX)
+		memmove(&counter->points[0], &counter->points[1], --count * sizeof counter->points[0]);
+	counter->points[count].time_ns = bounded_time(time_ns);
+	counter->points[count].total = total;
+	counter->point_count = count + 1;
+	double elapsed_s = (double)(counter->points[count].time_ns - counter->points[0].time_ns) * 1e-9;
+	counter->rate_per_s = count > 0 ? (total - counter->points[0].total) / elapsed_s : NAN;
+}
+
+void run_set_counter(struct run *run, uint32_t name, int64_t time_ns, double total)
 {
 	size_t at = 0;
 	while (at < run->counter_count && run->counters[at].name != name)
@@ -104,17 +171,19 @@ void run_set_counter(struct run *run, uint32_t name, double total)
 		if (!rows)
 			return;
 		run->counters = rows;
-		run->counters[at].name = name;
+		run->counters[at] = (struct counter){ .name = name, .rate_per_s = NAN };
 		run->counter_count++;
 	}
 	run->counters[at].total = total;
+	add_point(&run->counters[at], time_ns, total);
 }
 
 void run_add_mark(struct run *run, int64_t time_ns, const char *text)
 {
-	if (run->mark_count == MARKS_MOST) {
-		memmove(&run->marks[0], &run->marks[1], (MARKS_MOST - 1) * sizeof run->marks[0]);
+	if (run->mark_count == RUN_MARKS_MAX) {
+		memmove(&run->marks[0], &run->marks[1], (RUN_MARKS_MAX - 1) * sizeof run->marks[0]);
 		run->mark_count--;
+		run->marks_dropped++;
 	}
 	run->marks[run->mark_count].time_ns = time_ns;
 	put_text(run->marks[run->mark_count].text, sizeof run->marks[0].text, text);

@@ -24,7 +24,8 @@ bool run_open(struct run *run, const struct record *opened, const struct model_o
 	private->between = NAME_BETWEEN;
 	private->bin_width = 1;
 	private->is_opening = true;
-	private->resident_bytes = NAN;
+	private->resident_bytes = private->process_state = NAN;
+	private->was_live = opened->opened.is_live;
 	for (unsigned i = 0; i < RUN_TRACKS_MAX; i++)
 		track_init_empty(&run->tracks[i]);
 	return true;
@@ -38,6 +39,7 @@ void run_release(struct run *run)
 	for (unsigned i = 0; i < run->track_count; i++)
 		track_release(&run->tracks[i]);
 	run_release_published(run);
+	run_release_figures(run);
 	totals_release(&private->totals);
 	free(private->lanes);
 	free(private->flagged_storage);
@@ -67,6 +69,9 @@ static void choose_main_track(struct run *run)
 static void refresh_slow_first(struct run *run)
 {
 	struct track *track = &run->tracks[run->main_track];
+	for (unsigned i = 0; i < run->track_count; i++)
+		if (run->tracks[i].private->has_run_first)
+			return;
 	if (isnan(track->slow_first_s) && run->bin_count && run->bins[0].first == 0 && run->bins[0].count == 1)
 		track->slow_first_s = run->bins[0].sum_s;
 }
@@ -104,7 +109,7 @@ static void refresh_phases(struct run *run, int64_t now_ns)
 	if (!private->has_new_phases || (private->phases_ns && now_ns < private->phases_ns + PHASES_NS && !private->closed_ns))
 		return;
 	for (unsigned i = 0; i < run->track_count; i++)
-		run->tracks[i].private->phases.is_valid = false;
+		run->tracks[i].private->phases.is_valid = run->tracks[i].private->pace.is_valid = false;
 	private->has_new_phases = false;
 	private->phases_ns = now_ns;
 }
@@ -126,6 +131,7 @@ void run_refresh(struct run *run, int64_t now_ns)
 		for (unsigned i = 0; i < run->track_count; i++)
 			track_refresh(run, &run->tracks[i]);
 		refresh_slow_first(run);
+		run_refresh_loss(run);
 		run_refresh_operations(run, is_renewal);
 		if (is_renewal) {
 			run->loss_trend = loss_trend(run_main(run));

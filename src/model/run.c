@@ -1,5 +1,6 @@
 #include "src/model/run.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,39 @@ const struct track *run_main(const struct run *run)
 	return &run->tracks[run->main_track];
 }
 
+const struct track *run_track_of(const struct run *run, uint32_t mode)
+{
+	for (unsigned i = 0; i < run->track_count; i++)
+		if (run->tracks[i].mode == mode)
+			return &run->tracks[i];
+	return NULL;
+}
+
+unsigned run_accumulation(const struct run *run)
+{
+	const char *text = run_meta(run, "accumulation");
+	char *end;
+	unsigned long count = text && isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+	return count > 1 && count < 1000000 && *end == '\0' ? (unsigned)count : 0;
+}
+
+unsigned track_kind(const struct track *track, uint32_t kind)
+{
+	for (unsigned i = 1; i < track->kind_count; i++)
+		if (track->kinds[i].kind == kind)
+			return i;
+	return 0;
+}
+
+const char *track_kind_name(const struct run *run, const struct track *track, uint32_t kind)
+{
+	if (track->kind_count < 2)
+		return NULL;
+	if (kind != NAME_NONE)
+		return run_name(run, kind);
+	return run->private && run->private->accumulate && track_kind(track, run->private->accumulate) ? "step" : "usual";
+}
+
 int64_t run_warmup_end(const struct run *run)
 {
 	int64_t end_ns = 0;
@@ -61,6 +95,8 @@ static void set_mode(struct run *run, const struct record *record)
 	struct epoch *epoch = run_epoch_at(run, record->time_ns);
 	if (epoch && epoch == &run->epochs[run->epoch_count - 1] && epoch->batches == 0 && !private->epoch_has_batches)
 		epoch->mode = private->mode;
+	if (private->step_lane < private->lane_count)
+		lane_follow_mode(run, &private->lanes[private->step_lane], record);
 }
 
 /* -- lanes -- */
@@ -173,10 +209,10 @@ static void apply_event(struct run *run, const struct record *record)
 		break;
 	case RECORD_BATCH_BEGIN:
 		lane_begin_batch(run, lane, record);
-		run->private->epoch_has_batches = true;
 		break;
 	case RECORD_BATCH_END:
 		lane_end_batch(run, lane, record);
+		run->private->epoch_has_batches = true;
 		break;
 	case RECORD_EVIDENCE:
 		lane_add_evidence(run, lane, record);
@@ -189,6 +225,9 @@ static void apply_event(struct run *run, const struct record *record)
 		break;
 	case RECORD_GAUGE:
 		run_set_gauge(run, record->gauge.name, record->time_ns, record->gauge.value);
+		break;
+	case RECORD_BATCH_FIGURE:
+		run_take_figure(run, record);
 		break;
 	case RECORD_MARK:
 		run_add_mark(run, record->time_ns, record->text);
@@ -224,8 +263,6 @@ static void set_state(struct run *run, const struct run_state *state)
 	if (!private->has_state)
 		private->was_ended = state->is_ended;
 	private->has_state = true;
-	if (isnan(run->loss))
-		run->loss = state->loss;
 }
 
 void run_apply(struct run *run, const struct record *record, size_t rest_count)
@@ -252,7 +289,7 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 		run->private->epochs_upto = record->epochs.upto;
 		break;
 	case RECORD_COUNTER:
-		run_set_counter(run, record->counter.name, record->counter.total);
+		run_set_counter(run, record->counter.name, record->time_ns, record->counter.total);
 		break;
 	case RECORD_OPEN_SPAN:
 		run_set_open_span(run, record);

@@ -16,8 +16,13 @@
 enum {
 	RUN_PHASES_MAX = 16,         /* phases kept per batch; further ones are summed into unattributed time and counted */
 	RUN_TRACKS_MAX = 8,
+	RUN_KINDS_MAX = 8,           /* per track; batches of further kinds count as the usual ones */
 	RUN_RECENT = 200,            /* what `recent{}` and the screen's titles cover */
 	RUN_FLAGGED_MAX = 1000,
+	RUN_BATCH_FIGURES_MAX = 6,   /* kept per batch */
+	RUN_LATE_FIGURES_MAX = 64,
+	RUN_MARKS_MAX = 64,
+	COUNTER_POINTS_MAX = 16,
 };
 
 /* Name ids of the run's own rows, beside the published ones (1…). As a mode, NAME_NONE is training: nothing published, and "train", are the same. */
@@ -36,8 +41,11 @@ struct phase_time {
  * A batch of which events were lost has a step of NAN, is not judged, and has the phases that were seen without those two rows. */
 struct batch {
 	uint64_t ordinal;            /* 0… in its track, since the start of the run */
+	uint64_t number;             /* 0… in the run, all modes, as published */
 	uint64_t index;              /* as published, in its epoch */
-	uint32_t epoch;              /* index as published */
+	uint32_t kind;               /* name id, known at its end; NAME_NONE = the usual */
+	uint32_t place;              /* 1… among the batches from one optimizer step to the next, this included; 0 = not known, or not accumulated */
+	uint32_t epoch;              /* index as published; of a batch between epochs that is not of mode train, the one before */
 	uint32_t epoch_ordinal;      /* 1…; 0 = in no epoch */
 	int64_t begin_ns, end_ns;    /* of the batch; end 0 = still running */
 	double batch_s;              /* begin to end; NAN while running */
@@ -45,6 +53,9 @@ struct batch {
 	double loss;                 /* NAN = none */
 	double samples;              /* NAN = not known */
 	double resident_bytes;       /* target's resident set about its end; NAN = not sampled */
+	double allocated_bytes;      /* by the GPU's allocator about its end; NAN = not published */
+	unsigned figure_count;       /* told later; all but the loss */
+	struct { uint32_t name; float value; } figures[RUN_BATCH_FIGURES_MAX];
 	bool has_evidence;
 	struct evidence evidence;
 	unsigned phase_count, phases_left_out;      /* left out: spans for which there was no row */
@@ -53,8 +64,15 @@ struct batch {
 	double median_s, mad_s;      /* of its kind when it was judged; NAN = not judged */
 };
 
-/* What is usual for a batch: medians over the window before it (`flag_window` finished steps, without it and without the warm-up). A phase that a
- * batch does not have counts as 0 there; phases that fewer than half of them have are not usual and have no row. */
+/* Batches of one kind; they are judged among themselves. */
+struct batch_kind {
+	uint32_t kind;               /* name id; NAME_NONE = the usual one */
+	uint64_t count;              /* finished steps since pmtop attached, or in the ring at attach */
+	double median_s, p95_s;      /* of the last `flag_window` of them, without the warm-up; NAN */
+};
+
+/* What is usual for a batch: medians over the window before it (`flag_window` finished steps of its kind, without it and without the warm-up). A phase
+ * that a batch does not have counts as 0 there; phases that fewer than half of them have are not usual and have no row. */
 struct usual {
 	size_t batches;              /* how many it is made of; 0 = nothing is known */
 	double step_s, batch_s;
@@ -86,6 +104,28 @@ struct operation {
 	double recent_median_s;      /* of those of the last 200 batches that had it, renewed once a second; NAN where it was in none */
 };
 
+/* What the framework's allocator holds on the GPU, as published (gauges cuda.*); NAN = not. */
+struct allocator { double allocated_bytes, reserved_bytes, peak_bytes; };
+
+/* What became known of batches only later ("gpu.forward_s", by a clock that is not the host's), since pmtop attached, or in the ring at attach. */
+struct late_figure {
+	uint32_t name, mode;
+	uint64_t count;
+	double last, mean, median;   /* median: of the last 200 */
+};
+
+/* A late figure's name in words, and its unit: "gpu.forward_s" is "forward (GPU clock)", in seconds. */
+enum figure_unit { FIGURE_NUMBER, FIGURE_SECONDS, FIGURE_BYTES, FIGURE_RATIO };
+enum figure_unit late_figure_label(char *out, size_t size, const char *name);
+
+struct counter {
+	uint32_t name;
+	double total;
+	double rate_per_s;           /* between the oldest and the newest of the points; NAN while there is one */
+	unsigned point_count;        /* when it was seen to grow, at least a second apart */
+	struct { int64_t time_ns; double total; } points[COUNTER_POINTS_MAX];
+};
+
 struct epoch {
 	uint32_t index, ordinal;     /* as published; 1… */
 	uint32_t mode;
@@ -93,12 +133,13 @@ struct epoch {
 	uint64_t batches;            /* finished, of its mode */
 	double total_s;              /* begin to end, or to now */
 	double mean_s, min_s, max_s; /* of its batch times */
+	struct allocator allocator;  /* when it ended */
 };
 
 /* All batches of one mode.
  *
- * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break and whose step is more than `flag_ratio` times the
- * median of the ten steps after those. It is decided with the track's step number `warmup_most` + 10. Until then is_warmup and `judged` are
+ * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break among those of its kind and whose step is more than
+ * `flag_ratio` times the median of the ten steps of its kind after those. It is decided with the track's step number `warmup_most` + 10. Until then is_warmup and `judged` are
  * provisional (where there are not three steps after those yet, a step is held against the ones after itself), and nothing is flagged.
  * Flagged: see DESIGN.md section 7. */
 struct track {
@@ -109,7 +150,13 @@ struct track {
 	struct figures recent;       /* steps, exact, of the last 200 */
 	double rate_per_s;           /* batches a second over the last 200 steps; NAN */
 	double samples_per_s;
+	double loss;                 /* of its newest batch that has one; NAN */
+	uint64_t pass_count;         /* finished since batches of another mode; pass_before: in the whole pass before, 0 = none was seen from its begin */
+	uint64_t pass_before;
 	double slow_first_s;         /* the run's first batch; NAN where it is gone */
+	uint32_t slow_first_kind;    /* its kind; NAME_BETWEEN (which no kind is) where that is gone */
+	unsigned kind_count;         /* the usual one first, whether there are any or not */
+	struct batch_kind kinds[RUN_KINDS_MAX];
 	uint64_t flagged_count;      /* since pmtop attached, or in the ring at attach */
 	/* private to the model from here on, read through the calls below */
 	struct batch *ring;
@@ -131,11 +178,12 @@ struct run {
 	char ended[96];              /* why it ended; empty while it lives */
 	int64_t start_ns;
 	struct run_state state;
-	double loss, loss_trend;     /* last loss; trend −1, 0, +1 (Theil–Sen's interval below, across or above 0) over the last 200 batches, renewed once
+	double loss, loss_trend;     /* the main track's last; trend −1, 0, +1 (Theil–Sen's interval below, across or above 0) over the last 200 batches, renewed once
 	                              * a second; NAN while fewer than 20 of them have a loss */
 	unsigned track_count;
 	struct track tracks[RUN_TRACKS_MAX];
 	unsigned main_track;         /* mode "train", or where that never occurred, the current mode */
+	unsigned newest_track;       /* of the batch that ended last */
 	/* Whole run, from its first batch: merged bins of step times, oldest first. */
 	size_t bin_count;
 	struct bin *bins;
@@ -151,11 +199,14 @@ struct run {
 	size_t gauge_count;
 	struct { uint32_t name; double value; struct series *series; } *gauges;
 	size_t counter_count;
-	struct { uint32_t name; double total; } *counters;
+	struct counter *counters;
+	size_t late_figure_count;
+	struct late_figure late_figures[RUN_LATE_FIGURES_MAX];
 	size_t open_span_count;
 	struct open_span open_spans[32];
-	size_t mark_count;           /* the newest 64 */
-	struct { int64_t time_ns; char text[120]; } marks[64];
+	size_t mark_count;           /* the newest ones; marks_dropped: how many there were before them */
+	uint64_t marks_dropped;
+	struct { int64_t time_ns; char text[120]; } marks[RUN_MARKS_MAX];
 	uint64_t lost_events, before_attach_events, refused_events;
 	double epoch_done_ratio, epoch_eta_s, run_done_ratio, run_eta_s;     /* NAN while unknown; ETA counts validation and checkpoints */
 	/* private */
@@ -166,6 +217,17 @@ struct run {
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key);      /* NULL: not published */
 const struct track *run_main(const struct run *run);               /* never NULL; may be empty */
+const struct track *run_track_of(const struct run *run, uint32_t mode);    /* NULL: no batch of it was seen */
+unsigned run_accumulation(const struct run *run);                  /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
+/* Where a track has batches of several kinds: "accumulate"; of the usual ones "step" where others accumulate gradients, else "usual". NULL where all are
+ * of one kind. */
+const char *track_kind_name(const struct run *run, const struct track *track, uint32_t kind);
+/* The kind's place in track->kinds, 0 where it has none. */
+unsigned track_kind(const struct track *track, uint32_t kind);
+/* False: never published. `series` may be NULL. */
+bool run_gauge(const struct run *run, const char *name, double *value, const struct series **series);
+struct allocator run_allocator(const struct run *run);
+const struct counter *run_counter(const struct run *run, const char *name);        /* NULL: never published */
 /* NULL where it is no longer (or not yet) kept. */
 const struct batch *track_batch(const struct track *track, uint64_t ordinal);
 /* What was usual for the batch with this ordinal. */
@@ -175,7 +237,7 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 struct phase_row {
 	uint32_t name, parent;
 	unsigned depth;
-	double median_s, share_ratio;   /* share: sum of the phase ÷ sum of the steps */
+	double median_s, share_ratio;   /* median: over batches of the kinds that have it; share: sum of the phase ÷ sum of the steps */
 	double cpu_s;                   /* median; NAN */
 };
 size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches);

@@ -11,7 +11,8 @@
 
 enum {
 	LANES_MOST = 256, BINS_MOST = 4096, EPOCHS_MOST = 1024, EPOCHS_ROOM_MOST = 1280,
-	METAS_MOST = 256, GAUGES_MOST = 256, COUNTERS_MOST = 256, OPERATIONS_MOST = 512, MARKS_MOST = 64, OPEN_SPANS_MOST = 32,
+	METAS_MOST = 256, GAUGES_MOST = 256, COUNTERS_MOST = 256, OPERATIONS_MOST = 512, OPEN_SPANS_MOST = 32,
+	NUMBERED_MOST = 1024,            /* batches that a late figure is attached to are among the newest so many of the run */
 	USUAL_BATCHES_MOST = 4096,       /* flag_window is at most this */
 	MODE_UNKNOWN = 0xffff,           /* beyond all name ids: a batch of which the mode cannot be known */
 };
@@ -39,10 +40,15 @@ struct lane {
 	struct batch between;        /* phases since its end: they are the step's only if another batch follows */
 };
 
+/* Where the batch with a number in the run stands. */
+struct numbered { bool is_used; unsigned track; uint64_t number, ordinal; };
+
 struct run_private {
 	struct model_options options;
 	struct names names;
-	uint32_t train;              /* id of the name "train"; 0 = none */
+	uint32_t train, accumulate, loss, allocated;     /* ids of names that mean something; 0 = none */
+	struct numbered numbered[NUMBERED_MOST];
+	struct rolling *late_windows[RUN_LATE_FIGURES_MAX];
 	uint32_t between;            /* id of the phase between the batches; NAME_BETWEEN where it has none */
 	struct totals totals;
 	size_t lane_count;
@@ -52,7 +58,7 @@ struct run_private {
 	bool is_lost_in_set, has_state;
 	uint16_t step_lane;          /* the lane of the newest batch */
 	uint64_t epochs_upto;        /* batches of a number below are in the epochs that were told */
-	bool epoch_has_batches;      /* one has begun in the newest epoch */
+	bool epoch_has_batches;      /* one has ended in the newest epoch */
 	bool was_ended;              /* before pmtop came: its totals hold the last step */
 	int64_t boundary_ns;         /* the newest begin or end of an epoch */
 	uint64_t step_count;         /* closed since the start of the run, all modes */
@@ -70,8 +76,10 @@ struct run_private {
 	struct flagged *flagged_storage;
 	size_t flagged_room;
 	int64_t closed_ns;           /* 0 = open */
-	double resident_bytes;       /* of the run's process, and when: set by model.c */
+	bool was_live;               /* when it was opened */
+	double resident_bytes;       /* of the run's process, and when: set by processes.c */
 	int64_t resident_ns;
+	double process_state;        /* its code, as METRIC_PROCESS_STATE; NAN */
 };
 
 enum { PHASES_SEEN_MOST = 64 };
@@ -83,9 +91,17 @@ struct phase_cache {
 	struct phase_row rows[PHASES_SEEN_MOST];
 };
 
+/* What ranks.c measured last; holds as long. */
+struct pace {
+	bool is_valid;
+	size_t steps;
+	double step_s, step_mad_s, alone_s, alone_mad_s;     /* alone: without what is spent waiting for other ranks */
+};
+
 struct track_private {
 	struct phase_cache phases;
-	struct rolling *window;      /* judged steps, the newest flag_window */
+	struct pace pace;
+	struct rolling *windows[RUN_KINDS_MAX];      /* of each kind: judged steps, the newest flag_window */
 	struct rolling *recent;      /* steps, the newest RUN_RECENT */
 	uint32_t *judged_counts;
 	struct figures judged;
@@ -96,6 +112,11 @@ struct track_private {
 	uint64_t candidates_first, candidates_end;   /* ordinals that may belong to the warm-up */
 	bool has_run_first;          /* candidates_first is the run's first batch */
 	bool is_decided;             /* the warm-up */
+	bool is_pass_whole;          /* it was seen from its begin */
+	uint64_t loss_number;        /* of the batch that the track's loss is of */
+	uint64_t place_ordinal;      /* the last batch that has a place in its accumulation; NO_ORDINAL: none */
+	uint32_t place;
+	double covered_elsewhere_s;  /* of its batches, by spans told while another mode was current; less what its spans cover of batches of others */
 	int64_t warmup_end_ns;       /* 0 = none was seen */
 	bool is_changed;
 };
@@ -119,6 +140,8 @@ int64_t run_warmup_end(const struct run *run);
 /* -- lanes.c: the events of a lane -- */
 void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record);
 void lane_end_batch(struct run *run, struct lane *lane, const struct record *record);
+/* The batch that runs there is of the current mode: it moves to that mode's track. */
+void lane_follow_mode(struct run *run, struct lane *lane, const struct record *record);
 void lane_add_evidence(struct run *run, struct lane *lane, const struct record *record);
 void lane_add_span(struct run *run, struct lane *lane, const struct record *record);
 void lane_lose(struct lane *lane);
@@ -133,8 +156,18 @@ void track_release(struct track *track);
 void track_skip_to(struct track *track, uint64_t ordinal);
 struct batch *track_append(struct track *track, uint64_t ordinal);            /* NULL: not kept */
 struct batch *track_slot(struct track *track, uint64_t ordinal);
-void track_finish_step(struct run *run, struct track *track, struct batch *batch);
+/* As if the batch had never been appended. */
+void track_take_back(struct track *track, uint64_t ordinal);
 void track_refresh(struct run *run, struct track *track);
+
+/* -- judge.c -- */
+extern const struct figures no_figures;
+void track_init_judgement(struct track *track);
+void track_release_judgement(struct track *track);
+/* At the batch's end: what it is judged among. */
+void track_set_kind(const struct run *run, struct track *track, struct batch *batch, uint32_t kind);
+void track_finish_step(struct run *run, struct track *track, struct batch *batch);
+void track_refresh_judgement(struct track *track);
 
 /* -- phases.c -- */
 /* False: no row for it; its time stays in the unattributed (or between) time. */
@@ -152,11 +185,20 @@ bool run_flag(struct run *run, unsigned track, uint64_t ordinal, bool flagged);
 /* The copy of a batch that was flagged before it was finished. */
 void run_renew_flagged(struct run *run, const struct track *track, const struct batch *batch);
 
+/* -- figures.c: what becomes known of a batch besides its own events -- */
+/* The batch with this number in the run stands there now. */
+void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number);
+void run_take_figure(struct run *run, const struct record *record);
+void run_note_loss(struct track *track, uint64_t number, double loss);
+void run_refresh_loss(struct run *run);
+void run_release_figures(struct run *run);
+
 /* -- epochs.c -- */
 void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns);
 void run_end_epoch(struct run *run, int64_t time_ns);
 void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t count, uint64_t dropped);
 struct epoch *run_epoch_at(struct run *run, int64_t time_ns);                 /* NULL: in none */
+void run_place_in_epoch(struct run *run, const struct track *track, struct batch *batch);
 void epoch_add_batch(struct epoch *epoch, double batch_s);
 /* After losses: an epoch whose begin was lost stands in the state. */
 void run_reconcile_epochs(struct run *run);
@@ -176,7 +218,7 @@ void run_refresh_eta(struct run *run, int64_t now_ns);
 void run_set_name(struct run *run, uint32_t id, const char *text);
 void run_set_meta(struct run *run, const char *key, const char *value);
 void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value);
-void run_set_counter(struct run *run, uint32_t name, double total);
+void run_set_counter(struct run *run, uint32_t name, int64_t time_ns, double total);
 void run_add_mark(struct run *run, int64_t time_ns, const char *text);
 void run_set_open_span(struct run *run, const struct record *record);
 void run_clear_open_spans(struct run *run, uint16_t lane);

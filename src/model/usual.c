@@ -1,8 +1,10 @@
 #include "src/model/run_private.h"
 #include "src/model/tree.h"
 
-/* A phase that some of the batches have. */
-struct seen_phase { uint32_t name, parent; size_t batches; };
+/* A phase that some of the batches have; and the kinds (a bit each, by their place in the track) of those. */
+struct seen_phase { uint32_t name, parent, kinds; size_t batches; };
+
+enum { KIND_ANY = UINT32_MAX };
 
 static bool is_finished(const struct batch *batch)
 {
@@ -10,12 +12,12 @@ static bool is_finished(const struct batch *batch)
 }
 
 /* The newest finished batches before `end`, newest first, the warm-up left out or alone. */
-static size_t gather(const struct track *track, uint64_t end, size_t most, bool warmup, const struct batch **out)
+static size_t gather(const struct track *track, uint64_t end, uint32_t kind, size_t most, bool warmup, const struct batch **out)
 {
 	size_t count = 0;
 	for (uint64_t ordinal = end < track->end ? end : track->end; ordinal > track->first && count < most; ordinal--) {
 		const struct batch *batch = track_batch(track, ordinal - 1);
-		if (is_finished(batch) && batch->is_warmup == warmup)
+		if (is_finished(batch) && batch->is_warmup == warmup && (kind == KIND_ANY || batch->kind == kind))
 			out[count++] = batch;
 	}
 	return count;
@@ -31,9 +33,10 @@ static bool is_seen(const struct seen_phase *seen, const struct phase_time *phas
 	return seen->name == phase->name && seen->parent == phase->parent;
 }
 
-static size_t find_more_phases(const struct batch *const *batches, size_t count, bool own, struct seen_phase *seen, size_t found)
+static size_t find_more_phases(const struct track *track, const struct batch *const *batches, size_t count, bool own, struct seen_phase *seen, size_t found)
 {
 	for (size_t i = 0; i < count; i++) {
+		uint32_t kind = 1u << track_kind(track, batches[i]->kind);
 		size_t next = 0;              /* batches mostly have their phases in the same order */
 		for (unsigned k = 0; k < batches[i]->phase_count; k++) {
 			const struct phase_time *phase = &batches[i]->phases[k];
@@ -45,7 +48,8 @@ static size_t find_more_phases(const struct batch *const *batches, size_t count,
 			if (at == PHASES_SEEN_MOST)
 				continue;
 			if (at == found)
-				seen[found++] = (struct seen_phase){ phase->name, phase->parent, 0 };
+				seen[found++] = (struct seen_phase){ .name = phase->name, .parent = phase->parent };
+			seen[at].kinds |= kind;
 			seen[at].batches++;
 			next = at + 1;
 		}
@@ -54,9 +58,9 @@ static size_t find_more_phases(const struct batch *const *batches, size_t count,
 }
 
 /* Published ones first, as they stand in the batches; then unattributed and between. */
-static size_t find_phases(const struct batch *const *batches, size_t count, struct seen_phase *seen)
+static size_t find_phases(const struct track *track, const struct batch *const *batches, size_t count, struct seen_phase *seen)
 {
-	return find_more_phases(batches, count, true, seen, find_more_phases(batches, count, false, seen, 0));
+	return find_more_phases(track, batches, count, true, seen, find_more_phases(track, batches, count, false, seen, 0));
 }
 
 /* *at: where it stood in the last batch that had it, and mostly stands in this one. */
@@ -73,23 +77,24 @@ static const struct phase_time *phase_of(const struct batch *batch, uint32_t nam
 
 struct phase_medians { double seconds, cpu_s, memory_bytes, total_s; };
 
-/* A batch without the phase counts as 0 in the time, not at all in what it published. */
-static struct phase_medians medians_of_phase(const struct batch *const *batches, size_t count, const struct seen_phase *seen)
+/* A batch without the phase counts as 0 in the time, not at all in what it published; and not at all where none of its kind has the phase. */
+static struct phase_medians medians_of_phase(const struct track *track, const struct batch *const *batches, size_t count, const struct seen_phase *seen)
 {
 	double seconds[USUAL_BATCHES_MOST], cpu_s[USUAL_BATCHES_MOST], memory_bytes[USUAL_BATCHES_MOST];
 	struct phase_medians out = { .total_s = 0 };
-	size_t with_cpu = 0, with_memory = 0;
+	size_t with_time = 0, with_cpu = 0, with_memory = 0;
 	unsigned at = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct phase_time *phase = phase_of(batches[i], seen->name, seen->parent, &at);
-		seconds[i] = phase ? (double)phase->seconds : 0;
-		out.total_s += seconds[i];
+		if (seen->kinds >> track_kind(track, batches[i]->kind) & 1)
+			seconds[with_time++] = phase ? (double)phase->seconds : 0;
+		out.total_s += phase ? (double)phase->seconds : 0;
 		if (phase && isfinite(phase->cpu_s))
 			cpu_s[with_cpu++] = (double)phase->cpu_s;
 		if (phase && isfinite(phase->memory_bytes))
 			memory_bytes[with_memory++] = (double)phase->memory_bytes;
 	}
-	out.seconds = median_of(seconds, count);
+	out.seconds = median_of(seconds, with_time);
 	out.cpu_s = median_of(cpu_s, with_cpu);
 	out.memory_bytes = median_of(memory_bytes, with_memory);
 	return out;
@@ -119,7 +124,8 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 	const struct batch *batches[USUAL_BATCHES_MOST];
 	double values[USUAL_BATCHES_MOST];
 	struct seen_phase seen[PHASES_SEEN_MOST];
-	size_t count = track->private ? gather(track, ordinal, track->private->flag_window, false, batches) : 0;
+	const struct batch *this = track_batch(track, ordinal);
+	size_t count = track->private ? gather(track, ordinal, this ? this->kind : KIND_ANY, track->private->flag_window, false, batches) : 0;
 	*out = (struct usual){ .batches = count };
 	for (size_t i = 0; i < count; i++)
 		values[i] = batches[i]->step_s;
@@ -128,11 +134,11 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 		values[i] = batches[i]->batch_s;
 	out->batch_s = median_of(values, count);
 	medians_of_evidence(batches, count, &out->evidence, values);
-	size_t found = find_phases(batches, count, seen);
+	size_t found = find_phases(track, batches, count, seen);
 	for (size_t i = 0; i < found && out->phase_count < RUN_PHASES_MAX; i++) {
 		if (seen[i].batches * 2 < count)
 			continue;
-		struct phase_medians medians = medians_of_phase(batches, count, &seen[i]);
+		struct phase_medians medians = medians_of_phase(track, batches, count, &seen[i]);
 		out->phases[out->phase_count++] = (struct phase_time){ .name = seen[i].name, .parent = seen[i].parent,
 			.seconds = (float)medians.seconds, .cpu_s = (float)medians.cpu_s, .memory_bytes = (float)medians.memory_bytes };
 	}
@@ -147,18 +153,18 @@ static void refresh_phases(const struct track *track, size_t last, struct phase_
 	size_t order[PHASES_SEEN_MOST], placed = 0;
 	unsigned depth[PHASES_SEEN_MOST];
 	size_t most = last < USUAL_BATCHES_MOST ? last : USUAL_BATCHES_MOST;
-	size_t count = gather(track, track->end, most, false, batches);
+	size_t count = gather(track, track->end, KIND_ANY, most, false, batches);
 	if (count == 0)
-		count = gather(track, track->end, most, true, batches);
+		count = gather(track, track->end, KIND_ANY, most, true, batches);
 	for (size_t i = 0; i < count; i++)
 		steps_s += batches[i]->step_s;
-	size_t found = find_phases(batches, count, seen);
+	size_t found = find_phases(track, batches, count, seen);
 	for (size_t i = 0; i < found; i++)
 		rows[i] = (struct tree_row){ .name = seen[i].name, .parent = seen[i].parent };
 	tree_order(rows, found, order, depth);
 	for (; placed < found; placed++) {
 		const struct seen_phase *phase = &seen[order[placed]];
-		struct phase_medians medians = medians_of_phase(batches, count, phase);
+		struct phase_medians medians = medians_of_phase(track, batches, count, phase);
 		cache->rows[placed] = (struct phase_row){ .name = phase->name, .parent = phase->parent, .depth = depth[placed], .median_s = medians.seconds,
 			.share_ratio = steps_s > 0 ? medians.total_s / steps_s : NAN, .cpu_s = medians.cpu_s };
 	}

@@ -87,6 +87,8 @@ struct region_state {
 };
 
 enum region_status region_read_state(struct region *region, struct region_state *out);
+/* One load: as long as it is the same and even, no batch or epoch has begun or ended. */
+uint32_t region_state_sequence(const struct region *region);
 /* The i-th; `key`/`value` are valid until the next call. */
 enum region_status region_read_meta(struct region *region, uint32_t i, const char **key, size_t *key_length, const char **value, size_t *value_length);
 enum region_status region_read_gauge(struct region *region, uint32_t i, uint32_t *name, double *value);

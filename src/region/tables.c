@@ -80,6 +80,11 @@ enum region_status region_read_state(struct region *region, struct region_state 
 	return region_cut_or(region, REGION_OK);
 }
 
+uint32_t region_state_sequence(const struct region *region)
+{
+	return region_load(region_entry(region, PMTOP_SECTION_STATE, 0));
+}
+
 enum region_status region_read_meta(struct region *region, uint32_t i, const char **key, size_t *key_length, const char **value, size_t *value_length)
 {
 	struct pmtop_meta_entry *meta = &region->meta;

@@ -19,10 +19,44 @@ const char *severity_name(enum severity severity)
 
 /* -- what is judged -- */
 
+/* The steps of one kind. */
+struct of_kind { size_t count; double fastest_s, slowest_s, steps[RUN_RECENT]; };
+
+static void add_step(struct of_kind *of, double step_s)
+{
+	of->fastest_s = of->count && of->fastest_s < step_s ? of->fastest_s : step_s;
+	of->slowest_s = of->count && of->slowest_s > step_s ? of->slowest_s : step_s;
+	of->steps[of->count++] = step_s;
+}
+
+/* Kinds differ in what they do: a spread is one within a kind, and the first step is held against its own. */
+static void compare_kinds(struct look *look, struct of_kind kinds[RUN_KINDS_MAX])
+{
+	const struct track *track = look->track;
+	bool is_first_known = track->slow_first_kind != NAME_BETWEEN;
+	for (unsigned i = 0; i < RUN_KINDS_MAX; i++) {
+		struct of_kind *of = &kinds[i];
+		if (of->count == 0)
+			continue;
+		if (look->slowest_s * of->fastest_s <= of->slowest_s * look->fastest_s) {
+			look->fastest_s = of->fastest_s;
+			look->slowest_s = of->slowest_s;
+			look->spread_kind = i < track->kind_count ? track->kinds[i].kind : NAME_NONE;
+		}
+		if (is_first_known && track_kind(track, track->slow_first_kind) != i)
+			continue;
+		double median_s = median_of(of->steps, of->count);
+		look->first_usual_s = isnan(look->first_usual_s) || median_s > look->first_usual_s ? median_s : look->first_usual_s;
+	}
+}
+
 /* From the newest back. The newest may have no step yet, and lost events leave holes, so a few more are looked at. */
 static void gather_steps(struct look *look)
 {
 	double steps[RUN_RECENT], sum = 0;
+	struct of_kind kinds[RUN_KINDS_MAX];
+	for (unsigned i = 0; i < RUN_KINDS_MAX; i++)
+		kinds[i].count = 0;
 	uint64_t count = look->track->count;
 	for (uint64_t back = 1; back <= count && back <= 2 * RUN_RECENT && look->steps < RUN_RECENT; back++) {
 		const struct batch *batch = track_batch(look->track, count - back);
@@ -31,13 +65,14 @@ static void gather_steps(struct look *look)
 		look->oldest = batch->ordinal;
 		look->flagged += batch->is_flagged;
 		sum += batch->step_s;
-		look->fastest_s = look->steps && look->fastest_s < batch->step_s ? look->fastest_s : batch->step_s;
-		look->slowest_s = look->slowest_s > batch->step_s ? look->slowest_s : batch->step_s;
+		add_step(&kinds[track_kind(look->track, batch->kind)], batch->step_s);
 		steps[look->steps++] = batch->step_s;
 	}
 	if (look->steps) {
 		look->mean_s = sum / (double)look->steps;
 		look->median_s = median_of(steps, look->steps);
+		look->first_usual_s = NAN;
+		compare_kinds(look, kinds);
 	}
 }
 

@@ -24,8 +24,8 @@ enum { ALERT_EVIDENCE_MAX = 6, ALERT_ADVICE_MAX = 4, ALERTS_MAX = 64 };
 struct alert_evidence { const char *key; double value; };   /* "share_ratio" 0.34: base units, the unit in the key */
 
 struct alert {
-	const char *rule;            /* "data_loading", "slow_first_batch", "flagged_batches", "variance", "bottleneck", "consider_optimizing", "memory_growth" */
-	unsigned run;                /* index into model->runs; 0 for memory_growth, which is of the whole tree */
+	const char *rule;            /* "data_loading", "slow_first_batch", "flagged_batches", "variance", "bottleneck", "consider_optimizing", "memory_growth", "slowest_rank", "still_rank" */
+	unsigned run;                /* index into model->runs; 0 for memory_growth, slowest_rank and still_rank, which are of all */
 	uint32_t subject;            /* name id of the operation; NAME_NONE */
 	enum severity severity;
 	bool is_raised;              /* false: cleared, kept for its history */

@@ -11,6 +11,8 @@
 #define CAUSE_LEAST_RATIO 0.05
 /* A share that would print as 0 %. */
 #define NOTHING_RATIO 0.005
+/* Of the usual samples: from here on a batch is a bigger one. */
+#define BIGGER_RATIO 1.2
 
 /* -- phases against the usual ones -- */
 
@@ -167,8 +169,11 @@ static void compare_evidence(const struct batch *batch, const struct usual *usua
 
 void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, struct explanation *out)
 {
-	*out = (struct explanation){ .step_s = batch->step_s, .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .usual_batches = usual->batches };
+	*out = (struct explanation){ .step_s = batch->step_s, .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = batch->samples, .usual_samples = NAN,
+		.usual_batches = usual->batches };
 	if (usual->batches) {
+		out->usual_samples = usual->evidence.samples;
+		out->is_bigger = out->usual_samples > 0 && batch->samples >= BIGGER_RATIO * out->usual_samples;
 		out->usual_s = usual->step_s;
 		out->excess_s = batch->step_s - usual->step_s;
 		out->ratio = batch->step_s / usual->step_s;

@@ -2,6 +2,7 @@
 #ifndef PMTOP_RULES_EXPLAIN_H
 #define PMTOP_RULES_EXPLAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,8 @@ struct cause {
 
 struct explanation {
 	double step_s, usual_s, excess_s, ratio;
+	double samples, usual_samples;        /* NAN = not known */
+	bool is_bigger;              /* it had noticeably more samples than usual */
 	size_t usual_batches;        /* what "usual" is made of; 0 = nothing to compare with, no causes */
 	size_t row_count, context_count, cause_count;
 	struct explain_row rows[EXPLAIN_ROWS_MAX];

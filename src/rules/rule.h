@@ -20,7 +20,10 @@ struct look {
 	/* of the last 200 finished steps without the warm-up */
 	size_t steps, flagged;
 	uint64_t oldest;                   /* ordinal of the first of them */
-	double mean_s, median_s, fastest_s, slowest_s;
+	double mean_s, median_s;
+	double first_usual_s;              /* the median of the kind that the run's first step is of, the largest where that is gone */
+	double fastest_s, slowest_s;       /* of the kind in which they lie farthest apart */
+	uint32_t spread_kind;              /* that kind */
 	size_t phase_count;                /* outermost ones */
 	struct phase_row phases[LOOK_PHASES_MAX];
 };
@@ -39,8 +42,18 @@ struct rule {
 	void (*tell)(const struct look *look, const struct phase_row *phase, struct alert *alert);
 };
 
+/* For those who tell: one figure more, unless it is unknown; what it means. */
+void add_evidence(struct alert *alert, const char *key, double value);
+void explain_meaning(struct alert *alert, const char *text);
+
+/* rank_words.c: of the model's ranks. */
+double measure_slowest_rank(const struct look *look, const struct phase_row *phase);
+void tell_slowest_rank(const struct look *look, const struct phase_row *phase, struct alert *alert);
+double measure_still_rank(const struct look *look, const struct phase_row *phase);
+void tell_still_rank(const struct look *look, const struct phase_row *phase, struct alert *alert);
+
 /* Of the rules of a phase the first in the table that is raised keeps the later ones quiet. */
-enum { RULE_COUNT = 7 };
+enum { RULE_COUNT = 9 };
 extern const struct rule rules[RULE_COUNT];
 
 #endif

@@ -14,13 +14,13 @@ enum { NAME_SIZE = 28, FLAGGED_EXPLAINED = 8 };
 
 /* -- telling -- */
 
-static void add_evidence(struct alert *alert, const char *key, double value)
+void add_evidence(struct alert *alert, const char *key, double value)
 {
 	if (isfinite(value) && alert->evidence_count < ALERT_EVIDENCE_MAX)
 		alert->evidence[alert->evidence_count++] = (struct alert_evidence){ key, value };
 }
 
-static void explain_meaning(struct alert *alert, const char *text)
+void explain_meaning(struct alert *alert, const char *text)
 {
 	snprintf(alert->meaning, sizeof alert->meaning, "%s", text);
 }
@@ -62,21 +62,21 @@ static const char *shorten(char out[NAME_SIZE], const char *name)
 static double measure_first_batch(const struct look *look, const struct phase_row *phase)
 {
 	(void)phase;
-	return look->track->slow_first_s / look->median_s;
+	return look->track->slow_first_s / look->first_usual_s;
 }
 
 static void tell_first_batch(const struct look *look, const struct phase_row *phase, struct alert *alert)
 {
 	(void)phase;
 	char first[NUMBER_SIZE], usual[NUMBER_SIZE];
-	double first_s = look->track->slow_first_s;
+	double first_s = look->track->slow_first_s, usual_s = look->first_usual_s;
 	say(look, alert, "first batch took %s, %.1f× the usual %s: warm-up, left out", format_seconds(first, first_s),
-	    first_s / look->median_s, format_seconds(usual, look->median_s));
+	    first_s / usual_s, format_seconds(usual, usual_s));
 	explain_meaning(alert, "The first batch pays once for what later ones find ready: workers that start, memory, compiled or chosen kernels. "
 	                       "Medians, flags and variance leave it out.");
 	add_evidence(alert, "first_s", first_s);
-	add_evidence(alert, "usual_s", look->median_s);
-	add_evidence(alert, "ratio", first_s / look->median_s);
+	add_evidence(alert, "usual_s", usual_s);
+	add_evidence(alert, "ratio", first_s / usual_s);
 	advise(alert, "where it matters: run a dummy batch through the model before the loop");
 }
 
@@ -171,9 +171,12 @@ static double measure_variance(const struct look *look, const struct phase_row *
 static void tell_variance(const struct look *look, const struct phase_row *phase, struct alert *alert)
 {
 	(void)phase;
-	char slowest[NUMBER_SIZE], fastest[NUMBER_SIZE];
+	char slowest[NUMBER_SIZE], fastest[NUMBER_SIZE], name[NAME_SIZE], of[NAME_SIZE + 4] = "";
 	double ratio = look->slowest_s / look->fastest_s;
-	say(look, alert, "slowest step %s is %.1f× the fastest %s (last %zu, warm-up left out)", format_seconds(slowest, look->slowest_s), ratio,
+	const char *kind = track_kind_name(look->run, look->track, look->spread_kind);
+	if (kind)
+		snprintf(of, sizeof of, " (%s)", shorten(name, kind));
+	say(look, alert, "slowest step%s %s is %.1f× the fastest %s (last %zu, warm-up left out)", of, format_seconds(slowest, look->slowest_s), ratio,
 	    format_seconds(fastest, look->fastest_s), look->steps);
 	explain_meaning(alert, "Steps of one run should take about the same time. A wide spread comes from inputs of differing size, costly "
 	                       "augmentation, caches, or other work on the machine.");
@@ -288,6 +291,8 @@ static void tell_memory(const struct look *look, const struct phase_row *phase, 
 
 const struct rule rules[RULE_COUNT] = {
 	{ "memory_growth", SEVERITY_WARNING, RULE_OF_MODEL, LEVEL(rule_memory_growth_mb), 0, measure_memory, tell_memory },
+	{ "still_rank", SEVERITY_CRITICAL, RULE_OF_MODEL, LEVEL(rule_still_rank_s), 0, measure_still_rank, tell_still_rank },
+	{ "slowest_rank", SEVERITY_WARNING, RULE_OF_MODEL, LEVEL(rule_slowest_rank), 0, measure_slowest_rank, tell_slowest_rank },
 	{ "slow_first_batch", SEVERITY_INFO, RULE_OF_RUN, LEVEL(rule_first_batch), 5, measure_first_batch, tell_first_batch },
 	{ "flagged_batches", SEVERITY_WARNING, RULE_OF_RUN, LEVEL(rule_flagged), 20, measure_flagged, tell_flagged },
 	{ "variance", SEVERITY_WARNING, RULE_OF_RUN, LEVEL(rule_variance), 20, measure_variance, tell_variance },

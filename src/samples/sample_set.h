@@ -69,6 +69,21 @@ struct history_row {
 	int64_t begin_ns;                    /* when its first batch began; 0 = not kept */
 };
 
+/* A loader worker as it stands: all since it started. What its region counted without times is left out. */
+struct worker_span { const char *name; uint64_t count; double total_s; };
+struct worker_row {
+	int32_t pid;                         /* as pmtop sees it */
+	uint32_t id, count;                  /* among its loader's workers, and how many; UINT32_MAX, 0 = not known */
+	int64_t start_ns;                    /* when its region was made */
+	int64_t fetch_begin_ns;              /* of the fetch that runs; 0 = it waits for work */
+	uint64_t fetches, failed;            /* finished, without those that failed or found the data at its end; those that failed */
+	double items;                        /* samples in them; NAN where not published */
+	double total_s, min_s, max_s;        /* of finished fetches; NAN while there are none */
+	const uint32_t *histogram;           /* of their times, HISTOGRAM_BUCKETS */
+	size_t span_count;                   /* what they are made of, outermost spans first */
+	const struct worker_span *spans;
+};
+
 #define RECORD_KINDS(X) \
 	/* figures and what is known about them */ \
 	X(FIGURE)          /* figure */ \
@@ -92,6 +107,9 @@ struct history_row {
 	X(LOST)            /* lost: overwritten before they were read, or torn */ \
 	X(BEFORE_ATTACH)   /* lost.count: gone before pmtop came (whole run so far) */ \
 	X(REFUSED)         /* lost.count: total of events the writer itself dropped (signal handlers, full tables, no lane) */ \
+	/* loader workers: small regions of their own, never runs; `run` says which */ \
+	X(WORKER)          /* worker: found, or anything about it has changed */ \
+	X(WORKER_GONE)     /* text: why ("ended" where it said so itself) */ \
 	/* events, in the order of their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)     /* epoch */ \
 	X(EPOCH_END)       /* epoch */ \
@@ -137,6 +155,7 @@ struct record {
 		struct { const struct history_row *rows; size_t count; } history;
 		struct { const struct epoch_row *rows; size_t count; uint64_t dropped, upto; } epochs;   /* batches of a number below upto are in them */
 		struct { uint32_t name; double total; } counter;
+		const struct worker_row *worker;
 		struct { uint64_t count; } lost;
 		struct { uint32_t index; } epoch;
 		struct { uint64_t index, number; double loss; int64_t begin_ns; uint32_t kind; } batch;   /* number: in the run, all modes, from 0; kind: name id, 0 = the usual. Kind, loss and begin: of BATCH_END only */

@@ -27,7 +27,9 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	X(warnings, bottleneck_ratio,     rule_bottleneck,        NUMBER,  0.5,  0.01, 1) \
 	X(warnings, consider_ratio,       rule_consider,          NUMBER,  0.2,  0.01, 1) \
 	X(warnings, data_ratio,           rule_data,              NUMBER,  0.3,  0.01, 1) \
-	X(warnings, memory_growth_mb,     rule_memory_growth_mb,  NUMBER,  100,  1, 1e9)      /* MB = 10^6 bytes, since the warm-up */
+	X(warnings, memory_growth_mb,     rule_memory_growth_mb,  NUMBER,  100,  1, 1e9)      /* MB = 10^6 bytes, since the warm-up */ \
+	X(warnings, slowest_rank_ratio,   rule_slowest_rank,      NUMBER,  0.05, 0.05, 1000)  /* its own time above the others' */ \
+	X(warnings, still_rank_seconds,   rule_still_rank_s,      NUMBER,  10,   2, 1e6)
 
 struct settings {
 	enum color_choice color;             /* screen: color: auto|always|never */

@@ -26,6 +26,17 @@ static const struct interpreter {
 	{ "perl", "I", 0, 'e' },
 };
 
+/* Names that a process gives itself and that say more than its command line, which is its parent's. */
+static const char *const telling_names[] = { "pt_data_worker" };
+
+static bool is_telling(const char *comm)
+{
+	for (size_t i = 0; i < sizeof telling_names / sizeof *telling_names; i++)
+		if (strcmp(comm, telling_names[i]) == 0)
+			return true;
+	return false;
+}
+
 static struct argument basename_of(struct argument path)
 {
 	const char *slash = memrchr(path.text, '/', path.length);
@@ -99,7 +110,7 @@ void command_shorten(char *out, size_t size, const char *cmdline, size_t length,
 	struct argument arguments[ARGUMENTS_MAX];
 	size_t count = split(cmdline, length, arguments);
 	struct argument name = { comm, strlen(comm) };
-	if (count > 0 && arguments[0].length > 0) {
+	if (count > 0 && arguments[0].length > 0 && !is_telling(comm)) {
 		name = arguments[0];
 		/* A title set by the program ("ray::train /tmp/x") is one argument with spaces: only its first word can be a path. */
 		const char *space = count == 1 || arguments[1].length == 0 ? memchr(name.text, ' ', name.length) : NULL;

@@ -11,6 +11,8 @@
 #include "src/region/reader.h"
 #include "src/sources/region_ranks.h"
 #include "src/sources/region_run.h"
+#include "src/sources/region_worker.h"
+#include "src/sources/region_workers.h"
 #include "src/sources/source.h"
 #include "src/sources/target.h"
 
@@ -50,6 +52,7 @@ struct region_reader {
 	bool has_tried_path;                /* target->region_path was opened, or not */
 	size_t search_count;
 	struct search searches[TARGET_MEMBERS_MAX];   /* in the order of the target's members */
+	struct region_workers *workers;
 	size_t given_up_count;              /* regions that could not be read to their end: not tried again */
 	struct { uint64_t device, inode; } given_up[GIVEN_UP_MAX];
 	int64_t ranks_ns;                   /* when to look for other ranks again */
@@ -104,6 +107,19 @@ static struct slot *free_slot(struct region_reader *reader)
 	return NULL;
 }
 
+/* False: it is a run's. What has yet to say what it is is looked at again. */
+static bool took_worker(struct region_reader *reader, struct region *region, const struct target_member *member)
+{
+	enum region_role role = region_role(region, clock_monotonic_ns());
+	if (role == REGION_IS_RUN || (role == REGION_IS_YOUNG && member == reader->target->members))
+		return false;
+	if (role == REGION_IS_WORKER)
+		region_workers_add(reader->workers, region, member);
+	else
+		region_close(region);
+	return true;
+}
+
 /* `member` NULL: its writer is not among the living. NULL: it was not opened. */
 static struct slot *open_run(struct region_reader *reader, const struct region_location *location, uid_t owner, const struct target_member *member)
 {
@@ -118,6 +134,8 @@ static struct slot *open_run(struct region_reader *reader, const struct region_l
 		reason_set(&reader->missing, STATUS_DAMAGED, NULL, "%s", message);
 		return NULL;
 	}
+	if (member && location->is_memfd && took_worker(reader, region, member))
+		return NULL;
 	*slot = (struct slot){ .location = *location, .owner = owner, .directory_fd = -1 };
 	if (member) {
 		slot->pid = member->pid;
@@ -195,7 +213,7 @@ static void search(struct region_reader *reader, int64_t now_ns)
 	for (size_t i = 0; i < reader->search_count; i++) {
 		struct search *one = &reader->searches[i];
 		int64_t most_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
-		if (now_ns < one->next_ns)
+		if (now_ns < one->next_ns || region_workers_has(reader->workers, &reader->target->members[i]))
 			continue;
 		search_member(reader, i);
 		one->next_ns = now_ns + one->interval_ns;
@@ -388,6 +406,7 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 		/* Others may go on when the target is over. */
 		has_runs |= slot->run != NULL && !slot->is_elsewhere;
 	}
+	region_workers_read(reader->workers, target, now_ns, out);
 	bool is_over = target->pid == 0 || target->has_ended;
 	if (!is_over || !had_runs)
 		tell_missing(reader, has_runs, out, now_ns);
@@ -400,6 +419,7 @@ static enum status region_source_open(struct target *target, void **state, struc
 	if (!reader)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	reader->target = target;
+	reader->workers = region_workers_new();
 	*state = reader;
 	return STATUS_OK;
 }
@@ -410,6 +430,7 @@ static void region_source_close(void *state)
 	for (size_t i = 0; i < RUNS_MAX; i++)
 		if (reader->slots[i].run)
 			close_slot(&reader->slots[i]);
+	region_workers_free(reader->workers);
 	free(reader);
 }
 

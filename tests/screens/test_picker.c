@@ -7,10 +7,10 @@
 #include "ui/picker.h"
 
 static const struct picker_row rows[] = {
-	{ 48213, "resnet50", "0/1", "7/50", "642/1500", "4.7/s", "3.42 GB", "train", "published (pmtop.h 1.0)", false },
-	{ 51377, NULL, NULL, NULL, NULL, NULL, "1.10 GB", "running", "Python: pmtop -p 51377", false },
-	{ 60001, "llama", "3/8", "2/3", "17", "0.21/s", "812 MB", "validation", "published (pmtop.h 1.0)", false },
-	{ 40112, "gpt-small", "3/8", "2/3", "99/100", NULL, NULL, "ended 14:02", "last events kept: pmtop -s gpt-small.40112", true },
+	{ 48213, "resnet50", "0/1", "7/50", "642/1500", "4.7/s", "3.42 GB", "train", "published (pmtop.h 1.0)", false, false },
+	{ 51377, NULL, NULL, NULL, NULL, NULL, "1.10 GB", "running", "Python: pmtop -p 51377", false, false },
+	{ 60001, "llama", "3/8", "2/3", "17", "0.21/s", "812 MB", "slowest, validation", "published (pmtop.h 1.0)", false, true },
+	{ 40112, "gpt-small", "3/8", "2/3", "99/100", NULL, NULL, "ended 14:02", "last events kept: pmtop -s gpt-small.40112", true, false },
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 

@@ -7,27 +7,37 @@ import sys
 FIGURES = dict.fromkeys(("last_s", "mean_s", "min_s", "max_s", "p50_s", "p95_s"), float)
 OPERATION = {"name": str, "depth": int, "count": int} | dict.fromkeys(
     ("total_s", "self_s", "cpu_s", "mean_s", "min_s", "max_s", "p95_s", "share_ratio"), float)
-MODE = {"count": int, "operations": [OPERATION]} | FIGURES
+KIND = {"kind": str, "count": int, "median_s": float, "p95_s": float}
+LATE = {"*": {"count": int, "last": float, "median": float, "mean": float}}
+MODE = {"count": int, "operations": [OPERATION], "kinds": [KIND], "figures": LATE} | FIGURES
 CAUSE = {"what": str, "phase": str, "share_ratio": float, "evidence": {"*": float}}
+TIMES = dict.fromkeys(("mean", "p50", "p95", "min", "max"), float)
+SPAN = {"name": str, "count": int, "total_s": float, "mean_s": float, "share_ratio": float}
+WORK = {"fetches": int, "failed": int, "items": float, "fetch_s": TIMES, "item_s": TIMES, "spans": [SPAN]}
+WORKER = {"pid": int, "id": int, "state": str, "ended": str} | WORK | dict.fromkeys(
+    ("fetches_per_s", "items_per_s", "busy_ratio", "idle_ratio", "cpu_ratio", "rss_bytes", "read_bytes_per_s", "state_since_s"), float)
 OBJECT = {
     "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
-    "step": {"last_s": float, "mean_s": float, "rate_per_s": float},
+    "step": {"last_s": float, "mean_s": float, "rate_per_s": float, "accumulation": int, "optimizer_steps_per_s": float},
     "batch": {"count": int, "index": int, "loss": float, "samples_per_s": float} | FIGURES,
     "recent": {"count": int} | FIGURES,
     "epochs": [{"index": int, "batches": int, "total_s": float, "mean_s": float, "min_s": float, "max_s": float}],
     "operations": [OPERATION],
+    "kinds": [KIND], "figures": LATE,
     "modes": {"*": MODE},
-    "flagged": [{"epoch": int, "batch": int, "seconds": float, "ratio": float, "causes": [CAUSE]}],
+    "flagged": [{"epoch": int, "batch": int, "seconds": float, "ratio": float, "mode": str, "kind": str, "samples": float, "usual_samples": float,
+                 "causes": [CAUSE]}],
     "patterns": [],
     "lost_events": int, "before_attach_events": int,
-    "memory": {"verdict": str} | dict.fromkeys(
+    "memory": {"verdict": str, "gpu_allocator": dict.fromkeys(("allocated_bytes", "reserved_bytes", "peak_bytes"), float)} | dict.fromkeys(
         ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "anonymous_bytes", "file_bytes", "shared_bytes", "swap_bytes",
          "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
          "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch"), float),
     "cpu": {"state": str} | dict.fromkeys(
         ("ratio", "tree_ratio", "user_s", "system_s", "run_queue_wait_ratio", "major_faults_per_s", "read_bytes_per_s",
          "write_bytes_per_s", "threads"), float),
+    "workers": [WORKER], "workers_total": {"seen": int, "died": int} | WORK,
     "warnings": [{"rule": str, "severity": str, "message": str, "evidence": {"*": float}, "advice": [str], "since_ns": int}],
     "self": {"cpu_ratio": float, "memory_bytes": float, "missing": [{"figure": str, "reason": str, "remedy": str}]},
 }

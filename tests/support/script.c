@@ -79,13 +79,16 @@ struct run *script_run(struct script *script)
 
 void script_batch_begin(struct script *script, unsigned lane, double at_s, uint64_t index)
 {
-	script_event(script, RECORD_BATCH_BEGIN, lane, at_s)->batch.index = index;
+	struct record *record = script_event(script, RECORD_BATCH_BEGIN, lane, at_s);
+	record->batch.index = index;
+	record->batch.number = script->batches;
 }
 
 void script_batch_end(struct script *script, unsigned lane, double at_s, double begin_s, double loss)
 {
 	struct record *record = script_event(script, RECORD_BATCH_END, lane, at_s);
 	record->batch.begin_ns = script_ns(begin_s);
+	record->batch.number = script->batches++;
 	record->batch.loss = loss;
 }
 

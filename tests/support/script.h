@@ -22,6 +22,7 @@ struct script {
 	struct model *model;
 	struct sample_set set;
 	uint64_t sequence[SCRIPT_LANES];      /* of the lane's next event; may be set */
+	uint64_t batches;                     /* finished in the run: the next one's number */
 };
 
 /* A new model and a run in it, live, id 0. `options` NULL: the defaults. */

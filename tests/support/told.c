@@ -71,6 +71,7 @@ void told_init(struct told *told)
 	told->run.epochs = told->epochs;
 	told->run.operations = told->operations;
 	told->run.flagged = told->flagged;
+	told->run.gauges = told->gauges;
 	told->run.epoch_count = told->run.operation_count = told->run.flagged_count = 0;
 	told->process = (struct process){ .pid = 48213, .parent = 1, .is_target = true, .command = "train.py" };
 	told->model = (struct model){
@@ -92,7 +93,7 @@ struct track *told_add_track(struct told *told, uint32_t mode)
 	struct track *track = &told->run.tracks[told->run.track_count];
 	*track = (struct track){
 		.mode = mode, .ring = told->ring[told->run.track_count], .capacity = TOLD_BATCHES,
-		.rate_per_s = NAN, .samples_per_s = NAN, .slow_first_s = NAN,
+		.rate_per_s = NAN, .samples_per_s = NAN, .slow_first_s = NAN, .loss = NAN,
 	};
 	told->run.track_count++;
 	return track;
@@ -104,7 +105,7 @@ struct batch *told_add_batch(struct told *told, struct track *track, uint64_t in
 	struct batch *batch = &track->ring[track->end % track->capacity];
 	*batch = (struct batch){
 		.ordinal = track->end, .index = index, .begin_ns = begin_ns, .end_ns = end_ns,
-		.batch_s = seconds, .step_s = seconds, .loss = NAN, .samples = NAN, .resident_bytes = NAN, .median_s = NAN, .mad_s = NAN,
+		.batch_s = seconds, .step_s = seconds, .loss = NAN, .samples = NAN, .resident_bytes = NAN, .allocated_bytes = NAN, .median_s = NAN, .mad_s = NAN,
 	};
 	told->model.now_ns = end_ns;
 	track->count++;
@@ -119,7 +120,7 @@ struct epoch *told_begin_epoch(struct told *told, uint32_t index)
 	struct epoch *epoch = &told->epochs[told->run.epoch_count++];
 	*epoch = (struct epoch){
 		.index = index, .ordinal = (uint32_t)told->run.epoch_count, .mode = TOLD_TRAIN, .begin_ns = told->model.now_ns,
-		.mean_s = NAN, .min_s = NAN, .max_s = NAN,
+		.mean_s = NAN, .min_s = NAN, .max_s = NAN, .allocator = { NAN, NAN, NAN },
 	};
 	return epoch;
 }
@@ -151,6 +152,32 @@ struct flagged *told_add_flagged(struct told *told, uint32_t epoch, uint64_t ind
 			.phases = { { TOLD_DATA, NAME_NONE, (float)usual_s, NAN, NAN } } },
 	};
 	return flagged;
+}
+
+void told_add_gauge(struct told *told, uint32_t name, double value)
+{
+	told->gauges[told->run.gauge_count].name = name;
+	told->gauges[told->run.gauge_count++].value = value;
+}
+
+void told_accumulate(struct told *told)
+{
+	struct track *track = &told->run.tracks[0];
+	track->kind_count = 2;
+	track->kinds[0] = (struct batch_kind){ NAME_NONE, 25, 0.18, 0.2 };
+	track->kinds[1] = (struct batch_kind){ TOLD_ACCUMULATE, 75, 0.1, 0.11 };
+	told->steps = (struct counter){ .name = TOLD_STEPS, .total = 25, .rate_per_s = 1.2 };
+	told->run.counters = &told->steps;
+	told->run.counter_count = 1;
+	told->meta[0].key = (char *)(uintptr_t)"accumulation";
+	told->meta[0].value = (char *)(uintptr_t)"4";
+	told->run.meta = told->meta;
+	told->run.meta_count = 1;
+}
+
+void told_add_late_figure(struct told *told, uint32_t mode, uint32_t name, double value)
+{
+	told->run.late_figures[told->run.late_figure_count++] = (struct late_figure){ name, mode, 150, value, 1.1 * value, 0.9 * value };
 }
 
 struct alert *told_add_alert(struct told *told, const char *rule, enum severity severity, const char *message)

@@ -210,6 +210,13 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		record->batch.index = draw_count();
 		record->batch.loss = draw_number();
 		record->batch.begin_ns = wild_below(3) ? wild_time(now_ns, is_wild) : 0;
+		record->batch.number = wild_below(4) ? wild_below(200) : draw_count();
+		record->batch.kind = wild_below(3) ? (uint32_t)wild_below(3) : draw_name();
+		break;
+	case RECORD_BATCH_FIGURE:
+		record->batch_figure.name = draw_name();
+		record->batch_figure.number = wild_below(4) ? wild_below(200) : draw_count();
+		record->batch_figure.value = draw_number();
 		break;
 	case RECORD_EVIDENCE:
 		fill_evidence(set, record);
@@ -240,7 +247,7 @@ void wild_seed(uint64_t seed)
 /* Batches and spans are the most of what comes; the rest is rare, but all of it comes. */
 static enum record_kind draw_kind(bool is_wild)
 {
-	static const enum record_kind usual[] = { RECORD_BATCH_BEGIN, RECORD_BATCH_END, RECORD_SPAN, RECORD_SPAN, RECORD_SPAN, RECORD_EVIDENCE, RECORD_FIGURE, RECORD_GAUGE };
+	static const enum record_kind usual[] = { RECORD_BATCH_BEGIN, RECORD_BATCH_END, RECORD_SPAN, RECORD_SPAN, RECORD_SPAN, RECORD_EVIDENCE, RECORD_FIGURE, RECORD_GAUGE, RECORD_BATCH_FIGURE, RECORD_MODE };
 	if (!is_wild && wild_below(40))
 		return usual[wild_below(sizeof usual / sizeof *usual)];
 	return (enum record_kind)wild_below(RECORD_KIND_COUNT + 2);

@@ -19,7 +19,7 @@ static struct {
 
 static inline void hand_run_init(struct run *run)
 {
-	static const char *const usual_names[] = { NULL, "data", "decode", "collate", "forward", "backward", "optimizer", "checkpoint" };
+	static const char *const usual_names[] = { NULL, "data", "decode", "collate", "forward", "backward", "optimizer", "checkpoint", "gc" };
 	memset(&hand, 0, sizeof hand);
 	memcpy(hand.names, usual_names, sizeof usual_names);
 	hand.private.names = (struct names){ .room = NAMES, .texts = (char **)(uintptr_t)hand.names };

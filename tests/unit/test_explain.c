@@ -313,6 +313,40 @@ START_TEST(shares_are_sorted_and_sum_to_one_for_any_slow_batch)
 }
 END_TEST
 
+/* A collector's pause lies wherever it came up. */
+START_TEST(a_pause_is_named_where_it_happened)
+{
+	phase(FORWARD, 0, 0.55, 0.1);
+	phase(EXTRA, FORWARD, 0.46, NAN);
+	phase(BACKWARD, 0, 0.14, 0.1);
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "forward › gc");
+	ck_assert_double_eq_tol(why.causes[0].share_ratio, 0.45 / 0.49, 1e-6);
+	start();
+	phase(FORWARD, 0, 0.1, 0.1);
+	phase(CHECKPOINT, 0, 0.9, NAN);
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "checkpoint");
+	ck_assert_double_eq_tol(why.causes[0].share_ratio, 1, 1e-6);
+}
+END_TEST
+
+START_TEST(a_bigger_batch_is_noted)
+{
+	static const struct { double samples, usual; bool is_bigger; } cases[] = {
+		{ 64, 32, true }, { 32, 32, false }, { 38, 32, false }, { 39, 32, true }, { 7, 32, false }, { NAN, 32, false }, { 64, NAN, false }, { 64, 0, false },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		start();
+		phase(FORWARD, 0, 0.5, 0.1);
+		batch.samples = cases[i].samples;
+		usual.evidence.samples = cases[i].usual;
+		explain();
+		ck_assert_msg(why.is_bigger == cases[i].is_bigger, "%g against %g", cases[i].samples, cases[i].usual);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("explain");
@@ -333,6 +367,8 @@ int main(void)
 	tcase_add_test(tests, parents_that_make_no_tree_do_no_harm);
 	tcase_add_test(tests, a_long_path_is_cut_between_code_points);
 	tcase_add_test(tests, evidence_stands_against_the_usual_and_unknown_is_left_out);
+	tcase_add_test(tests, a_pause_is_named_where_it_happened);
+	tcase_add_test(tests, a_bigger_batch_is_noted);
 	tcase_add_test(tests, shares_are_sorted_and_sum_to_one_for_any_slow_batch);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

@@ -109,7 +109,7 @@ START_TEST(fresh_run_has_counts_of_zero_and_no_times)
 	ck_assert_str_eq(object_of(0),
 		"{\"time_ns\":1763632140000000000,\"pid\":48213,\"run\":\"resnet50\",\"mode\":\"train\",\"batch\":{\"count\":0},"
 		"\"epochs\":[],\"operations\":[],\"modes\":{\"train\":{\"count\":0}},\"flagged\":[],\"patterns\":[],\"lost_events\":0,"
-		"\"before_attach_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"warnings\":[],\"self\":{\"missing\":[]}}\n");
+		"\"before_attach_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"workers\":[],\"warnings\":[],\"self\":{\"missing\":[]}}\n");
 }
 END_TEST
 
@@ -245,6 +245,46 @@ START_TEST(names_with_quotes_and_controls_stay_json)
 }
 END_TEST
 
+START_TEST(kinds_stand_with_their_figures_and_flagged_batches_say_theirs)
+{
+	told_accumulate(&told);
+	train->step = (struct figures){ 100, 12, 0.12, 0.1, 0.2, 0.1, 0.1, 0.2 };
+	told_add_flagged(&told, 0, 3, 0.5, 0.18);
+	struct flagged *flagged = told_add_flagged(&told, 0, 5, 0.5, 0.1);
+	flagged->batch.kind = TOLD_ACCUMULATE;
+	flagged->batch.samples = 64;
+	flagged->usual.evidence.samples = 32;
+	told_add_flagged(&told, 0, 9, 0.5, 0.1)->mode = TOLD_VALIDATION;
+	assert_holds(0,
+		"'o[\"kinds\"] == [{\"kind\": \"step\", \"count\": 25, \"median_s\": 0.18, \"p95_s\": 0.2}, "
+		"{\"kind\": \"accumulate\", \"count\": 75, \"median_s\": 0.1, \"p95_s\": 0.11}]' "
+		"'(o[\"step\"][\"accumulation\"], o[\"step\"][\"optimizer_steps_per_s\"]) == (4, 1.2)' "
+		"'[(f[\"kind\"], f.get(\"samples\"), f.get(\"usual_samples\"), f.get(\"mode\")) for f in o[\"flagged\"][:2]] == "
+		"[(\"step\", None, None, None), (\"accumulate\", 64, 32, None)]' "
+		"'o[\"flagged\"][2][\"mode\"] == \"validation\" and \"kind\" not in o[\"flagged\"][2]'");
+}
+END_TEST
+
+START_TEST(figures_told_later_stand_by_name_and_mode)
+{
+	told_add_track(&told, TOLD_VALIDATION);
+	told_add_late_figure(&told, TOLD_TRAIN, TOLD_GPU_FORWARD, 0.05);
+	told_add_late_figure(&told, TOLD_VALIDATION, TOLD_GPU_FORWARD, 0.02);
+	assert_holds(0,
+		"'o[\"figures\"] == {\"gpu.forward_s\": {\"count\": 150, \"last\": 0.05, \"median\": 0.045, \"mean\": 0.055}}' "
+		"'o[\"modes\"][\"validation\"][\"figures\"][\"gpu.forward_s\"][\"last\"] == 0.02' '\"figures\" not in o[\"modes\"][\"train\"]'");
+}
+END_TEST
+
+START_TEST(the_allocator_stands_under_memory_where_it_is_published)
+{
+	assert_holds(0, "'\"gpu_allocator\" not in o[\"memory\"] and \"figures\" not in o and \"kinds\" not in o'");
+	told_add_gauge(&told, TOLD_ALLOCATED, 14.4e6);
+	told_add_gauge(&told, TOLD_PEAK, 2880e6);
+	assert_holds(0, "'o[\"memory\"][\"gpu_allocator\"] == {\"allocated_bytes\": 14400000, \"peak_bytes\": 2880000000}'");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("export_json");
@@ -263,6 +303,9 @@ int main(void)
 	tcase_add_test(all, region_read_by_itself_gives_its_writers_pid);
 	tcase_add_loop_test(all, rank_that_is_no_number_is_left_out, 0, sizeof no_ranks / sizeof no_ranks[0]);
 	tcase_add_test(all, names_with_quotes_and_controls_stay_json);
+	tcase_add_test(all, kinds_stand_with_their_figures_and_flagged_batches_say_theirs);
+	tcase_add_test(all, figures_told_later_stand_by_name_and_mode);
+	tcase_add_test(all, the_allocator_stands_under_memory_where_it_is_published);
 	suite_add_tcase(suite, all);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -1,6 +1,8 @@
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "src/base/clock.h"
 #include "src/export/export.h"
 #include "tests/support/told.h"
 
@@ -223,6 +225,56 @@ START_TEST(process_of_which_nothing_is_known_is_not_given_figures)
 }
 END_TEST
 
+START_TEST(the_allocators_memory_is_told_in_the_guides_words)
+{
+	struct epoch *epoch = told_begin_epoch(&told, 0);
+	struct batch *batch = told_add_batch(&told, train, 0, 0.538);
+	batch->allocated_bytes = 23.1e6;
+	batch->resident_bytes = 1648.9e6;
+	batch->loss = 0.009458;
+	told_end_epoch(&told, epoch);
+	epoch->total_s = 4.774;
+	epoch->allocator = (struct allocator){ 14.4e6, 3236e6, 2880e6 };
+	ck_assert_str_eq(refresh(),
+		"  Batch 0: 0.538s, GPU 23.1MB, CPU 1648.9MB, loss=0.009458\n"
+		"  Epoch end: 4.774s total, GPU 14.4MB, 3236MB reserved, peak 2880MB, CPU 1648.9MB\n");
+}
+END_TEST
+
+static void add_mark(const char *text, double after_s)
+{
+	told.run.marks[told.run.mark_count].time_ns = told.model.now_ns + (int64_t)(after_s * 1e9);
+	snprintf(told.run.marks[told.run.mark_count++].text, sizeof told.run.marks[0].text, "%s", text);
+}
+
+START_TEST(marks_stand_among_batches_and_epochs_in_the_order_of_time)
+{
+	struct epoch *epoch = told_begin_epoch(&told, 0);
+	add_batches(0, 1, 0.1);
+	add_mark("learning rate lowered", 0.05);
+	add_batches(1, 1, 0.1);
+	told_end_epoch(&told, epoch);
+	add_mark("checkpoint saved", 0.01);
+	ck_assert_str_eq(refresh(),
+		"  Batch 0: 0.100s\n  Mark: learning rate lowered\n  Batch 1: 0.100s\n  Epoch end: 0.200s total\n  Mark: checkpoint saved\n");
+	ck_assert_str_eq(refresh(), "");
+	/* More than are kept came between two refreshes: those that are kept are told. */
+	told.run.marks_dropped = 10;
+	ck_assert_str_eq(refresh(), "  Mark: learning rate lowered\n  Mark: checkpoint saved\n");
+}
+END_TEST
+
+START_TEST(marks_from_before_are_not_told)
+{
+	add_mark("long ago", 1);
+	told.model.now_ns += 100 * NS_PER_S;
+	told.model.first_ns = told.model.now_ns;
+	add_mark("now", 1);
+	told.run.is_live = true;
+	ck_assert_str_eq(refresh(), "  Mark: now\n");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("export_lines");
@@ -243,6 +295,9 @@ int main(void)
 	tcase_add_test(all, warnings_of_another_run_are_not_told);
 	tcase_add_test(all, unpublished_process_gets_a_line_each_refresh);
 	tcase_add_test(all, process_of_which_nothing_is_known_is_not_given_figures);
+	tcase_add_test(all, the_allocators_memory_is_told_in_the_guides_words);
+	tcase_add_test(all, marks_stand_among_batches_and_epochs_in_the_order_of_time);
+	tcase_add_test(all, marks_from_before_are_not_told);
 	suite_add_tcase(suite, all);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -281,6 +281,36 @@ START_TEST(csv_leaves_unknown_figures_empty_and_writes_its_header_once)
 }
 END_TEST
 
+START_TEST(kinds_and_figures_told_later_have_tables)
+{
+	told_accumulate(&told);
+	told_add_flagged(&told, 0, 5, 0.5, 0.1)->batch.kind = TOLD_ACCUMULATE;
+	told_add_late_figure(&told, TOLD_TRAIN, TOLD_GPU_FORWARD, 0.05);
+	told_add_late_figure(&told, TOLD_VALIDATION, TOLD_ACCURACY, 0.9);
+	told_add_gauge(&told, TOLD_ALLOCATED, 14.4e6);
+	const char *report = report_of(0);
+	ck_assert_ptr_nonnull(strstr(report,
+		TITLE("KINDS OF BATCHES")
+		"Gradients are accumulated over 4 batches\n"
+		"Optimizer steps a second: 1.2\n"
+		"Kind                           Count   Median (s)      P95 (s)\n"
+		SINGLE_RULE
+		"step                              25        0.180        0.200\n"
+		"accumulate                        75        0.100        0.110\n"
+		DOUBLE_RULE
+		"\n"
+		TITLE("FIGURES TOLD LATER")
+		"Figure                         Count         Mean       Median         Last\n"
+		SINGLE_RULE
+		"forward (GPU clock)              150      0.055 s      0.045 s      0.050 s\n"
+		"accuracy, validation             150         0.99         0.81          0.9\n"
+		DOUBLE_RULE));
+	ck_assert_ptr_nonnull(strstr(report, "0/5                 0.500       0.100    5.0×  (accumulate)  data 100 %\n"));
+	ck_assert_ptr_nonnull(strstr(report, "GPU allocated                     14.4 MB\n"));
+	ck_assert_ptr_null(strstr(report, "GPU reserved"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("export_report");
@@ -299,6 +329,7 @@ int main(void)
 	tcase_add_test(all, dropped_epochs_are_named);
 	tcase_add_test(all, ended_run_says_how_it_ended);
 	tcase_add_test(all, csv_leaves_unknown_figures_empty_and_writes_its_header_once);
+	tcase_add_test(all, kinds_and_figures_told_later_have_tables);
 	suite_add_tcase(suite, all);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -25,6 +25,8 @@ static void check_batch(const struct track *track, const struct batch *batch)
 {
 	double sum = 0;
 	HOLDS(batch->phase_count <= RUN_PHASES_MAX);
+	HOLDS(batch->figure_count <= RUN_BATCH_FIGURES_MAX);
+	HOLDS(batch->kind <= 4096);
 	for (unsigned i = 0; i < batch->phase_count; i++)
 		sum += batch->phases[i].parent == NAME_NONE ? (double)batch->phases[i].seconds : 0;
 	HOLDS(isnan(batch->batch_s) || batch->batch_s >= 0);
@@ -50,6 +52,7 @@ static void check_track(const struct run *run, const struct track *track)
 	HOLDS(usual.phase_count <= RUN_PHASES_MAX);
 	HOLDS(track_phases(track, 200, rows, RUN_PHASES_MAX, &batches) <= RUN_PHASES_MAX);
 	HOLDS(track->recent.count <= RUN_RECENT);
+	HOLDS(track->kind_count >= 1 && track->kind_count <= RUN_KINDS_MAX);
 	HOLDS(run_name(run, track->mode));
 }
 
@@ -64,7 +67,9 @@ static void check_run(const struct run *run)
 	HOLDS(run->meta_count <= 256);
 	HOLDS(run->gauge_count <= 256);
 	HOLDS(run->counter_count <= 256);
-	HOLDS(run->mark_count <= 64);
+	HOLDS(run->mark_count <= RUN_MARKS_MAX);
+	HOLDS(run->late_figure_count <= RUN_LATE_FIGURES_MAX);
+	HOLDS(run->newest_track < RUN_TRACKS_MAX);
 	HOLDS(run->open_span_count <= 32);
 	for (unsigned i = 0; i < run->track_count; i++)
 		check_track(run, &run->tracks[i]);

@@ -102,7 +102,8 @@ static void processes_title(const struct model *model, struct line *line)
 
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	int frame = parts_panel_rows(canvas), rows = (int)scene->model->process_count;
+	const struct process *shown[PROCESS_ROWS_MAX];
+	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct line line;
 
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
@@ -129,14 +130,15 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 static bool walk_matches(struct scene *scene, int step)
 {
 	struct view_state *state = scene->state;
-	int count = (int)scene->model->process_count;
+	const struct process *rows[PROCESS_ROWS_MAX];
+	int count = (int)process_rows(scene, rows);
 
 	if (state->search[0] == '\0')
 		return false;
 	for (int i = 1; i <= count; i++) {
 		int row = (state->row + (step > 0 ? i : count - i)) % count;
 
-		if (parts_matches(scene->model->processes[row].command, state->search)) {
+		if (parts_matches(rows[row]->command, state->search)) {
 			state->row = row;
 			return true;
 		}
@@ -148,6 +150,7 @@ static bool walk_matches(struct scene *scene, int step)
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
+	const struct process *rows[PROCESS_ROWS_MAX];
 
 	(void)rect;
 	switch (event.key) {
@@ -155,7 +158,7 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
 	case 'n': return walk_matches(scene, 1);
 	case 'N': return walk_matches(scene, -1);
-	default: return parts_list_key(state, event, (int)scene->model->process_count, state->list);
+	default: return parts_list_key(state, event, (int)process_rows(scene, rows), state->list);
 	}
 }
 

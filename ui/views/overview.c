@@ -59,10 +59,11 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 /* Above 160 columns: time on the left, what it is made of on the right, warnings below both. */
 static void draw_wide(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
+	const struct process *shown[PROCESS_ROWS_MAX];
 	struct rect gpu = rect_take_bottom(&rect, 1), warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
 	struct rect left = rect_take_left(&rect, rect.width * 29 / 50);
 	struct rect memory = rect_take_bottom(&left, left.height * 2 / 5);
-	struct rect processes = rect_take_bottom(&rect, clamp((int)scene->model->process_count + 3, memory.height, rect.height / 2));
+	struct rect processes = rect_take_bottom(&rect, clamp((int)process_rows(scene, shown) + 3, memory.height, rect.height / 2));
 
 	struct rect epochs = rect_take_bottom(&rect, rect.height >= 24 ? rect.height - 14 : 0);
 
@@ -85,6 +86,10 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 	progress_draw(scene, run, canvas, progress);
 	if (is_roomy)
 		rect_take_top(&rect, 1);
+	struct rect ranks = rect_take_top(&rect, panel_ranks_height(scene, canvas, rect.height));
+
+	if (ranks.height > 0)
+		panel_ranks(scene, canvas, ranks);
 	if (canvas->width >= 160 && is_roomy)
 		draw_wide(scene, run, canvas, rect);
 	else
@@ -116,7 +121,8 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 		snprintf(reason, sizeof reason, "Whether it publishes a run cannot be seen: %s.\nTry: %s.\nBelow is what the process itself tells.", refused->text,
 		         refused->remedy);
 	const char *text = refused != NULL ? reason : how_to_publish;
-	int frame = parts_panel_rows(canvas), rows = (int)scene->model->process_count;
+	const struct process *shown[PROCESS_ROWS_MAX];
+	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
 	int words = parts_wrap(canvas, measure, ROLE_NORMAL, text);
 	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);

@@ -1,8 +1,11 @@
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "src/base/clock.h"
 #include "ui/layout.h"
 #include "ui/table.h"
+#include "ui/views/panel_workers.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
 
@@ -84,12 +87,35 @@ const char *process_state_words(double state)
 	return "–";
 }
 
-enum process_cell { CELL_PID, CELL_COMMAND, CELL_STATE, CELL_SINCE, CELL_CPU, CELL_RESIDENT, CELL_SWAP, CELL_WAIT, CELL_READ, CELL_FAULTS, PROCESS_CELLS };
+/* What has gone is shown for a while; a worker that died until another takes its place. */
+#define GONE_SHOWN_NS (10 * NS_PER_S)
+
+size_t process_rows(const struct scene *scene, const struct process *rows[PROCESS_ROWS_MAX])
+{
+	const struct model *model = scene->model;
+	size_t count = 0;
+
+	for (size_t i = 0; i < model->process_count && count < PROCESS_ROWS_MAX; i++) {
+		const struct process *process = &model->processes[i];
+
+		if (!process->is_gone || process->is_target || scene->now_ns - process->gone_ns < GONE_SHOWN_NS || worker_of(model, process->pid) != NULL)
+			rows[count++] = process;
+	}
+	return count;
+}
+
+enum process_cell {
+	CELL_PID, CELL_COMMAND, CELL_STATE, CELL_BUSY, CELL_ITEM, CELL_RATE, CELL_SINCE, CELL_CPU, CELL_RESIDENT, CELL_SWAP, CELL_WAIT, CELL_READ, CELL_FAULTS,
+	PROCESS_CELLS,
+};
 
 static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_PID] = { "PID", 7, 0, false, false },
 	[CELL_COMMAND] = { "COMMAND", 12, 0, true, true },
 	[CELL_STATE] = { "STATE", 14, 1, true, false },
+	[CELL_BUSY] = { "BUSY", 6, 2, false, false },
+	[CELL_ITEM] = { "AN ITEM", 8, 1, false, false },
+	[CELL_RATE] = { "ITEMS/s", 7, 2, false, false },
 	[CELL_SINCE] = { "FOR", 7, 5, false, false },
 	[CELL_CPU] = { "CPU", 6, 1, false, false },
 	[CELL_RESIDENT] = { "RESIDENT", 8, 0, false, false },
@@ -98,6 +124,19 @@ static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_READ] = { "READS", 10, 4, false, false },
 	[CELL_FAULTS] = { "FAULTS/s", 8, 6, false, false },
 };
+
+/* The cells that a worker which publishes fills, and how it does. */
+static const char *cell_of_worker(const struct worker_shown *worker, enum process_cell cell, char out[NUMBER_SIZE])
+{
+	switch (cell) {
+	case CELL_COMMAND: return worker_cell(worker, WORKER_CELL_NAME, out);
+	case CELL_STATE: return worker_cell(worker, WORKER_CELL_STATE, out);
+	case CELL_BUSY: return worker_cell(worker, WORKER_CELL_BUSY, out);
+	case CELL_ITEM: return worker_cell(worker, WORKER_CELL_ITEM, out);
+	case CELL_RATE: return worker_cell(worker, WORKER_CELL_RATE, out);
+	default: return NULL;
+	}
+}
 
 static const char *process_cell(const struct process *process, enum process_cell cell, char out[NUMBER_SIZE])
 {
@@ -122,8 +161,9 @@ static const char *process_cell(const struct process *process, enum process_cell
 	}
 }
 
-static void draw_process_row(const struct table *table, struct canvas *canvas, int y, const struct process *process)
+static void draw_process_row(const struct scene *scene, const struct table *table, struct canvas *canvas, int y, const struct process *process)
 {
+	const struct worker_shown *worker = worker_of(scene->model, process->pid);
 	enum role role = process->is_gone ? ROLE_DIM : process->is_target ? ROLE_STRONG : ROLE_NORMAL;
 	bool waits_for_disk = process->now[METRIC_PROCESS_STATE] == 'D' && !process->is_gone;
 	char text[NUMBER_SIZE];
@@ -131,17 +171,24 @@ static void draw_process_row(const struct table *table, struct canvas *canvas, i
 	for (int cell = 0; cell < PROCESS_CELLS; cell++) {
 		enum role cell_role = waits_for_disk && (cell == CELL_STATE || cell == CELL_SINCE) ? ROLE_WARNING : role;
 
-		table_cell(table, canvas, y, cell, cell_role, process_cell(process, (enum process_cell)cell, text));
+		const char *of_worker = worker != NULL ? cell_of_worker(worker, (enum process_cell)cell, text) : NULL;
+
+		table_cell(table, canvas, y, cell, cell_role, of_worker != NULL ? of_worker : process_cell(process, (enum process_cell)cell, text));
 	}
 }
 
 void process_table(const struct scene *scene, struct canvas *canvas, struct rect rect, struct view_state *state)
 {
 	struct rect header = rect_take_top(&rect, 1);
-	int count = (int)scene->model->process_count, first = 0;
+	const struct process *rows[PROCESS_ROWS_MAX];
+	int count = (int)process_rows(scene, rows), first = 0;
+	struct table_column columns[PROCESS_CELLS];
 	struct table table;
 
-	table_fit(&table, process_columns, PROCESS_CELLS, header);
+	memcpy(columns, process_columns, sizeof columns);
+	if (!workers_publish(scene))
+		columns[CELL_BUSY].width = columns[CELL_ITEM].width = columns[CELL_RATE].width = 0;
+	table_fit(&table, columns, PROCESS_CELLS, header);
 	if (header.height > 0)
 		table_header(&table, canvas, header.y, -1, false);
 	if (state != NULL) {
@@ -152,7 +199,7 @@ void process_table(const struct scene *scene, struct canvas *canvas, struct rect
 	for (int i = first; i < count && i - first < rect.height; i++) {
 		struct rect row = rect_row(rect, i - first);
 
-		draw_process_row(&table, canvas, row.y, &scene->model->processes[i]);
+		draw_process_row(scene, &table, canvas, row.y, rows[i]);
 		if (state != NULL && i == state->row)
 			parts_select(canvas, row);
 	}

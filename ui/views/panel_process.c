@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "ui/layout.h"
+#include "ui/views/panel_workers.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
 #include "ui/views/trace.h"
@@ -48,34 +49,17 @@ static void memory_title(const struct memory *memory, struct line *line)
 	line_add(line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, memory->tree_peak_bytes));
 }
 
-static unsigned living_workers(const struct model *model, double *resident_bytes)
-{
-	unsigned count = 0;
-
-	*resident_bytes = 0;
-	for (size_t i = 0; i < model->process_count; i++) {
-		const struct process *process = &model->processes[i];
-
-		if (process->is_target || process->is_gone)
-			continue;
-		count++;
-		if (!isnan(process->now[METRIC_PROCESS_RESIDENT]))
-			*resident_bytes += process->now[METRIC_PROCESS_RESIDENT];
-	}
-	return count;
-}
-
 static void memory_parts_line(const struct model *model, struct canvas *canvas, struct rect row)
 {
-	double workers_bytes;
-	unsigned workers = living_workers(model, &workers_bytes);
+	struct crew_now workers;
 	char text[NUMBER_SIZE];
 	struct line line;
 
+	model_crew_now(model, -1, &workers);
 	line_start(&line, "  ");
 	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, model->memory.rss_bytes));
-	if (workers > 0)
-		line_add(&line, 1, ROLE_NORMAL, "%u workers %s", workers, format_bytes(text, workers_bytes));
+	if (workers.count > 0)
+		line_add(&line, 1, ROLE_NORMAL, "%u workers %s", workers.count, format_bytes(text, workers.resident_bytes));
 	if (model->memory.shared_bytes > 0)
 		line_add(&line, 3, ROLE_NORMAL, "shared %s", format_bytes(text, model->memory.shared_bytes));
 	if (model->memory.swap_bytes > 0)
@@ -129,9 +113,9 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 {
 	const struct model *model = scene->model;
 	const struct memory *memory = &model->memory;
-	double workers_bytes;
-	bool has_workers = living_workers(model, &workers_bytes) > 0;
-	struct over_time what = { model->series.tree_resident, has_workers ? model->series.resident : NULL, ROLE_MEMORY, ROLE_DIM, PLOT_BYTES, zoom };
+	struct crew_now workers;
+	model_crew_now(model, -1, &workers);
+	struct over_time what = { model->series.tree_resident, workers.count > 0 ? model->series.resident : NULL, ROLE_MEMORY, ROLE_DIM, PLOT_BYTES, zoom };
 	struct line line;
 
 	memory_title(memory, &line);
@@ -162,33 +146,9 @@ static void add_rate(struct line *line, int rank, const char *name, double bytes
 		line_add(line, rank, ROLE_NORMAL, "%s %s/s", name, format_bytes(text, bytes_per_s));
 }
 
-static void add_workers(struct line *line, const struct model *model)
+static void process_line(const struct scene *scene, struct line *line)
 {
-	unsigned workers = 0, busy = 0, waiting = 0;
-	double longest_s = 0;
-	char text[NUMBER_SIZE];
-
-	for (size_t i = 0; i < model->process_count; i++) {
-		const struct process *process = &model->processes[i];
-
-		if (process->is_target || process->is_gone)
-			continue;
-		workers++;
-		if (process->now[METRIC_PROCESS_STATE] == 'D') {
-			waiting++;
-			longest_s = process->state_since_s > longest_s ? process->state_since_s : longest_s;
-		} else {
-			busy += process->now[METRIC_PROCESS_STATE] == 'R' || process->cpu_ratio >= 0.5;
-		}
-	}
-	if (workers > 0)
-		line_add(line, 1, ROLE_NORMAL, "workers %u: %u busy", workers, busy);
-	if (waiting > 0)
-		line_add(line, 1, ROLE_WARNING, "%u waiting for disk (D, %s)", waiting, parts_waiting(text, longest_s));
-}
-
-static void process_line(const struct model *model, struct line *line)
-{
+	const struct model *model = scene->model;
 	const struct process *target = model_target(model);
 	char text[NUMBER_SIZE];
 
@@ -196,7 +156,7 @@ static void process_line(const struct model *model, struct line *line)
 	if (target == NULL)
 		return;
 	line_add(line, 0, ROLE_NORMAL, "CPU %s", format_percent(text, target->cpu_ratio));
-	add_workers(line, model);
+	workers_add(line, model, scene->run);
 	if (!isnan(target->run_queue_wait_ratio))
 		line_add(line, 2, target->run_queue_wait_ratio > 0.1 ? ROLE_WARNING : ROLE_NORMAL, "waits for CPU %s",
 		         format_percent(text, target->run_queue_wait_ratio));
@@ -210,7 +170,7 @@ void panel_process_line(const struct scene *scene, struct canvas *canvas, struct
 {
 	struct line line;
 
-	process_line(scene->model, &line);
+	process_line(scene, &line);
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 

@@ -4,6 +4,7 @@
 #include "src/base/clock.h"
 #include "src/rules/explain.h"
 #include "ui/layout.h"
+#include "ui/views/panel_workers.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
 #include "ui/views/trace.h"
@@ -202,6 +203,12 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 	if (count == 0) {
 		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "known when the first batch has ended");
 		return;
+	}
+	if (inside.height >= 4 && workers_publish(scene)) {
+		bool is_spare = inside.height >= (int)count + 3;
+
+		panel_workers_line(scene, canvas, rect_row(inside, inside.height - (is_spare ? 2 : 1)));
+		inside.height -= !is_spare;
 	}
 	count = rows_that_fit(rows, count, inside.height);
 	struct where_layout layout = lay_out_where(run, rows, count, inside.width);

@@ -21,10 +21,17 @@ void panel_process_line(const struct scene *scene, struct canvas *canvas, struct
 void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rect rect);
 /* Each epoch with its batches, newest first. */
 void panel_epochs(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
+/* The ranks of the shown run beside each other, and what sets them apart; in one row that alone. How many rows it wants of so many: 0 where
+ * there are not several. */
+int panel_ranks_height(const struct scene *scene, const struct canvas *canvas, int height);
+void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect rect);
 /* Why there is no GPU to show. */
 void panel_gpu(struct canvas *canvas, struct rect rect);
 
-/* The processes of the tree as a table; with `state` a row is selected, and NULL none. */
+enum { PROCESS_ROWS_MAX = 512 };
+/* The processes of the tree that are shown: all that live, and what has gone lately. */
+size_t process_rows(const struct scene *scene, const struct process *rows[PROCESS_ROWS_MAX]);
+/* They as a table; with `state` a row is selected, and NULL none. */
 void process_table(const struct scene *scene, struct canvas *canvas, struct rect rect, struct view_state *state);
 /* "running", "waiting for disk". */
 const char *process_state_words(double state);

@@ -103,17 +103,22 @@ static inline int whole_of(PyObject *object, const char *what, uint64_t most, ui
 	return unusual_whole(object, what, most, out);
 }
 
-/* A tensor whose memory is a device's: reading it would wait for the device. */
-static int is_on_device(PyObject *object)
+enum number { NUMBER_ERROR = -1, NUMBER_UNREAD, NUMBER_READ };
+
+static enum number float_of(PyObject *object, double *out)
 {
-	PyObject *is_cpu = PyObject_GetAttrString(object, "is_cpu");
-	int is_elsewhere = is_cpu == Py_False;
-	PyErr_Clear();
-	Py_XDECREF(is_cpu);
-	return is_elsewhere;
+	*out = PyFloat_AsDouble(object);
+	return *out == -1.0 && PyErr_Occurred() ? NUMBER_ERROR : NUMBER_READ;
 }
 
-enum number { NUMBER_ERROR = -1, NUMBER_UNREAD, NUMBER_READ };
+/* A torch tensor says where it lies: to read one on a device is to wait for the device. float() warns where a gradient is kept, item() does not. */
+static enum number number_of_tensor(PyObject *object, PyObject *is_cpu, double *out)
+{
+	PyObject *item = is_cpu == Py_True ? PyObject_CallMethod(object, "item", NULL) : NULL;
+	enum number read = item ? float_of(item, out) : is_cpu == Py_True ? NUMBER_ERROR : NUMBER_UNREAD;
+	Py_XDECREF(item);
+	return read;
+}
 
 static enum number unusual_number(PyObject *object, const char *what, int is_needed, double *out)
 {
@@ -121,10 +126,16 @@ static enum number unusual_number(PyObject *object, const char *what, int is_nee
 		PyErr_Format(PyExc_TypeError, "%s must be a number, not %R", what, Py_TYPE(object));
 		return NUMBER_ERROR;
 	}
-	if (!PyLong_Check(object) && (!is_needed || is_on_device(object)))
+	if (PyLong_Check(object))
+		return float_of(object, out);
+	if (!is_needed)
 		return NUMBER_UNREAD;
-	*out = PyFloat_AsDouble(object);
-	return *out == -1.0 && PyErr_Occurred() ? NUMBER_ERROR : NUMBER_READ;
+	PyObject *is_cpu = PyObject_GetAttrString(object, "is_cpu");
+	if (!is_cpu)
+		PyErr_Clear();
+	enum number read = is_cpu ? number_of_tensor(object, is_cpu, out) : float_of(object, out);
+	Py_XDECREF(is_cpu);
+	return read;
 }
 
 /* A float, or what has __float__; that is called only where the value is needed and does not lie on a device. */

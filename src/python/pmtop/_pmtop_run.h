@@ -40,13 +40,10 @@ static int is_switched_off(void)
 /* Python code does what needs Python: it finds the run's name, asks the environment and says who this is. */
 static int first_call(PyObject *opener, struct pmtop **out)
 {
-	int is_child = run.inherited != NULL;
-	if (is_child) {
-		run.region = run.inherited;
-		run.inherited = NULL;
-		run.is_decided = 1;
-	}
-	PyObject *result = opener ? PyObject_CallFunction(opener, "i", is_child) : NULL;
+	struct pmtop *inherited = __atomic_exchange_n(&run.inherited, NULL, __ATOMIC_ACQ_REL);
+	if (inherited)
+		__atomic_store_n(&run.region, inherited, __ATOMIC_RELEASE);     /* pmtop.h makes a child's own of it */
+	PyObject *result = opener ? PyObject_CallFunction(opener, "i", inherited != NULL) : NULL;
 	Py_XDECREF(result);
 	if (!result && PyErr_Occurred()) {
 		if (!PyErr_ExceptionMatches(PyExc_Exception))
@@ -80,8 +77,7 @@ static void let_go(void)
 	struct pmtop *pm = __atomic_exchange_n(&run.region, NULL, __ATOMIC_ACQ_REL);
 	if (pm)
 		retire(pm);
-	pmtop_close(run.inherited);
-	run.inherited = NULL;
+	pmtop_close(__atomic_exchange_n(&run.inherited, NULL, __ATOMIC_ACQ_REL));
 }
 
 static void in_forked_child(void)

@@ -9,6 +9,7 @@
 
 #define SPAN_SETS 256u             /* a power of two */
 #define MOST_BOUND_SPANS 256       /* names that have a type of their own, of about 2 KB */
+#define LONGEST_KEPT 200           /* characters; longer names are nowhere kept */
 
 /* One name and kind. It keeps nothing of a span that runs: pmtop.h does, per thread. So it serves all threads and nests in itself. */
 struct span {
@@ -28,7 +29,7 @@ struct module_state {
 	PyObject *opener, *decorator;
 	PyTypeObject *span_type;
 	PyObject *bound_spans[4];          /* by notes: dicts from a name to its span; nothing is ever taken out */
-	struct remembered remembered[SPAN_SETS][2];     /* by the address of the name: a literal's stays. The newer one first */
+	struct remembered remembered[SPAN_SETS][2];     /* by the address of the name: a literal's stays. The second gives way */
 };
 
 static struct module_state *state_of(PyObject *module)
@@ -130,6 +131,21 @@ static struct span *span_new(PyTypeObject *type, PyObject *name, unsigned notes)
 	return span;
 }
 
+/* Takes `span`, and returns the one that is kept: another thread may have been quicker. */
+static struct span *first_kept(PyObject *bound, PyObject *name, struct span *span)
+{
+	PyObject *kept = (PyObject *)span;
+#ifdef Py_GIL_DISABLED
+	int failed = PyDict_SetDefaultRef(bound, name, (PyObject *)span, &kept) < 0;
+	Py_DECREF((PyObject *)span);
+#else
+	int failed = PyDict_SetItem(bound, name, kept);
+	if (failed)
+		Py_CLEAR(kept);
+#endif
+	return failed ? NULL : (struct span *)kept;
+}
+
 /* A new reference to the span of a name; interned while there are few names. */
 static struct span *find_span(PyObject *module, PyObject *name, unsigned notes)
 {
@@ -139,15 +155,14 @@ static struct span *find_span(PyObject *module, PyObject *name, unsigned notes)
 		Py_INCREF(known);
 		return (struct span *)known;
 	}
-	if (PyErr_Occurred() || PyDict_Size(bound) >= MOST_BOUND_SPANS)
+	if (PyErr_Occurred() || PyDict_Size(bound) >= MOST_BOUND_SPANS || PyUnicode_GetLength(name) > LONGEST_KEPT)
 		return PyErr_Occurred() ? NULL : span_new(state->span_type, name, notes);
 	PyTypeObject *type = bound_type(module);
 	struct span *span = type ? span_new(type, name, notes) : NULL;
 	Py_XDECREF((PyObject *)type);
-	if (span && bind_methods((PyObject *)span) && !PyDict_SetItem(bound, name, (PyObject *)span))
-		return span;
-	Py_XDECREF((PyObject *)span);
-	return NULL;
+	if (span && !bind_methods((PyObject *)span))
+		Py_CLEAR(span);
+	return span ? first_kept(bound, name, span) : NULL;
 }
 
 static PyObject *make_span(PyObject *module, PyObject *name, unsigned notes)
@@ -167,10 +182,11 @@ static PyObject *make_span(PyObject *module, PyObject *name, unsigned notes)
 	PyObject *plain = PyUnicode_FromObject(name);
 	struct span *span = plain ? find_span(module, plain, notes) : NULL;
 #ifndef Py_GIL_DISABLED
-	if (span && plain == name) {
+	if (span && plain == name && PyUnicode_GetLength(name) <= LONGEST_KEPT) {
+		int is_bound = Py_TYPE((PyObject *)span) != state_of(module)->span_type;
 		struct remembered last = set[1];
-		set[1] = set[0];
-		set[0] = (struct remembered){ name, span };
+		set[1] = is_bound ? set[0] : (struct remembered){ name, span };
+		set[0] = is_bound ? (struct remembered){ name, span } : set[0];
 		Py_INCREF(name);
 		Py_INCREF((PyObject *)span);
 		Py_XDECREF(last.name);

@@ -28,6 +28,8 @@ class Here(threading.local):
     backward = 0
     saving = 0
     waiting = 0
+    is_stepping = False
+    """A span "optimizer" is open."""
     steps: tuple[int, ...] = ()
     """id()s of the optimizers whose steps are open, outermost first."""
 

@@ -93,7 +93,7 @@ class Backward:
 
 
 class Optimizers:
-    """Steps, by torch's hooks for all optimizers. A closure is no part of the step: the span ends before it and begins again after it."""
+    """Steps, by torch's hooks for all optimizers. A closure is no part of the step: the span begins after it, and ends where it is called again."""
 
     def __init__(self, part: Part, here: Here, loop: Loop, device: Any, optimised: Optimised) -> None:
         self.part, self.here, self.loop, self.device, self.optimised = part, here, loop, device, optimised
@@ -113,8 +113,16 @@ class Optimizers:
 
     def repair(self) -> None:
         """Ends the span of a step that did not come to its end (an exception in it), in this thread."""
-        if self.here.steps:
-            self.here.steps = ()
+        self.here.steps = ()
+        self._close_span()
+
+    def _open_span(self) -> None:
+        self.here.is_stepping = True
+        self.out.span_begin("optimizer")
+
+    def _close_span(self) -> None:
+        if self.here.is_stepping:
+            self.here.is_stepping = False
             self.out.span_end()
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
@@ -144,15 +152,17 @@ class Optimizers:
             return None
         self.optimised.stepped(optimizer)
         self.began = self.device.mark() if self.device.measures and get_ident() == self.loop.owner else None
-        self.out.span_begin("optimizer")
-        return self._with_closure(args, kwargs)
+        with_closure = self._with_closure(args, kwargs)
+        if with_closure is None:
+            self._open_span()
+        return with_closure
 
     def _end(self, optimizer: Any) -> None:
         here = self.here
         here.steps = here.steps[:-1]
         if here.steps:
             return
-        self.out.span_end()
+        self._close_span()
         self.out.count("optimizer.steps", 1)
         if get_ident() == self.loop.owner:
             self.loop.has_stepped()
@@ -169,19 +179,18 @@ class Optimizers:
         return None
 
     def _outside(self, closure: Callable[..., Any]) -> Callable[..., Any]:
-        here, out = self.here, self.out
+        here = self.here
 
         def outside(*args: Any, **kwargs: Any) -> Any:
             steps = here.steps
             if not steps:
                 return closure(*args, **kwargs)
             here.steps = ()
-            out.span_end()
-            try:
-                return closure(*args, **kwargs)
-            finally:
-                here.steps = steps
-                out.span_begin("optimizer")
+            self._close_span()
+            result = closure(*args, **kwargs)
+            here.steps = steps
+            self._open_span()
+            return result
 
         return functools.update_wrapper(outside, closure)
 

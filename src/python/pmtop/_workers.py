@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Optional
 
-import pmtop
+from pmtop import _pmtop
 
 REGION = {"lanes": 2, "slots": 256, "totals": 16, "names": 64, "history": 64, "epochs": 8, "directory": ""}
 """Of `_pmtop.reopen`: a few threads, the last fetches, no file."""
@@ -49,14 +49,14 @@ def _begin(worker_id: int, count: int) -> None:
 
     from torch.utils.data._utils import fetch
 
-    from pmtop import _pmtop
-
     if not _pmtop.reopen(f"worker {worker_id}", **REGION):
         return
-    for key, value in {"role": "worker", "worker.id": worker_id, "worker.count": count, "between": "idle"}.items():
-        pmtop.meta(key, str(value))
-    # Worker processes run no atexit. What ends without this was killed.
-    util.Finalize(None, pmtop.close, exitpriority=0)
+    _pmtop.count("samples", 0)
+    # The role last: whoever reads it finds the rest.
+    for key, value in (("between", "idle"), ("worker.id", worker_id), ("worker.count", count), ("role", "worker")):
+        _pmtop.meta(key, value)
+    # Worker processes run no atexit. One that ends without this was killed.
+    util.Finalize(None, _pmtop.close, exitpriority=0)
     fetch._MapDatasetFetcher.fetch = _published(fetch._MapDatasetFetcher.fetch, _fetch_map)
     fetch._IterableDatasetFetcher.fetch = _published(fetch._IterableDatasetFetcher.fetch, _fetch_iterable)
 
@@ -95,7 +95,7 @@ def _published(fetch: Fetch, fetch_counted: Callable[[Fetch, Any, Any], tuple[An
         if is_inside:  # a loader within the dataset
             return fetch(fetcher, index)
         is_inside, outcome = True, "failed"
-        pmtop.batch_begin(number)
+        _pmtop.batch_begin(number)
         try:
             data, samples = fetch_counted(fetch, fetcher, index)
             outcome = "train"
@@ -107,13 +107,13 @@ def _published(fetch: Fetch, fetch_counted: Callable[[Fetch, Any, Any], tuple[An
             is_inside = False
             if outcome == "train":
                 number += 1
-                pmtop.batch_samples(samples)
-                pmtop.count("samples", samples)
-                pmtop.batch_end()
+                _pmtop.batch_samples(samples)
+                _pmtop.count("samples", samples)
+                _pmtop.batch_end()
             else:
-                pmtop.mode(outcome)
-                pmtop.batch_end()
-                pmtop.mode("train")
+                _pmtop.mode(outcome)
+                _pmtop.batch_end()
+                _pmtop.mode("train")
 
     return published
 
@@ -135,7 +135,7 @@ def install() -> None:
         original = loader.worker_init_fn
         if isinstance(original, WorkerInit):  # another thread is at it: it puts the user's back
             original = original.original
-        if pmtop.is_enabled():
+        if _pmtop.is_automatic():
             loader.worker_init_fn = WorkerInit(original, loader.num_workers)
         try:
             plain_init(self, loader)

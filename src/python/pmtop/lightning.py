@@ -2,8 +2,8 @@
 
 A batch reaches from the callback's on_train_batch_start to its on_train_batch_end. What lies between two of them is the phase "lightning" (other
 callbacks, loggers, setting up validation) but for the time in the loader, which is the span "data", for "transfer" (batch_to_device) and "checkpoint".
-These, "forward" and "zero_grad" are the actions that the trainer tells its profiler of: its start and stop are listened to while it runs.
-"backward" and "optimizer" come from the callback's hooks, which both kinds of optimization call.
+Those three are actions that the trainer tells its profiler of, whose start and stop are listened to while it runs; all other phases, device times and
+workers are those of pmtop.torch, whose own view of batches and epochs is switched off meanwhile.
 
 Sanity checking, validation, test and predict are modes. Nothing here raises into training, and nothing of it lands in a checkpoint.
 """
@@ -15,20 +15,28 @@ import importlib.util
 import math
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Optional, TypeVar
 
+from torch import Tensor
+from torch.utils.data import DataLoader
+
 import pmtop
+
+from . import torch
+from ._torch_batches import FORWARD
+from ._torch_data import LoaderFacts
+from ._torch_data import _size as size_of
+from .torch import _here as here
 
 H = TypeVar("H", bound=Callable[..., None])
 
 PACKAGES = {"lightning": "lightning.pytorch", "pytorch_lightning": "pytorch_lightning"}
 """What may be installed, and where its Callback is."""
 
-STEPS = ("training_step", "validation_step", "test_step", "predict_step")
-FETCHES = ("train_dataloader_next", "sanity_check_next", "val_next", "validate_next", "test_next", "predict_next")
-ACTIONS = {**dict.fromkeys(STEPS, "forward"), **dict.fromkeys(FETCHES, "data"),
-           "batch_to_device": "transfer", "optimizer_zero_grad": "zero_grad", "save_checkpoint": "checkpoint"}
+ACTIONS = {"train_dataloader_next": "data", "val_next": "data", "test_next": "data", "predict_next": "data",
+           "batch_to_device": "transfer", "save_checkpoint": "checkpoint"}
 """The last word of what a profiler is told, and the span that it is."""
 
 
@@ -36,12 +44,13 @@ def _guarded(hook: H) -> H:
     """What fails in a hook ends the publishing, said once on standard error, and not the training."""
     @functools.wraps(hook)
     def guarded(self: PmtopCallback, *arguments: Any, **more: Any) -> None:
-        if self._is_broken:
+        if self._is_silent:
             return
         try:
             hook(self, *arguments, **more)
         except Exception as error:
-            self._is_broken = True
+            self._is_silent = True
+            self._unlisten()
             print(f"pmtop: {hook.__name__} failed ({type(error).__name__}: {error}); training goes on unwatched; please report this", file=sys.stderr)
     return guarded  # type: ignore[return-value]
 
@@ -53,7 +62,7 @@ def _class_for(cls: type, bases: tuple[type, ...]) -> type:
 
 def _callback_classes() -> tuple[type, ...]:
     """Callback of each package that is imported; of each that is installed where none is yet. ImportError where there is none."""
-    names = [name for name in PACKAGES.values() if name in sys.modules] or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
+    names = [name for name in PACKAGES.values() if sys.modules.get(name)] or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
     if not names:
         raise ImportError("pmtop.lightning: neither 'lightning' nor 'pytorch_lightning' is installed; install one of them, such as: pip install lightning")
     return tuple(importlib.import_module(name).Callback for name in names)
@@ -61,16 +70,6 @@ def _callback_classes() -> tuple[type, ...]:
 
 def _make(cls: type) -> Any:
     return cls.__new__(cls)
-
-
-def _samples(batch: Any, depth: int = 0) -> Optional[int]:
-    """Length of the first dimension of the first tensor in it; None where there is none."""
-    shape = getattr(batch, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else None
-    inner = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, (list, tuple)) else ()
-    found = (_samples(part, depth + 1) for part in inner) if depth < 4 else ()
-    return next((samples for samples in found if samples is not None), None)
 
 
 def _whole(number: Any) -> int:
@@ -96,15 +95,11 @@ class PmtopCallback:
         self.name = name
 
     def _reset(self) -> None:
-        self._is_broken = False
+        self._is_silent = False
         self._is_epoch_open = False
-        self._is_manual = False
-        self._open: Optional[str] = None
-        self._optimizer: Any = None
-        self._forward_from = 0
         self._steps = 0
+        self._parts: Optional[_Parts] = None
         self._listener: Optional[_Listener] = None
-        self._optimizer_hook: Any = None
 
     def __reduce__(self) -> Any:
         own = {key: value for key, value in self.__dict__.items() if not key.startswith("_") and key not in ("log", "log_dict")}
@@ -112,42 +107,41 @@ class PmtopCallback:
 
     # -- beginning and end
 
-    @_guarded
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        pmtop.init(self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__)
-        if not pmtop.is_enabled():
+        self._unlisten()
+        self._reset()
+        self._begin(trainer, pl_module)
+
+    @_guarded
+    def _begin(self, trainer: Any, pl_module: Any) -> None:
+        self._is_silent = not pmtop.init(self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__)
+        if self._is_silent:
             return
         for key, value in {
                 "model": type(pl_module).__name__, "strategy": type(trainer.strategy).__name__, "precision": trainer.precision,
                 "device": trainer.strategy.root_device, "devices": trainer.num_devices, "accumulation": trainer.accumulate_grad_batches,
                 "RANK": trainer.global_rank, "LOCAL_RANK": trainer.local_rank, "WORLD_SIZE": trainer.world_size}.items():
             pmtop.meta(key, str(value))
-        self._listen(trainer)
-
-    def _listen(self, trainer: Any) -> None:
-        from torch.optim.optimizer import register_optimizer_step_post_hook
-
-        self._unlisten()
+        self._parts = _Parts()
         self._listener = _Listener(trainer.profiler)
         pmtop.meta("between", "lightning" if self._listener.is_on else "data")
-        self._optimizer_hook = register_optimizer_step_post_hook(self._after_optimizer_step)
 
     def _unlisten(self) -> None:
         if self._listener:
             self._listener.remove()
-        if self._optimizer_hook:
-            self._optimizer_hook.remove()
-        self._listener = self._optimizer_hook = None
+        if self._parts:
+            self._parts.give_back()
+        self._listener = self._parts = None
 
     @_guarded
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        self._end_span()
         self._end_epoch()
         self._unlisten()
 
     @_guarded
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        self._end_span()
+        if self._parts:
+            self._parts.repair()
         text = str(exception).partition("\n")[0]
         pmtop.mark(f"{type(exception).__name__}: {text}" if text else type(exception).__name__)
         self._unlisten()
@@ -156,28 +150,24 @@ class PmtopCallback:
 
     @_guarded
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        self._is_manual = not pl_module.automatic_optimization
         self._steps = trainer.global_step
-        if self._listener:
-            self._listener.skipped = "training_step" if self._is_manual else ""
         pmtop.mode("train")
         self._plan(trainer)
 
     def _plan(self, trainer: Any) -> None:
         batches, epochs, accumulation = _whole(trainer.num_training_batches), _whole(trainer.max_epochs), max(1, trainer.accumulate_grad_batches)
         left = max(epochs - trainer.current_epoch, 0)
-        if batches and trainer.max_steps >= 0 and not self._is_manual:
+        if batches and trainer.max_steps >= 0 and trainer.lightning_module.automatic_optimization:
             steps = max(trainer.max_steps - trainer.global_step, 0)
             needed = math.ceil(steps / math.ceil(batches / accumulation))
             left = min(left, needed) if epochs else needed
             batches = min(batches, steps * accumulation)
         loader = trainer.train_dataloader
-        size = _whole(getattr(loader, "batch_size", None))
-        pmtop.plan(pmtop.statistics()["num_epochs"] + left if left else 0, batches, size)
-        for key, value in {"batch_size": size or None, **{f"loader.{name}": getattr(loader, name, None) for name in (
-                "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")}}.items():
-            if value is not None:
-                pmtop.meta(key, str(value))
+        facts = LoaderFacts(loader) if isinstance(loader, DataLoader) else None
+        size = facts.batch_size if facts else None
+        pmtop.plan(pmtop.statistics()["num_epochs"] + left if left else 0, batches, size or 0)
+        for key, value in {**(facts.meta if facts else {}), **({"batch_size": size} if size else {})}.items():
+            pmtop.meta(key, str(value))
 
     def _begin_epoch(self, trainer: Any) -> None:
         if not self._is_epoch_open:
@@ -203,71 +193,33 @@ class PmtopCallback:
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         # A restart in the middle of an epoch does not tell of its beginning.
         self._begin_epoch(trainer)
-        pmtop.batch_begin(batch_idx)
-        self._forward_from = pmtop.now_ns() if self._is_manual else 0
+        self._begin_batch(batch_idx)
 
     @_guarded
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        self._end_span()
-        steps, self._steps = trainer.global_step - self._steps, trainer.global_step
-        if steps > 0:
-            pmtop.count("optimizer.steps", steps)
-        else:
+        steps, self._steps = self._steps, trainer.global_step
+        if steps == self._steps:
             pmtop.batch_kind("accumulate")
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-        loss = float(loss) if getattr(getattr(loss, "device", None), "type", None) == "cpu" and loss.numel() == 1 else None
         # The trainer hands out the part that goes into the accumulated gradient.
-        if loss is not None and not self._is_manual:
-            loss *= trainer.accumulate_grad_batches
-        self._end_batch(batch, loss)
+        self._end_batch(batch, loss, trainer.accumulate_grad_batches if pl_module.automatic_optimization else 1)
         # Validation that follows the last batch stands between the epochs, as in a loop written by hand.
         if trainer.is_last_batch:
             self._end_epoch()
 
-    def _end_batch(self, batch: Any, loss: Optional[float] = None) -> None:
-        samples = _samples(batch)
+    def _begin_batch(self, index: int) -> None:
+        pmtop.batch_begin(index)
+        if self._parts:
+            self._parts.batch_begins()
+
+    def _end_batch(self, batch: Any, loss: Any = None, parts_of_loss: int = 1) -> None:
+        samples = size_of(batch, 0)
         if samples is not None:
             pmtop.batch_samples(samples)
-        pmtop.batch_end(loss)
-
-    # -- phases that hooks tell of
-
-    def _begin_span(self, name: str) -> None:
-        self._end_span()
-        self._open = name
-        pmtop.span_begin(name)
-
-    def _end_span(self) -> None:
-        if self._open:
-            self._open = self._optimizer = None
-            pmtop.span_end()
-
-    @_guarded
-    def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:
-        self._end_span()
-        if self._forward_from:
-            pmtop.span_past("forward", self._forward_from, pmtop.now_ns())
-        self._begin_span("backward")
-
-    @_guarded
-    def on_after_backward(self, trainer: Any, pl_module: Any) -> None:
-        self._end_span()
-        self._continue_forward()
-
-    @_guarded
-    def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:
-        self._begin_span("optimizer")
-        self._optimizer = optimizer
-
-    @_guarded
-    def _after_optimizer_step(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
-        if optimizer is self._optimizer:
-            self._end_span()
-            self._continue_forward()
-
-    def _continue_forward(self) -> None:
-        if self._forward_from:
-            self._forward_from = pmtop.now_ns()
+        if self._parts:
+            self._parts.batch_ends(loss, parts_of_loss)
+        else:
+            pmtop.batch_end()
 
     # -- other modes
 
@@ -298,7 +250,7 @@ class PmtopCallback:
 
     @_guarded
     def on_validation_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
-        pmtop.batch_begin(batch_idx)
+        self._begin_batch(batch_idx)
 
     @_guarded
     def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
@@ -308,43 +260,108 @@ class PmtopCallback:
     on_test_batch_end = on_predict_batch_end = on_validation_batch_end
 
 
-class _Listener:
-    """Makes spans of the actions that a trainer tells its profiler of, which still gets them all.
+class _Parts:
+    """What pmtop.torch measures in the trainer's batches. The user's own instrument() serves too: it sees no batches until give_back()."""
 
-    `skipped`: an action that is none. is_on: False where this profiler cannot be listened to."""
+    def __init__(self) -> None:
+        self._is_users = torch._current is not None and torch._current.is_open
+        self._torch = torch.instrument(batches=False)
+        self._loop, self._device = self._torch._loop, self._torch._device
+        self._loop.stop()
+        self._batches = self._torch.parts["batches"]
+        self._sees_batches, self._batches.is_on = self._batches.is_on, False
+
+    def give_back(self) -> None:
+        if self._is_users:
+            self._batches.is_on = self._sees_batches
+            if self._sees_batches:
+                pmtop.meta("between", "data")
+        else:
+            self._torch.close()
+
+    def repair(self) -> None:
+        """After an exception in a step."""
+        if self._torch._optimizers is not None:
+            self._torch._optimizers.repair()
+
+    def batch_begins(self) -> None:
+        """After the batch began."""
+        self._loop.owner = threading.get_ident()
+        self._loop.work = 0
+        self._loop.loss = None
+        self._device.batch_begins(pmtop)
+
+    def batch_ends(self, loss: Any, parts_of_loss: int) -> None:
+        """Ends the batch. loss: what the trainer calls so, of which a tensor of one element counts; where it is none, the last backward's.
+        Both are to be multiplied by parts_of_loss."""
+        loop, device = self._loop, self._device
+        value = loop.loss
+        if isinstance(loss, Tensor) and loss.numel() == 1:
+            if loss.device.type == "cpu":
+                value = float(loss)
+            elif parts_of_loss > 1:
+                device.loss(loss * parts_of_loss)
+        device.batch_ends(pmtop)
+        pmtop.batch_end(None if value is None else value * parts_of_loss)
+        device.read(pmtop)
+        if loop.forwards is not None and loop.forwards.is_learning:
+            loop.forwards.batch_ended(bool(loop.work & FORWARD))
+
+
+class _Action:
+    """A span, and what pmtop.torch is in the middle of meanwhile: so it does not see a forward in the loader, nor torch.save in a checkpoint."""
+
+    __slots__ = ("span", "state")
+    STATES = {"data": "inside", "checkpoint": "saving"}
+
+    def __init__(self, name: str) -> None:
+        self.span = pmtop.span(name)
+        self.state = self.STATES.get(name)
+
+    def start(self) -> None:
+        self.span.__enter__()
+        if self.state:
+            setattr(here, self.state, getattr(here, self.state) + 1)
+
+    def stop(self) -> None:
+        if self.state:
+            setattr(here, self.state, getattr(here, self.state) - 1)
+        self.span.__exit__(None, None, None)
+
+
+class _Listener:
+    """Makes spans of the actions that a trainer tells its profiler of, which still gets them all. is_on: False where it cannot be listened to."""
 
     def __init__(self, profiler: Any) -> None:
         self.profiler = profiler
-        self.skipped = ""
-        self._spans: dict[str, Optional[Any]] = {}
+        actions: dict[str, Optional[_Action]] = {}
         start, stop = profiler.start, profiler.stop
 
-        def listening_start(action: str) -> None:
-            start(action)
-            span = self._span(action)
-            if span is not None:
-                span.__enter__()
+        def action_of(told: str) -> Optional[_Action]:
+            try:
+                return actions[told]
+            except KeyError:
+                name = None if told.startswith("[Callback]") else ACTIONS.get(told.rpartition(".")[2])
+                action = actions[told] = _Action(name) if name else None
+                return action
 
-        def listening_stop(action: str) -> None:
-            span = self._span(action)
-            if span is not None:
-                span.__exit__(None, None, None)
-            stop(action)
+        def listening_start(told: str) -> None:
+            start(told)
+            action = action_of(told)
+            if action is not None:
+                action.start()
+
+        def listening_stop(told: str) -> None:
+            action = action_of(told)
+            if action is not None:
+                action.stop()
+            stop(told)
 
         try:
             profiler.start, profiler.stop = listening_start, listening_stop
             self.is_on = True
         except AttributeError:
             self.is_on = False
-
-    def _span(self, action: str) -> Optional[Any]:
-        try:
-            return self._spans[action]
-        except KeyError:
-            last = action.rpartition(".")[2]
-            name = None if action.startswith("[Callback]") or last == self.skipped else ACTIONS.get(last)
-            span = self._spans[action] = pmtop.span(name) if name else None
-            return span
 
     def remove(self) -> None:
         if self.is_on:

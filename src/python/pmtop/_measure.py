@@ -1,0 +1,165 @@
+"""A measured block: what `with` does for the monitors.
+
+Blocks nest in each thread and in each task of asyncio; spans of the region nest in each thread. So that both are right, a block is shown
+while it runs where it lies in the last one that is, and otherwise told when it is over.
+"""
+import contextvars
+import os
+import threading
+from time import perf_counter_ns
+from typing import Any, List, NamedTuple, Optional
+
+import pmtop
+from pmtop import _figures
+
+LIVE_MOST = 16
+
+_NS_PER_S = 1e9
+
+
+class PerformanceMetric(NamedTuple):
+    """One finished block. Figures that could not be had are None."""
+
+    operation: str
+    duration_seconds: float
+    cpu_delta_mb: Optional[float]
+    """Growth of the resident set from begin to end."""
+    gpu_delta_mb: Optional[float]
+    """Growth of what torch's CUDA allocator has handed out on the device."""
+    gpu_peak_mb: Optional[float]
+    """The most that it ever had handed out when the block ended; pmtop does not reset it, torch.cuda.reset_peak_memory_stats() does."""
+    depth: int
+    """0: outermost; else in so many blocks of the same monitor."""
+    begin_ns: int
+    """By CLOCK_MONOTONIC."""
+
+
+class _Block:
+    """A measured block that is open, or was."""
+
+    __slots__ = ("owner", "measure", "parent", "depth", "is_over", "live", "begin_ns", "resident", "gpu")
+
+
+# Of a task of asyncio each has its own, as each thread has: where blocks of several tasks overlap in one thread, none is in the other.
+_innermost: "contextvars.ContextVar[Optional[_Block]]" = contextvars.ContextVar("pmtop_innermost", default=None)
+
+
+def _open(block: Optional[_Block]) -> Optional[_Block]:
+    while block is not None and block.is_over:
+        block = block.parent
+    return block
+
+
+class _Live(threading.local):
+    """The blocks of this thread whose spans are open in the region, outermost first."""
+
+    def __init__(self) -> None:
+        self.blocks: List[_Block] = []
+
+
+_live = _Live()
+
+
+def _after_fork_in_child() -> None:
+    _live.blocks.clear()  # Their spans, and the blocks themselves, are the parent's.
+    _innermost.set(None)
+    _figures.after_fork_in_child()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+class Measure:
+    """`with` measures the block, also where it raises. May be entered again, also in itself and in other threads."""
+
+    __slots__ = ("metric", "_name", "_span", "_device", "_owner", "_blocks")
+
+    def __init__(self, name: str, span: Any, device: Any, owner: Any = None) -> None:
+        self.metric: Optional[PerformanceMetric] = None
+        self._name, self._span, self._device, self._owner = name, span, device, owner
+        self._blocks: List[_Block] = []
+
+    def __enter__(self) -> "Measure":
+        block = _Block()
+        block.measure, block.owner, block.is_over = self, self._owner, False
+        block.parent = parent = _open(_innermost.get())
+        block.depth = 0
+        if parent is not None:
+            # Keeps the chain short where blocks overlap for ever.
+            parent.parent = _open(parent.parent)
+            block.depth = _depth_in(parent, self._owner)
+        self._blocks.append(block)
+        _innermost.set(block)
+        block.resident, block.gpu = _figures.resident_bytes(), _figures.gpu_memory(self._device)
+        block.live = _begin_live(block)
+        block.begin_ns = perf_counter_ns()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        end_ns = perf_counter_ns()
+        block = self._take()
+        if block is None:
+            return
+        block.is_over = True
+        _end_live(block, end_ns)
+        if _innermost.get() is block:
+            _innermost.set(_open(block.parent))
+        gpu = _figures.gpu_memory(self._device)
+        peak = None if gpu is None or gpu.peak is None else gpu.peak / _figures.BYTES_PER_MB
+        cpu_mb = _figures.growth_mb(block.resident, _figures.resident_bytes())
+        seconds = (end_ns - block.begin_ns) / _NS_PER_S
+        self.metric = metric = PerformanceMetric(
+            self._name, seconds, cpu_mb, _figures.gpu_growth_mb(block.gpu, gpu), peak, block.depth, block.begin_ns
+        )
+        self._done(metric)
+
+    def _take(self) -> Optional[_Block]:
+        """The innermost open block of this context; where it was entered in another (a generator may move), the last that was entered."""
+        block = _open(_innermost.get())
+        while block is not None and block.measure is not self:
+            block = _open(block.parent)
+        try:
+            if block is None:
+                return self._blocks.pop()
+            self._blocks.remove(block)
+        except (IndexError, ValueError):
+            return None
+        return block
+
+    def _done(self, metric: PerformanceMetric) -> None:
+        """What becomes of it."""
+
+
+def _depth_in(parent: Optional[_Block], owner: Any) -> int:
+    while parent is not None:
+        if parent.owner is owner:
+            return parent.depth + 1
+        parent = _open(parent.parent)
+    return 0
+
+
+def _begin_live(block: _Block) -> Optional[List[_Block]]:
+    """The blocks that it was added to; None: it is told when it is over."""
+    blocks = _live.blocks
+    if len(blocks) >= LIVE_MOST or (blocks[-1] if blocks else None) is not block.parent:
+        return None
+    block.measure._span.__enter__()
+    blocks.append(block)
+    return blocks
+
+
+def _end_live(block: _Block, end_ns: int) -> None:
+    blocks = _live.blocks
+    if block.live is None:
+        pmtop.span_past(block.measure._name, block.begin_ns, end_ns)
+    # One that ends before what lies in it, or in another thread, ends there when it can.
+    while blocks and blocks[-1].is_over:
+        blocks.pop().measure._span.__exit__(None, None, None)
+
+
+def plus(a: Optional[float], b: Optional[float]) -> Optional[float]:
+    return a if b is None else b if a is None else a + b
+
+
+def larger(a: Optional[float], b: Optional[float]) -> Optional[float]:
+    return a if b is None else b if a is None else max(a, b)

@@ -1,0 +1,146 @@
+"""Blocks and functions that are measured by themselves and print their line: track_performance and monitor_performance."""
+import functools
+import inspect
+from typing import Any, Callable, Optional
+
+import pmtop
+from pmtop import _figures
+from pmtop._measure import Measure, PerformanceMetric, larger, plus
+
+
+class _Printed(Measure):
+    __slots__ = ()
+
+    def _done(self, metric: PerformanceMetric) -> None:
+        _figures.say(_figures.result_lines(*metric[:5]))
+
+
+def track_performance(operation: str, print_result: bool = True, device: Any = None) -> Any:
+    """`with track_performance("critical_operation"):` measures the block and prints the guide's line when it is over, also where it raises;
+    it is a span of the run, too. `metric` of what `with ... as` gives is the PerformanceMetric then. TypeError: the name is no str."""
+    _check_name("track_performance", operation)
+    return (_Printed if print_result else Measure)(operation, pmtop.span(operation, memory=True), device)
+
+
+class _Steps(Measure):
+    """A function that is entered again and again, such as a generator: the time in it, without that of who uses what it yields."""
+
+    __slots__ = ("_seconds", "_cpu_mb", "_gpu_mb", "_peak_mb")
+
+    def __init__(self, name: str, device: Any) -> None:
+        super().__init__(name, pmtop.span(name, memory=True), device)
+        self._seconds = 0.0
+        self._cpu_mb: Optional[float] = None
+        self._gpu_mb: Optional[float] = None
+        self._peak_mb: Optional[float] = None
+
+    def _done(self, metric: PerformanceMetric) -> None:
+        self._seconds += metric.duration_seconds
+        self._cpu_mb, self._gpu_mb = plus(self._cpu_mb, metric.cpu_delta_mb), plus(self._gpu_mb, metric.gpu_delta_mb)
+        self._peak_mb = larger(self._peak_mb, metric.gpu_peak_mb)
+
+    def say(self) -> None:
+        _figures.say(_figures.result_lines(self._name, self._seconds, self._cpu_mb, self._gpu_mb, self._peak_mb))
+
+
+def monitor_performance(operation: Any = None, device: Any = None) -> Any:
+    """A decorator that measures every call as track_performance() does: `@monitor_performance("data processing")`, `@monitor_performance()`
+    or bare `@monitor_performance`; without a name it is the function's.
+
+    A coroutine is measured from its first step to its last, with what it waits for. Of a generator the time within it counts, and the
+    line is printed when it ends or is closed."""
+    if callable(operation):
+        return _monitored(operation, _name_of(operation), device)
+    if operation is not None:
+        _check_name("monitor_performance", operation)
+    return lambda function: _monitored(function, operation or _name_of(function), device)
+
+
+def _check_name(caller: str, name: object) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"{caller}: the name must be a str, not {type(name).__name__}")
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    return str(name).rpartition("<locals>.")[2]
+
+
+def _monitored(function: Callable[..., Any], name: str, device: Any) -> Callable[..., Any]:
+    kinds = (
+        (inspect.isasyncgenfunction, _async_generator),
+        (inspect.iscoroutinefunction, _coroutine),
+        (inspect.isgeneratorfunction, _generator),
+    )
+    make = next((make for is_kind, make in kinds if is_kind(function)), _plain)
+    return functools.wraps(function)(make(function, name, device))
+
+
+def _plain(function: Callable[..., Any], name: str, device: Any) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with track_performance(name, True, device):
+            return function(*args, **kwargs)
+
+    return call
+
+
+def _coroutine(function: Callable[..., Any], name: str, device: Any) -> Callable[..., Any]:
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        with track_performance(name, True, device):
+            return await function(*args, **kwargs)
+
+    return call
+
+
+def _generator(function: Callable[..., Any], name: str, device: Any) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        steps, generator = _Steps(name, device), function(*args, **kwargs)
+        step = functools.partial(next, generator)
+        try:
+            while True:
+                try:
+                    with steps:
+                        item = step()
+                except StopIteration as end:
+                    return end.value
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    with steps:
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    step = functools.partial(generator.throw, error)
+                else:
+                    step = functools.partial(generator.send, sent)
+        finally:
+            steps.say()
+
+    return call
+
+
+def _async_generator(function: Callable[..., Any], name: str, device: Any) -> Callable[..., Any]:
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        steps, generator = _Steps(name, device), function(*args, **kwargs)
+        step = generator.__anext__
+        try:
+            while True:
+                try:
+                    with steps:
+                        item = await step()
+                except StopAsyncIteration:
+                    return
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    with steps:
+                        await generator.aclose()
+                    raise
+                except BaseException as error:
+                    step = functools.partial(generator.athrow, error)
+                else:
+                    step = functools.partial(generator.asend, sent)
+        finally:
+            steps.say()
+
+    return call

@@ -1,0 +1,401 @@
+"""The monitors of the guide "Performance Monitoring": what they measure they keep, print as the guide shows, and publish for pmtop.
+
+Times are seconds of the host's clock; pmtop never waits for a device, so work that a GPU does later is not in them unless the program
+itself waits for it (torch.cuda.synchronize()). Memory is in MB of 10**6 bytes, as everywhere in pmtop: `cpu_*` the process's resident set,
+`gpu_*` what torch's CUDA allocator has handed out; they are None where they cannot be had, as on a machine without a GPU.
+"""
+import os
+import threading
+from collections import deque
+from collections.abc import Mapping
+from itertools import repeat
+from time import perf_counter_ns
+from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
+
+import pmtop
+from pmtop import _figures
+from pmtop._measure import Measure, PerformanceMetric, larger, plus
+from pmtop._printed import monitor_performance, track_performance
+
+__all__ = [
+    "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "monitor_from_config", "monitor_performance", "track_performance",
+]
+
+METRICS_MOST = 100_000
+NAMES_MOST = 10_000
+TOO_MANY_NAMES = "(too many names)"
+LATE_MOST = 64
+VERBOSE_BATCHES = 5
+
+_NS_PER_S = 1e9
+
+# Re-entrant, for a signal handler may track too.
+_lock = threading.RLock()
+
+
+def _after_fork_in_child() -> None:
+    global _lock
+    _lock = threading.RLock()  # Another thread of the parent may have held it.
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+class _Nothing:
+    """What a disabled monitor tracks with. Both calls are compiled ones: with methods written here it would cost twice as much."""
+
+    __slots__ = ()
+    metric = None
+    __exit__ = staticmethod("".format)  # Takes what it is given and is false: exceptions pass.
+
+
+_NOTHING = _Nothing()
+_Nothing.__enter__ = staticmethod(repeat(_NOTHING).__next__)  # type: ignore[attr-defined]
+
+
+class _Times:
+    __slots__ = ("count", "total", "least", "most")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.count, self.total, self.least, self.most = 0, 0.0, 0.0, 0.0
+
+    def add(self, seconds: float) -> None:
+        self.least = min(self.least, seconds) if self.count else seconds
+        self.most = max(self.most, seconds)
+        self.total += seconds
+        self.count += 1
+
+    def mean(self) -> Optional[float]:
+        return self.total / self.count if self.count else None
+
+
+class _Sums(NamedTuple):
+    """All blocks of one name that were tracked alike: the first, the sums of what is known of them, and their times."""
+
+    first: PerformanceMetric
+    cpu_mb: Optional[float]
+    gpu_mb: Optional[float]
+    peak_mb: Optional[float]
+    count: int
+    total_s: float
+    least_s: float
+    most_s: float
+
+    def plus(self, metric: PerformanceMetric) -> "_Sums":
+        seconds = metric.duration_seconds
+        return _Sums(
+            self.first,
+            plus(self.cpu_mb, metric.cpu_delta_mb), plus(self.gpu_mb, metric.gpu_delta_mb), larger(self.peak_mb, metric.gpu_peak_mb),
+            self.count + 1, self.total_s + seconds, min(self.least_s, seconds), max(self.most_s, seconds),
+        )
+
+
+class _Operation:
+    __slots__ = ("name", "span", "sums")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.span = pmtop.span(name, memory=True)
+        self.sums: Optional[_Sums] = None
+
+    def add(self, metric: PerformanceMetric) -> None:
+        self.sums = _Sums(metric, *metric[2:5], 1, *[metric.duration_seconds] * 3) if self.sums is None else self.sums.plus(metric)
+
+    def summary_row(self, sums: _Sums) -> str:
+        return _figures.summary_row(self.name, sums.first.depth, sums.total_s, sums.cpu_mb, sums.gpu_mb, sums.peak_mb)
+
+
+class _Tracked(Measure):
+    __slots__ = ("_operation", "_is_kept")
+
+    def __init__(self, monitor: "PerformanceMonitor", name: str, operation: _Operation, is_kept: bool) -> None:
+        super().__init__(name, operation.span, monitor.device, monitor)
+        self._operation, self._is_kept = operation, is_kept
+
+    def _done(self, metric: PerformanceMetric) -> None:
+        self._owner._record(metric, self._operation, self._is_kept)
+
+
+class PerformanceMonitor:
+    """Times and memory growth of named blocks: guide 000, "PerformanceMonitor (Detailed Analysis)".
+
+    enabled: False makes every call do nothing; may be changed at any time. device: whose GPU memory is read, as
+    torch.cuda.memory_allocated takes it; None is the current one.
+
+    Memory is bounded: get_metrics() keeps the newest 100,000 (`metrics_dropped` counts the others, which stay in all totals), and 10,000
+    names have totals of their own. A copy, by pickle or copy, has the same settings and nothing measured. Any thread may call any method.
+    """
+
+    def __init__(self, enabled: bool = True, device: Any = None) -> None:
+        self.enabled = enabled
+        self.device = device
+        self.metrics_dropped = 0
+        self._metrics: Deque[PerformanceMetric] = deque(maxlen=METRICS_MOST)
+        self._total: Optional[float] = None
+        self._each: Dict[str, _Operation] = {}
+        self._aggregates: Dict[str, _Operation] = {}
+
+    @classmethod
+    def from_config(cls, config: Mapping, device: Any = None) -> "PerformanceMonitor":
+        """As monitor_from_config()."""
+        return cls(_settings(config)[0], device)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self), (self.enabled, self.device)
+
+    def track(self, name: str, aggregate: bool = False) -> Any:
+        """`with monitor.track("forward"):` measures the block, also one that raises; it is a span of the run, too.
+
+        aggregate: of a repeated operation only sums, least and most are kept, and no metric for each time. The block's own metric is in
+        `metric` of what `with ... as` gives, when it is over. Costs some microseconds; disabled, it does nothing.
+        TypeError: the name is no str (not looked at while disabled)."""
+        if not self.enabled:
+            return _NOTHING
+        if not isinstance(name, str):
+            raise TypeError(f"track: the name must be a str, not {type(name).__name__}")
+        operation = (self._aggregates if aggregate else self._each).get(name) or self._operation(name, aggregate)
+        return _Tracked(self, name, operation, not aggregate)
+
+    def _operation(self, name: str, aggregate: bool) -> _Operation:
+        with _lock:
+            operations = self._aggregates if aggregate else self._each
+            key = name if len(operations) < NAMES_MOST else TOO_MANY_NAMES
+            if key not in operations:
+                operations[key] = _Operation(key)
+            return operations[key]
+
+    def _record(self, metric: PerformanceMetric, operation: _Operation, is_kept: bool) -> None:
+        with _lock:
+            operation.add(metric)
+            if metric.depth == 0:
+                self._total = (self._total or 0.0) + metric.duration_seconds
+            if is_kept:
+                self.metrics_dropped += len(self._metrics) == METRICS_MOST
+                self._metrics.append(metric)
+
+    def get_metrics(self) -> List[PerformanceMetric]:
+        """One for each finished block that was not tracked with aggregate=True, in the order in which they ended; the newest 100,000."""
+        with _lock:
+            return list(self._metrics)
+
+    def get_total_time(self) -> Optional[float]:
+        """Seconds in all finished outermost blocks: one that lies in another of this monitor is in that one's time already.
+        Blocks of several threads or tasks count each in full. None: there is none yet."""
+        return self._total
+
+    def get_operation_time(self, name: str) -> Optional[float]:
+        """Seconds in all finished blocks of this name, at any depth, aggregated or not. None: there is none yet."""
+        with _lock:
+            found = [operations[name].sums for operations in (self._each, self._aggregates) if name in operations]
+            totals = [sums.total_s for sums in found if sums is not None]
+            return sum(totals) if totals else None
+
+    def clear(self) -> None:
+        """Forgets all that was measured. A block that is open now counts when it ends. What was published stays published."""
+        with _lock:
+            self._metrics.clear()
+            self._total, self.metrics_dropped = None, 0
+            for operation in [*self._each.values(), *self._aggregates.values()]:
+                operation.sums = None
+
+    def print_summary(self, show_aggregate: bool = False) -> None:
+        """Prints the guide's PERFORMANCE SUMMARY: a row for each metric, and one with the sums for each aggregated operation, by their
+        begin; what lies in others is indented. show_aggregate: AGGREGATE STATISTICS too, alone where nothing else was tracked.
+        Nothing measured: prints nothing."""
+        with _lock:
+            metrics, total, dropped = list(self._metrics), self._total, self.metrics_dropped
+            aggregates = sorted(((a, a.sums) for a in self._aggregates.values() if a.sums), key=lambda pair: pair[1].first.begin_ns)
+        tables = []
+        if metrics or (aggregates and not show_aggregate):
+            rows = [(metric.begin_ns, _figures.summary_row(metric.operation, metric.depth, *metric[1:5])) for metric in metrics]
+            rows += [(sums.first.begin_ns, operation.summary_row(sums)) for operation, sums in aggregates]
+            tables.append(_figures.summary_table([row for _, row in sorted(rows, key=lambda pair: pair[0])], total, dropped))
+        if aggregates and show_aggregate:
+            outermost = min(sums.first.depth for _, sums in aggregates)
+            rows_of_sums = [_figures.aggregate_row(a.name, sums.first.depth - outermost, *sums[4:]) for a, sums in aggregates]
+            tables.append(_figures.aggregate_table(rows_of_sums))
+        if tables:
+            _figures.say("\n".join(tables))
+
+
+class EpochPerformanceMonitor:
+    """Times of epochs and batches by hooks in the training loop: guide 000, "EpochPerformanceMonitor (Training Loops)".
+
+    enabled: False makes every call do nothing; may be changed at any time. verbose_batches: in each epoch, batches with a smaller index get
+    a line; the epochs get theirs in any case. device: whose GPU memory is read, as torch.cuda.memory_allocated takes it; None is the
+    current one.
+
+    Epochs, batches, losses and, where CUDA is in use, the gauges cuda.allocated_bytes, .reserved_bytes and .peak_bytes are published.
+    Memory is bounded. A copy, by pickle or copy, has the same settings and nothing measured. One thread calls the hooks; any may ask for
+    the statistics.
+    """
+
+    def __init__(self, enabled: bool = True, verbose_batches: int = VERBOSE_BATCHES, device: Any = None) -> None:
+        self.enabled = enabled
+        self.verbose_batches = verbose_batches
+        self.device = device
+        self._has_batches = False
+        self._epochs_begun = 0
+        self._epoch_begin_ns: Optional[int] = None
+        self._batch_begin_ns: Optional[int] = None
+        self._epochs, self._batches, self._batches_of_epoch = _Times(), _Times(), _Times()
+        self._late: Deque[_Late] = deque()
+
+    @classmethod
+    def from_config(cls, config: Mapping, device: Any = None) -> "EpochPerformanceMonitor":
+        """As monitor_from_config()."""
+        enabled, batches = _settings(config)
+        return cls(enabled, batches, device)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self), (self.enabled, self.verbose_batches, self.device)
+
+    def on_epoch_start(self) -> None:
+        """An epoch that is still open never ended: it is in no statistics."""
+        if not self.enabled:
+            return
+        pmtop.epoch_begin(self._epochs_begun)
+        self._epochs_begun += 1
+        with _lock:
+            self._batches_of_epoch.clear()
+        self._batch_begin_ns = None
+        self._epoch_begin_ns = perf_counter_ns()
+
+    def on_batch_start(self, batch_idx: int) -> None:
+        """A batch that is still open never ended: it is in no statistics."""
+        if not self.enabled:
+            return
+        if self._late:
+            self._settle()
+        if not self._has_batches:
+            # In the guide's loop a batch begins when the loader has handed it out.
+            self._has_batches = True
+            pmtop.meta("between", "data")
+        pmtop.batch_begin(batch_idx)
+        self._batch_begin_ns = perf_counter_ns()
+
+    def on_batch_end(self, batch_idx: int, loss: Any = None) -> None:
+        """loss: a number, or a tensor or array of one element. One on a CUDA device is not waited for: a later call prints the line,
+        once the loss is there, at the latest on_epoch_end (then without it). Without on_batch_start: nothing."""
+        end_ns, begin_ns = perf_counter_ns(), self._batch_begin_ns
+        if not self.enabled or begin_ns is None:
+            return
+        self._batch_begin_ns = None
+        value = None if loss is None else _figures.plain_loss(loss)
+        late = None if loss is None or value is not None else _figures.late_loss(loss)
+        number = None if late is None else pmtop.batch_number()
+        pmtop.batch_end(value)
+        seconds = (end_ns - begin_ns) / _NS_PER_S
+        with _lock:
+            self._batches.add(seconds)
+            self._batches_of_epoch.add(seconds)
+        gpu = _figures.gpu_memory(self.device)
+        if gpu is not None:
+            _publish(gpu)
+        line = _figures.batch_line(batch_idx, seconds, gpu, _figures.resident_bytes()) if batch_idx < self.verbose_batches else None
+        if late is None and not self._late:
+            if line is not None:
+                _figures.say(line + _figures.loss_end(value))
+        elif late is not None or line is not None:
+            self._late.append(_Late(line, value, late, number))
+            self._settle()
+
+    def on_epoch_end(self) -> None:
+        """Prints the epoch's lines. Without on_epoch_start: nothing."""
+        end_ns, begin_ns = perf_counter_ns(), self._epoch_begin_ns
+        if not self.enabled or begin_ns is None:
+            return
+        self._epoch_begin_ns = None
+        pmtop.epoch_end()
+        seconds = (end_ns - begin_ns) / _NS_PER_S
+        with _lock:
+            self._epochs.add(seconds)
+            batches = self._batches_of_epoch
+            timing = _figures.timing_line(batches.mean(), batches.least, batches.most)
+        self._settle()
+        for late in self._late:
+            late.print_line(None)
+        _figures.say(_figures.epoch_line(seconds, _figures.gpu_memory(self.device), _figures.resident_bytes()) + timing)
+
+    def get_statistics(self) -> "pmtop.Statistics":
+        """Of the finished epochs and batches of the whole run: seconds, None where there is none yet, and counts.
+        Keys: total_, avg_epoch_time; total_, avg_, min_, max_batch_time; num_batches, num_epochs."""
+        with _lock:
+            epochs, batches = self._epochs, self._batches
+            return {
+                "total_epoch_time": epochs.total if epochs.count else None,
+                "avg_epoch_time": epochs.mean(),
+                "total_batch_time": batches.total if batches.count else None,
+                "avg_batch_time": batches.mean(),
+                "min_batch_time": batches.least if batches.count else None,
+                "max_batch_time": batches.most if batches.count else None,
+                "num_batches": batches.count,
+                "num_epochs": epochs.count,
+            }
+
+    def _settle(self) -> None:
+        """Prints and publishes, in order, what has come; where too much is awaited, what is oldest is not waited for any more."""
+        while self._late and (len(self._late) > LATE_MOST or self._late[0].is_there()):
+            self._late.popleft().tell()
+
+
+class _Late:
+    """A batch's line that stands behind a loss which is not there yet, or that loss, or both."""
+
+    __slots__ = ("_line", "_value", "_late", "_number")
+
+    def __init__(self, line: Optional[str], value: Optional[float], late: Optional[_figures.LateLoss], number: Optional[int]) -> None:
+        self._line, self._value, self._late, self._number = line, value, late, number
+
+    def is_there(self) -> bool:
+        return self._late is None or self._late.is_there()
+
+    def tell(self) -> None:
+        value = self._value if self._late is None else self._late.value()
+        if self._number is not None and value is not None:
+            pmtop.batch_figure(self._number, "loss", value)
+        self.print_line(value)
+
+    def print_line(self, loss: Optional[float]) -> None:
+        if self._line is not None:
+            _figures.say(self._line + _figures.loss_end(self._value if loss is None else loss))
+            self._line = None
+
+
+def _publish(gpu: _figures.GpuMemory) -> None:
+    for name, figure in zip(_figures.GPU_GAUGES, gpu):
+        if figure is not None:
+            pmtop.gauge(name, figure)
+
+
+def monitor_from_config(config: Mapping, device: Any = None) -> EpochPerformanceMonitor:
+    """The monitor that the guide's configuration asks for: {"enable_memory_monitoring": bool, "memory_monitor_batches": int}, or a mapping
+    in which that stands under "trainer_params". What is not given: disabled, 5 batches. Other keys are ignored.
+    TypeError, ValueError: which setting, what is wrong with it, what it should be."""
+    return EpochPerformanceMonitor.from_config(config, device)
+
+
+def _settings(config: Any) -> Tuple[bool, int]:
+    where = "config"
+    if isinstance(config, Mapping) and "trainer_params" in config:
+        where, config = "trainer_params", config["trainer_params"]
+        config = {} if config is None else config
+    if not isinstance(config, Mapping):
+        raise TypeError(f"{where}: {_shown(config)} is no mapping; give the settings as a mapping, such as the YAML file's")
+    enabled = config.get("enable_memory_monitoring", False)
+    if not isinstance(enabled, bool):
+        raise TypeError(f"{where}.enable_memory_monitoring: {_shown(enabled)} is neither true nor false; write one of them, without quotes")
+    batches = config.get("memory_monitor_batches", VERBOSE_BATCHES)
+    if isinstance(batches, bool) or not isinstance(batches, int):
+        raise TypeError(f"{where}.memory_monitor_batches: {_shown(batches)} is no whole number; write how many batches get a line, say 5")
+    if batches < 0:
+        raise ValueError(f"{where}.memory_monitor_batches: {batches} is below 0; write how many batches get a line, 0 for none")
+    return enabled, batches
+
+
+def _shown(value: Any) -> str:
+    text = _figures.visible(repr(value))
+    return text if len(text) <= 40 else text[:39] + "…"

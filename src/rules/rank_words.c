@@ -1,0 +1,165 @@
+#include "src/rules/rank_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/rules/advice.h"
+#include "src/rules/rule.h"
+
+enum { NAME_BYTES = 28 };
+
+/* Two times that are held against each other have one unit: that of the larger. */
+static const char *time_beside(char out[NUMBER_SIZE], double seconds, double larger_s)
+{
+	static const struct { double least_s, factor; int places; const char *unit; } units[] = { { 0.1, 1, 3, "s" }, { 1e-4, 1e3, 1, "ms" }, { 0, 1e6, 1, "µs" } };
+	size_t i = 0;
+	while (larger_s < units[i].least_s)
+		i++;
+	snprintf(out, NUMBER_SIZE, "%.*f %s", units[i].places, seconds * units[i].factor, units[i].unit);
+	return out;
+}
+
+static const char *the_others(const struct ranks *ranks, int but, char out[NUMBER_SIZE])
+{
+	if (ranks->count == 2)
+		snprintf(out, NUMBER_SIZE, "rank %ld waits", ranks->list[but == 0].number);
+	else
+		snprintf(out, NUMBER_SIZE, "the others wait");
+	return out;
+}
+
+static void add_wait(const struct ranks *ranks, char *out, size_t size)
+{
+	char seconds[NUMBER_SIZE], who[NUMBER_SIZE];
+	if (ranks->wait)
+		snprintf(out, size, "; %s %s in %.*s", the_others(ranks, ranks->slowest, who), time_beside(seconds, ranks->wait_s, fmax(ranks->phase_s, ranks->wait_s)),
+		         NAME_BYTES, ranks->wait);
+}
+
+const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
+{
+	char here[NUMBER_SIZE], there[NUMBER_SIZE];
+	*out = '\0';
+	if (!ranks->is_compared)
+		return out;
+	if (ranks->slowest < 0) {
+		snprintf(out, RANK_WORDS_SIZE, "no rank stands out");
+		return out;
+	}
+	const struct rank *rank = &ranks->list[ranks->slowest];
+	double here_s = ranks->phase ? ranks->phase_s : rank->own_s, there_s = ranks->phase ? ranks->phase_others_s : ranks->others_own_s;
+	snprintf(out, RANK_WORDS_SIZE, "rank %ld is slowest: %.*s %s against %s", rank->number, NAME_BYTES, ranks->phase ? ranks->phase : "own time",
+	         time_beside(here, here_s, here_s), time_beside(there, there_s, here_s));
+	add_wait(ranks, out + strlen(out), RANK_WORDS_SIZE - strlen(out));
+	return out;
+}
+
+const char *rank_words_still(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
+{
+	static const char *const what[] = { [RANK_STUCK] = "stands still", [RANK_STOPPED] = "is stopped", [RANK_KILLED] = "was killed or crashed" };
+	char seconds[NUMBER_SIZE], where[NAME_BYTES + 8] = "", wait[NAME_BYTES + NUMBER_SIZE + 8] = "", who[NUMBER_SIZE], age[NUMBER_SIZE + 8] = "";
+	*out = '\0';
+	if (ranks->still < 0)
+		return out;
+	const struct rank *rank = &ranks->list[ranks->still];
+	if (rank->state == RANK_STUCK && rank->where)
+		snprintf(where, sizeof where, " in %.*s", NAME_BYTES, rank->where);
+	if (rank->state != RANK_KILLED)
+		snprintf(age, sizeof age, ", for %.0f s", floor(rank->still_s));
+	if (rank->state != RANK_KILLED && rank->still_s >= 60)
+		snprintf(age, sizeof age, ", for %s", format_seconds(seconds, rank->still_s));
+	if (ranks->still_wait)
+		snprintf(wait, sizeof wait, "; %s in %.*s", the_others(ranks, ranks->still, who), NAME_BYTES, ranks->still_wait);
+	snprintf(out, RANK_WORDS_SIZE, "rank %ld %s%s%s%s", rank->number, what[rank->state], where, age, wait);
+	return out;
+}
+
+const char *rank_words(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
+{
+	return *rank_words_still(ranks, out) ? out : rank_words_slowest(ranks, out);
+}
+
+/* -- the rules of ranks --------------------------------------------------------------------------------------------------------- */
+
+static void compare(const struct look *look, struct ranks *ranks)
+{
+	int run = ranks_any(look->model);
+	ranks_compare(look->model, run < 0 ? look->model->run_count : (unsigned)run, ranks);
+}
+
+double measure_slowest_rank(const struct look *look, const struct phase_row *phase)
+{
+	struct ranks ranks;
+	(void)phase;
+	compare(look, &ranks);
+	return !ranks.is_compared ? NAN : ranks.slowest < 0 ? 0 : ranks.excess_ratio;
+}
+
+/* Of the kind of the phase that is slow there. */
+static enum phase_kind kind_of_slowest(const struct look *look, const struct ranks *ranks)
+{
+	const struct rank *rank = &ranks->list[ranks->slowest];
+	for (size_t i = 0; i < rank->phase_count; i++)
+		if (rank->phases[i].name == ranks->phase)
+			return phase_kind(&look->model->runs[rank->run], rank->phases[i].id);
+	return PHASE_OTHER;
+}
+
+void tell_slowest_rank(const struct look *look, const struct phase_row *phase, struct alert *alert)
+{
+	struct ranks ranks;
+	(void)phase;
+	compare(look, &ranks);
+	if (ranks.slowest < 0)
+		return;
+	const struct rank *rank = &ranks.list[ranks.slowest];
+	rank_words_slowest(&ranks, alert->message);
+	explain_meaning(alert, ranks.is_synchronous ? "Ranks that train together go at the pace of the slowest: the others wait for it in every step."
+	                                            : "This rank's steps take longer than the others'.");
+	add_evidence(alert, "rank", (double)rank->number);
+	add_evidence(alert, "own_s", rank->own_s);
+	add_evidence(alert, "others_own_s", ranks.others_own_s);
+	add_evidence(alert, "excess_s", ranks.excess_s);
+	add_evidence(alert, "phase_s", ranks.phase_s);
+	add_evidence(alert, "phase_others_s", ranks.phase_others_s);
+	advise(alert, "look at that rank: [ and ] choose one");
+	if (ranks.phase)
+		advise_phase(&look->model->runs[rank->run], kind_of_slowest(look, &ranks), alert);
+	advise(alert, "see what else runs where it runs, and whether it has as many cores and samples as the others");
+}
+
+/* One that was killed is worth its warning as long as others wait for it. */
+double measure_still_rank(const struct look *look, const struct phase_row *phase)
+{
+	struct ranks ranks;
+	(void)phase;
+	compare(look, &ranks);
+	if (ranks.count < 2)
+		return NAN;
+	const struct rank *rank = ranks.still < 0 ? NULL : &ranks.list[ranks.still];
+	return !rank ? 0 : rank->state == RANK_KILLED ? INFINITY : rank->still_s;
+}
+
+void tell_still_rank(const struct look *look, const struct phase_row *phase, struct alert *alert)
+{
+	struct ranks ranks;
+	(void)phase;
+	compare(look, &ranks);
+	if (ranks.still < 0)
+		return;
+	const struct rank *rank = &ranks.list[ranks.still];
+	rank_words_still(&ranks, alert->message);
+	explain_meaning(alert, "Ranks that train together wait for one that stands still, stopped or died: nothing goes on until it does.");
+	add_evidence(alert, "rank", (double)rank->number);
+	add_evidence(alert, "pid", (double)rank->pid);
+	add_evidence(alert, "still_s", rank->still_s);
+	add_evidence(alert, "batches", (double)rank->batches);
+	if (rank->state == RANK_STOPPED)
+		advise(alert, "let it go on: kill -CONT %d", (int)rank->pid);
+	else if (rank->state == RANK_KILLED)
+		advise(alert, "see why process %d ended: its output, and dmesg for the kernel's out-of-memory killer", (int)rank->pid);
+	else
+		advise(alert, "see what it does: its output, and py-spy dump --pid %d", (int)rank->pid);
+}
