@@ -1764,10 +1764,8 @@ static void pmtop_i_reset(struct pmtop *pm)
 /* Storage that is there for certain: on a full tmpfs only posix_fallocate says so, everything else ends in SIGBUS later. */
 static int pmtop_i_allocate(struct pmtop *pm, int fd)
 {
-	if (fd < 0 || posix_fallocate(fd, 0, (off_t)pm->size))
-		return 0;
 	struct stat status;
-	if (fstat(fd, &status))
+	if (fd < 0 || (errno = posix_fallocate(fd, 0, (off_t)pm->size)) != 0 || fstat(fd, &status))
 		return 0;
 	void *base = mmap(NULL, pm->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (base == MAP_FAILED)
@@ -1839,8 +1837,10 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 	lock.l_type = F_WRLCK;
 	lock.l_whence = SEEK_SET;
 	pm->size = pmtop_i_layout(&pm->options, sections);
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < pm->size)
-		return 0;               /* allocating would raise SIGXFSZ */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < pm->size) {
+		errno = EFBIG;          /* allocating would raise SIGXFSZ */
+		return 0;
+	}
 	pmtop_i_random(pm->uuid, sizeof pm->uuid);
 	pm->uuid[6] = (uint8_t)((pm->uuid[6] & 0x0f) | 0x40);
 	pm->uuid[8] = (uint8_t)((pm->uuid[8] & 0x3f) | 0x80);

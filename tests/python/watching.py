@@ -202,8 +202,9 @@ class Monitor:
 
     def objects(self):
         """Those printed so far."""
-        self.output.seek(0)
-        return [json.loads(line) for line in self.output if line.startswith("{") and line.endswith("\n")]
+        # Opened anew: pmtop writes where its own offset is, which a seek here would move.
+        with open(f"/proc/self/fd/{self.output.fileno()}", encoding="utf-8") as output:
+            return [json.loads(line) for line in output if line.startswith("{") and line.endswith("\n")]
 
     def said(self):
         self.errors.seek(0)
