@@ -202,9 +202,9 @@ class Monitor:
 
     def objects(self):
         """Those printed so far."""
-        # Opened anew: pmtop writes where its own offset is, which a seek here would move.
-        with open(f"/proc/self/fd/{self.output.fileno()}", encoding="utf-8") as output:
-            return [json.loads(line) for line in output if line.startswith("{") and line.endswith("\n")]
+        # pmtop writes where the file's one offset stands: reading must not move it.
+        told = os.pread(self.output.fileno(), os.fstat(self.output.fileno()).st_size, 0).decode("utf-8", "replace")
+        return [json.loads(line) for line in told.splitlines(keepends=True) if line.startswith("{") and line.endswith("\n")]
 
     def said(self):
         self.errors.seek(0)

@@ -42,6 +42,7 @@ struct story_options {
 	double resident_bytes;         /* of the trainer at the start */
 	double leak_bytes;             /* growth a batch */
 	unsigned workers;              /* processes of 200 MB each */
+	bool has_told_workers;         /* they publish (story_workers.h) */
 };
 
 /* 3 epochs of 100 batches of 0.2 s, 10 of validation, the first 0.35 s longer, every 40th 0.25 s longer in decode, no leak, 4 workers, attached at the start. */
