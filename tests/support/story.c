@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "tests/support/story_plot.h"
 #include "tests/support/story_region.h"
+#include "tests/support/story_workers.h"
 
 enum { EVENTS_KEPT = 1024 };
 
@@ -300,6 +301,8 @@ bool story_next(struct story *story, struct sample_set *out)
 		}
 	}
 	tell_figures(story, out);
+	if (options->has_told_workers)
+		story_tell_workers(options, now_ns, out);
 	return true;
 }
 

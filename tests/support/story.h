@@ -42,6 +42,7 @@ struct story_options {
 	double resident_bytes;         /* of the trainer at the start */
 	double leak_bytes;             /* growth a batch */
 	unsigned workers;              /* processes of 200 MB each */
+	bool has_told_workers;         /* they publish (story_workers.h) */
 	unsigned accumulate;           /* k: the optimizer steps with every k-th batch, eight times as long; the others are of kind "accumulate"; 0 = no kinds */
 	bool has_device;               /* losses and "gpu.forward_s" come two batches later, gauges of an allocator with each batch; a mark after each checkpoint, and in every 60th batch */
 };
