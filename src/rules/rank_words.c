@@ -109,6 +109,15 @@ double measure_slowest_rank(const struct look *look, const struct phase_row *pha
 	return !ranks.is_compared ? NAN : ranks.slowest < 0 ? 0 : ranks.excess_ratio;
 }
 
+bool rank_only_waits(const struct look *look, const struct phase_row *phase)
+{
+	struct ranks ranks;
+	if (look->model->run_count < 2)
+		return false;
+	ranks_compare(look->model, (unsigned)(look->run - look->model->runs), &ranks);
+	return ranks.slowest >= 0 && ranks.wait && &look->model->runs[ranks.list[ranks.slowest].run] != look->run && strcmp(ranks.wait, run_name(look->run, phase->name)) == 0;
+}
+
 /* Of the kind of the phase that is slow there. */
 static enum phase_kind kind_of_slowest(const struct look *look, const struct ranks *ranks)
 {
@@ -138,7 +147,7 @@ void tell_slowest_rank(const struct look *look, const struct phase_row *phase, s
 	add_evidence(alert, "phase_others_s", ranks.phase_others_s);
 	advise(alert, "look at that rank: [ and ] choose one");
 	if (ranks.phase)
-		advise_phase(look->model, &look->model->runs[rank->run], kind_of_slowest(look, &ranks), alert);
+		advise_phase(look->model, &look->model->runs[rank->run], kind_of_slowest(look, &ranks), false, alert);
 	advise(alert, "see what else runs where it runs, and whether it has as many cores and samples as the others");
 }
 
