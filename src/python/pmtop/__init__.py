@@ -54,23 +54,11 @@ except ImportError as error:
     _missing = error
 
 __all__ = [
-    "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind", "batch_number", "batch_samples", "batches", "close", "count",
-    "epoch_begin", "epoch_end", "epochs", "gauge", "header_version", "init", "is_enabled", "mark", "meta", "mode", "now_ns",
-    "operation_time", "plan", "span", "span_begin", "span_end", "span_past", "statistics", "total_time", "unwatch_gc", "watch_gc",
+    "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind",
+    "batch_number", "batch_samples", "batches", "close", "count", "epoch_begin", "epoch_end", "epochs", "gauge", "header_version", "init",
+    "is_enabled", "mark", "meta", "mode", "monitor_from_config", "monitor_performance", "now_ns", "operation_time", "plan", "span",
+    "span_begin", "span_end", "span_past", "statistics", "total_time", "track_performance", "unwatch_gc", "watch_gc",
 ]  # fmt: skip
-
-_MONITOR = (
-    "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "monitor_from_config", "monitor_performance", "track_performance",
-)  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """The classes of pmtop.monitor, which is imported when one is asked for."""
-    if name in _MONITOR:
-        from . import monitor
-
-        return getattr(monitor, name)
-    raise AttributeError("module 'pmtop' has no attribute %r" % name)
 
 
 def _is_switched_off() -> bool:
@@ -251,8 +239,13 @@ def _say_what_is_missing() -> None:
         print("pmtop: not publishing: %s; install pmtop for this Python, or set PMTOP=0" % what, file=sys.stderr)
 
 
+# Not by a __getattr__ of the module: with one, CPython looks every pmtop.gauge up the slow way, which takes 20 ns.
+from .monitor import (  # noqa: E402
+    EpochPerformanceMonitor, PerformanceMetric, PerformanceMonitor, monitor_from_config, monitor_performance, track_performance,
+)  # fmt: skip
+
 for _name in __all__:
-    if not isinstance(globals()[_name], (str, type, type(None))):
+    if getattr(globals()[_name], "__module__", None) in (_pmtop.__name__, "pmtop._nothing"):
         globals()[_name].__module__ = __name__
 _pmtop.connect(_open_at_first_call, _decorate)
 atexit.register(close)
