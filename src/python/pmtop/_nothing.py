@@ -208,6 +208,10 @@ def watch_collections(threshold_ns: Optional[int]) -> None:
     pass
 
 
+def always(value: Any) -> Callable[..., Any]:
+    return lambda *given, **named: value
+
+
 def connect(opener: Callable[[int], None], decorator: Callable[..., Any]) -> None:
     global _decorator
     _decorator = decorator
