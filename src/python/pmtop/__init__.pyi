@@ -1,4 +1,4 @@
-"""The contract of `import pmtop`. What each call publishes, and what it costs, is in src/region/pmtop.h; shapes, units and errors are in the docstrings.
+"""The contract of `import pmtop`. What each call publishes, and what it costs, is in src/region/pmtop.h.
 
 The first call that publishes makes the process's region (as `init()` does). Nothing here raises into training: what cannot be published is
 left out, and where nothing can be (no /dev/shm and no memfd, no compiled extension, PMTOP=0 in the environment), every call does nothing;
@@ -19,10 +19,19 @@ __version__: str
 header_version: Optional[str]
 """ABI of the region that is written, "1.0"; None without the extension."""
 
-def init(name: Optional[str] = None, *, enabled: bool = True, lanes: int = 0, slots: int = 0, totals: int = 0, names: int = 0,
-         evidence: bool = True, directory: Optional[str] = None) -> bool:
+def init(
+    name: Optional[str] = None,
+    *,
+    enabled: bool = True,
+    lanes: int = 0,
+    slots: int = 0,
+    totals: int = 0,
+    names: int = 0,
+    evidence: bool = True,
+    directory: Optional[str] = None,
+) -> bool:
     """Makes the region now. name: the run's (default: PMTOP_RUN, else the script's name without ".py"). True: something is published.
-    A second call changes nothing but the answer. Publishes RANK, LOCAL_RANK, WORLD_SIZE, the run's id, the host and Python's version as meta."""
+    A second call changes nothing but the answer. Publishes RANK, LOCAL_RANK, WORLD_SIZE, the run's id, host and Python version as meta."""
 def close() -> None:
     """Ends the run and removes its region; done at exit. What is called afterwards does nothing until init()."""
 def is_enabled() -> bool:

@@ -167,11 +167,4 @@ static PyObject *run_is_automatic(PyObject *module, PyObject *unused)
 	return PyBool_FromLong(!run.is_forked && !is_declined());
 }
 
-static PyObject *run_batches_by_hand(PyObject *module, PyObject *unused)
-{
-	(void)module, (void)unused;
-	run.are_batches_by_hand = 1;
-	Py_RETURN_NONE;
-}
-
 #endif
