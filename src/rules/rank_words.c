@@ -138,7 +138,7 @@ void tell_slowest_rank(const struct look *look, const struct phase_row *phase, s
 	add_evidence(alert, "phase_others_s", ranks.phase_others_s);
 	advise(alert, "look at that rank: [ and ] choose one");
 	if (ranks.phase)
-		advise_phase(&look->model->runs[rank->run], kind_of_slowest(look, &ranks), alert);
+		advise_phase(look->model, &look->model->runs[rank->run], kind_of_slowest(look, &ranks), alert);
 	advise(alert, "see what else runs where it runs, and whether it has as many cores and samples as the others");
 }
 
