@@ -71,6 +71,18 @@ static double waited_s(struct known_names *known, const struct batch *batch)
 	return sum_s;
 }
 
+static void measure_phases(const struct track *track, struct pace *pace)
+{
+	struct phase_row rows[PHASES_SEEN_MOST];
+	size_t count = track_phases(track, RUN_RECENT, rows, PHASES_SEEN_MOST, NULL);
+	for (size_t i = 0; i < count && pace->phase_count < RUN_PHASES_MAX; i++) {
+		if (rows[i].depth > 0)
+			continue;
+		pace->phases[pace->phase_count].name = rows[i].name;
+		pace->phases[pace->phase_count++].median_s = rows[i].median_s;
+	}
+}
+
 static void measure_pace(const struct run *run, const struct track *track, struct pace *pace)
 {
 	double steps_s[RUN_RECENT], alone_s[RUN_RECENT];
@@ -88,6 +100,8 @@ static void measure_pace(const struct run *run, const struct track *track, struc
 	pace->step_mad_s = mad_of(steps_s, count, pace->step_s);
 	pace->alone_s = median_of(alone_s, count);
 	pace->alone_mad_s = mad_of(alone_s, count, pace->alone_s);
+	if (count >= RANK_STEPS_LEAST)
+		measure_phases(track, pace);
 }
 
 static const struct pace *pace_of(const struct run *run, struct pace *own)
@@ -105,14 +119,11 @@ static int compare_phases(const void *left, const void *right)
 	return (a->median_s < b->median_s) - (a->median_s > b->median_s);
 }
 
-static void fill_phases(const struct run *run, struct rank *rank)
+static void fill_phases(const struct run *run, const struct pace *pace, struct rank *rank)
 {
-	struct phase_row rows[PHASES_SEEN_MOST];
-	size_t count = track_phases(run_main(run), RUN_RECENT, rows, PHASES_SEEN_MOST, NULL);
-	for (size_t i = 0; i < count && rank->phase_count < RUN_PHASES_MAX; i++) {
-		const char *name = run_name(run, rows[i].name);
-		if (rows[i].depth == 0)
-			rank->phases[rank->phase_count++] = (struct rank_phase){ name, rows[i].name, ranks_is_wait(name), rows[i].median_s };
+	for (size_t i = 0; i < pace->phase_count; i++) {
+		const char *name = run_name(run, pace->phases[i].name);
+		rank->phases[rank->phase_count++] = (struct rank_phase){ name, pace->phases[i].name, ranks_is_wait(name), pace->phases[i].median_s };
 	}
 	if (rank->phase_count)
 		qsort(rank->phases, rank->phase_count, sizeof rank->phases[0], compare_phases);
@@ -186,7 +197,7 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 		rank->still_s = fmax(seconds_between(moved_ns, now_ns), 0);
 	if (pace->steps >= RANK_STEPS_LEAST) {
 		rank->step_s = pace->step_s;
-		fill_phases(run, rank);
+		fill_phases(run, pace, rank);
 	}
 	rank->state = first_state(run, rank);
 }
