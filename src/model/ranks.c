@@ -186,7 +186,7 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 	const struct pace *pace = pace_of(run, &own);
 	const struct open_span *span = innermost(run);
 	int64_t batch_ns, moved_ns = last_move_ns(run, &batch_ns), now_ns = model->now_ns;
-	*rank = (struct rank){ .run = index, .number = rank_number(run), .pid = run->pid, .batches = run_main(run)->count, .steps = pace->steps,
+	*rank = (struct rank){ .run = index, .number = rank_number(run), .pid = run->pid ? run->pid : run->inner_pid, .batches = run_main(run)->count, .steps = pace->steps,
 		.step_s = NAN, .own_s = NAN, .own_error_s = NAN, .last_batch_age_s = NAN, .still_s = NAN, .loss = run->loss,
 		.resident_bytes = run->private->resident_bytes, .where = span ? run_name(run, span->name) : NULL };
 	if (run->private->closed_ns)
@@ -232,9 +232,14 @@ static bool is_over(const struct rank *rank)
 	return rank->state == RANK_ENDED || rank->state == RANK_KILLED;
 }
 
-static bool is_compared(const struct rank *rank)
+/* Those that live; when all are over, as they were. */
+static void find_compared(struct ranks *out)
 {
-	return isfinite(rank->step_s) && !is_over(rank);
+	bool lives = false;
+	for (size_t i = 0; i < out->count; i++)
+		lives |= !is_over(&out->list[i]);
+	for (size_t i = 0; i < out->count; i++)
+		out->list[i].is_compared = isfinite(out->list[i].step_s) && (!lives || !is_over(&out->list[i]));
 }
 
 static void fill_own_times(const struct model *model, struct ranks *out)
@@ -242,7 +247,7 @@ static void fill_own_times(const struct model *model, struct ranks *out)
 	double least_s = INFINITY, most_s = 0;
 	size_t compared = 0;
 	for (size_t i = 0; i < out->count; i++) {
-		if (!is_compared(&out->list[i]))
+		if (!out->list[i].is_compared)
 			continue;
 		least_s = fmin(least_s, out->list[i].step_s);
 		most_s = fmax(most_s, out->list[i].step_s);
@@ -268,7 +273,7 @@ static double median_of_others(const struct ranks *ranks, size_t but, double (*v
 	double values[MODEL_RUNS_MAX];
 	size_t count = 0;
 	for (size_t i = 0; i < ranks->count; i++)
-		if (i != but && is_compared(&ranks->list[i]))
+		if (i != but && ranks->list[i].is_compared)
 			values[count++] = value(&ranks->list[i], argument);
 	return median_of(values, count);
 }
@@ -321,7 +326,7 @@ static void find_slowest(struct ranks *out)
 {
 	size_t slowest = out->count;
 	for (size_t i = 0; i < out->count; i++)
-		if (is_compared(&out->list[i]) && (slowest == out->count || out->list[i].own_s > out->list[slowest].own_s))
+		if (out->list[i].is_compared && (slowest == out->count || out->list[i].own_s > out->list[slowest].own_s))
 			slowest = i;
 	if (!out->is_compared)
 		return;
@@ -409,6 +414,7 @@ void ranks_compare(const struct model *model, unsigned run, struct ranks *out)
 		return;
 	out->world_size = rank_world_size(&model->runs[run]);
 	gather(model, &model->runs[run], out);
+	find_compared(out);
 	fill_own_times(model, out);
 	find_slowest(out);
 	find_waiting(model, out);

@@ -152,6 +152,19 @@ class Ranks(unittest.TestCase):
         self.assertNotIn("still", told)
         self.assertEqual(len(told["ranks"]), 2)
 
+    def test_a_run_that_was_killed_is_read_whole_by_its_name(self):
+        fast, slow = self.pair()
+        newest = self.watch(fast.pid)
+        until(lambda: newest().get("slowest"), "that a slowest is named")
+        for process in (fast, slow):
+            process.kill()
+            process.wait()
+        for name, shown in (("ranks.%d" % slow.pid, 1), ("ranks.%d" % fast.pid, 0)):
+            last = json.loads(said("-b", "--format=json", "-s", name).splitlines()[-1])
+            self.assertEqual(last["rank"], shown)
+            self.assertEqual([(r["rank"], r["pid"], r["state"]) for r in last["ranks"]], [(0, fast.pid, "killed"), (1, slow.pid, "killed")])
+            self.assertEqual(last["slowest"]["rank"], 1)
+
     def test_what_one_rank_was_found_by_may_end(self):
         parent = self.start(0, under=("sh", "-c", '"$0" "$@"; exec sleep 60'))
         elsewhere = self.start(1)
