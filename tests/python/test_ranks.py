@@ -147,6 +147,7 @@ def test_both_ranks_are_one_run_and_the_slow_one_is_named_with_its_phase(launche
     assert [rank["state"] for rank in last["ranks"]] == ["ended", "ended"]
     assert [rank["batches"] for rank in last["ranks"]] == counts
     assert last["batch"]["count"] == counts[0]
+    assert (last["slowest"]["rank"], last["slowest"]["phase"]) == (1, "data")
 
 
 def test_the_rank_that_is_stopped_is_named_while_the_other_waits_in_backward(launched):

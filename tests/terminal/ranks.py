@@ -32,6 +32,7 @@ class Ranks(unittest.TestCase):
     def setUp(self):
         self.started = []
         self.monitors = []
+        self.strays = []
         self.run_id = "%d.%s" % (os.getpid(), self.id())
 
     def tearDown(self):
@@ -42,14 +43,16 @@ class Ranks(unittest.TestCase):
         for process in self.started:
             process.kill()
             process.wait()
+        for pid in self.strays + [process.pid for process in self.started]:
             for name in os.listdir("/dev/shm"):
-                if name.startswith("pmtop.%d.%d." % (os.getuid(), process.pid)):
+                if name.startswith("pmtop.%d.%d." % (os.getuid(), pid)):
                     os.unlink("/dev/shm/" + name)
 
-    def start(self, rank, *options, run_id=None, world=2):
+    def start(self, rank, *options, run_id=None, world=2, under=()):
+        """`under`: the command that starts the trainer."""
         env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(world), PMTOP_RUN_ID=run_id or self.run_id)
         arguments = ["--name", "ranks", "--workers", 0, "--epochs", 1000, "--batches", 20, "--step-ms", 5, *options]
-        process = subprocess.Popen([TRAINER, *map(str, arguments)], env=env, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([*under, TRAINER, *map(str, arguments)], env=env, stdout=subprocess.DEVNULL)
         self.started.append(process)
         return process
 
@@ -108,6 +111,7 @@ class Ranks(unittest.TestCase):
         newest = self.watch(first.pid)
         until(lambda: newest().get("batch", {}).get("count", 0) > 20, "that it trains")
         self.assertEqual([r["pid"] for r in newest()["ranks"]], [first.pid])
+        self.assertNotIn("run 1 of", said("--once", "--size=160x40", "-p", first.pid))
         later = self.start(1)
         told = until(lambda: len(newest()["ranks"]) == 2 and newest(), "that the later rank is found")
         self.assertEqual(told["ranks"][1]["pid"], later.pid)
@@ -147,6 +151,31 @@ class Ranks(unittest.TestCase):
         told = until(lambda: newest()["ranks"][1]["pid"] == again.pid and newest(), "that the new one is found")
         self.assertNotIn("still", told)
         self.assertEqual(len(told["ranks"]), 2)
+
+    def test_a_run_that_was_killed_is_read_whole_by_its_name(self):
+        fast, slow = self.pair()
+        newest = self.watch(fast.pid)
+        until(lambda: newest().get("slowest"), "that a slowest is named")
+        for process in (fast, slow):
+            process.kill()
+            process.wait()
+        for name, shown in (("ranks.%d" % slow.pid, 1), ("ranks.%d" % fast.pid, 0)):
+            last = json.loads(said("-b", "--format=json", "-s", name).splitlines()[-1])
+            self.assertEqual(last["rank"], shown)
+            self.assertEqual([(r["rank"], r["pid"], r["state"]) for r in last["ranks"]], [(0, fast.pid, "killed"), (1, slow.pid, "killed")])
+            self.assertEqual(last["slowest"]["rank"], 1)
+
+    def test_what_one_rank_was_found_by_may_end(self):
+        parent = self.start(0, under=("sh", "-c", '"$0" "$@"; exec sleep 60'))
+        elsewhere = self.start(1)
+        newest = self.watch(parent.pid)
+        told = until(lambda: len(newest().get("ranks", [])) == 2 and newest(), "that both are found")
+        self.strays.append(told["ranks"][0]["pid"])
+        os.kill(told["ranks"][0]["pid"], signal.SIGKILL)
+        batches = until(lambda: newest().get("still") and newest(), "that the killed rank is named")["ranks"][1]["batches"]
+        # A little longer than any pause between two looks at whether it is there.
+        told = until(lambda: newest()["ranks"][1]["batches"] > batches + 100 and newest(), "that the other goes on")
+        self.assertEqual([(r["pid"], r["state"]) for r in told["ranks"]][1], (elsewhere.pid, "running"))
 
     def test_the_end_of_the_rank_that_is_watched_ends_pmtop(self):
         first, second = self.pair()

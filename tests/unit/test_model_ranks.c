@@ -341,6 +341,12 @@ START_TEST(a_killed_rank_is_named_and_one_that_ended_is_not)
 	compare_after(1);
 	ck_assert_int_eq(ranks.list[1].state, RANK_ENDED);
 	ck_assert_int_eq(ranks.still, -1);
+	ck_assert(!ranks.is_compared);
+	/* All are over: what set them apart remains. */
+	band_end(&band, 0, band.ranks[1].at_s + 1, true);
+	compare_after(3);
+	ck_assert_int_eq(ranks.still, -1);
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
 }
 END_TEST
 
