@@ -3,9 +3,9 @@
 A batch reaches from the callback's on_train_batch_start to its on_train_batch_end. What lies between two of them is the phase "lightning"
 (other callbacks, loggers, setting up validation) but for spans of their own: "data" is the time in the loader, "transfer" that in
 batch_to_device. These, "forward" (training_step, validation_step, ...), "clip" and "checkpoint" are actions that the trainer tells its
-profiler of, whose start and stop are listened to while it runs. All else, such as backward, device times and workers, is that of pmtop.torch,
-whose own view of batches and epochs is switched off meanwhile. With manual optimization training_step holds everything, so there "forward" is
-the calls of modules, as in pmtop.torch.
+profiler of, whose start and stop are listened to while it runs. All else, such as backward, device times and workers, is that of
+pmtop.torch, whose own view of batches and epochs is switched off meanwhile. With manual optimization training_step holds everything, so
+there "forward" is the calls of modules, as in pmtop.torch.
 
 Sanity checking, validation, test and predict are modes. Nothing here raises into training, and nothing of it lands in a checkpoint.
 """
@@ -320,7 +320,7 @@ class _Parts:
 
 
 class _Action:
-    """A span, and what pmtop.torch is in the middle of meanwhile: so a module in the loader is no forward, and a checkpoint is counted once."""
+    """A span, and what pmtop.torch is in the middle of meanwhile: a module in the loader is no forward, a checkpoint is counted once."""
 
     __slots__ = ("began", "device", "is_forward", "span", "state")
     STATES = {"data": "inside", "forward": "inside", "checkpoint": "saving"}
