@@ -1764,8 +1764,10 @@ static void pmtop_i_reset(struct pmtop *pm)
 /* Storage that is there for certain: on a full tmpfs only posix_fallocate says so, everything else ends in SIGBUS later. */
 static int pmtop_i_allocate(struct pmtop *pm, int fd)
 {
+	if (fd < 0 || (errno = posix_fallocate(fd, 0, (off_t)pm->size)))
+		return 0;
 	struct stat status;
-	if (fd < 0 || (errno = posix_fallocate(fd, 0, (off_t)pm->size)) != 0 || fstat(fd, &status))
+	if (fstat(fd, &status))
 		return 0;
 	void *base = mmap(NULL, pm->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (base == MAP_FAILED)
@@ -2003,7 +2005,8 @@ struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *given
 	munmap(pm, pm->total_size);
 failed:
 	if (options.tell)
-		dprintf(STDERR_FILENO, "pmtop: not publishing: no room in %s and no memfd (%s)\n", directory, strerror(errno));
+		dprintf(STDERR_FILENO, "pmtop: not publishing: no room in %s and no memfd (%s)\n", directory,
+		        errno == EFBIG ? "the limit on file sizes, ulimit -f, is too small" : strerror(errno));
 	errno = saved_errno;
 	return NULL;
 }

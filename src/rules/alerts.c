@@ -46,7 +46,7 @@ static void compare_kinds(struct look *look, struct of_kind kinds[RUN_KINDS_MAX]
 		}
 		if (is_first_known && track_kind(track, track->slow_first_kind) != i)
 			continue;
-		double median_s = median_of(of->steps, of->count);
+		double median_s = of->count == look->steps ? look->median_s : median_of(of->steps, of->count);
 		look->first_usual_s = isnan(look->first_usual_s) || median_s > look->first_usual_s ? median_s : look->first_usual_s;
 	}
 }

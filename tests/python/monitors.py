@@ -79,7 +79,8 @@ def is_well_nested(told):
 
 
 class FakeTensor:
-    """A tensor on a CUDA device: any look at its value before the device is done is a mistake."""
+    """A tensor on a CUDA device: any look at its value before the device is done is a mistake, which is counted."""
+    read_early = 0
 
     def __init__(self, value, done):
         self.value, self.done, self.device = value, done, types.SimpleNamespace(type="cuda")
@@ -96,7 +97,8 @@ class FakeTensor:
         return self
 
     def __float__(self):
-        assert self.done, "read before it was there"
+        if not self.done:
+            FakeTensor.read_early += 1
         return self.value
 
     item = cpu = __float__

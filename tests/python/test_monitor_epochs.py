@@ -91,7 +91,9 @@ def late(monkeypatch):
             return self.tensor.done
     fake_torch(monkeypatch, Event=Event, current_stream=lambda device: None, is_current_stream_capturing=lambda: False,
                is_initialized=lambda: False)
-    return lambda value, done=False: FakeTensor(value, done)
+    monkeypatch.setattr(FakeTensor, "read_early", 0)
+    yield lambda value, done=False: FakeTensor(value, done)
+    assert FakeTensor.read_early == 0
 
 
 def test_a_loss_on_a_device_is_not_waited_for(world, told, late, capsys):

@@ -76,6 +76,7 @@ def test_of_a_generator_the_time_within_counts(world, told, capsys):
             world.work(4, cpu_mb=2)
             return 3
         finally:
+            world.work(0.5)
             seen.append("closed")
     assert inspect.isgeneratorfunction(rows)
     items = rows()
@@ -86,13 +87,13 @@ def test_of_a_generator_the_time_within_counts(world, told, capsys):
     with pytest.raises(StopIteration) as end:
         items.throw(KeyError("x"))
     assert end.value.value == 3 and seen == ["sent", KeyError, "closed"]
-    assert capsys.readouterr().out == "[Performance] rows: 7.000s, CPU +3.0MB\n"
+    assert capsys.readouterr().out == "[Performance] rows: 7.500s, CPU +3.0MB\n"
     assert told == [("begin", "rows"), ("end", "rows")] * 3
 
     left = rows()
     next(left)
     left.close()
-    assert seen[3:] == ["closed"] and capsys.readouterr().out == "[Performance] rows: 1.000s, CPU +1.0MB\n"
+    assert seen[3:] == ["closed"] and capsys.readouterr().out == "[Performance] rows: 1.500s, CPU +1.0MB\n"
 
     @pmtop.monitor_performance
     def broken():
@@ -116,6 +117,7 @@ def test_of_an_async_generator_the_time_within_counts(world, capsys):
                 except KeyError:
                     seen.append("thrown")
         finally:
+            world.work(0.25)
             seen.append("closed")
     assert inspect.isasyncgenfunction(pages)
 
@@ -129,7 +131,7 @@ def test_of_an_async_generator_the_time_within_counts(world, capsys):
         await items.aclose()
     asyncio.run(main())
     assert seen == [None, None, None, "closed", "sent", "thrown", "closed"]
-    assert capsys.readouterr().out == "[Performance] pages: 3.000s, CPU +0.0MB\n" * 2
+    assert capsys.readouterr().out == "[Performance] pages: 3.250s, CPU +0.0MB\n" * 2
 
 
 def test_a_result_may_be_asked_for_instead_of_printed(world, capsys):

@@ -90,8 +90,11 @@ class Launched:
         (self.folder / what).touch()
 
     def close(self):
+        pids = {rank["pid"] for told in self.monitor.objects() for rank in told.get("ranks", [])}
         self.monitor.close()
         self.script.close()
+        for path in (path for pid in pids for path in watching.region_files(pid)):
+            os.unlink(path)
 
 
 @pytest.fixture

@@ -42,6 +42,16 @@ def test_plain_loop_is_told_as_it_was(account):
         "framework": "torch " + torch.__version__.partition("+")[0]}
 
 
+def test_a_loss_module_is_no_forward(account):
+    model, optimizer = make()
+    loss_of = nn.MSELoss()
+    for x, y in DataLoader(data(24), batch_size=4):
+        loss_of(model(x), y).backward()
+        optimizer.step()
+    told, _ = account.told()
+    assert spans(told, "forward") == spans(told, "loss") == spans(told, "backward") == 6
+
+
 def evaluate_without_grad(model, loader, account):
     model.eval()
     with torch.no_grad():

@@ -48,7 +48,7 @@ class Ranks(unittest.TestCase):
 
     def start(self, rank, *options, run_id=None, world=2):
         env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(world), PMTOP_RUN_ID=run_id or self.run_id)
-        arguments = ["--name", "ranks", "--workers", 0, "--epochs", 1000, "--batches", 40, "--step-ms", 10, *options]
+        arguments = ["--name", "ranks", "--workers", 0, "--epochs", 1000, "--batches", 20, "--step-ms", 5, *options]
         process = subprocess.Popen([TRAINER, *map(str, arguments)], env=env, stdout=subprocess.DEVNULL)
         self.started.append(process)
         return process
@@ -67,7 +67,7 @@ class Ranks(unittest.TestCase):
         return newest
 
     def pair(self):
-        fast, slow = self.start(0), self.start(1, "--slow-every", 1, "--slow-ms", 15)
+        fast, slow = self.start(0), self.start(1, "--slow-every", 1, "--slow-ms", 80)
         return fast, slow
 
     def test_the_slowest_is_named_with_its_phase_whichever_rank_is_watched(self):
@@ -81,21 +81,21 @@ class Ranks(unittest.TestCase):
             self.assertEqual([(r["rank"], r["pid"]) for r in told["ranks"]], [(0, fast.pid), (1, slow.pid)])
             self.assertEqual([r["is_slowest"] for r in told["ranks"]], [False, True])
             self.assertEqual((told["slowest"]["rank"], told["slowest"]["phase"]), (1, "data"))
-            self.assertGreater(told["slowest"]["phase_s"], 0.015)
-            self.assertLess(told["slowest"]["phase_others_s"], 0.005)
+            self.assertGreater(told["slowest"]["phase_s"], 0.08)
+            self.assertLess(told["slowest"]["phase_others_s"], 0.04)
             # The other's memory is its own, and not the tree's.
             self.assertTrue(all(r["rss_bytes"] > 1e6 for r in told["ranks"]))
             self.assertEqual(told["memory"]["tree_rss_bytes"], told["memory"]["rss_bytes"])
-            self.assertTrue(any(w["rule"] == "slowest_rank" for w in told["warnings"]), told["warnings"])
+            until(lambda: any(w["rule"] == "slowest_rank" for w in newest()["warnings"]), "the warning")
 
     def test_list_report_lines_and_screen_say_the_same(self):
         # The slow one has the lower pid: ranks are listed by their numbers.
-        slow, fast = self.start(1, "--slow-every", 1, "--slow-ms", 15), self.start(0)
+        slow, fast = self.start(1, "--slow-every", 1, "--slow-ms", 80), self.start(0)
         newest = self.watch(fast.pid)
         until(lambda: newest().get("slowest"), "that a slowest is named")
         rows = [row for row in json.loads(said("list", "--json")) if row.get("run_id") == self.run_id]
         self.assertEqual([(row["pid"], row["rank"], row.get("is_slowest")) for row in rows], [(fast.pid, "0/2", None), (slow.pid, "1/2", True)])
-        self.assertRegex(said("list"), r"(?m)^%d .*\n%d .*slowest, train" % (fast.pid, slow.pid))
+        self.assertRegex(said("list"), r"(?m)^%d .*\n%d .*slowest, " % (fast.pid, slow.pid))
         self.assertRegex(said("report", fast.pid), r"RANKS\n=+\n.*\n-+\n0 +%d .*\n1 slowest +%d .*\n-+\nrank 1 is slowest: data " % (fast.pid, slow.pid))
         self.assertRegex(said("-b", "-n", "12", "-d", "0.2", "-p", fast.pid), r"Batch timing: .*\n  Ranks: rank 1 is slowest: data ")
         screen = said("--once", "--size=80x24", "-p", slow.pid)

@@ -49,7 +49,7 @@ const char *batch_kind(char out[BATCH_KIND_SIZE], const struct run *run, const s
 	if (batch->place > 0 && accumulation > 0)
 		snprintf(out, BATCH_KIND_SIZE, "micro-batch %u of %u", batch->place, accumulation);
 	else
-		snprintf(out, BATCH_KIND_SIZE, kind != NULL ? "kind: %.50s" : "", kind != NULL ? kind : "");
+		snprintf(out, BATCH_KIND_SIZE, "%s%.50s", kind != NULL ? "kind: " : "", kind != NULL ? kind : "");
 	return out;
 }
 

@@ -68,7 +68,7 @@ def loaders(chosen):
 
 def main():
     chosen = options(__doc__)
-    pmtop.torch.instrument()  # the one line
+    pmtop.torch.instrument(epochs=chosen.epochs)  # the one line
     torch.manual_seed(0)
     torch.set_num_threads(1)
     training, validation = loaders(chosen)

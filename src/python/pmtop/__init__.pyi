@@ -19,7 +19,8 @@ __version__: str
 header_version: Optional[str]
 """ABI of the region that is written, "1.0"; None without the extension."""
 
-def init(name: Optional[str] = None, *, enabled: bool = True, lanes: int = 0, slots: int = 0, totals: int = 0, names: int = 0, evidence: bool = True, directory: Optional[str] = None) -> bool:
+def init(name: Optional[str] = None, *, enabled: bool = True, lanes: int = 0, slots: int = 0, totals: int = 0, names: int = 0,
+         evidence: bool = True, directory: Optional[str] = None) -> bool:
     """Makes the region now. name: the run's (default: PMTOP_RUN, else the script's name without ".py"). True: something is published.
     A second call changes nothing but the answer. Publishes RANK, LOCAL_RANK, WORLD_SIZE, the run's id, the host and Python's version as meta."""
 def close() -> None:
