@@ -537,7 +537,12 @@ class Leaks(Case):
         pmtop.batch_figure(i, name, 2)
         pmtop.batch_end(None)
         pmtop.meta(name, i)
-        pmtop.span("\udc80").__enter__().__exit__()
+        for text in ("\udc80", Subclass("own")):
+            pmtop.span(text).__enter__().__exit__()
+            pmtop.gauge(text, 1)
+            pmtop.mark(text)
+            pmtop.meta(text, text)
+            pmtop.operation_time(text)
         pmtop.statistics()
         for wrong in (lambda: pmtop.gauge(name, name), lambda: pmtop.batch_begin(-5), lambda: pmtop.span(i)):
             try:

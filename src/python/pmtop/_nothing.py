@@ -24,7 +24,7 @@ def _is_whole(what: str, value: Any, most: int = 2**64 - 1) -> None:
 
 
 def _is_number(what: str, value: object) -> None:
-    if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+    if isinstance(value, complex) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise TypeError("%s must be a number, not %r" % (what, type(value)))
 
 
@@ -206,6 +206,10 @@ def collected(phase: str, info: dict) -> None:
 
 def watch_collections(threshold_ns: Optional[int]) -> None:
     pass
+
+
+def always(value: Any) -> Callable[..., Any]:
+    return lambda *given, **named: value
 
 
 def connect(opener: Callable[[int], None], decorator: Callable[..., Any]) -> None:

@@ -9,6 +9,7 @@
 #define PMTOP_IMPLEMENTATION
 #include <pmtop.h>
 
+#include "_pmtop_always.h"
 #include "_pmtop_arguments.h"
 #include "_pmtop_calls.h"
 #include "_pmtop_gc.h"
@@ -99,6 +100,7 @@ static PyMethodDef functions[] = {
 	  "directory=\"\": no file; what is published goes with the process. Facts about the run must be told again." },
 	{ "collected", (PyCFunction)(void (*)(void))gc_collected, METH_FASTCALL, "For gc.callbacks." },
 	{ "watch_collections", gc_watch, METH_O, "watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None: no longer." },
+	{ "always", always, METH_O, "always($module, value, /)\n--\n\nA function that takes anything and returns this value." },
 	{ "connect", connect_python, METH_VARARGS, "connect($module, opener, decorator, /)\n--\n\nThe parts that are written in Python." },
 	{ NULL, NULL, 0, NULL },
 };
