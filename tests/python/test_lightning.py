@@ -413,6 +413,19 @@ def test_spans_of_the_user_nest(pl):
     assert {row["count"] for row in seen["operations"] if row["name"] != "zero_grad"} == {3}
 
 
+def test_a_user_who_also_instruments_is_counted_once(pl):
+    import pmtop.torch
+
+    with pmtop.torch.instrument() as instrumented:
+        trainer_of(pl, max_epochs=2).fit(learner(pl), loader(5), loader(3))
+        seen = told()
+        assert seen["batch"]["count"] == 10 and [epoch["batches"] for epoch in seen["epochs"]] == [5, 5]
+        assert {mode: row["count"] for mode, row in seen["modes"].items()} == {"train": 10, "sanity": 2, "validation": 6}
+        for name in ("forward", "backward", "optimizer", "data"):
+            assert operation(seen, name, 0)["count"] == 10 and operation(seen, name, 1) is None, name
+        assert instrumented.is_open and instrumented.parts["batches"].is_on
+
+
 def test_results_are_the_same_bit_by_bit(pl):
     def train(callbacks):
         pl.seed_everything(3, verbose=False)
