@@ -1,5 +1,5 @@
-"""What happens to trainings, with real torch and pmtop.torch.instrument(): they die, fork, exec, run out of room, are watched by many. What pmtop tells
-is held against what the script counted itself."""
+"""What happens to trainings, with real torch and pmtop.torch.instrument(): they die, fork, exec, run out of room, are watched by many.
+What pmtop tells is held against what the script counted itself."""
 import json
 import os
 import signal
@@ -173,7 +173,7 @@ def in_namespace(mount, text, scratch):
     """A script with another /dev/shm, of its own mount namespace."""
     path = scratch / "script.py"
     path.write_text(text)
-    return ["--mount", "--propagation=private", "sh", "-c", f'{mount} && exec "$0" "$@"', PYTHON, str(path)]
+    return ["--mount", "--propagation=private", "sh", "-c", f'{mount} /dev/shm && exec "$0" "$@"', PYTHON, str(path)]
 
 
 def can_mount():
@@ -191,7 +191,7 @@ needs_mount = pytest.mark.skipif(not can_mount(), reason="needs the right to mou
 
 
 @needs_mount
-@pytest.mark.parametrize("mount", ["mount -t tmpfs -o ro tmpfs /dev/shm", "mount -t tmpfs -o size=64k tmpfs /dev/shm", "mount --bind /proc/sys /dev/shm"])
+@pytest.mark.parametrize("mount", ["mount -t tmpfs -o ro tmpfs", "mount -t tmpfs -o size=64k tmpfs", "mount --bind /proc/sys"])
 def test_without_room_in_shm_there_is_a_memfd(mount, tmp_path):
     os.mkfifo(tmp_path / "go")
     with start(in_namespace(mount, TRAINING + WATCHED_AT_THE_END, tmp_path), python="unshare", cwd=tmp_path) as script:
@@ -229,14 +229,17 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(progra
 @needs_mount
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of memfd_create is that of x86_64")
 def test_without_memfd_too_one_line_says_so_and_training_goes_on(tmp_path):
-    script = run(in_namespace("mount -t tmpfs -o ro tmpfs /dev/shm", NO_MEMFD + TRAINING + "train()\ntell()\n", tmp_path), python="unshare")
+    script = run(in_namespace("mount -t tmpfs -o ro tmpfs", NO_MEMFD + TRAINING + "train()\ntell()\n", tmp_path), python="unshare")
     assert script.truth() == {"begun": 20, "batches": 20, "epochs": 2}
     assert len(lines_of_pmtop(script.err())) == 1, script.err()
 
 
 def test_switched_off_it_is_silent():
-    with start(TRAINING + "train()\ntell()\nDONE['regions'] = [name for name in os.listdir('/dev/shm') if f'.{os.getpid()}.' in name]\ntell()\n",
-               env={"PMTOP": "0"}) as script:
+    with start(TRAINING + '''
+train()
+DONE["regions"] = [name for name in os.listdir("/dev/shm") if f".{os.getpid()}." in name]
+tell()
+''', env={"PMTOP": "0"}) as script:
         assert script.finish() == 0
         assert script.truth() == {"begun": 20, "batches": 20, "epochs": 2, "regions": []}
         assert script.err() == ""
@@ -407,7 +410,8 @@ def test_names(how, tmp_path):
         "file": (["fit_it.py"], {"fit_it"}), "-c": (["-c", RUN_OF_ITS_OWN], {"python"}), "-m": (["-m", "fit_it"], {"fit_it"}),
         "package": (["-m", "trainings"], {"trainings"}), "stdin": (["-"], {"python"}), "PMTOP_RUN": (["fit_it.py"], {"called so"})}[how]
     environment = watching.environment({"PMTOP_RUN": "called so"} if how == "PMTOP_RUN" else None)
-    with subprocess.Popen([PYTHON, *arguments], cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([PYTHON, *arguments], cwd=tmp_path, env=environment, **pipes) as process:
         try:
             if how == "stdin":
                 process.stdin.write(RUN_OF_ITS_OWN)

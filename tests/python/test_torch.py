@@ -398,14 +398,24 @@ def test_paused_publishes_nothing(account):
     assert spans(told, "forward") == spans(told, "zero_grad") == spans(told, "backward") == 8
 
 
-def test_script_with_batches_of_its_own_is_left_alone(account):
-    model, optimizer = make()
-    for account.epochs in pmtop.epochs(range(1, 4)):
-        for x, y in pmtop.batches(DataLoader(data(16), batch_size=4), samples=4):
-            with account.body("train", len(x)):
-                account.learn(model, optimizer, x, y)
-    told, region = account.check()
-    assert spans(told, "forward") == 12
+def test_script_with_batches_of_its_own_is_left_alone():
+    seen = watching.watch(f"""
+import sys
+sys.path.insert(0, {str(watching.HERE)!r})
+import pmtop.torch
+from torch.utils.data import DataLoader
+from torch_loop import Account, data, make
+account = Account()
+pmtop.torch.instrument()
+model, optimizer = make()
+for account.epochs in pmtop.epochs(range(1, 4)):
+    for x, y in pmtop.batches(DataLoader(data(16), batch_size=4), samples=4):
+        with account.body("train", len(x)):
+            account.learn(model, optimizer, x, y)
+account.check()
+""")
+    assert seen.last["batch"]["count"] == spans(seen.last, "forward") == 12
+    assert [epoch["index"] for epoch in seen.last["epochs"]] == [1, 2, 3]
 
 
 def test_results_are_the_same_to_the_bit(account):

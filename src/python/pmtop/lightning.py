@@ -1,10 +1,11 @@
 """`Trainer(callbacks=[PmtopCallback()])` is all that a training with Lightning needs, as `lightning` or as `pytorch_lightning`.
 
-A batch reaches from the callback's on_train_batch_start to its on_train_batch_end. What lies between two of them is the phase "lightning" (other
-callbacks, loggers, setting up validation) but for spans of their own: "data" is the time in the loader, "transfer" that in batch_to_device.
-These, "forward" (training_step, validation_step, ...), "clip" and "checkpoint" are actions that the trainer tells its profiler of, whose start and
-stop are listened to while it runs. All else, such as backward, device times and workers, is that of pmtop.torch, whose own view of batches and epochs
-is switched off meanwhile. With manual optimization training_step holds everything, so "forward" is the calls of modules, as in pmtop.torch.
+A batch reaches from the callback's on_train_batch_start to its on_train_batch_end. What lies between two of them is the phase "lightning"
+(other callbacks, loggers, setting up validation) but for spans of their own: "data" is the time in the loader, "transfer" that in
+batch_to_device. These, "forward" (training_step, validation_step, ...), "clip" and "checkpoint" are actions that the trainer tells its
+profiler of, whose start and stop are listened to while it runs. All else, such as backward, device times and workers, is that of
+pmtop.torch, whose own view of batches and epochs is switched off meanwhile. With manual optimization training_step holds everything, so
+there "forward" is the calls of modules, as in pmtop.torch.
 
 Sanity checking, validation, test and predict are modes. Nothing here raises into training, and nothing of it lands in a checkpoint.
 """
@@ -53,7 +54,8 @@ def _guarded(hook: H) -> H:
         except Exception as error:
             self._is_silent = True
             self._unlisten()
-            print(f"pmtop: {hook.__name__} failed ({type(error).__name__}: {error}); training goes on unwatched; please report this", file=sys.stderr)
+            why = f"{hook.__name__} failed ({type(error).__name__}: {error})"
+            print(f"pmtop: {why}; training goes on unwatched; please report this", file=sys.stderr)
     return guarded  # type: ignore[return-value]
 
 
@@ -64,9 +66,10 @@ def _class_for(cls: type, bases: tuple[type, ...]) -> type:
 
 def _callback_classes() -> tuple[type, ...]:
     """Callback of each package that is imported; of each that is installed where none is yet. ImportError where there is none."""
-    names = [name for name in PACKAGES.values() if sys.modules.get(name)] or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
+    names = [name for name in PACKAGES.values() if sys.modules.get(name)]
+    names = names or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
     if not names:
-        raise ImportError("pmtop.lightning: neither 'lightning' nor 'pytorch_lightning' is installed; install one of them, such as: pip install lightning")
+        raise ImportError("pmtop.lightning: neither 'lightning' nor 'pytorch_lightning' is installed; try: pip install lightning")
     return tuple(importlib.import_module(name).Callback for name in names)
 
 
@@ -121,10 +124,12 @@ class PmtopCallback:
             return
         for key, value in {
                 "model": type(pl_module).__name__, "strategy": type(trainer.strategy).__name__, "precision": trainer.precision,
-                "devices": trainer.num_devices, "accumulation": trainer.accumulate_grad_batches,
-                **({"RANK": trainer.global_rank, "LOCAL_RANK": trainer.local_rank, "WORLD_SIZE": trainer.world_size} if trainer.world_size > 1 else {})
+                "devices": trainer.num_devices, "accumulation": trainer.accumulate_grad_batches
         }.items():
             pmtop.meta(key, str(value))
+        for key, value in (("RANK", trainer.global_rank), ("LOCAL_RANK", trainer.local_rank), ("WORLD_SIZE", trainer.world_size)):
+            if trainer.world_size > 1:
+                pmtop.meta(key, str(value))
         is_manual = not pl_module.automatic_optimization
         self._parts = _Parts(is_manual)
         self._listener = _Listener(trainer.profiler, self._parts.device, "training_step" if is_manual else None)
@@ -159,7 +164,8 @@ class PmtopCallback:
         self._plan(trainer)
 
     def _plan(self, trainer: Any) -> None:
-        batches, epochs, accumulation = _whole(trainer.num_training_batches), _whole(trainer.max_epochs), max(1, trainer.accumulate_grad_batches)
+        batches, epochs = _whole(trainer.num_training_batches), _whole(trainer.max_epochs)
+        accumulation = max(1, trainer.accumulate_grad_batches)
         left = max(epochs - trainer.current_epoch, 0)
         if batches and trainer.max_steps >= 0 and trainer.lightning_module.automatic_optimization:
             steps = max(trainer.max_steps - trainer.global_step, 0)
@@ -257,7 +263,8 @@ class PmtopCallback:
         self._begin_batch(batch_idx)
 
     @_guarded
-    def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+    def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int,
+                                dataloader_idx: int = 0) -> None:
         self._end_batch(batch)
 
     on_test_batch_start = on_predict_batch_start = on_validation_batch_start
@@ -313,7 +320,7 @@ class _Parts:
 
 
 class _Action:
-    """A span, and what pmtop.torch is in the middle of meanwhile: so a module is no forward in the loader, and torch.save none in a checkpoint."""
+    """A span, and what pmtop.torch is in the middle of meanwhile: a module in the loader is no forward, a checkpoint is counted once."""
 
     __slots__ = ("began", "device", "is_forward", "span", "state")
     STATES = {"data": "inside", "forward": "inside", "checkpoint": "saving"}
