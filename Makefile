@@ -151,7 +151,8 @@ $(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $< $(LIBS)
 
-bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(WORKLOADS)
+# With Python's, where check-python has made their environment.
+bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
 
 demo: all $(WORKLOADS)

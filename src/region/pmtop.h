@@ -62,7 +62,7 @@ void pmtop_close(struct pmtop *pm);
 void pmtop_plan(struct pmtop *pm, uint32_t epochs, uint64_t batches_per_epoch, uint64_t samples_per_batch);
 /* Anything worth knowing ("RANK", "host"). Key "between" names the phase that the time between batches belongs to, such as "data". */
 void pmtop_meta(struct pmtop *pm, const char *key, const char *value);
-/* "train", "validation", ...: of what follows, and of a batch or an empty epoch that has begun. No mode published means training. */
+/* "validation", "test", ...: of what follows, and of a batch or an empty epoch that has begun. "train" or NULL: training, as without any. */
 void pmtop_mode(struct pmtop *pm, const char *mode);
 
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t epoch);
@@ -226,7 +226,7 @@ struct pmtop_slot {
 	uint32_t sequence;
 	uint32_t type_length;           /* type | bytes of payload that are there << 16; words beyond are as if PMTOP_UNKNOWN */
 	uint64_t time_ns;
-	uint64_t name_mode;             /* name | the mode that was current << 32: names both */
+	uint64_t name_mode;             /* name | the mode that was current << 32: a name, 0 = training */
 	uint64_t payload[5];
 };
 
@@ -242,7 +242,7 @@ enum pmtop_event_type {
 	                                   growth of the resident set in bytes (signed) or PMTOP_UNKNOWN */
 	PMTOP_EVENT_GAUGE,              /* value (bits) */
 	PMTOP_EVENT_MARK,               /* name 0: `length` bytes of text; else the text is that name */
-	PMTOP_EVENT_MODE,               /* (name: the new mode) */
+	PMTOP_EVENT_MODE,               /* (name: the new mode, 0 = training) */
 	PMTOP_EVENT_FIGURE              /* (name: which) of a batch, told later: value (bits); number of the batch in the run */
 };
 
@@ -1232,7 +1232,7 @@ void pmtop_mode(struct pmtop *pm, const char *mode)
 	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (!lane)
 		return;
-	uint32_t name = mode && *mode ? pmtop_i_name(lane, mode) : 0;
+	uint32_t name = mode && *mode && strcmp(mode, "train") ? pmtop_i_name(lane, mode) : 0;
 	PMTOP_I_SET(pm->mode, name);
 	PMTOP_I_SET(pm->state->mode, name);
 	if (pm->flags & PMTOP_IN_BATCH)
@@ -1764,7 +1764,7 @@ static void pmtop_i_reset(struct pmtop *pm)
 /* Storage that is there for certain: on a full tmpfs only posix_fallocate says so, everything else ends in SIGBUS later. */
 static int pmtop_i_allocate(struct pmtop *pm, int fd)
 {
-	if (fd < 0 || posix_fallocate(fd, 0, (off_t)pm->size))
+	if (fd < 0 || (errno = posix_fallocate(fd, 0, (off_t)pm->size)))
 		return 0;
 	struct stat status;
 	if (fstat(fd, &status))
@@ -1839,8 +1839,10 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 	lock.l_type = F_WRLCK;
 	lock.l_whence = SEEK_SET;
 	pm->size = pmtop_i_layout(&pm->options, sections);
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < pm->size)
-		return 0;               /* allocating would raise SIGXFSZ */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < pm->size) {
+		errno = EFBIG;          /* allocating would raise SIGXFSZ */
+		return 0;
+	}
 	pmtop_i_random(pm->uuid, sizeof pm->uuid);
 	pm->uuid[6] = (uint8_t)((pm->uuid[6] & 0x0f) | 0x40);
 	pm->uuid[8] = (uint8_t)((pm->uuid[8] & 0x3f) | 0x80);
@@ -2003,7 +2005,8 @@ struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *given
 	munmap(pm, pm->total_size);
 failed:
 	if (options.tell)
-		dprintf(STDERR_FILENO, "pmtop: not publishing: no room in %s and no memfd (%s)\n", directory, strerror(errno));
+		dprintf(STDERR_FILENO, "pmtop: not publishing: no room in %s and no memfd (%s)\n", directory,
+		        errno == EFBIG ? "the limit on file sizes, ulimit -f, is too small" : strerror(errno));
 	errno = saved_errno;
 	return NULL;
 }

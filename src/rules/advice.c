@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/text.h"
+
 /* -- what a phase is, by its name -- */
 
 static const struct { const char *word; enum phase_kind kind; } kind_words[] = {
@@ -74,6 +76,20 @@ enum { WORKERS_MANY = 16, PREFETCH_MANY = 8 };
 
 #define WORKERS_BUSY 0.9
 #define WORKERS_IDLE 0.5
+#define FETCH_SLOW_RATIO 3
+
+/* Of slow batches now and then: a fetch that took long holds up the batch that waits for it, however idle the workers are else. */
+static bool advise_slow_fetch(const struct model *model, const struct run *run, struct alert *alert)
+{
+	const struct crew *crew = model_crew(model, (int)(run - model->runs));
+	const struct figures *fetch = crew ? &crew->work.fetch : NULL;
+	char longest[NUMBER_SIZE], usual[NUMBER_SIZE];
+	if (!fetch || !(fetch->max_s > FETCH_SLOW_RATIO * fetch->p50_s))
+		return false;
+	advise(alert, "a worker's longest fetch took %s, the usual one %s: see what those samples cost to load", format_seconds(longest, fetch->max_s),
+	       format_seconds(usual, fetch->p50_s));
+	return true;
+}
 
 /* What the workers themselves show says more than how many there are. False: nothing. */
 static bool advise_crew(const struct model *model, const struct run *run, struct alert *alert)
@@ -135,10 +151,10 @@ static const char *const kind_advice[][3] = {
 	[PHASE_BETWEEN] = { "publish what runs between the batches as spans, to see what it is", "log and save less often" },
 };
 
-void advise_phase(const struct model *model, const struct run *run, enum phase_kind kind, struct alert *alert)
+void advise_phase(const struct model *model, const struct run *run, enum phase_kind kind, bool is_rare, struct alert *alert)
 {
 	if (kind == PHASE_DATA) {
-		if (!advise_crew(model, run, alert))
+		if (is_rare ? !advise_slow_fetch(model, run, alert) : !advise_crew(model, run, alert))
 			advise_workers(run, alert);
 		advise_pinning(run, alert);
 		advise_prefetching(run, alert);

@@ -101,8 +101,9 @@ def test_wheel_has_types_and_licence_and_asks_for_nothing(wheel):
     assert not [name for name in names if name.endswith((".c", ".h"))]
     assert "\nLicense-Expression: MIT\n" in info
     assert "Requires-Dist" not in info
-    modules = {path.name for path in (watching.ROOT / "src/python/pmtop").glob("*.py*") if path.suffix in (".py", ".pyi")}
-    assert {f"pmtop/{name}" for name in modules} <= set(names)
+    source = watching.ROOT / "src/python"
+    modules = {str(path.relative_to(source)) for pattern in ("*.py", "*.pyi") for path in (source / "pmtop").rglob(pattern)}
+    assert modules <= set(names)
 
 
 def test_installs_from_the_checkout(checkout, tmp_path):

@@ -113,13 +113,14 @@ class Script:
         for fd in fds:
             os.close(fd)
         self.pid = self.process.pid
-        self.is_closed = False
+        self.kept = None
 
     def out(self):
-        return pathlib.Path(self.out_path).read_text(encoding="utf-8", errors="replace")
+        """What it printed so far; also after close()."""
+        return self.kept[0] if self.kept else pathlib.Path(self.out_path).read_text(encoding="utf-8", errors="replace")
 
     def err(self):
-        return pathlib.Path(self.err_path).read_text(encoding="utf-8", errors="replace")
+        return self.kept[1] if self.kept else pathlib.Path(self.err_path).read_text(encoding="utf-8", errors="replace")
 
     def truth(self):
         """The last JSON object that it printed, None where there is none yet."""
@@ -173,10 +174,10 @@ class Script:
                 os.unlink(path)
 
     def close(self):
-        if not self.is_closed:
-            self.is_closed = True
+        if not self.kept:
             self.release()
             self.kill()
+            self.kept = self.out(), self.err()
             shutil.rmtree(self.scratch, ignore_errors=True)
 
     def __enter__(self):
@@ -202,9 +203,9 @@ class Monitor:
 
     def objects(self):
         """Those printed so far."""
-        # Opened anew: pmtop writes where the descriptor that it shares with us stands.
-        with open(f"/proc/self/fd/{self.output.fileno()}", encoding="utf-8") as output:
-            return [json.loads(line) for line in output if line.startswith("{") and line.endswith("\n")]
+        # pmtop writes where the file's one offset stands: reading must not move it.
+        told = os.pread(self.output.fileno(), os.fstat(self.output.fileno()).st_size, 0).decode("utf-8", "replace")
+        return [json.loads(line) for line in told.splitlines(keepends=True) if line.startswith("{") and line.endswith("\n")]
 
     def said(self):
         self.errors.seek(0)

@@ -208,7 +208,7 @@ uint64_t run_account_count_mode(const struct run_account *account, enum total_ki
 {
 	uint64_t count = 0;
 	for (size_t i = 0; i < account->row_count; i++)
-		if (account->rows[i].kind == kind && has_name(account, account->rows[i].mode, mode))
+		if (account->rows[i].kind == kind && (account->rows[i].mode ? has_name(account, account->rows[i].mode, mode) : !strcmp(mode, "train")))
 			count += account->rows[i].count;
 	return count;
 }

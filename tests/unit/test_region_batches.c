@@ -37,6 +37,14 @@ static void spend(uint64_t ns)
 		;
 }
 
+/* Of the thread's own CPU time: on a busy machine the clock's goes by without it. */
+static void compute(uint64_t ns)
+{
+	uint64_t until = pmtop_i_clock(CLOCK_THREAD_CPUTIME_ID) + ns;
+	while (pmtop_i_clock(CLOCK_THREAD_CPUTIME_ID) < until)
+		;
+}
+
 static void batches(uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
@@ -154,16 +162,16 @@ START_TEST(modes_have_totals_of_their_own_and_epochs_count_their_own_mode)
 	batches(2);
 	ck_assert_int_eq(region_read_epochs(region, epochs, 4, &count, &dropped, &upto), REGION_OK);
 	ck_assert_uint_eq(count, 2);
-	ck_assert_uint_eq(epochs[0].mode, regions_name(region, "train"));
+	ck_assert_uint_eq(epochs[0].mode, 0);
 	ck_assert_uint_eq(epochs[0].batches, 8);
 	ck_assert_int_gt(epochs[0].end_ns, epochs[0].begin_ns);
-	ck_assert_uint_eq(epochs[1].mode, regions_name(region, "train"));
+	ck_assert_uint_eq(epochs[1].mode, 0);
 	ck_assert_uint_eq(epochs[1].batches, 2);
 	ck_assert_int_eq(epochs[1].end_ns, 0);
 	for (uint32_t i = 0; i < region_total_count(region); i++) {
 		ck_assert_int_eq(region_read_total(region, i, &total), REGION_OK);
 		uint64_t of_train = total.kind == PMTOP_TOTAL_BATCH ? 10 : 9;
-		ck_assert_uint_eq(total.count, total.mode == regions_name(region, "train") ? of_train : 3);
+		ck_assert_uint_eq(total.count, total.mode == 0 ? of_train : 3);
 	}
 	ck_assert_uint_eq(region_total_count(region), 4);
 }
@@ -273,7 +281,7 @@ static size_t evidence_after(uint64_t first_ns, uint64_t second_ns)
 	spend(first_ns);
 	pmtop_batch_end(pm, 1);
 	pmtop_batch_begin(pm, 1);
-	spend(second_ns);
+	compute(second_ns);
 	pmtop_batch_end(pm, 1);
 	size_t count = regions_events(region, 0, events, 100), found = 0;
 	for (size_t i = 0; i < count; i++) {

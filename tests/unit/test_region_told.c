@@ -170,6 +170,26 @@ START_TEST(a_mode_said_within_a_batch_is_that_batchs_and_the_empty_epochs)
 }
 END_TEST
 
+/* Whoever comes late must not find training in two places. */
+START_TEST(train_is_the_same_as_no_mode)
+{
+	struct region_total total;
+	for (int i = 0; i < 2; i++) {
+		pmtop_batch_begin(pm, 0);
+		pmtop_batch_end(pm, 1);
+		pmtop_mode(pm, "train");
+	}
+	ck_assert_uint_eq(region_total_count(region), 2);
+	ck_assert_int_eq(region_read_total(region, 0, &total), REGION_OK);
+	ck_assert_uint_eq(total.mode, 0);
+	ck_assert_uint_eq(total.count, 2);
+	pmtop_mode(pm, "validation");
+	ck_assert_uint_ne(regions_state(region).mode, 0);
+	pmtop_mode(pm, "train");
+	ck_assert_uint_eq(regions_state(region).mode, 0);
+}
+END_TEST
+
 /* A loader worker's. */
 START_TEST(a_region_can_be_small_and_without_a_file)
 {
@@ -225,7 +245,8 @@ int main(void)
 	const TTest *const tests[] = {
 		a_kind_is_of_one_batch, samples_are_the_plans_unless_a_batch_says_its_own, a_late_figure_names_its_batch,
 		a_span_told_afterwards_lies_in_the_one_around_it, impossible_times_are_cut,
-		a_mode_said_within_a_batch_is_that_batchs_and_the_empty_epochs, a_region_can_be_small_and_without_a_file,
+		a_mode_said_within_a_batch_is_that_batchs_and_the_empty_epochs, train_is_the_same_as_no_mode,
+		a_region_can_be_small_and_without_a_file,
 	};
 	return regions_run("region: what is told of a batch", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

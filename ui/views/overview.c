@@ -195,6 +195,9 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	}
 	if (run == NULL)
 		return false;
+	/* What is chosen here is of the main track. */
+	if (scene->focus.has_mode && event.key != KEY_RETURN)
+		scene->focus = (struct focus){ .at_live_end = true };
 	if (event.key == KEY_RETURN) {
 		scene->focus.is_open = true;
 		scene->go_to = "Batches";
@@ -214,7 +217,7 @@ static void write(const struct scene *scene, struct buffer *out)
 		return;
 	trace_stretch(scene, run, &stretch);
 	if (stretch.is_binned)
-		batch_range(run, &stretch.first, &stretch.end);
+		batch_range(run_main(run), &stretch.first, &stretch.end);
 	batch_write(scene, stretch.first, stretch.end, out);
 }
 

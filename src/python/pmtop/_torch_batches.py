@@ -14,8 +14,8 @@ waits is a span "data" of the batch that runs. Only the thread that trains publi
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
+from threading import enumerate as enumerate_threads, get_ident
 from typing import Any, Optional
 
 import torch
@@ -91,7 +91,7 @@ class Loop:
         self.since_step = 0
         self.interval = 0
         self.meta: dict[str, object] = {}
-        self.plan: tuple[int, int, int] = (0, 0, 0)
+        self.plan: Optional[tuple[int, int]] = None
 
     # -- what the loaders do
 
@@ -119,7 +119,7 @@ class Loop:
 
     def asked(self, now: Pass) -> bool:
         """The next batch is asked for: ends the open one. True: the wait is to be a span of the batch that runs."""
-        if threading.get_ident() != self.owner:
+        if get_ident() != self.owner:
             return False
         self.is_busy = True
         try:
@@ -137,7 +137,7 @@ class Loop:
 
     def handed(self, now: Pass, data: Any) -> None:
         """The loader has handed out a batch."""
-        if self.stack and self.stack[-1] is now and threading.get_ident() == self.owner:
+        if self.stack and self.stack[-1] is now and get_ident() == self.owner:
             self.is_busy = True
             try:
                 self._begin_batch(now, data)
@@ -146,7 +146,7 @@ class Loop:
 
     def pass_ends(self, now: Pass, is_dropped: bool = False) -> None:
         """StopIteration, or the iterator is dropped."""
-        if threading.get_ident() != self.owner:
+        if get_ident() != self.owner:
             return
         self.is_busy = True
         try:
@@ -156,7 +156,7 @@ class Loop:
 
     def stop(self) -> None:
         """Ends what is open."""
-        if threading.get_ident() == self.owner:
+        if get_ident() == self.owner:
             while self.stack:
                 self._end(self.stack[-1])
         self.passes.clear()
@@ -165,7 +165,7 @@ class Loop:
 
     def has_forward(self, module: Any) -> bool:
         """The outermost module is called. True where this thread is the one that trains."""
-        if threading.get_ident() != self.owner:
+        if get_ident() != self.owner:
             return False
         self.work |= FORWARD
         if self.watches_forward:
@@ -204,7 +204,7 @@ class Loop:
     def backward_elsewhere(self) -> None:
         """Another thread than the owner trains. Batches are its from now on, unless the owner has trained."""
         if not self.owner_trains:
-            self.owner = threading.get_ident()
+            self.owner = get_ident()
             self.owner_trains = True
             self.late += self.stack
 
@@ -215,10 +215,10 @@ class Loop:
     # -- passes
 
     def _is_owner(self) -> bool:
-        me = threading.get_ident()
+        me = get_ident()
         if self.owner == me:
             return True
-        if not self.owner or (not self.stack and not any(thread.ident == self.owner for thread in threading.enumerate())):
+        if not self.owner or (not self.stack and not any(thread.ident == self.owner for thread in enumerate_threads())):
             self.owner = me
             return True
         return False
@@ -329,7 +329,7 @@ class Loop:
 
     def _dropped(self, now: Pass) -> None:
         """The iterator is gone. This can happen anywhere: in any thread, and in the middle of what stands here."""
-        if self.is_busy or threading.get_ident() != self.owner:
+        if self.is_busy or get_ident() != self.owner:
             self.late.append(now)
             return
         try:
@@ -404,10 +404,10 @@ class Loop:
             self.out.meta(key, value)
 
     def _tell_loader(self, facts: LoaderFacts) -> None:
-        plan = (self.epochs_planned, facts.length or 0, facts.batch_size or 0)
+        plan = (facts.length or 0, facts.batch_size or 0)
         if plan != self.plan:
             self.plan = plan
-            self.out.plan(*plan)
+            self.out.plan(self.epochs_planned or None, *plan)
         for key, value in facts.meta.items():
             self.say(key, value)
         if facts.batch_size:

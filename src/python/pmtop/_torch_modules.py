@@ -19,6 +19,7 @@ from torch import nn
 from ._torch_patch import Here, Part, Patches, is_compiling
 
 _NAME = "_compiled_call_impl"
+_LOSSES = getattr(nn.modules.loss, "_Loss", ())  # what turns a model's output into a number is no forward of a model
 _LEARNING_BATCHES = 3
 _MOST_LESSONS = 4
 _MOST_SCANS = 8
@@ -30,7 +31,7 @@ class ForwardTimes:
 
     def __init__(self, patches: Patches, part: Part, here: Here, out: Any, device: Any) -> None:
         self.patches, self.part, self.here, self.device = patches, part, here, device
-        self.span = out.span("forward")
+        self.span, self.loss_span = out.span("forward"), out.span("loss")
         self.seen: Callable[[nn.Module], bool] = lambda module: False
         """Is told the outermost module that is called; True where this is the thread that trains."""
         self.classes: set[type] = set()
@@ -76,6 +77,7 @@ class ForwardTimes:
             plain = module._call_impl
         if not self.part.is_on:
             return plain(*args, **kwargs)
+        is_loss = isinstance(module, _LOSSES)
         here.inside = 1
         try:
             begin = None
@@ -86,12 +88,12 @@ class ForwardTimes:
                     begin = device.mark()
             except Exception as error:
                 self.part.failed(error)
-            with self.span:
+            with self.loss_span if is_loss else self.span:
                 return plain(*args, **kwargs)
         finally:
             here.inside = 0
             if begin is not None:
-                device.note("gpu.forward_s", begin)
+                device.note("gpu.loss_s" if is_loss else "gpu.forward_s", begin)
 
     def learn(self) -> None:
         """Stands on nn.Module, to see what is called."""

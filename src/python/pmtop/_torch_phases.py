@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, Optional
 
 import torch
@@ -27,7 +27,7 @@ class Backward:
         unscaled: list[tuple[weakref.ref[Any], Any]] = []
 
         def noted(tensors: Any) -> Any:
-            if threading.get_ident() != loop.owner:
+            if get_ident() != loop.owner:
                 loop.backward_elsewhere()
                 return None
             loop.has_backward()
@@ -38,22 +38,20 @@ class Backward:
                     loss.failed(error)
             return device.mark() if device.measures else None
 
-        def note_loss(tensors: Any) -> None:
-            value = tensors
+        def note_loss(value: Any) -> None:
             if type(value) is not torch.Tensor:
-                if not isinstance(tensors, (tuple, list)) or len(tensors) != 1 or type(tensors[0]) is not torch.Tensor:
+                if not isinstance(value, (tuple, list)) or len(value) != 1 or type(value[0]) is not torch.Tensor:
                     return
-                value = tensors[0]
+                value = value[0]
             if unscaled:
                 scaled, plain = unscaled.pop()
                 value = plain if scaled() is value else value
-            if value.numel() != 1:
-                return
-            if value.device.type == "cpu":
-                loop.loss = _item(value)
-            else:
-                loop.loss = None
-                device.loss(value)
+            if value.numel() == 1:
+                if value.is_cpu:
+                    loop.loss = _item(value)
+                else:
+                    loop.loss = None
+                    device.loss(value)
 
         @functools.wraps(original)
         def backward(*args: Any, **kwargs: Any) -> None:
@@ -153,7 +151,7 @@ class Optimizers:
         if is_inner:
             return None
         self.optimised.stepped(optimizer)
-        self.began = self.device.mark() if self.device.measures and threading.get_ident() == self.loop.owner else None
+        self.began = self.device.mark() if self.device.measures and get_ident() == self.loop.owner else None
         with_closure = self._with_closure(args, kwargs)
         if with_closure is None:
             self._open_span()
@@ -166,7 +164,7 @@ class Optimizers:
             return
         self._close_span()
         self.out.count("optimizer.steps", 1)
-        if threading.get_ident() == self.loop.owner:
+        if get_ident() == self.loop.owner:
             self.loop.has_stepped()
             if self.began is not None:
                 self.device.note("gpu.optimizer_s", self.began)
@@ -209,7 +207,7 @@ def _zero_grad(original: Any, span: Any, part: Part, here: Here, loop: Loop) -> 
     def zero_grad(*args: Any, **kwargs: Any) -> Any:
         if is_compiling() or not part.is_on or here.paused:
             return original(*args, **kwargs)
-        if threading.get_ident() == loop.owner:
+        if get_ident() == loop.owner:
             loop.work |= ZERO_GRAD
         with span:
             return original(*args, **kwargs)
