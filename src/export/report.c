@@ -345,7 +345,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 			buffer_puts(out, "\n");
 		add_epochs(out, run);
 	} else {
-		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that includes pmtop.h (pmtop(1))\n");
+		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes pmtop.h (pmtop(1))\n");
 	}
 	buffer_puts(out, "\n");
 	ranks_as_table(out, model, run_index);
