@@ -81,12 +81,14 @@ def init(
     name: the run's (default: PMTOP_RUN, else the script's name without ".py"). enabled=False: nothing is published until another init().
     lanes: threads at the same time (16); slots: events kept per thread (1,024); totals: rows of statistics (256); names: different names
     (1,024). evidence=False: batches do not note CPU time, faults and waits. directory: a tmpfs (/dev/shm); "": no file.
-    Where a region is open already, nothing changes.
+    Where a region is open already, nothing changes. Nothing is done while a spawned child of multiprocessing reads the script's module again.
     """
     if name is not None and not isinstance(name, str):
         raise TypeError("name must be a str, not %r" % type(name))
     if _pmtop.is_open():
         return True
+    if _is_read_again():
+        return False
     if not enabled or _is_switched_off():
         close()
         return False
@@ -97,6 +99,12 @@ def init(
     _end_with_multiprocessing()
     _watch_for_the_end()
     return True
+
+
+def _is_read_again() -> bool:
+    """Whether this is a spawned child that is only just reading the script's module, to have its names. What it publishes comes later."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and getattr(process.current_process(), "_inheriting", False)
 
 
 def _introduce() -> None:
@@ -206,8 +214,20 @@ def batches(loader: Iterable[Any], samples: int = 0) -> Any:
     return Turns("loader", loader, functools.partial(_around_batches, samples=batch_size))
 
 
+def _watch_workers() -> None:
+    """Those of torch's loaders publish into regions of their own, spans in their data sets included."""
+    if "torch.utils.data.dataloader" in sys.modules:
+        try:
+            from . import _workers
+
+            _workers.install()
+        except Exception as error:
+            print("pmtop: loader workers are not watched: %s: %s" % (type(error).__name__, error), file=sys.stderr)
+
+
 def _around_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
     meta("between", "data")
+    _watch_workers()
     _, batches_planned, samples_planned = _pmtop.planned()
     plan(batches_per_epoch=batches_planned or _length(loader), samples_per_batch=samples_planned or samples)
     return _pmtop.turns(iter(loader), False, samples)

@@ -56,7 +56,7 @@ class Instrumentation:
         self._entered = 0
         self._watches_gc = self._has_workers = False
         self.is_open = True
-        self.is_forked = False
+        self.is_forked = self.is_waiting = False
         for install in (self._install_batches, self._install_phases, self._install_rest):
             install()
 
@@ -244,20 +244,40 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     (which publish regions of their own).
     sync: spans of .item(), .cpu(), .tolist(), .numpy() and torch.cuda.synchronize; None: once CUDA is in use.
 
-    The loss of a batch is the value that its last backward started from. Does nothing where nothing is published (pmtop.is_enabled()).
+    The loss of a batch is the value that its last backward started from. Does nothing where nothing is published (pmtop.is_enabled()). In a
+    spawned child that reads the script's module again it waits for the child's first loop over a loader: loader workers have none.
     """
     global _current
-    if _current is not None and not _current.is_forked:
+    if _current is not None and not _current.is_forked and not (_current.is_waiting and not _pmtop._is_read_again()):
         return _current
     if _current is not None:
         _current.close()
     asked = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
              "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc, "workers": workers}
+    if _pmtop._is_read_again():
+        _current = _wait_for_loop(asked, epochs, sync)
+        return _current
     is_enabled = _pmtop.init()
     parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in asked.items()}
     _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
     _watch_forks()
     return _current
+
+
+def _wait_for_loop(asked: dict[str, bool], epochs: int, sync: Optional[bool]) -> Instrumentation:
+    waiting = Instrumentation({name: Part(_PARTS[name], False) for name in asked}, _publisher(), epochs)
+    waiting.is_waiting = True
+    original = _DataLoader.__iter__
+
+    @functools.wraps(original)
+    def __iter__(loader: Any) -> Any:
+        if waiting.is_open:
+            waiting.close()
+            instrument(epochs=epochs, **{**asked, "sync": sync})
+        return _DataLoader.__iter__(loader)
+
+    waiting._patches.set(_DataLoader, "__iter__", __iter__)
+    return waiting
 
 
 @contextlib.contextmanager
