@@ -27,7 +27,7 @@ from torch.utils.data import DataLoader
 import pmtop
 
 from . import torch
-from ._torch_batches import FORWARD
+from ._torch_patch import FORWARD
 from ._torch_data import LoaderFacts
 from ._torch_data import _size as size_of
 from .torch import _here as here

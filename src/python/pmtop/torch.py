@@ -111,8 +111,7 @@ class Instrumentation:
     def _install_phases(self) -> None:
         parts, loop, patches, device = self.parts, self._loop, self._patches, self._device
         if parts["forward"].is_on:
-            forwards = ForwardTimes(patches, parts["forward"], _here, self._out, device)
-            forwards.seen = loop.has_forward
+            forwards = ForwardTimes(patches, parts["forward"], _here, loop)
             loop.forwards = forwards if parts["forward"].is_on else None
         if parts["backward"].is_on:
             Backward(patches, parts["backward"], _here, loop, device, parts["loss"])
@@ -176,20 +175,22 @@ class Instrumentation:
             now = passes.get(id(iterator))
             if now is None or not part.is_on or _here.paused:
                 return original(iterator)
-            span = None
+            is_beside = False
+            inside = _here.inside
             try:
                 if _here.steps and self._optimizers is not None:
                     self._optimizers.repair()
-                if loop.asked(now):
-                    span = data_span
-                    span.__enter__()
+                is_beside = loop.asked(now)
             except Exception as error:
                 part.failed(error)
-            inside, _here.inside = _here.inside, 1
+            _here.inside = 1
             try:
-                data = original(iterator)
+                if is_beside:
+                    with data_span:
+                        data = original(iterator)
+                else:
+                    data = original(iterator)
             except StopIteration:
-                _here.inside = inside
                 try:
                     loop.pass_ends(now)
                 except Exception as error:
@@ -197,8 +198,6 @@ class Instrumentation:
                 raise
             finally:
                 _here.inside = inside
-                if span is not None:
-                    span.__exit__(None, None, None)
             try:
                 loop.handed(now, data)
             except Exception as error:
