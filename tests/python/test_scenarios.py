@@ -209,7 +209,7 @@ train()
 tell()
 ''')
     assert script.truth() == {"begun": 20, "batches": 20, "epochs": 2}
-    assert lines_of_pmtop(script.err()) == ["pmtop: not publishing: no room in /dev/shm and no memfd (File too large)"]
+    assert lines_of_pmtop(script.err()) == ["pmtop: not publishing: no room in /dev/shm and no memfd (the limit on file sizes, ulimit -f, is too small)"]
 
 
 NO_MEMFD = '''

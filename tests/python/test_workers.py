@@ -113,7 +113,7 @@ def test_what_workers_fetch_is_told_exactly(method, persistent, workers):
     assert total["died"] == 0
     most = max(([worker["id"] for worker in told.get("workers", []) if "id" in worker] for told in seen.objects), key=len)
     assert most == list(range(workers))
-    assert {worker["state"] for told in seen.objects for worker in told.get("workers", [])} <= {"busy", "idle", "sleeping"}
+    assert {worker["state"] for told in seen.objects for worker in told.get("workers", [])} <= {"busy", "idle", "sleeping", "disk"}
     busy = [worker["busy_ratio"] for told in seen.objects for worker in told.get("workers", []) if worker.get("items", 0) > 50]
     assert busy and max(busy) > 0.8
 
