@@ -8,8 +8,8 @@ A pass is one iterator from its making to its end. What happens to it:
       ... StopIteration      pass_ends      ends the epoch, or gives the mode back
     the iterator is dropped  pass_ends      as if it had ended
 
-Passes that own batches stand in a stack: a training pass, and in it perhaps a validation pass. A further pass beside them (zip) owns none: what it
-waits is a span "data" of the batch that runs. Only the thread that trains publishes batches.
+Passes that own batches stand in a stack: a training pass, and in it perhaps a validation pass. A further pass beside them (zip) owns none:
+what it waits is a span "data" of the batch that runs. Only the thread that trains publishes batches.
 """
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def _length(sized: Any) -> Optional[int]:
 
 
 class LoaderFacts:
-    """One loader: `length` batches a pass and `batch_size` samples a batch, None where that is not known; what its passes turned out to be."""
+    """One loader: `length` batches a pass, `batch_size` samples a batch (None: not known), and what its passes turned out to be."""
 
     __slots__ = ("batch_size", "full", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
 
@@ -33,7 +33,8 @@ class LoaderFacts:
             # len(loader) would have torch remember the length and warn where a pass turns out longer.
             samples = _length(loader.dataset)
             if samples is not None:
-                self.length = samples if not self.batch_size else samples // self.batch_size if loader.drop_last else -(-samples // self.batch_size)
+                size = self.batch_size or 1
+                self.length = samples // size if loader.drop_last else -(-samples // size)
         else:
             self.length = _length(sampler if sampler is not None else loader.sampler)
             if self.batch_size is None and isinstance(loader.sampler, BatchSampler):
@@ -42,7 +43,8 @@ class LoaderFacts:
                 size = getattr(sampler, "batch_size", None)
                 self.batch_size = size if type(size) is int else None
         # Of torch's own batch sampler the sizes are known beforehand: all are full but the last.
-        self.is_exact = type(sampler) is BatchSampler and getattr(loader, "in_order", True) and not isinstance(loader.dataset, IterableDataset)
+        is_iterable = isinstance(loader.dataset, IterableDataset)
+        self.is_exact = type(sampler) is BatchSampler and getattr(loader, "in_order", True) and not is_iterable
         self.full = self.rest = 0
         if self.is_exact and sampler is not None:
             samples = _length(sampler.sampler)

@@ -1,4 +1,4 @@
-"""Times by the GPU's own clock, losses that lie on it, and the allocator's figures. Nothing here waits: what is not ready is read at a later batch.
+"""Times by the GPU's own clock, losses that lie on it, the allocator's figures. Nothing here waits: what is not ready is read at a later batch.
 
 Measured are batches that begin at least 10 ms after the last one measured: so the cost stays far below a percent whatever a step takes.
 """

@@ -1,8 +1,8 @@
 """Forward passes, and which modules are being trained. Nothing is put into a module, and no hook is registered.
 
-nn.Module.__call__ looks for an attribute `_compiled_call_impl` and calls that where it is not None. ForwardTimes is a descriptor of that name: for
-the outermost call it gives a timed call, for calls inside it and for everybody else who reads the attribute what they would have found without.
-It stands on nn.Module only until it has seen which classes are called outermost, and then on those. torch.compile does not look at the attribute.
+nn.Module.__call__ looks for an attribute `_compiled_call_impl` and calls that where it is not None. ForwardTimes is a descriptor of that name:
+for the outermost call it gives a timed call, for calls inside it and for everybody else who reads the attribute what they would have found
+without. It stands on nn.Module only until it has seen which classes are called outermost, and then on those. torch.compile does not look at it.
 """
 from __future__ import annotations
 
@@ -162,7 +162,8 @@ class Optimised:
         if self.is_stale and self.scans < _MOST_SCANS:
             self._scan()
         stepping = self.stepping or self.known
-        modes = [module.training for module, by in ((ref(), by) for ref, by in self.owners) if module is not None and not by.isdisjoint(stepping)]
+        alive = [module for module in (ref() for ref, by in self.owners if not by.isdisjoint(stepping)) if module is not None]
+        modes = [module.training for module in alive]
         return bool(modes) and not any(modes)
 
     def _scan(self) -> None:
