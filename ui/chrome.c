@@ -26,14 +26,12 @@ static const char *age(char out[NUMBER_SIZE], double seconds)
 	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
 }
 
-/* Which rank this is, and the one that matters: that stands still, or is slowest. */
+/* Which rank this is, and the slowest. */
 static void add_rank(const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
 {
 	if (run->rank[0] != '\0')
 		line_add(line, 3, ROLE_NORMAL, run->world[0] != '\0' ? "rank %s/%s" : "rank %s", run->rank, run->world);
-	if (ranks->still >= 0)
-		line_add(line, 3, ROLE_CRITICAL, is_wide ? "%s: rank %ld" : "%s %ld", rank_state_name(ranks->list[ranks->still].state), ranks->list[ranks->still].number);
-	else if (ranks->slowest >= 0)
+	if (ranks->slowest >= 0)
 		line_add(line, 3, ROLE_WARNING, is_wide ? "slowest: rank %ld" : "slowest %ld", ranks->list[ranks->slowest].number);
 	if (scene->model->run_count > 1 && scene->model->run_count > ranks->count)
 		line_add(line, 3, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, scene->model->run_count);
@@ -63,7 +61,18 @@ static void add_who(const struct scene *scene, const struct run *run, const stru
 		line_add(line, 6, ROLE_WARNING, "%s", model->note);
 }
 
-static void add_state(const struct scene *scene, const struct run *run, struct line *line)
+/* The rank that stands still explains why this one does. */
+static bool add_still_rank(const struct scene *scene, const struct ranks *ranks, struct line *line)
+{
+	const struct rank *rank = ranks->still >= 0 ? &ranks->list[ranks->still] : NULL;
+
+	if (rank == NULL || (rank->state == RANK_STUCK && (int)rank->run == scene->run))
+		return false;
+	line_add(line, 0, ROLE_CRITICAL, "⚠ rank %ld %s", rank->number, rank_state_name(rank->state));
+	return true;
+}
+
+static void add_state(const struct scene *scene, const struct run *run, const struct ranks *ranks, struct line *line)
 {
 	int64_t when_ns;
 	char text[160];
@@ -72,6 +81,8 @@ static void add_state(const struct scene *scene, const struct run *run, struct l
 		line_add(line, 0, ROLE_WARNING, "‖ PAUSED");
 	if (progress_ended(scene, run, &when_ns))
 		line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
+	else if (add_still_rank(scene, ranks, line))
+		;
 	else if (run != NULL && progress_hang(scene, run, text, sizeof text))
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %s", text);
 	else if (!scene->is_paused)
@@ -106,9 +117,9 @@ void chrome_header(const struct scene *scene, struct canvas *canvas, struct rect
 
 	ranks_compare(scene->model, scene->run < 0 ? scene->model->run_count : (unsigned)scene->run, &ranks);
 	line_start(&how, "  ");
-	add_state(scene, run, &how);
+	add_state(scene, run, &ranks, &how);
 	/* The rank to look at is worth more room than the pace. */
-	add_cost(scene, is_wide, clock_ns, is_wide || (ranks.still < 0 && ranks.slowest < 0) ? period_ns : 0, &how);
+	add_cost(scene, is_wide, clock_ns, is_wide || ranks.slowest < 0 ? period_ns : 0, &how);
 	row.x += 1;
 	row.width -= 2;
 	if (is_wide)

@@ -16,9 +16,26 @@ static const struct { const char *name; enum role role; } known_phases[] = {
 	{ "optimizer", ROLE_PHASE_3 }, { "optimizer_step", ROLE_PHASE_3 }, { "step", ROLE_PHASE_3 },
 };
 
+const struct track *scene_track(const struct scene *scene, const struct run *run)
+{
+	const struct track *track = scene->focus.has_mode ? run_track_of(run, scene->focus.mode) : NULL;
+
+	return track != NULL ? track : run_main(run);
+}
+
+bool scene_has_focus(const struct scene *scene, const struct run *run, const struct track *track)
+{
+	return !scene->focus.at_live_end && track == scene_track(scene, run);
+}
+
+bool is_mode_of(const struct run *run, uint32_t mode, const struct track *track)
+{
+	return mode == track->mode || strcmp(run_name(run, mode), run_name(run, track->mode)) == 0;
+}
+
 bool is_main_mode(const struct run *run, uint32_t mode)
 {
-	return mode == run_main(run)->mode || strcmp(run_name(run, mode), run_name(run, run_main(run)->mode)) == 0;
+	return is_mode_of(run, mode, run_main(run));
 }
 
 enum role phase_role(const struct run *run, uint32_t name)

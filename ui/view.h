@@ -29,10 +29,12 @@ struct view_state {
 
 #define VIEW_STATES 12
 
-/* The batch that a person looks at, the same in every view. */
+/* The batch that a person looks at, the same in every view; of the main track's, unless another mode is chosen. */
 struct focus {
-	uint64_t batch;                   /* main track's ordinal; follows the newest while at_live_end */
+	uint64_t batch;                   /* its ordinal in its track; follows the newest while at_live_end */
 	bool at_live_end, is_open;        /* open: the batch is explained */
+	bool has_mode;
+	uint32_t mode;
 };
 
 struct scene {
@@ -72,6 +74,12 @@ VIEWS(DECLARE_VIEW)
 
 /* The run that is shown, or NULL. */
 const struct run *scene_run(const struct scene *scene);
+/* The track whose batches a person looks at: the chosen mode's, else the main one. */
+const struct track *scene_track(const struct scene *scene, const struct run *run);
+/* Whether the focus is on a batch of this track, and not at its live end. */
+bool scene_has_focus(const struct scene *scene, const struct run *run, const struct track *track);
+/* Whether a mode is the track's ("train" and none published are the same). */
+bool is_mode_of(const struct run *run, uint32_t mode, const struct track *track);
 /* Whether a mode is the one that the main track is of ("train" and none published are the same). */
 bool is_main_mode(const struct run *run, uint32_t mode);
 /* The role that a phase has everywhere: by its name (data, forward, backward, optimizer, …), else by its place among the run's operations. */

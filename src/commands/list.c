@@ -79,7 +79,7 @@ static void list_as_table(struct buffer *out, const struct run_row *rows, size_t
 		buffer_printf(out, "%s\n", row->how);
 	}
 	if (count == 0)
-		buffer_puts(out, "nothing publishes here, and no Python process is yours: pmtop -p PID watches any process; instrument one with pmtop.h (man pmtop.h)\n");
+		buffer_puts(out, "nothing publishes here, and no Python process is yours: pmtop -p PID watches any process; instrument one: import pmtop.torch in Python, pmtop.h in C (man pmtop.h)\n");
 }
 
 static enum exit_code run_list(const struct options *options, const struct settings *settings)

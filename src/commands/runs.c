@@ -16,6 +16,7 @@
 #include "src/commands/run_groups.h"
 #include "src/region/reader.h"
 #include "src/sources/command.h"
+#include "src/sources/region_worker.h"
 
 enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8 };
 
@@ -125,7 +126,9 @@ static void add_region(struct found *found, const struct region_location *locati
 	if (is_known(found, location->device, location->inode) || region_open(location, owner, &region, message) != REGION_OK)
 		return;
 	struct run_row *row = NULL;
-	if (region_identify(region, &identity) == REGION_OK && region_read_state(region, &state) == REGION_OK)
+	/* Loader workers are shown with their run. */
+	bool is_worker = region_role(region, clock_monotonic_ns()) == REGION_IS_WORKER;
+	if (!is_worker && region_identify(region, &identity) == REGION_OK && region_read_state(region, &state) == REGION_OK)
 		row = add_row(found);
 	if (row) {
 		row->device = location->device;

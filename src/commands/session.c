@@ -193,14 +193,22 @@ bool session_has_ended(const struct session *session)
 	return collector_has_ended(session->collector) && poll(&waiting, 1, 0) <= 0;
 }
 
-static bool is_wanted(const struct run *run, const void *name)
+static bool has_wanted_name(const struct run *run, const void *argument)
 {
-	return strcmp(run->name, name) == 0;
+	const struct session *session = argument;
+	return !session->wanted_run[0] || strcmp(run->name, session->wanted_run) == 0;
+}
+
+static bool is_wanted(const struct run *run, const void *argument)
+{
+	const struct session *session = argument;
+	return has_wanted_name(run, session) && (run->pid ? run->pid : run->inner_pid) == session->wanted_pid;
 }
 
 int session_run(const struct session *session)
 {
-	return ranks_first(session->model, session->wanted_run[0] ? is_wanted : NULL, session->wanted_run);
+	int run = ranks_first(session->model, is_wanted, session);
+	return run >= 0 ? run : ranks_first(session->model, has_wanted_name, session);
 }
 
 int64_t session_realtime_ns(const struct session *session)

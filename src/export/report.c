@@ -6,6 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/export/ranks.h"
+#include "src/export/report_workers.h"
 #include "src/export/scope.h"
 #include "src/export/table.h"
 #include "src/rules/explain.h"
@@ -345,10 +346,11 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 			buffer_puts(out, "\n");
 		add_epochs(out, run);
 	} else {
-		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that includes pmtop.h (pmtop(1))\n");
+		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes pmtop.h (pmtop(1))\n");
 	}
 	buffer_puts(out, "\n");
 	ranks_as_table(out, model, run_index);
+	report_workers(out, model, run_index);
 	add_warnings(out, alerts, run_index);
 	if (run) {
 		buffer_puts(out, "\n");

@@ -71,6 +71,18 @@ static double waited_s(struct known_names *known, const struct batch *batch)
 	return sum_s;
 }
 
+static void measure_phases(const struct track *track, struct pace *pace)
+{
+	struct phase_row rows[PHASES_SEEN_MOST];
+	size_t count = track_phases(track, RUN_RECENT, rows, PHASES_SEEN_MOST, NULL);
+	for (size_t i = 0; i < count && pace->phase_count < RUN_PHASES_MAX; i++) {
+		if (rows[i].depth > 0)
+			continue;
+		pace->phases[pace->phase_count].name = rows[i].name;
+		pace->phases[pace->phase_count++].median_s = rows[i].median_s;
+	}
+}
+
 static void measure_pace(const struct run *run, const struct track *track, struct pace *pace)
 {
 	double steps_s[RUN_RECENT], alone_s[RUN_RECENT];
@@ -88,6 +100,8 @@ static void measure_pace(const struct run *run, const struct track *track, struc
 	pace->step_mad_s = mad_of(steps_s, count, pace->step_s);
 	pace->alone_s = median_of(alone_s, count);
 	pace->alone_mad_s = mad_of(alone_s, count, pace->alone_s);
+	if (count >= RANK_STEPS_LEAST)
+		measure_phases(track, pace);
 }
 
 static const struct pace *pace_of(const struct run *run, struct pace *own)
@@ -105,14 +119,11 @@ static int compare_phases(const void *left, const void *right)
 	return (a->median_s < b->median_s) - (a->median_s > b->median_s);
 }
 
-static void fill_phases(const struct run *run, struct rank *rank)
+static void fill_phases(const struct run *run, const struct pace *pace, struct rank *rank)
 {
-	struct phase_row rows[PHASES_SEEN_MOST];
-	size_t count = track_phases(run_main(run), RUN_RECENT, rows, PHASES_SEEN_MOST, NULL);
-	for (size_t i = 0; i < count && rank->phase_count < RUN_PHASES_MAX; i++) {
-		const char *name = run_name(run, rows[i].name);
-		if (rows[i].depth == 0)
-			rank->phases[rank->phase_count++] = (struct rank_phase){ name, rows[i].name, ranks_is_wait(name), rows[i].median_s };
+	for (size_t i = 0; i < pace->phase_count; i++) {
+		const char *name = run_name(run, pace->phases[i].name);
+		rank->phases[rank->phase_count++] = (struct rank_phase){ name, pace->phases[i].name, ranks_is_wait(name), pace->phases[i].median_s };
 	}
 	if (rank->phase_count)
 		qsort(rank->phases, rank->phase_count, sizeof rank->phases[0], compare_phases);
@@ -175,7 +186,7 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 	const struct pace *pace = pace_of(run, &own);
 	const struct open_span *span = innermost(run);
 	int64_t batch_ns, moved_ns = last_move_ns(run, &batch_ns), now_ns = model->now_ns;
-	*rank = (struct rank){ .run = index, .number = rank_number(run), .pid = run->pid, .batches = run_main(run)->count, .steps = pace->steps,
+	*rank = (struct rank){ .run = index, .number = rank_number(run), .pid = run->pid ? run->pid : run->inner_pid, .batches = run_main(run)->count, .steps = pace->steps,
 		.step_s = NAN, .own_s = NAN, .own_error_s = NAN, .last_batch_age_s = NAN, .still_s = NAN, .loss = run->loss,
 		.resident_bytes = run->private->resident_bytes, .where = span ? run_name(run, span->name) : NULL };
 	if (run->private->closed_ns)
@@ -186,7 +197,7 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 		rank->still_s = fmax(seconds_between(moved_ns, now_ns), 0);
 	if (pace->steps >= RANK_STEPS_LEAST) {
 		rank->step_s = pace->step_s;
-		fill_phases(run, rank);
+		fill_phases(run, pace, rank);
 	}
 	rank->state = first_state(run, rank);
 }
@@ -221,9 +232,14 @@ static bool is_over(const struct rank *rank)
 	return rank->state == RANK_ENDED || rank->state == RANK_KILLED;
 }
 
-static bool is_compared(const struct rank *rank)
+/* Those that live; when all are over, as they were. */
+static void find_compared(struct ranks *out)
 {
-	return isfinite(rank->step_s) && !is_over(rank);
+	bool lives = false;
+	for (size_t i = 0; i < out->count; i++)
+		lives |= !is_over(&out->list[i]);
+	for (size_t i = 0; i < out->count; i++)
+		out->list[i].is_compared = isfinite(out->list[i].step_s) && (!lives || !is_over(&out->list[i]));
 }
 
 static void fill_own_times(const struct model *model, struct ranks *out)
@@ -231,7 +247,7 @@ static void fill_own_times(const struct model *model, struct ranks *out)
 	double least_s = INFINITY, most_s = 0;
 	size_t compared = 0;
 	for (size_t i = 0; i < out->count; i++) {
-		if (!is_compared(&out->list[i]))
+		if (!out->list[i].is_compared)
 			continue;
 		least_s = fmin(least_s, out->list[i].step_s);
 		most_s = fmax(most_s, out->list[i].step_s);
@@ -257,7 +273,7 @@ static double median_of_others(const struct ranks *ranks, size_t but, double (*v
 	double values[MODEL_RUNS_MAX];
 	size_t count = 0;
 	for (size_t i = 0; i < ranks->count; i++)
-		if (i != but && is_compared(&ranks->list[i]))
+		if (i != but && ranks->list[i].is_compared)
 			values[count++] = value(&ranks->list[i], argument);
 	return median_of(values, count);
 }
@@ -310,7 +326,7 @@ static void find_slowest(struct ranks *out)
 {
 	size_t slowest = out->count;
 	for (size_t i = 0; i < out->count; i++)
-		if (is_compared(&out->list[i]) && (slowest == out->count || out->list[i].own_s > out->list[slowest].own_s))
+		if (out->list[i].is_compared && (slowest == out->count || out->list[i].own_s > out->list[slowest].own_s))
 			slowest = i;
 	if (!out->is_compared)
 		return;
@@ -398,6 +414,7 @@ void ranks_compare(const struct model *model, unsigned run, struct ranks *out)
 		return;
 	out->world_size = rank_world_size(&model->runs[run]);
 	gather(model, &model->runs[run], out);
+	find_compared(out);
 	fill_own_times(model, out);
 	find_slowest(out);
 	find_waiting(model, out);

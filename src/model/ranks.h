@@ -36,8 +36,9 @@ struct rank_phase { const char *name; uint32_t id; bool is_wait; double median_s
 struct rank {
 	unsigned run;                /* index into model->runs */
 	long number;
-	int32_t pid;
+	int32_t pid;                 /* of one that is over maybe as it was in its own namespace */
 	enum rank_state state;
+	bool is_compared;            /* with the others: it has enough steps, and lives or all are over */
 	uint64_t batches;            /* finished, of the main mode */
 	size_t steps;                /* of the last 200, that the medians are made of */
 	double step_s, own_s;        /* medians; NAN with fewer than RANK_STEPS_LEAST */

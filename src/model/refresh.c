@@ -109,7 +109,7 @@ static void refresh_phases(struct run *run, int64_t now_ns)
 	if (!private->has_new_phases || (private->phases_ns && now_ns < private->phases_ns + PHASES_NS && !private->closed_ns))
 		return;
 	for (unsigned i = 0; i < run->track_count; i++)
-		run->tracks[i].private->phases.is_valid = run->tracks[i].private->pace.is_valid = false;
+		run->tracks[i].private->phases.is_valid = false;
 	private->has_new_phases = false;
 	private->phases_ns = now_ns;
 }
@@ -128,8 +128,10 @@ void run_refresh(struct run *run, int64_t now_ns)
 	refresh_phases(run, now_ns);
 	if (private->is_changed) {
 		bool is_renewal = private->renewed_ns == 0 || now_ns >= private->renewed_ns + RENEW_NS || private->closed_ns;
-		for (unsigned i = 0; i < run->track_count; i++)
+		for (unsigned i = 0; i < run->track_count; i++) {
 			track_refresh(run, &run->tracks[i]);
+			run->tracks[i].private->pace.is_valid &= !is_renewal;
+		}
 		refresh_slow_first(run);
 		run_refresh_loss(run);
 		run_refresh_operations(run, is_renewal);

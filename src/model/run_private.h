@@ -91,11 +91,13 @@ struct phase_cache {
 	struct phase_row rows[PHASES_SEEN_MOST];
 };
 
-/* What ranks.c measured last; holds as long. */
+/* What ranks.c measured last; renewed once a second. */
 struct pace {
 	bool is_valid;
 	size_t steps;
 	double step_s, step_mad_s, alone_s, alone_mad_s;     /* alone: without what is spent waiting for other ranks */
+	size_t phase_count;
+	struct { uint32_t name; double median_s; } phases[RUN_PHASES_MAX];      /* outermost ones */
 };
 
 struct track_private {

@@ -12,6 +12,7 @@
 #define WINDOW_NS (WORKER_WINDOW_S * NS_PER_S)
 /* A reading that finds nothing new is not told; after so long it must have been made. */
 #define QUIET_NS (500 * NS_PER_MS)
+#define TAKEN_ALONG_NS (2 * NS_PER_S)
 /* For a rate of its own, the window must hold so many. */
 enum { FETCHES_LEAST = 3 };
 
@@ -268,6 +269,8 @@ void model_lose_worker(struct model *model, const struct record *record)
 			drop(workers, i);
 			return;
 		}
+		kept->gone_ns = record->time_ns;
+		kept->was_fetching = kept->worker.fetch_begin_ns != 0;
 		kept->is_told_gone = kept->worker.is_gone = workers->is_changed = true;
 		kept->worker.fetch_begin_ns = 0;
 		kept->worker.busy_ratio = kept->worker.fetches_per_s = kept->worker.items_per_s = NAN;
@@ -276,6 +279,41 @@ void model_lose_worker(struct model *model, const struct record *record)
 		if (crew)
 			crew->crew.died++;
 		return;
+	}
+}
+
+/* By an exception, such as a worker's death raises. */
+static bool has_failed(const struct run *run)
+{
+	for (size_t i = 0; i < run->mark_count; i++)
+		if (strncmp(run->marks[i].text, "ended by ", strlen("ended by ")) == 0)
+			return true;
+	return false;
+}
+
+static bool was_taken_along(const struct model *model, const struct worker_kept *kept)
+{
+	bool is_over = model->target_ended, failed = false;
+	for (unsigned i = 0; i < model->run_count; i++) {
+		const struct run *run = &model->runs[i];
+		is_over |= run->pid == kept->worker.owner && !run->is_live;
+		failed |= run->pid == kept->worker.owner && has_failed(run);
+	}
+	return is_over && !(failed && kept->was_fetching);
+}
+
+/* A trainer that ends takes those along that wait for work, and those whose fetch nobody waits for any more. */
+static void forget_taken_along(struct model *model)
+{
+	struct workers *workers = model->private->workers;
+	for (size_t i = workers->count; i-- > 0;) {
+		const struct worker_kept *kept = workers->kept[i];
+		if (!kept->worker.is_gone || model->now_ns - kept->gone_ns > TAKEN_ALONG_NS || !was_taken_along(model, kept))
+			continue;
+		struct crew_kept *crew = find_crew(workers, kept->worker.owner);
+		if (crew && crew->crew.died)
+			crew->crew.died--;
+		drop(workers, i);
 	}
 }
 
@@ -289,6 +327,7 @@ void model_refresh_workers(struct model *model)
 		if (!kept->worker.is_gone && model->now_ns - kept->moments[kept->newest].time_ns >= QUIET_NS)
 			note_moment(kept, model->now_ns);
 	}
+	forget_taken_along(model);
 	model_show_workers(model);
 }
 

@@ -19,6 +19,8 @@ struct worker_kept {
 	struct worker worker;
 	unsigned source_id;                          /* as in the records */
 	bool is_told_gone;
+	int64_t gone_ns;
+	bool was_fetching;                           /* when it died */
 	double total_s;                              /* of finished fetches */
 	size_t moment_count, newest;
 	struct worker_moment moments[WORKER_MOMENTS];

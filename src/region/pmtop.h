@@ -1764,7 +1764,7 @@ static void pmtop_i_reset(struct pmtop *pm)
 /* Storage that is there for certain: on a full tmpfs only posix_fallocate says so, everything else ends in SIGBUS later. */
 static int pmtop_i_allocate(struct pmtop *pm, int fd)
 {
-	if (fd < 0 || posix_fallocate(fd, 0, (off_t)pm->size))
+	if (fd < 0 || (errno = posix_fallocate(fd, 0, (off_t)pm->size)))
 		return 0;
 	struct stat status;
 	if (fstat(fd, &status))
@@ -1839,8 +1839,10 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 	lock.l_type = F_WRLCK;
 	lock.l_whence = SEEK_SET;
 	pm->size = pmtop_i_layout(&pm->options, sections);
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < pm->size)
-		return 0;               /* allocating would raise SIGXFSZ */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < pm->size) {
+		errno = EFBIG;          /* allocating would raise SIGXFSZ */
+		return 0;
+	}
 	pmtop_i_random(pm->uuid, sizeof pm->uuid);
 	pm->uuid[6] = (uint8_t)((pm->uuid[6] & 0x0f) | 0x40);
 	pm->uuid[8] = (uint8_t)((pm->uuid[8] & 0x3f) | 0x80);
@@ -2003,7 +2005,8 @@ struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *given
 	munmap(pm, pm->total_size);
 failed:
 	if (options.tell)
-		dprintf(STDERR_FILENO, "pmtop: not publishing: no room in %s and no memfd (%s)\n", directory, strerror(errno));
+		dprintf(STDERR_FILENO, "pmtop: not publishing: no room in %s and no memfd (%s)\n", directory,
+		        errno == EFBIG ? "the limit on file sizes, ulimit -f, is too small" : strerror(errno));
 	errno = saved_errno;
 	return NULL;
 }

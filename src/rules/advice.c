@@ -1,11 +1,14 @@
 #include "src/rules/advice.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "src/base/text.h"
 
 /* -- what a phase is, by its name -- */
 
@@ -71,6 +74,40 @@ static bool loader_count(const struct run *run, const char *key, long *count)
 
 enum { WORKERS_MANY = 16, PREFETCH_MANY = 8 };
 
+#define WORKERS_BUSY 0.9
+#define WORKERS_IDLE 0.5
+#define FETCH_SLOW_RATIO 3
+
+/* Of slow batches now and then: a fetch that took long holds up the batch that waits for it, however idle the workers are else. */
+static bool advise_slow_fetch(const struct model *model, const struct run *run, struct alert *alert)
+{
+	const struct crew *crew = model_crew(model, (int)(run - model->runs));
+	const struct figures *fetch = crew ? &crew->work.fetch : NULL;
+	char longest[NUMBER_SIZE], usual[NUMBER_SIZE];
+	if (!fetch || !(fetch->max_s > FETCH_SLOW_RATIO * fetch->p50_s))
+		return false;
+	advise(alert, "a worker's longest fetch took %s, the usual one %s: see what those samples cost to load", format_seconds(longest, fetch->max_s),
+	       format_seconds(usual, fetch->p50_s));
+	return true;
+}
+
+/* What the workers themselves show says more than how many there are. False: nothing. */
+static bool advise_crew(const struct model *model, const struct run *run, struct alert *alert)
+{
+	struct crew_now now;
+	model_crew_now(model, (int)(run - model->runs), &now);
+	if (isnan(now.busy_ratio) || now.count == 0)
+		return false;
+	if (now.busy_ratio < WORKERS_IDLE)
+		advise(alert, "the workers are idle %.0f %% of the time: not the cause; see how a batch gets from them to here (its size, pin_memory)",
+		       (1 - now.busy_ratio) * 100);
+	else if (now.busy_ratio > WORKERS_BUSY && now.count < WORKERS_MANY)
+		advise(alert, "workers are busy (%.0f %%): try more (num_workers %u → %u)", now.busy_ratio * 100, now.count, now.count * 2);
+	else
+		return false;
+	return true;
+}
+
 static void advise_workers(const struct run *run, struct alert *alert)
 {
 	long workers;
@@ -114,10 +151,11 @@ static const char *const kind_advice[][3] = {
 	[PHASE_BETWEEN] = { "publish what runs between the batches as spans, to see what it is", "log and save less often" },
 };
 
-void advise_phase(const struct run *run, enum phase_kind kind, struct alert *alert)
+void advise_phase(const struct model *model, const struct run *run, enum phase_kind kind, bool is_rare, struct alert *alert)
 {
 	if (kind == PHASE_DATA) {
-		advise_workers(run, alert);
+		if (is_rare ? !advise_slow_fetch(model, run, alert) : !advise_crew(model, run, alert))
+			advise_workers(run, alert);
 		advise_pinning(run, alert);
 		advise_prefetching(run, alert);
 	}

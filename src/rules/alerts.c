@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/ranks.h"
 #include "src/model/statistics.h"
 #include "src/rules/rule.h"
 
@@ -45,7 +46,7 @@ static void compare_kinds(struct look *look, struct of_kind kinds[RUN_KINDS_MAX]
 		}
 		if (is_first_known && track_kind(track, track->slow_first_kind) != i)
 			continue;
-		double median_s = median_of(of->steps, of->count);
+		double median_s = of->count == look->steps ? look->median_s : median_of(of->steps, of->count);
 		look->first_usual_s = isnan(look->first_usual_s) || median_s > look->first_usual_s ? median_s : look->first_usual_s;
 	}
 }
@@ -214,6 +215,14 @@ static void calm_absent_phases(struct alerts *alerts, const struct look *look)
 	}
 }
 
+static bool is_of_model(const struct alert *alert)
+{
+	for (const struct rule *rule = rules; rule < rules + RULE_COUNT; rule++)
+		if (rule->scope == RULE_OF_MODEL && strcmp(rule->name, alert->rule) == 0)
+			return true;
+	return false;
+}
+
 static void judge_scope(struct alerts *alerts, const struct look *look, enum rule_scope scope)
 {
 	for (const struct rule *rule = rules; rule < rules + RULE_COUNT; rule++)
@@ -235,13 +244,36 @@ static void judge_run(struct alerts *alerts, const struct model *model, const st
 	calm_absent_phases(alerts, &look);
 }
 
+/* The ranks of a run do the same: the one that is shown first and the slowest speak for all. */
+static bool speaks_for_others(const struct model *model, const struct ranks *ranks, int first, unsigned index)
+{
+	if (first < 0 || (int)index == first || !ranks_are_of_one_run(&model->runs[first], &model->runs[index]))
+		return true;
+	return ranks->slowest >= 0 && ranks->list[ranks->slowest].run == index;
+}
+
+static void calm_run(struct alerts *alerts, unsigned index, int64_t now_ns)
+{
+	for (size_t i = 0; i < alerts->count; i++)
+		if (alerts->list[i].run == index && alerts->list[i].is_raised && !is_of_model(&alerts->list[i]))
+			calm_alert(&alerts->list[i], now_ns);
+}
+
 void alerts_update(struct alerts *alerts, const struct model *model, const struct settings *settings)
 {
 	struct look look = { .model = model, .settings = settings };
+	struct ranks ranks;
+	int first = ranks_first(model, NULL, NULL);
+	ranks_compare(model, first < 0 ? model->run_count : (unsigned)first, &ranks);
 	judge_scope(alerts, &look, RULE_OF_MODEL);
-	for (unsigned i = 0; i < model->run_count; i++)
-		if (model->runs[i].is_used)
+	for (unsigned i = 0; i < model->run_count; i++) {
+		if (!model->runs[i].is_used)
+			continue;
+		if (speaks_for_others(model, &ranks, first, i))
 			judge_run(alerts, model, settings, i);
+		else
+			calm_run(alerts, i, model->now_ns);
+	}
 	qsort(alerts->list, alerts->count, sizeof alerts->list[0], compare_alerts);
 }
 

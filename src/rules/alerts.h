@@ -5,7 +5,8 @@
  * Judged are a run's last 200 finished steps of its main mode, the warm-up left out, once 20 of them are known (5 for the slow first batch);
  * memory once its slope is known. A warning is raised when its figure is above its level (not on it), and cleared when the figure has stayed
  * below nine tenths of the level for 10 s of the model's time; so a figure that wavers about its level raises one warning, once. A figure
- * that is unknown changes nothing. Of one operation at most one warning stands: data_loading, else bottleneck, else consider_optimizing. */
+ * that is unknown changes nothing. Of the ranks of one run two are judged: the one that is shown first, and the slowest. Of one operation at
+ * most one warning stands: data_loading, else bottleneck, else consider_optimizing. */
 #ifndef PMTOP_RULES_ALERTS_H
 #define PMTOP_RULES_ALERTS_H
 

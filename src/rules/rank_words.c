@@ -8,16 +8,28 @@
 #include "src/rules/advice.h"
 #include "src/rules/rule.h"
 
-enum { NAME_BYTES = 28 };
+/* Two names and three times fit on a line. */
+enum { NAME_SIZE = 20 };
 
-/* Two times that are held against each other have one unit: that of the larger. */
-static const char *time_beside(char out[NUMBER_SIZE], double seconds, double larger_s)
+static const char *shorten(char out[NAME_SIZE], const char *name)
+{
+	static const char mark[] = "…";
+	size_t length = strlen(name);
+	bool is_cut = length >= NAME_SIZE;
+	size_t used = text_clean(out, is_cut ? NAME_SIZE + 1 - sizeof mark : NAME_SIZE, name, length);
+	if (is_cut)
+		memcpy(out + used, mark, sizeof mark);
+	return out;
+}
+
+/* Two times that are held against each other have one unit, that of the larger, which is told once. */
+static const char *time_beside(char out[NUMBER_SIZE], double seconds, double larger_s, bool has_unit)
 {
 	static const struct { double least_s, factor; int places; const char *unit; } units[] = { { 0.1, 1, 3, "s" }, { 1e-4, 1e3, 1, "ms" }, { 0, 1e6, 1, "µs" } };
 	size_t i = 0;
 	while (larger_s < units[i].least_s)
 		i++;
-	snprintf(out, NUMBER_SIZE, "%.*f %s", units[i].places, seconds * units[i].factor, units[i].unit);
+	snprintf(out, NUMBER_SIZE, has_unit ? "%.*f %s" : "%.*f", units[i].places, seconds * units[i].factor, units[i].unit);
 	return out;
 }
 
@@ -32,15 +44,15 @@ static const char *the_others(const struct ranks *ranks, int but, char out[NUMBE
 
 static void add_wait(const struct ranks *ranks, char *out, size_t size)
 {
-	char seconds[NUMBER_SIZE], who[NUMBER_SIZE];
+	char seconds[NUMBER_SIZE], who[NUMBER_SIZE], name[NAME_SIZE];
 	if (ranks->wait)
-		snprintf(out, size, "; %s %s in %.*s", the_others(ranks, ranks->slowest, who), time_beside(seconds, ranks->wait_s, fmax(ranks->phase_s, ranks->wait_s)),
-		         NAME_BYTES, ranks->wait);
+		snprintf(out, size, "; %s %s in %s", the_others(ranks, ranks->slowest, who),
+		         time_beside(seconds, ranks->wait_s, fmax(ranks->phase_s, ranks->wait_s), true), shorten(name, ranks->wait));
 }
 
 const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
 {
-	char here[NUMBER_SIZE], there[NUMBER_SIZE];
+	char here[NUMBER_SIZE], there[NUMBER_SIZE], name[NAME_SIZE];
 	*out = '\0';
 	if (!ranks->is_compared)
 		return out;
@@ -50,8 +62,8 @@ const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SI
 	}
 	const struct rank *rank = &ranks->list[ranks->slowest];
 	double here_s = ranks->phase ? ranks->phase_s : rank->own_s, there_s = ranks->phase ? ranks->phase_others_s : ranks->others_own_s;
-	snprintf(out, RANK_WORDS_SIZE, "rank %ld is slowest: %.*s %s against %s", rank->number, NAME_BYTES, ranks->phase ? ranks->phase : "own time",
-	         time_beside(here, here_s, here_s), time_beside(there, there_s, here_s));
+	snprintf(out, RANK_WORDS_SIZE, "rank %ld is slowest: %s %s against %s", rank->number, shorten(name, ranks->phase ? ranks->phase : "own time"),
+	         time_beside(here, here_s, here_s, true), time_beside(there, there_s, here_s, false));
 	add_wait(ranks, out + strlen(out), RANK_WORDS_SIZE - strlen(out));
 	return out;
 }
@@ -59,19 +71,19 @@ const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SI
 const char *rank_words_still(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
 {
 	static const char *const what[] = { [RANK_STUCK] = "stands still", [RANK_STOPPED] = "is stopped", [RANK_KILLED] = "was killed or crashed" };
-	char seconds[NUMBER_SIZE], where[NAME_BYTES + 8] = "", wait[NAME_BYTES + NUMBER_SIZE + 8] = "", who[NUMBER_SIZE], age[NUMBER_SIZE + 8] = "";
+	char seconds[NUMBER_SIZE], name[NAME_SIZE], where[NAME_SIZE + 8] = "", wait[NAME_SIZE + NUMBER_SIZE + 8] = "", who[NUMBER_SIZE], age[NUMBER_SIZE + 8] = "";
 	*out = '\0';
 	if (ranks->still < 0)
 		return out;
 	const struct rank *rank = &ranks->list[ranks->still];
 	if (rank->state == RANK_STUCK && rank->where)
-		snprintf(where, sizeof where, " in %.*s", NAME_BYTES, rank->where);
+		snprintf(where, sizeof where, " in %s", shorten(name, rank->where));
 	if (rank->state != RANK_KILLED)
 		snprintf(age, sizeof age, ", for %.0f s", floor(rank->still_s));
 	if (rank->state != RANK_KILLED && rank->still_s >= 60)
 		snprintf(age, sizeof age, ", for %s", format_seconds(seconds, rank->still_s));
 	if (ranks->still_wait)
-		snprintf(wait, sizeof wait, "; %s in %.*s", the_others(ranks, ranks->still, who), NAME_BYTES, ranks->still_wait);
+		snprintf(wait, sizeof wait, "; %s in %s", the_others(ranks, ranks->still, who), shorten(name, ranks->still_wait));
 	snprintf(out, RANK_WORDS_SIZE, "rank %ld %s%s%s%s", rank->number, what[rank->state], where, age, wait);
 	return out;
 }
@@ -95,6 +107,15 @@ double measure_slowest_rank(const struct look *look, const struct phase_row *pha
 	(void)phase;
 	compare(look, &ranks);
 	return !ranks.is_compared ? NAN : ranks.slowest < 0 ? 0 : ranks.excess_ratio;
+}
+
+bool rank_only_waits(const struct look *look, const struct phase_row *phase)
+{
+	struct ranks ranks;
+	if (look->model->run_count < 2)
+		return false;
+	ranks_compare(look->model, (unsigned)(look->run - look->model->runs), &ranks);
+	return ranks.slowest >= 0 && ranks.wait && &look->model->runs[ranks.list[ranks.slowest].run] != look->run && strcmp(ranks.wait, run_name(look->run, phase->name)) == 0;
 }
 
 /* Of the kind of the phase that is slow there. */
@@ -126,7 +147,7 @@ void tell_slowest_rank(const struct look *look, const struct phase_row *phase, s
 	add_evidence(alert, "phase_others_s", ranks.phase_others_s);
 	advise(alert, "look at that rank: [ and ] choose one");
 	if (ranks.phase)
-		advise_phase(&look->model->runs[rank->run], kind_of_slowest(look, &ranks), alert);
+		advise_phase(look->model, &look->model->runs[rank->run], kind_of_slowest(look, &ranks), false, alert);
 	advise(alert, "see what else runs where it runs, and whether it has as many cores and samples as the others");
 }
 

@@ -8,7 +8,7 @@
 
 enum { RANK_WORDS_SIZE = 160 };
 
-/* "rank 1 is slowest: data 0.081 s against 0.020 s; the others wait 0.060 s in backward", "no rank stands out"; empty while too little is known. */
+/* "rank 1 is slowest: data 0.081 s against 0.020; the others wait 0.060 s in backward", "no rank stands out"; empty while too little is known. */
 const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SIZE]);
 /* "rank 1 is stopped, for 41 s; the others wait in backward"; empty where none stands still. */
 const char *rank_words_still(const struct ranks *ranks, char out[RANK_WORDS_SIZE]);

@@ -47,6 +47,8 @@ void add_evidence(struct alert *alert, const char *key, double value);
 void explain_meaning(struct alert *alert, const char *text);
 
 /* rank_words.c: of the model's ranks. */
+/* Whether in this phase the run does no more than wait for a slower rank. */
+bool rank_only_waits(const struct look *look, const struct phase_row *phase);
 double measure_slowest_rank(const struct look *look, const struct phase_row *phase);
 void tell_slowest_rank(const struct look *look, const struct phase_row *phase, struct alert *alert);
 double measure_still_rank(const struct look *look, const struct phase_row *phase);

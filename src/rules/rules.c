@@ -155,7 +155,7 @@ static void tell_flagged(const struct look *look, const struct phase_row *phase,
 	                                 : "These batches took far longer than those around them, and no published phase explains it.");
 	advise(alert, "look at one: n, then Enter, shows each phase against its usual time");
 	if (has_phase)
-		advise_phase(look->run, phase_kind(look->run, common.cause.phase), alert);
+		advise_phase(look->model, look->run, phase_kind(look->run, common.cause.phase), true, alert);
 	else
 		advise(alert, "publish spans for what the batch does outside the phases that are there");
 }
@@ -193,9 +193,8 @@ static void tell_variance(const struct look *look, const struct phase_row *phase
 
 static double measure_operation(const struct look *look, const struct phase_row *phase)
 {
-	(void)look;
-	/* Time that no span covers is no operation. */
-	return phase->name == NAME_UNATTRIBUTED ? NAN : phase->share_ratio;
+	/* Time that no span covers is no operation, and what waits for a slower rank is not made faster here. */
+	return phase->name == NAME_UNATTRIBUTED || rank_only_waits(look, phase) ? NAN : phase->share_ratio;
 }
 
 static double measure_data(const struct look *look, const struct phase_row *phase)
@@ -220,7 +219,7 @@ static void tell_share(const struct look *look, const struct phase_row *phase, c
 	add_evidence(alert, "operation_mean_s", part_s);
 	add_evidence(alert, "step_mean_s", look->mean_s);
 	add_evidence(alert, "batches", (double)look->steps);
-	advise_phase(look->run, phase_kind(look->run, phase->name), alert);
+	advise_phase(look->model, look->run, phase_kind(look->run, phase->name), false, alert);
 }
 
 static void tell_operation(const struct look *look, const struct phase_row *phase, const char *meaning, struct alert *alert)

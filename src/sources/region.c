@@ -379,7 +379,7 @@ static void tell_missing(struct region_reader *reader, bool has_runs, struct sam
 	if (has_runs)
 		reader->missing = none;
 	else if (!reader->missing.text[0])
-		reason_set(&reader->missing, STATUS_NOT_FOUND, "include pmtop.h in the program and call pmtop_open (man pmtop.h)", "nothing is published");
+		reason_set(&reader->missing, STATUS_NOT_FOUND, "in Python, import pmtop.torch and call pmtop.torch.instrument(); in C, include pmtop.h (man pmtop.h)", "nothing is published");
 	if (strcmp(reader->missing.text, reader->told.text) == 0)
 		return;
 	reader->told = reader->missing;

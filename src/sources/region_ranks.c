@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -129,11 +130,14 @@ static int compare_others(const void *left, const void *right)
 	return a->is_live != b->is_live ? b->is_live - a->is_live : (a->start_ns < b->start_ns) - (a->start_ns > b->start_ns);
 }
 
+/* A way through the root of one process ends with it, so that to the same folder which is ours comes first. */
 static void folder_of(const struct region_location *own, char out[REGION_PATH_SIZE])
 {
+	struct stat ours;
 	const char *slash = strrchr(own->path, '/');
 	bool has_folder = slash && slash > own->path && !own->is_descriptor_link && !own->is_memfd;
-	snprintf(out, REGION_PATH_SIZE, "%.*s", has_folder ? (int)(slash - own->path) : REGION_PATH_SIZE, has_folder ? own->path : "/dev/shm");
+	bool is_ours = stat("/dev/shm", &ours) == 0 && ours.st_dev == own->device;
+	snprintf(out, REGION_PATH_SIZE, "%.*s", has_folder && !is_ours ? (int)(slash - own->path) : REGION_PATH_SIZE, has_folder && !is_ours ? own->path : "/dev/shm");
 }
 
 size_t region_ranks_find(struct region_ranks *ranks, const struct region_location *own, const struct region_rank *rank, uid_t owner,

@@ -53,8 +53,8 @@ class Beginning(Case):
         self.assertEqual(script.out(), "False True\n")
 
     def test_facts_of_the_run(self):
-        environment = {"RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "4", "MASTER_ADDR": "host-a", "MASTER_PORT": "29511", "PMTOP_RUN": "named",
-                       "TORCHELASTIC_RUN_ID": "none", "SLURM_JOB_ID": None}
+        environment = {"RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "4", "MASTER_ADDR": "host-a", "MASTER_PORT": "29511",
+                       "PMTOP_RUN": "named", "TORCHELASTIC_RUN_ID": "none", "SLURM_JOB_ID": None}
         with watching.start(LOOP, env=environment, hold=True) as script:
             watching.wait_for(script.is_held)
             told = watching.object_of(script.pid)
@@ -71,15 +71,17 @@ class Beginning(Case):
             for name, text in (("__init__", ""), ("__main__", code), ("train", code)):
                 (package / (name + ".py")).write_text(text)
             path = {"PYTHONPATH": os.pathsep.join(filter(None, [folder, watching.PACKAGE]))}
-            for arguments, expected in ((["-c", code], "python"), (["-m", "package.train"], "package.train"), (["-m", "package"], "package"),
-                                        ([str(package / "train.py")], "train"), ([str(package)], "package")):
+            for arguments, expected in ((["-c", code], "python"), (["-m", "package.train"], "package.train"),
+                                        (["-m", "package"], "package"), ([str(package / "train.py")], "train"),
+                                        ([str(package)], "package")):
                 script = watching.run(arguments, env=path)
                 self.assertEqual(script.out().strip(), expected)
 
     def test_off_by_the_environment_or_by_init(self):
         answers = "print(pmtop.is_enabled(), pmtop.init(), pmtop._pmtop.reopen('x'), pmtop._pmtop.is_automatic())\n"
+        off = "pmtop.init(enabled=False)"
         for code, environment in ((LOOP + answers, {"PMTOP": "0"}),
-                                  ("import pmtop\npmtop.init(enabled=False)\n" + LOOP + answers.replace("pmtop.init()", "pmtop.init(enabled=False)"), {})):
+                                  ("import pmtop\n" + off + "\n" + LOOP + answers.replace("pmtop.init()", off), {})):
             script = watching.run(code + "import glob\nprint(glob.glob('/dev/shm/pmtop.*.%d.*' % os.getpid()))\n", env=environment)
             self.assertEqual((script.out(), script.err()), ("False False False False\n[]\n", ""))
 
@@ -98,6 +100,7 @@ class Beginning(Case):
         script = watching.run(code)
         self.assertEqual(script.out(), "False\n")
         self.assertEqual(script.err().count("pmtop: not publishing"), 1, script.err())
+        self.assertIn("ulimit -f", script.err())
 
     def test_without_the_extension_every_call_does_nothing(self):
         code = WITHOUT_EXTENSION + LOOP + """
@@ -142,7 +145,7 @@ class Ending(Case):
     def test_an_exception_that_ends_the_script_is_published_and_still_shown(self):
         before = "import sys, pmtop\nsys.excepthook = lambda *e: (print('before me', e[0].__name__), sys.__excepthook__(*e))\n"
         seen = watching.start(before + LOOP + "pmtop.mark('x')\nimport atexit, time\n"
-                              "atexit.register(lambda: (print('AT EXIT', flush=True), sys.stdin.read(), time.sleep(60)))\nraise ValueError('lost')\n")
+                              "atexit.register(lambda: (print('AT EXIT', flush=True), time.sleep(60)))\nraise ValueError('lost')\n")
         with seen:
             seen.wait_for_line("AT EXIT")
             written = self.meta(seen.pid)
@@ -236,7 +239,6 @@ if __name__ == "__main__":
 pid = os.fork()
 if not pid:
     assert pmtop._pmtop.reopen("worker 1", lanes=2, slots=256, totals=16, names=64, history=64, epochs=8, directory="")
-    pmtop.meta("role", "worker")
     for i in range(5):
         pmtop.batch_begin(i)
         pmtop.batch_end()

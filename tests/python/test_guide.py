@@ -214,10 +214,10 @@ def pattern_of(sample):
     return re.compile("".join(figure(part) if part.group(2) else re.escape(part.group(0)) for part in parts))
 
 
-def same_places(line, sample, without_gpu=False):
-    """Whether a table's row has the columns of a sample's row where the sample has them."""
+def same_places(line, sample, without_gpu=False, count=True):
+    """Whether a table's row has the columns of a sample's row where the sample has them; the count of another one ends elsewhere."""
     def columns(text):
-        return [(part.end(), part.group(0)) for part in re.finditer(r"\S+", text[31:])]
+        return [(part.end(), part.group(0)) for part in re.finditer(r"\S+", text[31:])][0 if count else 1:]
     told, wanted = columns(line), columns(sample)
     assert [end for end, _ in told] == [end for end, _ in wanted], (line, sample)
     for number, ((_, figure), (_, like)) in enumerate(zip(told, wanted)):
@@ -227,14 +227,14 @@ def same_places(line, sample, without_gpu=False):
             assert pattern_of(like).fullmatch(figure), (line, sample)
 
 
-def has_table(out, sample, names, without_gpu=True):
+def has_table(out, sample, names, without_gpu=True, count=True):
     """Whether what was printed is the sample's table, with these operations."""
     lines, samples = out.splitlines(), kept(sample).splitlines()
     rows = len(names)
     assert lines[:5] == samples[:5]
     assert [line[:30].rstrip() for line in lines[5:5 + rows]] == names
     for line in lines[5:5 + rows]:
-        same_places(line, samples[5], without_gpu)
+        same_places(line, samples[5], without_gpu, count)
     for line, like in zip(lines[5 + rows:], [line for line in samples[5:] if line.startswith(("-", "=", "TOTAL"))]):
         assert line == like if line[0] in "-=" else pattern_of(like).fullmatch(line)
     assert lines[-1] == samples[-1] and len(lines) == len(samples) - sum(line[0].islower() for line in samples) + rows
@@ -402,3 +402,33 @@ def test_configuration(name):
     for monitor in (pmtop.monitor_from_config(config), pmtop.monitor_from_config(config["trainer_params"])):
         assert (monitor.enabled, monitor.verbose_batches) == SETTINGS[name]
     assert pmtop.PerformanceMonitor.from_config(config).enabled == SETTINGS[name][0]
+
+
+# -- the examples -------------------------------------------------------------------------------------------------------------------
+
+EXAMPLES = watching.ROOT / "src" / "python" / "examples"
+
+
+def test_the_guides_examples_run_and_are_seen():
+    seen = watching.watch(EXAMPLES / "performance_monitoring_examples.py")
+    assert seen.err == ""
+    assert re.findall(r"^(\d)\. .*\.$", seen.out, re.M) == list("123456")
+    tables = [table for table in seen.out.split("\n\n") if table.startswith("=")]
+    has_table(tables[0], "03_performancemonitor.txt", ["data loading", "preprocessing", "model forward"])
+    has_table(tables[1], "04_aggregated_operations.txt", ["batch_forward", "batch_backward"], without_gpu=False, count=False)
+    assert re.search(r"^\[Performance\] critical_operation: \d\.\d{3}s, CPU [+-]\d+\.\dMB$", seen.out, re.M)
+    assert re.search(r"^BOTTLENECK|^Consider", seen.out, re.M)
+    counts = {row["name"]: row["count"] for row in seen.last["operations"]}
+    assert counts["batch_forward"] == counts["batch_backward"] == 30 and counts["data loading"] == counts["data processing"] == 1
+    assert seen.last["batch"]["count"] == 20 and seen.last["epoch"]["ordinal"] == 2
+
+
+def test_epochs_and_batches_are_seen():
+    seen = watching.watch(EXAMPLES / "epochs_and_batches.py", 3, 25)
+    assert seen.err == "" and re.fullmatch(r"y = 3\.0\d x -0\.\d\d\n75 batches in 3 epochs, \d+\.\d ms each\n", seen.out)
+    last = seen.last
+    assert (last["batch"]["count"], last["epoch"]["ordinal"], last["epoch"]["total"]) == (75, 3, 3)
+    assert 0 < last["batch"]["loss"] < 0.1
+    for name, seconds in (("data", 0.002), ("forward", 0.002), ("backward", 0.004), ("optimizer", 0)):
+        row = watching.operation(last, name, 0)
+        assert row["count"] == 75 and row["mean_s"] >= seconds

@@ -203,8 +203,9 @@ class Monitor:
 
     def objects(self):
         """Those printed so far."""
-        self.output.seek(0)
-        return [json.loads(line) for line in self.output if line.startswith("{") and line.endswith("\n")]
+        # pmtop writes where the file's one offset stands: reading must not move it.
+        told = os.pread(self.output.fileno(), os.fstat(self.output.fileno()).st_size, 0).decode("utf-8", "replace")
+        return [json.loads(line) for line in told.splitlines(keepends=True) if line.startswith("{") and line.endswith("\n")]
 
     def said(self):
         self.errors.seek(0)

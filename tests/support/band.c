@@ -86,6 +86,15 @@ unsigned band_add(struct band *band, long rank, long world, const char *run_id, 
 	return run;
 }
 
+void band_rename(struct band *band, enum band_name name, const char *text)
+{
+	for (unsigned run = 0; run < band->count; run++) {
+		struct record *record = add(band, RECORD_NAME, run, 0);
+		record->name.id = name;
+		record->name.text = sample_set_text(&band->set, text, strlen(text));
+	}
+}
+
 static double add_span(struct band *band, unsigned rank, double begin_s, double seconds, uint32_t name)
 {
 	if (seconds <= 0)

@@ -26,6 +26,8 @@ void band_open(struct band *band, struct model *model, int64_t base_ns);
 void band_close(struct band *band);
 /* A live run of process `pid`, with RANK and WORLD_SIZE unless `world` is 0, and a run_id unless NULL; in an epoch. Returns its id and index. */
 unsigned band_add(struct band *band, long rank, long world, const char *run_id, int32_t pid);
+/* Another name for this span, in all ranks that are there. */
+void band_rename(struct band *band, enum band_name name, const char *text);
 /* The next batch, from where the last ended, with its spans one after the other. */
 void band_step(struct band *band, unsigned rank, struct band_step step);
 /* A batch begins and stays in this span (0: none). */

@@ -1,12 +1,14 @@
 #include "tests/support/story.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
 #include "tests/support/story_plot.h"
 #include "tests/support/story_region.h"
+#include "tests/support/story_workers.h"
 
 enum { EVENTS_KEPT = 1024 };
 
@@ -171,6 +173,11 @@ static void tell_run(struct story *story, struct sample_set *out)
 	tell_meta(out, story->now_ns, "WORLD_SIZE", "1");
 	if (story->options.loads_between)
 		tell_meta(out, story->now_ns, "between", "data");
+	if (story->options.accumulate) {
+		char text[16];
+		snprintf(text, sizeof text, "%u", story->options.accumulate);
+		tell_meta(out, story->now_ns, "accumulation", sample_set_text(out, text, strlen(text)));
+	}
 	story_region_tell(&story->region, out, STORY_RUN, story->now_ns);
 	tell_past_events(story, out);
 }
@@ -287,8 +294,15 @@ bool story_next(struct story *story, struct sample_set *out)
 		struct record *counter = sample_set_add(out, RECORD_COUNTER, STORY_RUN, now_ns);
 		counter->counter.name = STORY_SAMPLES;
 		counter->counter.total = (double)(story->truth.batches * STORY_SAMPLES_PER_BATCH);
+		if (options->accumulate) {
+			counter = sample_set_add(out, RECORD_COUNTER, STORY_RUN, now_ns);
+			counter->counter.name = STORY_STEPS;
+			counter->counter.total = (double)(story->truth.batches / options->accumulate);
+		}
 	}
 	tell_figures(story, out);
+	if (options->has_told_workers)
+		story_tell_workers(options, now_ns, out);
 	return true;
 }
 

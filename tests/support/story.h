@@ -42,6 +42,9 @@ struct story_options {
 	double resident_bytes;         /* of the trainer at the start */
 	double leak_bytes;             /* growth a batch */
 	unsigned workers;              /* processes of 200 MB each */
+	bool has_told_workers;         /* they publish (story_workers.h) */
+	unsigned accumulate;           /* k: the optimizer steps with every k-th batch, eight times as long; the others are of kind "accumulate"; 0 = no kinds */
+	bool has_device;               /* losses and "gpu.forward_s" come two batches later, gauges of an allocator with each batch; a mark after each checkpoint, and in every 60th batch */
 };
 
 /* 3 epochs of 100 batches of 0.2 s, 10 of validation, the first 0.35 s longer, every 40th 0.25 s longer in decode, no leak, 4 workers, attached at the start. */
@@ -49,7 +52,9 @@ void story_options_default(struct story_options *options);
 
 /* The published names, by id. */
 #define STORY_NAMES(X) X(TRAIN, "train") X(VALIDATION, "validation") X(DATA, "data") X(DECODE, "decode") X(COLLATE, "collate") \
-	X(FORWARD, "forward") X(BACKWARD, "backward") X(OPTIMIZER, "optimizer") X(CHECKPOINT, "checkpoint") X(LEARNING_RATE, "learning_rate") X(SAMPLES, "samples")
+	X(FORWARD, "forward") X(BACKWARD, "backward") X(OPTIMIZER, "optimizer") X(CHECKPOINT, "checkpoint") X(LEARNING_RATE, "learning_rate") X(SAMPLES, "samples") \
+	X(ACCUMULATE, "accumulate") X(LOSS, "loss") X(GPU_FORWARD, "gpu.forward_s") X(ALLOCATED, "cuda.allocated_bytes") X(RESERVED, "cuda.reserved_bytes") \
+	X(PEAK, "cuda.peak_bytes") X(STEPS, "optimizer.steps")
 enum story_name {
 	STORY_NO_NAME,
 #define STORY_NAME_ID(id, text) STORY_##id,

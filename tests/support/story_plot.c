@@ -71,12 +71,21 @@ static void load_data(struct plot *plot, double step_s, double slow_s)
 	write_span(plot, STORY_DATA, STORY_NO_NAME, begin_ns, decode_s + collate_s);
 }
 
-static void write_batch_end(struct plot *plot, int64_t begin_ns, double loss, double slow_s)
+static void begin_batch(struct plot *plot)
+{
+	struct event *begin = write_event(plot, RECORD_BATCH_BEGIN);
+	begin->record.batch.index = plot->batch;
+	begin->record.batch.number = plot->number;
+}
+
+static void write_batch_end(struct plot *plot, int64_t begin_ns, double loss, double slow_s, enum story_name kind)
 {
 	struct event *end = write_event(plot, RECORD_BATCH_END);
 	double batch_s = seconds_between(begin_ns, plot->told_ns);
 	end->record.batch.index = plot->batch;
-	end->record.batch.loss = loss;
+	end->record.batch.number = plot->number++;
+	end->record.batch.loss = plot->options.has_device ? (double)NAN : loss;
+	end->record.batch.kind = kind;
 	end->record.batch.begin_ns = begin_ns;
 	if (!plot->options.has_evidence)
 		return;
@@ -88,6 +97,42 @@ static void write_batch_end(struct plot *plot, int64_t begin_ns, double loss, do
 	};
 }
 
+static void write_gauge(struct plot *plot, enum story_name name, double value)
+{
+	struct event *gauge = write_event(plot, RECORD_GAUGE);
+	gauge->record.gauge.name = name;
+	gauge->record.gauge.value = value;
+	pass(plot, 1e-6);
+}
+
+static void write_allocator(struct plot *plot)
+{
+	double allocated = 14.4e6 + 8.7e6 * (double)(plot->batch % 4);
+	write_gauge(plot, STORY_ALLOCATED, allocated);
+	write_gauge(plot, STORY_RESERVED, 3236e6);
+	write_gauge(plot, STORY_PEAK, 2880e6);
+}
+
+static void write_figure(struct plot *plot, enum story_name name, uint64_t number, double value)
+{
+	struct event *figure = write_event(plot, RECORD_BATCH_FIGURE);
+	figure->record.batch_figure.name = name;
+	figure->record.batch_figure.number = number;
+	figure->record.batch_figure.value = value;
+	pass(plot, 1e-6);
+}
+
+/* Of the batch but one before this, if that was in this pass. */
+static void write_late(struct plot *plot, double loss)
+{
+	if (plot->batch >= 2) {
+		write_figure(plot, STORY_LOSS, plot->number - 3, plot->losses[0]);
+		write_figure(plot, STORY_GPU_FORWARD, plot->number - 3, vary(plot, 0.2 * plot->options.step_s));
+	}
+	plot->losses[0] = plot->losses[1];
+	plot->losses[1] = loss;
+}
+
 static void train(struct plot *plot)
 {
 	const struct story_options *options = &plot->options;
@@ -95,15 +140,23 @@ static void train(struct plot *plot)
 	if (options->slow_every && (plot->trained + 1) % options->slow_every == 0)
 		slow_s = options->slow_s;
 	int64_t begin_ns = plot->told_ns;
-	write_event(plot, RECORD_BATCH_BEGIN)->record.batch.index = plot->batch;
+	bool steps = !options->accumulate || (plot->batch + 1) % options->accumulate == 0;
+	begin_batch(plot);
 	if (!options->loads_between)
 		load_data(plot, step_s, slow_s);
 	phase(plot, STORY_FORWARD, STORY_NO_NAME, vary(plot, 0.22 * step_s) + (plot->trained == 0 ? options->first_s : 0));
 	phase(plot, STORY_BACKWARD, STORY_NO_NAME, vary(plot, 0.31 * step_s));
-	phase(plot, STORY_OPTIMIZER, STORY_NO_NAME, vary(plot, 0.08 * step_s));
+	if (steps)
+		phase(plot, STORY_OPTIMIZER, STORY_NO_NAME, vary(plot, (options->accumulate ? 0.64 : 0.08) * step_s));
 	pass(plot, vary(plot, 0.03 * step_s));
 	double loss = options->loss_first * exp(-options->loss_fall * (double)plot->trained) * (1 + 0.02 * chance(plot));
-	write_batch_end(plot, begin_ns, loss, slow_s);
+	if (options->has_device && (plot->trained + 1) % 60 == 0)
+		write_event(plot, RECORD_MARK)->record.text = "learning rate lowered";
+	if (options->has_device)
+		write_allocator(plot);
+	write_batch_end(plot, begin_ns, loss, slow_s, steps ? STORY_NO_NAME : STORY_ACCUMULATE);
+	if (options->has_device)
+		write_late(plot, loss);
 	struct event *rate = write_event(plot, RECORD_GAUGE);
 	rate->record.gauge.name = STORY_LEARNING_RATE;
 	rate->record.gauge.value = 1e-3 * (1 - 0.5 * (double)plot->epoch / options->epochs);
@@ -118,11 +171,11 @@ static void validate(struct plot *plot)
 {
 	double step_s = 0.5 * plot->options.step_s;
 	int64_t begin_ns = plot->told_ns;
-	write_event(plot, RECORD_BATCH_BEGIN)->record.batch.index = plot->batch;
+	begin_batch(plot);
 	phase(plot, STORY_DATA, STORY_NO_NAME, vary(plot, 0.5 * step_s));
 	phase(plot, STORY_FORWARD, STORY_NO_NAME, vary(plot, 0.4 * step_s));
 	pass(plot, vary(plot, 0.05 * step_s));
-	write_batch_end(plot, begin_ns, NAN, 0);
+	write_batch_end(plot, begin_ns, NAN, 0, STORY_NO_NAME);
 	pass(plot, vary(plot, 0.05 * step_s));
 	plot->batch++;
 }
@@ -140,6 +193,8 @@ static void close_epoch(struct plot *plot)
 {
 	if (plot->options.checkpoint_s > 0)
 		phase(plot, STORY_CHECKPOINT, STORY_NO_NAME, plot->options.checkpoint_s);
+	if (plot->options.has_device)
+		write_event(plot, RECORD_MARK)->record.text = "checkpoint saved";
 	write_mode(plot, STORY_TRAIN);
 	write_event(plot, RECORD_EPOCH_END)->record.epoch.index = plot->epoch;
 	pass(plot, 1e-4);

@@ -132,6 +132,19 @@ class Truth(unittest.TestCase):
         self.assertLessEqual(len(flagged) - len(judged), 12, "a busy machine flags some; not this many")
         self.assertIn("flagged_batches", {w["rule"] for w in told["warnings"]})
 
+    def test_accumulation_is_kinds_and_no_trouble(self):
+        _, got = watch("--", *trainer("kinds", "--epochs", 2, "--batches", 90, "--step-ms", 8, "--workers", 0, "--accumulate", 4, "--batch-size", 10,
+                                      "--truth", self.truth))
+        told = got[-1]
+        # 22 full accumulations and the odd last batch an epoch; the step of a run's last batch counts with its end.
+        self.assertEqual({k["kind"]: k["count"] for k in told["kinds"]}, {"step": 2 * 23, "accumulate": 2 * 67})
+        kinds = {k["kind"]: k for k in told["kinds"]}
+        self.assertGreater(kinds["step"]["median_s"], 1.4 * kinds["accumulate"]["median_s"])
+        self.assertEqual(told["step"]["accumulation"], 4)
+        self.assertLessEqual(len(told["flagged"]), 12, "a busy machine flags some; steps are as many as 46")
+        self.assertTrue(all(f["kind"] in kinds for f in told["flagged"]))
+        self.assertClose(told["batch"]["samples_per_s"], (2 * (89 * 10 + 5)) / (told["recent"]["count"] * told["recent"]["mean_s"]), 0.001)
+
     def test_slow_first_batch_is_named_and_is_no_variance(self):
         _, got = watch("--", *trainer("first", "--epochs", 1, "--batches", 80, "--step-ms", 5, "--workers", 0, "--slow-first-ms", 200))
         rules = {w["rule"]: w for w in got[-1]["warnings"]}

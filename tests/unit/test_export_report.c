@@ -153,7 +153,7 @@ START_TEST(unpublished_process_says_what_is_not_known_and_why)
 	ck_assert_str_eq(report_of(-1),
 		"train.py, process 48213\n"
 		"\n"
-		"Nothing is published: operations, batches and epochs come from a program that includes pmtop.h (pmtop(1))\n"
+		"Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes pmtop.h (pmtop(1))\n"
 		"\n"
 		TITLE("WARNINGS")
 		"none\n"

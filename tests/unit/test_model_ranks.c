@@ -153,7 +153,7 @@ START_TEST(of_ranks_that_keep_one_pace_the_one_that_waits_least_is_slowest)
 	ck_assert_double_eq_tol(ranks.phase_others_s, 0.02, NEAR);
 	ck_assert_str_eq(ranks.wait, "backward");
 	ck_assert_double_eq_tol(ranks.wait_s, 0.06, NEAR);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0 ms; rank 0 waits 60.0 ms in backward");
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
 	ck_assert_uint_eq(ranks.list[1].batches, 40);
 	ck_assert_double_eq_tol(ranks.list[1].last_batch_age_s, 0.1, NEAR);
 	ck_assert_double_eq(ranks.list[0].loss, 0.5);
@@ -171,7 +171,7 @@ START_TEST(spans_named_allreduce_are_waits_too)
 	compare_after(0);
 	ck_assert_int_eq(ranks.slowest, 2);
 	ck_assert_str_eq(ranks.wait, "allreduce");
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 2 is slowest: forward 0.500 s against 0.200 s; the others wait 0.300 s in allreduce");
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 2 is slowest: forward 0.500 s against 0.200; the others wait 0.300 s in allreduce");
 }
 END_TEST
 
@@ -185,7 +185,7 @@ START_TEST(of_ranks_with_a_pace_each_the_longest_step_is_slowest)
 	ck_assert(!ranks.is_synchronous);
 	ck_assert_int_eq(ranks.slowest, 1);
 	ck_assert_double_eq_tol(ranks.list[1].own_s, 0.15, NEAR);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: backward 90.0 ms against 50.0 ms");
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: backward 90.0 ms against 50.0");
 }
 END_TEST
 
@@ -256,7 +256,7 @@ START_TEST(sixty_four_ranks_are_compared)
 	for (int i = 0; i < 64; i++)
 		ck_assert_int_eq(ranks.list[i].number, i);
 	ck_assert_int_eq(ranks.slowest, 37);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 37 is slowest: data 80.0 ms against 20.0 ms; the others wait 60.0 ms in backward");
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 37 is slowest: data 80.0 ms against 20.0; the others wait 60.0 ms in backward");
 }
 END_TEST
 
@@ -341,6 +341,12 @@ START_TEST(a_killed_rank_is_named_and_one_that_ended_is_not)
 	compare_after(1);
 	ck_assert_int_eq(ranks.list[1].state, RANK_ENDED);
 	ck_assert_int_eq(ranks.still, -1);
+	ck_assert(!ranks.is_compared);
+	/* All are over: what set them apart remains. */
+	band_end(&band, 0, band.ranks[1].at_s + 1, true);
+	compare_after(3);
+	ck_assert_int_eq(ranks.still, -1);
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
 }
 END_TEST
 
@@ -383,7 +389,7 @@ START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
 	const struct alert *slowest = find_alert(&alerts, "slowest_rank");
 	ck_assert_ptr_nonnull(slowest);
 	ck_assert_int_eq(slowest->severity, SEVERITY_WARNING);
-	ck_assert_str_eq(slowest->message, "rank 1 is slowest: data 80.0 ms against 20.0 ms; rank 0 waits 60.0 ms in backward");
+	ck_assert_str_eq(slowest->message, "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
 	ck_assert_uint_eq(slowest->evidence_count, 6);
 	ck_assert_str_eq(slowest->evidence[0].key, "rank");
 	ck_assert_double_eq(slowest->evidence[0].value, 1);
@@ -402,6 +408,24 @@ START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
 	ck_assert_int_eq(still->severity, SEVERITY_CRITICAL);
 	ck_assert_str_eq(still->message, "rank 1 stands still, for 11 s; rank 0 waits in backward");
 	ck_assert_ptr_nonnull(strstr(still->advice[0], "py-spy dump --pid 101"));
+}
+END_TEST
+
+START_TEST(words_fit_on_a_line_whatever_the_names)
+{
+	band_add(&band, 999999, 1000000, "a", 100);
+	band_add(&band, 999998, 1000000, "a", 101);
+	band_add(&band, 999997, 1000000, "a", 102);
+	band_rename(&band, BAND_DATA, "Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte");
+	band_rename(&band, BAND_BACKWARD, "communication of what everybody has to know of the others' gradients");
+	for (unsigned i = 0; i < 3; i++)
+		take_steps(i, 20, i ? (struct band_step){ 80.123, 0, 120.345, 0, 0 } : (struct band_step){ 180.123, 0, 20.345, 0, 0 });
+	compare_after(0);
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 999999 is slowest: Größenänderun… 180.123 s against 80.123; the others wait 100.000 s in communication of…");
+	for (unsigned i = 0; i < 3; i++)
+		band_hang(&band, i, i ? BAND_BACKWARD : BAND_DATA);
+	compare_after(9e6);
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 999999 stands still in Größenänderun…, for 104 d 04 h; the others wait in communication of…");
 }
 END_TEST
 
@@ -428,6 +452,7 @@ int main(void)
 	tcase_add_test(tests, a_stopped_process_is_named_though_all_stand_in_backward);
 	tcase_add_test(tests, a_killed_rank_is_named_and_one_that_ended_is_not);
 	tcase_add_test(tests, memory_of_a_rank_elsewhere_is_its_own_and_not_the_trees);
+	tcase_add_test(tests, words_fit_on_a_line_whatever_the_names);
 	tcase_add_test(tests, the_slowest_and_the_one_that_stands_still_are_warned_of);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

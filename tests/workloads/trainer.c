@@ -61,6 +61,16 @@ static int64_t share_ns(const struct trainer *trainer, int percent)
 	return (int64_t)(trainer->options.step_ms * 1e4) * percent;
 }
 
+static bool is_accumulating(const struct trainer *trainer)
+{
+	return trainer->options.accumulate > 1;
+}
+
+static bool is_last(const struct trainer *trainer, uint64_t index)
+{
+	return index + 1 == (uint64_t)trainer->options.batches;
+}
+
 /* -- a step -- */
 
 static double forward(struct trainer *trainer, const struct minibatch *batch, uint64_t ordinal)
@@ -120,7 +130,7 @@ static void backward(struct trainer *trainer, const struct minibatch *batch, uin
 
 static void optimizer(struct trainer *trainer)
 {
-	int64_t end_ns = now_ns() + share_ns(trainer, OPTIMIZER_SHARE);
+	int64_t end_ns = now_ns() + share_ns(trainer, is_accumulating(trainer) ? 6 * OPTIMIZER_SHARE : OPTIMIZER_SHARE);
 	double norm;
 
 	do
@@ -128,6 +138,7 @@ static void optimizer(struct trainer *trainer)
 	while (now_ns() < end_ns && !stopping);
 	network_update(&trainer->network, norm > 5 ? learning_rate * (float)(5 / norm) : learning_rate, momentum);
 	pmtop_gauge(trainer->pm, "gradient_norm", norm);
+	pmtop_count(trainer->pm, "optimizer.steps", 1);
 }
 
 static void leak(struct trainer *trainer)
@@ -150,18 +161,23 @@ static bool train_batch(struct trainer *trainer, uint64_t index, uint64_t ordina
 	int64_t begin_ns = now_ns();
 	struct minibatch batch;
 	double loss = NAN;
-	bool good = false;
+	bool good = false, steps = (index + 1) % (uint64_t)trainer->options.accumulate == 0 || is_last(trainer, index);
 
 	pmtop_batch_begin(pm, index);
+	if (!steps)
+		pmtop_batch_kind(pm, "accumulate");
 	PMTOP_SPAN(pm, "data")
 		good = loader_next(&trainer->loader, pm, &batch);
 	if (good) {
+		if (is_accumulating(trainer) && is_last(trainer, index))
+			pmtop_batch_samples(pm, batch.samples = (batch.samples + 1) / 2);
 		PMTOP_SPAN_CPU(pm, "forward")
 			loss = forward(trainer, &batch, ordinal);
 		PMTOP_SPAN_CPU(pm, "backward")
 			backward(trainer, &batch, ordinal);
-		PMTOP_SPAN_CPU(pm, "optimizer")
-			optimizer(trainer);
+		if (steps)
+			PMTOP_SPAN_CPU(pm, "optimizer")
+				optimizer(trainer);
 		PMTOP_SPAN_MEMORY(pm, "bookkeeping") {
 			leak(trainer);
 			pmtop_count(pm, "samples", batch.samples);
@@ -288,6 +304,9 @@ static void publish(struct trainer *trainer)
 	pmtop_meta(trainer->pm, "loader.prefetch_factor", text);
 	snprintf(text, sizeof text, "%u", (unsigned)options->batch_size);
 	pmtop_meta(trainer->pm, "batch_size", text);
+	snprintf(text, sizeof text, "%u", (unsigned)options->accumulate);
+	if (is_accumulating(trainer))
+		pmtop_meta(trainer->pm, "accumulation", text);
 	publish_rank(trainer->pm);
 	pmtop_mode(trainer->pm, "train");
 }

@@ -8,10 +8,8 @@
 #include "src/base/clock.h"
 #include "ui/views/parts.h"
 
-void batch_range(const struct run *run, uint64_t *first, uint64_t *end)
+void batch_range(const struct track *track, uint64_t *first, uint64_t *end)
 {
-	const struct track *track = run_main(run);
-
 	*first = track->first;
 	*end = track->end;
 	while (*end > *first) {
@@ -23,53 +21,75 @@ void batch_range(const struct run *run, uint64_t *first, uint64_t *end)
 	}
 }
 
-static const struct flagged *find_flagged(const struct run *run, uint64_t ordinal)
+static const struct flagged *find_flagged(const struct run *run, const struct track *track, uint64_t ordinal)
 {
 	for (size_t i = run->flagged_count; i-- > 0;)
-		if (is_main_mode(run, run->flagged[i].mode) && run->flagged[i].batch.ordinal == ordinal)
+		if (is_mode_of(run, run->flagged[i].mode, track) && run->flagged[i].batch.ordinal == ordinal)
 			return &run->flagged[i];
 	return NULL;
 }
 
-const struct batch *batch_find(const struct run *run, uint64_t ordinal, struct usual *usual)
+const struct batch *batch_find(const struct run *run, const struct track *track, uint64_t ordinal, struct usual *usual)
 {
-	const struct batch *batch = track_batch(run_main(run), ordinal);
-	const struct flagged *flagged = find_flagged(run, ordinal);
+	const struct batch *batch = track_batch(track, ordinal);
+	const struct flagged *flagged = find_flagged(run, track, ordinal);
 
 	if (usual != NULL && flagged != NULL)
 		*usual = flagged->usual;
 	else if (usual != NULL && batch != NULL)
-		track_usual(run_main(run), ordinal, usual);
+		track_usual(track, ordinal, usual);
 	return batch != NULL ? batch : flagged != NULL ? &flagged->batch : NULL;
 }
 
-bool batch_explain(const struct run *run, uint64_t ordinal, struct explanation *out)
+const char *batch_kind(char out[BATCH_KIND_SIZE], const struct run *run, const struct track *track, const struct batch *batch)
 {
-	struct usual usual;
-	const struct batch *batch = batch_find(run, ordinal, &usual);
+	const char *kind = track_kind_name(run, track, batch->kind);
+	unsigned accumulation = run_accumulation(run);
 
-	if (batch == NULL)
-		return false;
-	explain_batch(run, batch, &usual, out);
-	return true;
+	if (batch->place > 0 && accumulation > 0)
+		snprintf(out, BATCH_KIND_SIZE, "micro-batch %u of %u", batch->place, accumulation);
+	else
+		snprintf(out, BATCH_KIND_SIZE, "%s%.50s", kind != NULL ? "kind: " : "", kind != NULL ? kind : "");
+	return out;
+}
+
+size_t batch_marks(const struct run *run, const struct track *track, uint64_t first, uint64_t end, uint64_t out[RUN_MARKS_MAX])
+{
+	size_t mark = 0, count = 0;
+	uint64_t before = UINT64_MAX;
+
+	for (uint64_t ordinal = first; ordinal < end && mark < run->mark_count; ordinal++) {
+		const struct batch *batch = track_batch(track, ordinal);
+
+		if (batch == NULL)
+			continue;
+		for (; mark < run->mark_count && run->marks[mark].time_ns < batch->begin_ns; mark++)
+			if (before != UINT64_MAX)
+				out[count++] = before;
+		before = ordinal;
+	}
+	for (; mark < run->mark_count && before != UINT64_MAX && end == track->end; mark++)
+		out[count++] = before;
+	return count;
 }
 
 const struct batch *batch_focused(const struct scene *scene, const struct run *run)
 {
+	const struct track *track = scene_track(scene, run);
 	uint64_t first, end;
 
-	batch_range(run, &first, &end);
+	batch_range(track, &first, &end);
 	if (scene->focus.at_live_end)
-		return end > first ? track_batch(run_main(run), end - 1) : NULL;
-	return batch_find(run, scene->focus.batch, NULL);
+		return end > first ? track_batch(track, end - 1) : NULL;
+	return batch_find(run, track, scene->focus.batch, NULL);
 }
 
-size_t batch_flagged(const struct run *run, const struct flagged *out[RUN_FLAGGED_MAX])
+size_t batch_flagged(const struct run *run, const struct track *track, const struct flagged *out[RUN_FLAGGED_MAX])
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < run->flagged_count && count < RUN_FLAGGED_MAX; i++)
-		if (is_main_mode(run, run->flagged[i].mode))
+		if (is_mode_of(run, run->flagged[i].mode, track))
 			out[count++] = &run->flagged[i];
 	return count;
 }
@@ -86,7 +106,7 @@ static void move(struct scene *scene, const struct run *run, int64_t by)
 {
 	uint64_t first, end, from;
 
-	batch_range(run, &first, &end);
+	batch_range(scene_track(scene, run), &first, &end);
 	if (end == first)
 		return;
 	from = scene->focus.at_live_end ? end - 1 : scene->focus.batch;
@@ -143,10 +163,10 @@ static bool has_cause(const struct run *run, const struct flagged *flagged, cons
 	return false;
 }
 
-static void offer_matches(const struct run *run, const char *search, struct walk *walk)
+static void offer_matches(const struct run *run, const struct track *track, const char *search, struct walk *walk)
 {
 	const struct flagged *flagged[RUN_FLAGGED_MAX];
-	size_t count = batch_flagged(run, flagged);
+	size_t count = batch_flagged(run, track, flagged);
 	uint64_t first, end;
 
 	for (size_t i = 0; i < count; i++)
@@ -154,19 +174,19 @@ static void offer_matches(const struct run *run, const char *search, struct walk
 			walk_offer(walk, flagged[i]->batch.ordinal);
 	if (!is_number(search))
 		return;
-	batch_range(run, &first, &end);
+	batch_range(track, &first, &end);
 	for (uint64_t ordinal = first; ordinal < end; ordinal++) {
-		const struct batch *batch = track_batch(run_main(run), ordinal);
+		const struct batch *batch = track_batch(track, ordinal);
 
 		if (batch != NULL && is_named(batch, search))
 			walk_offer(walk, ordinal);
 	}
 }
 
-static void offer_flagged(const struct run *run, struct walk *walk)
+static void offer_flagged(const struct run *run, const struct track *track, struct walk *walk)
 {
 	const struct flagged *flagged[RUN_FLAGGED_MAX];
-	size_t count = batch_flagged(run, flagged);
+	size_t count = batch_flagged(run, track, flagged);
 
 	for (size_t i = 0; i < count; i++)
 		walk_offer(walk, flagged[i]->batch.ordinal);
@@ -174,13 +194,14 @@ static void offer_flagged(const struct run *run, struct walk *walk)
 
 static void walk(struct scene *scene, const struct run *run, int direction)
 {
+	const struct track *track = scene_track(scene, run);
 	const char *search = scene->state->search;
 	struct walk walk = { .direction = direction, .is_from_live = scene->focus.at_live_end, .here = scene->focus.batch };
 
 	if (search[0] != '\0')
-		offer_matches(run, search, &walk);
+		offer_matches(run, track, search, &walk);
 	else
-		offer_flagged(run, &walk);
+		offer_flagged(run, track, &walk);
 	if (walk.has_any)
 		batch_focus(scene, walk.has_ahead ? walk.ahead : walk.wrap);
 	else if (search[0] != '\0')
@@ -200,7 +221,7 @@ static void toggle_flag(struct scene *scene, const struct run *run)
 	uint64_t ordinal = batch->ordinal;
 
 	parts_batch_name(name, batch);
-	if (model_flag(scene->model, (unsigned)scene->run, run->main_track, ordinal, flagged))
+	if (model_flag(scene->model, (unsigned)scene->run, (unsigned)(scene_track(scene, run) - run->tracks), ordinal, flagged))
 		snprintf(scene->message, sizeof scene->message, "%s %s by hand", flagged ? "flagged" : "unflagged", name);
 	else
 		snprintf(scene->message, sizeof scene->message, "%s is no longer kept, so it cannot be flagged", name);
@@ -217,6 +238,21 @@ static bool close_or_go_live(struct scene *scene)
 	return did;
 }
 
+void batch_next_mode(struct scene *scene, const struct run *run)
+{
+	unsigned at = (unsigned)(scene_track(scene, run) - run->tracks);
+
+	for (unsigned i = 1; i < run->track_count; i++) {
+		const struct track *track = &run->tracks[(at + i) % run->track_count];
+
+		if (track->end == track->first)
+			continue;
+		scene->focus = (struct focus){ .at_live_end = true, .has_mode = track != run_main(run), .mode = track->mode };
+		return;
+	}
+	snprintf(scene->message, sizeof scene->message, "all batches that are kept are of mode %s", run_name(run, run->tracks[at].mode));
+}
+
 bool batch_key(struct scene *scene, const struct run *run, struct key_event event)
 {
 	int64_t page = scene->state->plot_columns > 1 ? (int64_t)scene->state->plot_columns : 50;
@@ -228,7 +264,7 @@ bool batch_key(struct scene *scene, const struct run *run, struct key_event even
 	case KEY_PAGE_UP: move(scene, run, -page); return true;
 	case KEY_PAGE_DOWN: move(scene, run, page); return true;
 	case KEY_TO_HOME:
-		batch_range(run, &first, &end);
+		batch_range(scene_track(scene, run), &first, &end);
 		if (end > first)
 			batch_focus(scene, first);
 		return true;
@@ -272,11 +308,13 @@ void batch_write(const struct scene *scene, uint64_t first, uint64_t end, struct
 {
 	const struct run *run = scene_run(scene);
 	struct phase_row phases[WRITTEN_PHASES_MAX];
+	const struct track *track;
 	size_t batches, count;
 
 	if (run == NULL)
 		return;
-	count = track_phases(run_main(run), RUN_RECENT, phases, WRITTEN_PHASES_MAX, &batches);
+	track = scene_track(scene, run);
+	count = track_phases(track, RUN_RECENT, phases, WRITTEN_PHASES_MAX, &batches);
 	buffer_puts(out, "time_ns,time,epoch,batch,step_s,batch_s,loss,flagged");
 	for (size_t i = 0; i < count; i++) {
 		char title[160];
@@ -287,7 +325,7 @@ void batch_write(const struct scene *scene, uint64_t first, uint64_t end, struct
 	}
 	buffer_puts(out, "\n");
 	for (uint64_t ordinal = first; ordinal < end; ordinal++) {
-		const struct batch *batch = track_batch(run_main(run), ordinal);
+		const struct batch *batch = track_batch(track, ordinal);
 
 		if (batch != NULL)
 			write_batch(scene, batch, phases, count, out);

@@ -35,7 +35,7 @@ static struct bars choose_bars(const struct scene *scene, const struct run *run,
 	uint64_t kept, end, group = bars.level->batches;
 
 	bars.columns = width / bars.level->cells;
-	batch_range(run, &kept, &end);
+	batch_range(scene_track(scene, run), &kept, &end);
 	uint64_t shown = (uint64_t)(bars.columns > 0 ? bars.columns : 1) * group, last = (end + group - 1) / group * group;
 
 	bars.first = last > shown ? last - shown : 0;
@@ -51,12 +51,12 @@ static struct bars choose_bars(const struct scene *scene, const struct run *run,
 }
 
 /* The slowest of a group, a flagged one before any other. */
-static const struct batch *slowest(const struct run *run, uint64_t from, uint64_t to)
+static const struct batch *slowest(const struct track *track, uint64_t from, uint64_t to)
 {
 	const struct batch *found = NULL;
 
 	for (uint64_t ordinal = from; ordinal < to; ordinal++) {
-		const struct batch *batch = track_batch(run_main(run), ordinal);
+		const struct batch *batch = track_batch(track, ordinal);
 
 		if (batch == NULL || isnan(batch->step_s))
 			continue;
@@ -86,7 +86,7 @@ static void draw_bars(struct scene *scene, const struct run *run, const struct b
 	for (int column = 0; column < bars->columns; column++) {
 		uint64_t from = bars->first + (uint64_t)column * bars->level->batches, to = from + bars->level->batches;
 		bool holds_focus = focused != NULL && focused->ordinal >= from && focused->ordinal < to;
-		const struct batch *batch = holds_focus ? focused : slowest(run, from, to < bars->end ? to : bars->end);
+		const struct batch *batch = holds_focus ? focused : slowest(scene_track(scene, run), from, to < bars->end ? to : bars->end);
 		struct stack_part parts[RUN_PHASES_MAX];
 
 		if (batch == NULL || isnan(batch->step_s))
@@ -99,12 +99,28 @@ static void draw_bars(struct scene *scene, const struct run *run, const struct b
 	}
 }
 
-static double highest(const struct run *run, const struct bars *bars)
+/* Marks that the program published, above the batch in which they lie. */
+static bool draw_marks(const struct scene *scene, const struct run *run, const struct bars *bars, struct canvas *canvas, struct rect plot)
+{
+	uint64_t marked[RUN_MARKS_MAX];
+	size_t count = batch_marks(run, scene_track(scene, run), bars->first, bars->end, marked);
+
+	for (size_t i = 0; i < count; i++) {
+		int x = plot.x + (int)((marked[i] - bars->first) / bars->level->batches) * bars->level->cells, y = plot.y;
+
+		while (y < plot.y + plot.height - 1 && canvas->cells[y * canvas->width + x].code != ' ' && canvas->cells[y * canvas->width + x].code != 0x2502)
+			y++;
+		canvas_put(canvas, x, y, 0x25c6, ROLE_ACCENT);
+	}
+	return count > 0;
+}
+
+static double highest(const struct track *track, const struct bars *bars)
 {
 	double most = NAN;
 
 	for (uint64_t ordinal = bars->first; ordinal < bars->end; ordinal++) {
-		const struct batch *batch = track_batch(run_main(run), ordinal);
+		const struct batch *batch = track_batch(track, ordinal);
 
 		if (batch != NULL && !(batch->step_s <= most) && !isnan(batch->step_s))
 			most = batch->step_s;
@@ -112,25 +128,29 @@ static double highest(const struct run *run, const struct bars *bars)
 	return most;
 }
 
-static void draw_legend(const struct run *run, struct canvas *canvas, struct rect row)
+static void draw_legend(const struct run *run, const struct track *track, bool has_marks, struct canvas *canvas, struct rect row)
 {
 	for (size_t i = 0; i < run->operation_count; i++) {
 		const struct operation *operation = &run->operations[i];
 		const char *name = run_name(run, operation->name);
 		enum role role = phase_role(run, operation->name);
 
-		if (operation->depth > 0 || !is_main_mode(run, operation->mode) || (int)text_cells(name) + 2 > row.width)
+		if (operation->depth > 0 || !is_mode_of(run, operation->mode, track) || (int)text_cells(name) + 2 > row.width)
 			continue;
 		canvas_put(canvas, row.x, row.y, plot_sign(canvas, role), role);
 		rect_take_left(&row, 2);
 		rect_take_left(&row, canvas_text(canvas, row.x, row.y, row.width, ROLE_NORMAL, name) + 3);
 	}
+	if (has_marks && row.width >= 6) {
+		canvas_put(canvas, row.x, row.y, 0x25c6, ROLE_ACCENT);
+		canvas_text(canvas, row.x + 2, row.y, row.width - 2, ROLE_NORMAL, "mark");
+	}
 }
 
-static void bars_title(const struct run *run, const struct bars *bars, struct line *line)
+static void bars_title(const struct track *track, const struct bars *bars, struct line *line)
 {
-	const struct batch *first = track_batch(run_main(run), bars->first > run_main(run)->first ? bars->first : run_main(run)->first);
-	const struct batch *last = bars->end > 0 ? track_batch(run_main(run), bars->end - 1) : NULL;
+	const struct batch *first = track_batch(track, bars->first > track->first ? bars->first : track->first);
+	const struct batch *last = bars->end > 0 ? track_batch(track, bars->end - 1) : NULL;
 	char from[NUMBER_SIZE], to[NUMBER_SIZE], text[NUMBER_SIZE];
 
 	line_start(line, " · ");
@@ -138,15 +158,16 @@ static void bars_title(const struct run *run, const struct bars *bars, struct li
 		line_add(line, 1, ROLE_NORMAL, "%s … %s", parts_batch_name(from, first), parts_batch_name(to, last));
 	if (bars->level->batches > 1)
 		line_add(line, 2, ROLE_NORMAL, "a bar is the slowest of %llu", (unsigned long long)bars->level->batches);
-	line_add(line, 0, ROLE_FLAG, "▲ %s flagged", parts_thousands(text, (double)run_main(run)->flagged_count));
+	line_add(line, 0, ROLE_FLAG, "▲ %s flagged", parts_thousands(text, (double)track->flagged_count));
 }
 
 /* The focused batch in words, under the bars. */
 static void draw_focus_line(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row)
 {
 	const struct batch *batch = batch_focused(scene, run);
-	double like = run_main(run)->step.p50_s;
-	char text[NUMBER_SIZE];
+	const struct track *track = scene_track(scene, run);
+	double like = track->step.p50_s;
+	char text[NUMBER_SIZE], kind[BATCH_KIND_SIZE];
 	struct line line;
 
 	if (batch == NULL)
@@ -154,8 +175,10 @@ static void draw_focus_line(const struct scene *scene, const struct run *run, st
 	line_start(&line, " · ");
 	line_add(&line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s %s", batch->is_flagged ? "▲" : "▼", parts_batch_name(text, batch));
 	line_add(&line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
+	if (batch_kind(kind, run, track, batch)[0] != '\0')
+		line_add(&line, 1, ROLE_NORMAL, "%s", kind);
 	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].parent == NAME_NONE && line.count < 8)
+		if (batch->phases[i].parent == NAME_NONE && line.count < 9)
 			line_add(&line, 3, ROLE_DIM, "%s %s", run_name(run, batch->phases[i].name), parts_time_bare(text, (double)batch->phases[i].seconds, like, false));
 	if (!isnan(batch->loss))
 		line_add(&line, 2, ROLE_DIM, "loss %s", parts_loss(text, batch->loss));
@@ -166,16 +189,21 @@ static void draw_focus_line(const struct scene *scene, const struct run *run, st
 static void panel_bars(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	struct scale *scale = &scene->state->scales[SCALE_STEPS];
+	const struct track *track = scene_track(scene, run);
 	struct rect measure = rect;
+	char title[64] = "Batches";
 	struct line line;
 
 	rect_take_left(&measure, parts_is_roomy(canvas) ? 10 : 8);
 	struct bars bars = choose_bars(scene, run, measure.width);
 
-	bars_title(run, &bars, &line);
-	struct rect inside = parts_panel(canvas, rect, "Batches", &line, ROLE_TITLE);
+	bars_title(track, &bars, &line);
+	if (run->track_count > 1)
+		snprintf(title, sizeof title, "Batches, %.50s", run_name(run, track->mode));
+	struct rect inside = parts_panel(canvas, rect, title, &line, ROLE_TITLE);
 	struct rect legend = rect_take_top(&inside, inside.height >= 5 ? 1 : 0), focus = rect_take_bottom(&inside, inside.height >= 4 ? 1 : 0);
-	double most = highest(run, &bars);
+	double most = highest(track, &bars);
+	bool has_marks;
 
 	rect_take_left(&legend, 1);
 	rect_take_left(&focus, 1);
@@ -189,8 +217,9 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 	bars = choose_bars(scene, run, scene->state->plot.width);
 	scene->state->plot_columns = (size_t)(bars.columns > 0 ? bars.columns : 1);
 	draw_bars(scene, run, &bars, canvas, scene->state->plot);
+	has_marks = draw_marks(scene, run, &bars, canvas, scene->state->plot);
 	if (legend.height > 0)
-		draw_legend(run, canvas, legend);
+		draw_legend(run, track, has_marks, canvas, legend);
 	if (focus.height > 0)
 		draw_focus_line(scene, run, canvas, focus);
 }
@@ -246,7 +275,7 @@ static bool click_bar(struct scene *scene, const struct run *run, struct key_eve
 		return false;
 	struct bars bars = choose_bars(scene, run, plot.width);
 	uint64_t from = bars.first + (uint64_t)((event.x - plot.x) / bars.level->cells) * bars.level->batches;
-	const struct batch *batch = slowest(run, from, from + bars.level->batches);
+	const struct batch *batch = slowest(scene_track(scene, run), from, from + bars.level->batches);
 
 	if (batch != NULL)
 		batch_focus(scene, batch->ordinal);
@@ -263,6 +292,10 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	switch (event.key) {
 	case '+': case '=': return zoom(scene->state, 1);
 	case '-': return zoom(scene->state, -1);
+	case 'm':
+		batch_next_mode(scene, run);
+		scene->state->scales[SCALE_STEPS] = (struct scale){ 0, 0, 0 };
+		return true;
 	case KEY_RETURN: scene->focus.is_open = !scene->focus.is_open; return true;
 	case KEY_CLICK: return click_bar(scene, run, event) || flag_list_key(scene, run, event);
 	default: return batch_key(scene, run, event) || flag_list_key(scene, run, event);
@@ -276,14 +309,14 @@ static void write(const struct scene *scene, struct buffer *out)
 
 	if (run == NULL)
 		return;
-	batch_range(run, &first, &end);
+	batch_range(scene_track(scene, run), &first, &end);
 	batch_write(scene, first, end, out);
 }
 
 const struct view batches_view = {
 	.name = "Batches", .short_name = "Batch", .digit = '2',
-	.keys = "Esc back  ←→ batch  n/N flag  Enter why  f flag  ↑↓ list  <> sort  +/- zoom  / search  Space pause  w write  ? help",
-	.keys_short = "Esc back  ←→ batch  n/N flag  Enter why  f flag  +/- zoom  / search  ? help",
+	.keys = "Esc back  ←→ batch  n/N flag  Enter why  f flag  m mode  ↑↓ list  <> sort  +/- zoom  / search  w write  ? help",
+	.keys_short = "Esc back  ←→ batch  n/N flag  Enter why  f flag  m mode  +/- zoom  ? help",
 	.can_search = true,
 	.draw = draw, .key = key, .write = write,
 };

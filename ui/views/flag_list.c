@@ -43,10 +43,11 @@ static int largest_first(const void *left, const void *right)
 	return a->flagged->batch.ordinal < b->flagged->batch.ordinal ? 1 : -1;
 }
 
-static size_t sorted(const struct view_state *state, const struct run *run, struct listed list[RUN_FLAGGED_MAX])
+static size_t sorted(const struct scene *scene, const struct run *run, struct listed list[RUN_FLAGGED_MAX])
 {
+	const struct view_state *state = scene->state;
 	const struct flagged *flagged[RUN_FLAGGED_MAX];
-	size_t count = batch_flagged(run, flagged);
+	size_t count = batch_flagged(run, scene_track(scene, run), flagged);
 
 	for (size_t i = 0; i < count; i++) {
 		double key = sort_key(run, flagged[i], state->sort);
@@ -86,9 +87,9 @@ static void cause_text(const struct run *run, const struct flagged *flagged, str
 		line_add(line, 0, ROLE_DIM, "%s", flagged->batch.is_by_hand ? "flagged by hand" : "–");
 }
 
-static void draw_row(const struct run *run, const struct flagged *flagged, bool is_selected, struct canvas *canvas, struct rect row)
+static void draw_row(const struct run *run, const struct track *track, const struct flagged *flagged, bool is_selected, struct canvas *canvas, struct rect row)
 {
-	double like = run_main(run)->step.p50_s, ratio = ratio_of(flagged);
+	double like = track->step.p50_s, ratio = ratio_of(flagged);
 	int x = row.x + 2;
 	char text[NUMBER_SIZE];
 	struct line line;
@@ -121,7 +122,7 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 {
 	struct view_state *state = scene->state;
 	struct listed list[RUN_FLAGGED_MAX];
-	size_t count = sorted(state, run, list);
+	size_t count = sorted(scene, run, list);
 	int selected = focused_row(scene, list, count);
 	struct line right;
 
@@ -140,7 +141,7 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 	parts_list_settle(state, (int)count, inside.height);
 	state->list = inside;
 	for (int i = 0; i < inside.height && state->scroll + i < (int)count; i++)
-		draw_row(run, list[state->scroll + i].flagged, state->scroll + i == selected, canvas, rect_row(inside, i));
+		draw_row(run, scene_track(scene, run), list[state->scroll + i].flagged, state->scroll + i == selected, canvas, rect_row(inside, i));
 }
 
 /* -- keys ---------------------------------------------------------------------------------------------------------------------- */
@@ -158,7 +159,7 @@ bool flag_list_key(struct scene *scene, const struct run *run, struct key_event 
 		state->sort_ascending = !state->sort_ascending;
 		return true;
 	}
-	size_t count = sorted(state, run, list);
+	size_t count = sorted(scene, run, list);
 	bool had_focus = focused_row(scene, list, count) >= 0;
 
 	if (count == 0 || event.key == KEY_PAGE_UP || event.key == KEY_PAGE_DOWN || event.key == KEY_TO_HOME || event.key == KEY_TO_END)

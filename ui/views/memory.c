@@ -100,6 +100,15 @@ static void processes_title(const struct model *model, struct line *line)
 	line_add(line, 1, ROLE_NORMAL, "together %s at most: shared pages count once for each", format_bytes(text, model->memory.tree_rss_bytes));
 }
 
+static void draw_kinds_and_allocator(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	struct rect allocator = rect_take_bottom(&rect, !has_allocator(scene_run(scene)) ? 0 : rect.height >= 20 ? rect.height * 2 / 5 : 1);
+
+	panel_kinds(scene, canvas, rect);
+	if (allocator.height > 0)
+		panel_allocator(scene, scene_run(scene), canvas, allocator, scene->state->zoom);
+}
+
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct process *shown[PROCESS_ROWS_MAX];
@@ -116,9 +125,13 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	struct rect processes = rect_take_bottom(&rect, rect.height < 8 ? 0 : frame + 1 + table);
 
 	if (rect.width >= 100) {
-		panel_kinds(scene, canvas, rect_take_right(&rect, rect.width * 9 / 20));
+		draw_kinds_and_allocator(scene, canvas, rect_take_right(&rect, rect.width * 9 / 20));
 	} else if (rect.height >= 10) {
+		struct rect allocator = rect_take_bottom(&rect, has_allocator(scene_run(scene)) ? 1 : 0);
+
 		panel_kinds(scene, canvas, rect_take_bottom(&rect, frame + KINDS));
+		if (allocator.height > 0)
+			panel_allocator(scene, scene_run(scene), canvas, allocator, scene->state->zoom);
 	}
 	if (rect.height > 0)
 		panel_memory(scene, canvas, rect, scene->state->zoom);

@@ -219,11 +219,14 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		           "the process itself meanwhile." : "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } makes a row.");
 		return;
 	}
+	struct rect figures = rect_take_bottom(&rect, panel_figures_height(run, canvas, rect.height));
 	int frame = parts_panel_rows(canvas), least = frame + 3, room = rect.height - (frame + 1 + (int)run->operation_count);
 	struct rect epochs = rect_take_bottom(&rect, run->epoch_count == 0 || room < least ? 0 : room > rect.height / 2 ? rect.height / 2 : room);
 
 	if (epochs.height > 0)
 		panel_epochs(scene, run, canvas, epochs);
+	if (figures.height > 0)
+		panel_figures(run, canvas, figures);
 	operations_title(run, &right);
 	struct rect inside = parts_panel(canvas, rect, "Operations", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
 

@@ -100,8 +100,9 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 
 static const char how_to_publish[] =
 	"No training run publishes here yet, so there are no batches to show: below is what the process itself tells.\n"
-	"In C or C++: #include \"pmtop.h\" (one header), pmtop_open once, pmtop_batch_begin and pmtop_batch_end around each batch, "
-	"PMTOP_SPAN(pm, \"forward\") { … } around what you want timed. man 3 pmtop.h has five lines to copy. Attached runs are found at once.";
+	"PyTorch: import pmtop.torch; pmtop.torch.instrument() before training, and nothing else. Lightning: pmtop.lightning.PmtopCallback(). "
+	"Other Python: for batch in pmtop.batches(loader).\n"
+	"C or C++: #include \"pmtop.h\", one header; man 3 pmtop.h has five lines to copy. A run that begins to publish is found at once.";
 
 /* What is published may be there and yet not be ours to read; NULL: it is just not there. */
 static const struct missing *refused_region(const struct model *model)
@@ -195,6 +196,9 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	}
 	if (run == NULL)
 		return false;
+	/* What is chosen here is of the main track. */
+	if (scene->focus.has_mode && event.key != KEY_RETURN)
+		scene->focus = (struct focus){ .at_live_end = true };
 	if (event.key == KEY_RETURN) {
 		scene->focus.is_open = true;
 		scene->go_to = "Batches";
@@ -214,7 +218,7 @@ static void write(const struct scene *scene, struct buffer *out)
 		return;
 	trace_stretch(scene, run, &stretch);
 	if (stretch.is_binned)
-		batch_range(run, &stretch.first, &stretch.end);
+		batch_range(run_main(run), &stretch.first, &stretch.end);
 	batch_write(scene, stretch.first, stretch.end, out);
 }
 

@@ -136,6 +136,41 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
 }
 
+/* -- the GPU's allocator ------------------------------------------------------------------------------------------------------- */
+
+bool has_allocator(const struct run *run)
+{
+	return run != NULL && (!isnan(run_allocator(run).allocated_bytes) || !isnan(run_allocator(run).reserved_bytes));
+}
+
+void panel_allocator(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect, int zoom)
+{
+	struct allocator allocator = run_allocator(run);
+	struct over_time what = { .first_role = ROLE_MEMORY, .second_role = ROLE_DIM, .unit = PLOT_BYTES, .zoom = zoom };
+	char text[NUMBER_SIZE];
+	struct line line;
+	double value;
+
+	line_start(&line, " · ");
+	line_add(&line, 0, ROLE_STRONG, "allocated %s", format_bytes(text, allocator.allocated_bytes));
+	line_add(&line, 1, ROLE_NORMAL, "reserved %s", format_bytes(text, allocator.reserved_bytes));
+	line_add(&line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, allocator.peak_bytes));
+	/* with room for a plot the figures stand below it: a title is too short for them */
+	bool is_line = rect.height < parts_panel_rows(canvas) + 4;
+	struct rect inside = parts_panel(canvas, rect, "GPU allocator", is_line ? &line : NULL, ROLE_TITLE), row = rect_take_bottom(&inside, is_line ? 0 : 1);
+
+	if (!is_line)
+		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
+	run_gauge(run, "cuda.allocated_bytes", &value, &what.first);
+	run_gauge(run, "cuda.reserved_bytes", &value, &what.second);
+	if (what.first == NULL) {
+		what.first = what.second;
+		what.second = NULL;
+	}
+	if (inside.height >= 3 && what.first != NULL)
+		draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_ALLOCATOR], &what);
+}
+
 /* -- CPU and what the process waits for ---------------------------------------------------------------------------------------- */
 
 static void add_rate(struct line *line, int rank, const char *name, double bytes_per_s)

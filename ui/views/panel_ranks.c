@@ -135,7 +135,7 @@ static enum role words_role(const struct ranks *ranks)
 static const char *words_of(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
 {
 	if (*rank_words(ranks, out) == '\0')
-		snprintf(out, RANK_WORDS_SIZE, "too few steps to compare them");
+		snprintf(out, RANK_WORDS_SIZE, "too few steps to compare the ranks");
 	return out;
 }
 
@@ -172,9 +172,7 @@ void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect r
 		line_add(&right, 1, ROLE_DIM, ranks.is_synchronous ? "own: the step without waiting (backward, sync)" : "own: the step");
 	line_add(&right, 2, ROLE_KEY, "[ ] choose");
 	if (rect.height == 1) {
-		int used = canvas_printf(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_TITLE, "%zu ranks ", ranks.count) + 1;
-
-		canvas_text(canvas, rect.x + used, rect.y, rect.width - used, words_role(&ranks), words_of(&ranks, words));
+		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, words_role(&ranks), words_of(&ranks, words));
 		return;
 	}
 	struct rect inside = parts_panel(canvas, rect, "Ranks", &right, ROLE_TITLE), last = rect_take_bottom(&inside, 1);

@@ -4,12 +4,28 @@
 #include "src/base/clock.h"
 #include "src/rules/explain.h"
 #include "ui/layout.h"
+#include "ui/views/batch_focus.h"
 #include "ui/views/panel_workers.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
 #include "ui/views/trace.h"
 
 /* -- step times ---------------------------------------------------------------------------------------------------------------- */
+
+/* Where gradients are accumulated a step of the optimizer is several of ours. */
+static void add_accumulation(const struct run *run, struct line *line)
+{
+	const struct counter *steps = run_counter(run, "optimizer.steps");
+	unsigned accumulation = run_accumulation(run);
+	char text[NUMBER_SIZE];
+
+	if (accumulation == 0)
+		return;
+	if (steps != NULL && !isnan(steps->rate_per_s))
+		line_add(line, 1, ROLE_NORMAL, "accumulation %u · %s steps/s", accumulation, format_rate(text, steps->rate_per_s));
+	else
+		line_add(line, 1, ROLE_NORMAL, "accumulation %u", accumulation);
+}
 
 static void stretch_title(const struct run *run, const struct stretch *stretch, struct line *line)
 {
@@ -29,6 +45,7 @@ static void stretch_title(const struct run *run, const struct stretch *stretch, 
 	line_add(line, 3, ROLE_NORMAL, "p95 %s", parts_time_bare(text, figures.p95_s, like, false));
 	line_add(line, 3, ROLE_NORMAL, "max %s", parts_time_bare(text, figures.max_s, like, false));
 	line_add(line, 1, ROLE_FLAG, "▲ %llu flagged", flagged);
+	add_accumulation(run, line);
 }
 
 /* The focused batch instead of the figures: what a person asked for by choosing it. */
@@ -58,6 +75,17 @@ static void draw_cursor(struct canvas *canvas, struct rect plot, int x)
 			canvas_put(canvas, x, y, 0x2502, ROLE_ACCENT);
 }
 
+/* Marks that the program published, on the axis below the batch in which they lie. */
+static void draw_marks(const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect plot, size_t columns)
+{
+	uint64_t marked[RUN_MARKS_MAX];
+	size_t count = stretch->is_binned ? 0 : batch_marks(run, run_main(run), stretch->first, stretch->end, marked), column;
+
+	for (size_t i = 0; i < count; i++)
+		if (trace_column(stretch, marked[i], columns, &column))
+			canvas_put(canvas, plot.x + (int)(column * (size_t)plot.width / columns), plot.y + plot.height - 1, 0x25c6, ROLE_ACCENT);
+}
+
 static void draw_steps(struct scene *scene, const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect inside)
 {
 	struct plot_point points[TRACE_POINTS_MAX];
@@ -78,13 +106,14 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 	plot_band(canvas, plot, scale, figures.p50_s, figures.p95_s, ROLE_BAND);
 	scene->state->plot = plot;
 	scene->state->plot_columns = columns;
-	if (!scene->focus.at_live_end && trace_column(stretch, scene->focus.batch, columns, &column))
+	draw_marks(run, stretch, canvas, plot, columns);
+	if (scene_has_focus(scene, run, run_main(run)) && trace_column(stretch, scene->focus.batch, columns, &column))
 		draw_cursor(canvas, plot, plot.x + (int)(column * (size_t)plot.width / columns));
 }
 
 void panel_steps(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
-	const struct batch *focused = scene->focus.at_live_end ? NULL : track_batch(run_main(run), scene->focus.batch);
+	const struct batch *focused = scene_has_focus(scene, run, run_main(run)) ? track_batch(run_main(run), scene->focus.batch) : NULL;
 	struct stretch stretch;
 	struct line line;
 

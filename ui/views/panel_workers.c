@@ -8,8 +8,8 @@
 
 /* -- in words ------------------------------------------------------------------------------------------------------------------ */
 
-/* From this width on everything is said; below, who waits for work is left to be understood. */
-enum { WIDE = 64 };
+/* From these widths on it is said too who waits for work, and how much items differ. */
+enum { WITH_WAITING = 50, WITH_RANGE = 70 };
 
 static void add_states(struct line *line, const struct crew_now *now, bool is_wide)
 {
@@ -77,7 +77,7 @@ static void add_work(struct line *line, const struct worker_work *work, bool is_
 	if (is_wide && of == &work->item)
 		snprintf(range, sizeof range, " (%s–%s)", parts_time_bare(low, work->item_p5_s, of->mean_s, false),
 		         parts_time_bare(high, of->p95_s, of->mean_s, false));
-	line_add(line, 2, ROLE_STRONG, "%s %s%s", parts_time(mean, of->mean_s, of->mean_s), of == &work->item ? "an item" : "a batch", range);
+	line_add(line, 2, ROLE_STRONG, "%s %s%s", format_seconds(mean, of->mean_s), of == &work->item ? "an item" : "a batch", range);
 	if (span != NULL)
 		line_add(line, 3, ROLE_NORMAL, "%s %s", span->name, format_percent(low, span->share_ratio));
 }
@@ -98,11 +98,11 @@ void panel_workers_line(const struct scene *scene, struct canvas *canvas, struct
 		return;
 	model_crew_now(scene->model, scene->run, &now);
 	line_start(&line, " · ");
-	add_states(&line, &now, row.width >= WIDE);
+	add_states(&line, &now, row.width >= WITH_WAITING);
 	add_disk(&line, &now);
 	if (now.states[WORKER_GONE] > 0)
 		line_add(&line, 0, ROLE_CRITICAL, "%u died", now.states[WORKER_GONE]);
-	add_work(&line, &crew->work, row.width >= WIDE);
+	add_work(&line, &crew->work, row.width >= WITH_RANGE);
 	if (!isnan(now.busy_ratio))
 		line_add(&line, 5, ROLE_DIM, "busy %s of the time", format_percent(text, now.busy_ratio));
 	line_draw(&line, canvas, row.x, row.y, row.width);

@@ -5,7 +5,7 @@
 #include "ui/view.h"
 
 /* Which of a view's scales belongs to which plot. */
-enum { SCALE_STEPS, SCALE_MEMORY, SCALE_CPU };
+enum { SCALE_STEPS, SCALE_MEMORY, SCALE_CPU, SCALE_ALLOCATOR };
 
 /* Step times with median, p95 band, flags and the focused batch; notes in the state where the plot is. */
 void panel_steps(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
@@ -13,6 +13,12 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 void panel_where(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 /* The tree's and the target's resident set over time, slope, peak, verdict. */
 void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
+/* What the framework's allocator holds on the GPU, over time; in one row its figures. */
+void panel_allocator(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect, int zoom);
+bool has_allocator(const struct run *run);     /* false also for NULL */
+/* What batches were told later, by clocks of their own; how many rows it wants of so many: 0 where there is nothing. */
+int panel_figures_height(const struct run *run, const struct canvas *canvas, int height);
+void panel_figures(const struct run *run, struct canvas *canvas, struct rect rect);
 /* The target's CPU use over time. */
 void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
 /* One line in words: CPU, waiting, reading, workers. */

@@ -13,11 +13,27 @@
 /* How many usual steps long, and at least how many seconds, nothing ends before we say so. */
 static const double hang_ratio = 8, hang_least_s = 2;
 
+/* The newest that has begun, of whatever mode. */
 static const struct batch *last_batch(const struct run *run)
 {
-	const struct track *track = run_main(run);
+	const struct batch *last = NULL;
 
-	return track->end > 0 ? track_batch(track, track->end - 1) : NULL;
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track *track = &run->tracks[i];
+		const struct batch *batch = track->end > 0 ? track_batch(track, track->end - 1) : NULL;
+
+		if (batch != NULL && (last == NULL || batch->begin_ns > last->begin_ns))
+			last = batch;
+	}
+	return last;
+}
+
+/* Of the current mode, where it has any; else of the main one. */
+static double usual_step(const struct run *run)
+{
+	const struct track *track = run_track_of(run, run->state.mode);
+
+	return track != NULL && track->recent.count > 0 ? track->recent.p50_s : run_main(run)->recent.p50_s;
 }
 
 static double silent_s(const struct scene *scene, const struct run *run)
@@ -42,7 +58,7 @@ static const struct open_span *innermost(const struct run *run)
 bool progress_hang(const struct scene *scene, const struct run *run, char *out, size_t size)
 {
 	const struct open_span *span = innermost(run);
-	double usual_s = run_main(run)->recent.p50_s, silence_s = silent_s(scene, run);
+	double usual_s = usual_step(run), silence_s = silent_s(scene, run);
 	char elapsed[NUMBER_SIZE];
 
 	if (!run->is_live || run->state.is_ended || !run->state.in_epoch || isnan(usual_s))
@@ -107,18 +123,31 @@ static const char *trend_sign(const struct run *run)
 	return isnan(run->loss_trend) ? " " : run->loss_trend < 0 ? "↓" : run->loss_trend > 0 ? "↑" : "→";
 }
 
+/* "validation 12/40": the length of the pass before is what is known of this one. */
+static void pass_cell(const struct run *run, char *out, size_t size)
+{
+	const struct track *track = run_track_of(run, run->state.mode);
+	bool is_newest = track != NULL && track == &run->tracks[run->newest_track];
+	unsigned long long done = is_newest ? track->pass_count : 0, before = track == NULL ? 0 : is_newest ? track->pass_before : track->pass_count;
+
+	if (before >= done && before > 0)
+		snprintf(out, size, "%.40s %llu/%llu", run_name(run, run->state.mode), done, before);
+	else
+		snprintf(out, size, "%.40s %llu", run_name(run, run->state.mode), done);
+}
+
 static void batch_cell(const struct run *run, char *out, size_t size)
 {
 	const struct run_state *state = &run->state;
-	bool is_main = is_main_mode(run, state->mode);
-	const char *noun = is_main ? "batch" : run_name(run, state->mode);
 	char planned[NUMBER_SIZE];
 	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)state->batches_per_epoch);
 
-	if (state->batches_per_epoch > 0 && is_main)
-		snprintf(out, size, "%s %*llu/%s", noun, width, (unsigned long long)state->batches_in_epoch, planned);
+	if (!is_main_mode(run, state->mode))
+		pass_cell(run, out, size);
+	else if (state->batches_per_epoch > 0)
+		snprintf(out, size, "batch %*llu/%s", width, (unsigned long long)state->batches_in_epoch, planned);
 	else
-		snprintf(out, size, "%.40s %5llu", noun, (unsigned long long)state->batches_in_epoch);
+		snprintf(out, size, "batch %5llu", (unsigned long long)state->batches_in_epoch);
 }
 
 /* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */
@@ -167,7 +196,7 @@ static void draw_bar(struct canvas *canvas, int x, int y, int width, double rati
 			canvas_put(canvas, x + cell, y, is_ascii ? '.' : 0x2500, ROLE_BORDER);
 	}
 	if (!is_planned)
-		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, " length not published ");
+		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, width >= 26 ? " length not published " : " not known ");
 	canvas_text_right(canvas, x + width, y, 6, ROLE_STRONG, format_percent(text, ratio));
 }
 
@@ -191,7 +220,7 @@ static void draw_second_line(const struct scene *scene, const struct run *run, s
 		summary_pieces(scene, run, when_ns, &line);
 		line_draw(&line, canvas, row.x, row.y, row.width);
 	} else if (progress_hang(scene, run, hang, sizeof hang)) {
-		double usual_s = run_main(run)->recent.p50_s;
+		double usual_s = usual_step(run);
 
 		rect_take_left(&row, after_bar);
 		canvas_fill(canvas, row, ' ', ROLE_NORMAL);

@@ -49,12 +49,12 @@ void trace_stretch(const struct scene *scene, const struct run *run, struct stre
 		out->to_ns = scene->now_ns;
 		return;
 	}
-	batch_range(run, &kept, &end);
+	batch_range(track, &kept, &end);
 	length = out->is_whole ? end - kept : step_levels[STEP_DEFAULT - scene->state->zoom];
 	if (length > end - kept)
 		length = end - kept;
 	out->first = end - length;
-	if (!scene->focus.at_live_end && scene->focus.batch < out->first) {
+	if (scene_has_focus(scene, run, track) && scene->focus.batch < out->first) {
 		uint64_t before = length / 2;
 
 		out->first = scene->focus.batch > kept + before ? scene->focus.batch - before : kept;
@@ -175,7 +175,7 @@ struct figures trace_figures(const struct run *run, const struct stretch *stretc
 
 	if (stretch->is_whole)
 		return track->step;
-	batch_range(run, &first, &end);
+	batch_range(track, &first, &end);
 	if (stretch->count == RUN_RECENT && stretch->end == end)
 		return track->recent;
 	for (uint64_t ordinal = stretch->first; ordinal < stretch->end && count < FIGURES_MAX; ordinal++) {

@@ -100,9 +100,9 @@ static const char *context_value(char out[NUMBER_SIZE], enum explain_unit unit, 
 struct happening {
 	const char *what;
 	char now[NUMBER_SIZE], usual[NUMBER_SIZE];
-	bool is_unusual, is_known;
+	bool is_unusual, is_known, is_fact;
 };
-enum { HAPPENINGS_MAX = EXPLAIN_CONTEXT_MAX + 8 };
+enum { MARKS_MAX = 3, HAPPENINGS_MAX = EXPLAIN_CONTEXT_MAX + RUN_BATCH_FIGURES_MAX + MARKS_MAX + 8 };
 
 /* Twice what is usual, and not of a size that means nothing. */
 static bool is_unusual(double now, double usual, double least)
@@ -153,9 +153,71 @@ static size_t add_process(const struct model *model, const struct batch *batch, 
 	return count;
 }
 
+/* Room for what is put into words here. */
+struct told_texts { char marks[MARKS_MAX][128], figures[RUN_BATCH_FIGURES_MAX][160]; };
+
+static size_t add_marks(const struct run *run, const struct batch *batch, struct happening *out, struct told_texts *texts)
+{
+	int64_t end_ns = batch->begin_ns + (int64_t)(batch->step_s * 1e9);
+	size_t count = 0;
+	char text[NUMBER_SIZE];
+
+	for (size_t i = 0; i < run->mark_count && count < MARKS_MAX; i++) {
+		int64_t time_ns = run->marks[i].time_ns;
+
+		if (time_ns < batch->begin_ns || time_ns > end_ns)
+			continue;
+		snprintf(texts->marks[count], sizeof texts->marks[0], "◆ %s", run->marks[i].text);
+		out[count].what = texts->marks[count];
+		snprintf(out[count].now, NUMBER_SIZE, "+%.24s", format_seconds(text, seconds_between(batch->begin_ns, time_ns)));
+		out[count++].is_fact = true;
+	}
+	return count;
+}
+
+static const char *figure_value(char out[NUMBER_SIZE], enum figure_unit unit, double value)
+{
+	switch (unit) {
+	case FIGURE_SECONDS: return format_seconds(out, value);
+	case FIGURE_BYTES: return format_bytes(out, value);
+	case FIGURE_RATIO: return format_percent(out, value);
+	default: break;
+	}
+	snprintf(out, NUMBER_SIZE, isnan(value) ? "–" : "%.4g", value);
+	return out;
+}
+
+/* What was told of the batch later, by clocks of their own. */
+static size_t add_figures(const struct run *run, const struct track *track, const struct batch *batch, const struct explanation *why,
+                          struct happening *out, struct told_texts *texts)
+{
+	for (unsigned i = 0; i < batch->figure_count; i++) {
+		enum figure_unit unit = late_figure_label(texts->figures[i], sizeof texts->figures[0], run_name(run, batch->figures[i].name));
+		double now = (double)batch->figures[i].value, usual = NAN;
+
+		for (size_t k = 0; k < run->late_figure_count; k++)
+			if (run->late_figures[k].name == batch->figures[i].name && run->late_figures[k].mode == track->mode)
+				usual = run->late_figures[k].median;
+		out[i].what = texts->figures[i];
+		figure_value(out[i].now, unit, now);
+		figure_value(out[i].usual, unit, usual);
+		out[i].is_known = true;
+		out[i].is_unusual = unit == FIGURE_SECONDS && is_unusual(now, usual, why->step_s / 20);
+	}
+	return batch->figure_count;
+}
+
+static int64_t usual_begin(const struct track *track, const struct batch *batch, size_t batches)
+{
+	uint64_t first = batch->ordinal > batches ? batch->ordinal - batches : 0;
+	const struct batch *from = track_batch(track, first > track->first ? first : track->first);
+
+	return from != NULL ? from->begin_ns : batch->begin_ns;
+}
+
 static void draw_happening(struct canvas *canvas, struct rect row, int name, const struct happening *happening)
 {
-	enum role role = happening->is_unusual ? ROLE_FLAG : happening->is_known ? ROLE_NORMAL : ROLE_DIM;
+	enum role role = happening->is_unusual ? ROLE_FLAG : happening->is_fact ? ROLE_STRONG : happening->is_known ? ROLE_NORMAL : ROLE_DIM;
 
 	canvas_text(canvas, row.x, row.y, name, role, happening->what);
 	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, role, happening->now);
@@ -165,20 +227,24 @@ static void draw_happening(struct canvas *canvas, struct rect row, int name, con
 }
 
 /* What is unusual first, what is not known last. */
-static void draw_happenings(const struct model *model, const struct batch *batch, const struct explanation *why, int64_t usual_from_ns,
-                            struct canvas *canvas, struct rect rect)
+static void draw_happenings(const struct model *model, const struct run *run, const struct track *track, const struct batch *batch,
+                            const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
-	struct happening list[HAPPENINGS_MAX];
-	size_t count = add_evidence(why, list);
+	struct happening list[HAPPENINGS_MAX] = { 0 };
+	struct told_texts texts;
+	size_t count = add_marks(run, batch, list, &texts);
+
+	count += add_evidence(why, list + count);
+	count += add_figures(run, track, batch, why, list + count, &texts);
 	int name = rect.width - 3 * FIGURE_WIDTH < NAME_MOST ? rect.width - 3 * FIGURE_WIDTH : NAME_MOST, used = 1;
 	char title[NUMBER_SIZE + 16], text[NUMBER_SIZE];
 
-	count += add_process(model, batch, usual_from_ns, list + count);
+	count += add_process(model, batch, usual_begin(track, batch, why->usual_batches), list + count);
 	snprintf(title, sizeof title, "in these %.20s", parts_time(text, why->step_s, why->usual_s));
 	draw_heading(canvas, rect_row(rect, 0), name, title, "", "");
 	for (int pass = 0; pass < 3; pass++)
 		for (size_t i = 0; i < count && used < rect.height; i++)
-			if ((list[i].is_unusual ? 0 : list[i].is_known ? 1 : 2) == pass)
+			if ((list[i].is_unusual || list[i].is_fact ? 0 : list[i].is_known ? 1 : 2) == pass)
 				draw_happening(canvas, rect_row(rect, used++), name, &list[i]);
 }
 
@@ -187,7 +253,7 @@ static void draw_happenings(const struct model *model, const struct batch *batch
 /* What the warnings advise about the phase that explains most; NULL where they say nothing of it. */
 static const char *advice_for(const struct scene *scene, const struct explanation *why)
 {
-	for (size_t i = 0; i < scene->alerts->count && why->cause_count > 0; i++) {
+	for (size_t i = 0; i < scene->alerts->count && why->cause_count > 0 && !scene->focus.has_mode; i++) {
 		const struct alert *alert = &scene->alerts->list[i];
 
 		if (alert->is_raised && alert->advice_count > 0 && alert->subject != NAME_NONE && alert->subject == why->causes[0].phase)
@@ -205,6 +271,8 @@ static int draw_causes(const struct scene *scene, const struct explanation *why,
 	line_start(&line, " · ");
 	for (size_t i = 0; i < why->cause_count; i++)
 		line_add(&line, (int)i, i == 0 ? ROLE_STRONG : ROLE_NORMAL, "%s %s", why->causes[i].what, format_percent(text, why->causes[i].share_ratio));
+	if (why->is_bigger)
+		line_add(&line, 1, ROLE_NORMAL, "a bigger batch: %.0f samples against %.0f", why->samples, why->usual_samples);
 	if (why->usual_batches == 0)
 		line_add(&line, 0, ROLE_DIM, "nothing to compare with yet: too few batches before it");
 	else if (why->cause_count == 0)
@@ -218,17 +286,10 @@ static int draw_causes(const struct scene *scene, const struct explanation *why,
 	return 1 + parts_wrap(canvas, rect, ROLE_NORMAL, advice);
 }
 
-static int64_t usual_begin(const struct run *run, const struct batch *batch, size_t batches)
+static void why_title(const struct run *run, const struct track *track, const struct batch *batch, const struct explanation *why, char *title, size_t size,
+                      struct line *right)
 {
-	uint64_t first = batch->ordinal > batches ? batch->ordinal - batches : 0;
-	const struct track *track = run_main(run);
-	const struct batch *from = track_batch(track, first > track->first ? first : track->first);
-
-	return from != NULL ? from->begin_ns : batch->begin_ns;
-}
-
-static void why_title(const struct batch *batch, const struct explanation *why, char *title, size_t size, struct line *right)
-{
+	char kind[BATCH_KIND_SIZE];
 	char name[NUMBER_SIZE], step[NUMBER_SIZE], usual[NUMBER_SIZE], excess[NUMBER_SIZE], ratio[NUMBER_SIZE] = "";
 
 	snprintf(title, size, batch->is_flagged ? "Why %s was slow" : "Batch %s", parts_batch_name(name, batch));
@@ -239,6 +300,8 @@ static void why_title(const struct batch *batch, const struct explanation *why, 
 	         parts_time_bare(usual, why->usual_s, why->usual_s, false), parts_time_bare(excess, why->excess_s, why->usual_s, true));
 	if (ratio[0] != '\0')
 		line_add(right, 1, ROLE_NORMAL, "%s", ratio);
+	if (batch_kind(kind, run, track, batch)[0] != '\0')
+		line_add(right, 2, ROLE_NORMAL, "%s", kind);
 	if (batch->is_by_hand)
 		line_add(right, 2, ROLE_NORMAL, "by hand");
 	if (batch->is_warmup)
@@ -250,7 +313,8 @@ static void why_title(const struct batch *batch, const struct explanation *why, 
 void panel_why(const struct scene *scene, const struct run *run, uint64_t ordinal, struct canvas *canvas, struct rect rect)
 {
 	struct usual usual;
-	const struct batch *batch = batch_find(run, ordinal, &usual);
+	const struct track *track = scene_track(scene, run);
+	const struct batch *batch = batch_find(run, track, ordinal, &usual);
 	struct explanation why;
 	struct line right;
 	char title[NUMBER_SIZE + 16];
@@ -260,7 +324,7 @@ void panel_why(const struct scene *scene, const struct run *run, uint64_t ordina
 		return;
 	}
 	explain_batch(run, batch, &usual, &why);
-	why_title(batch, &why, title, sizeof title, &right);
+	why_title(run, track, batch, &why, title, sizeof title, &right);
 	struct rect inside = parts_panel(canvas, rect, title, &right, batch->is_flagged ? ROLE_FLAG : ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
@@ -269,5 +333,5 @@ void panel_why(const struct scene *scene, const struct run *run, uint64_t ordina
 	rect_take_top(&inside, draw_causes(scene, &why, canvas, inside) + gap);
 	rect_take_top(&inside, draw_phases(run, &why, canvas, inside) + gap);
 	if (inside.height > 0)
-		draw_happenings(scene->model, batch, &why, usual_begin(run, batch, why.usual_batches), canvas, inside);
+		draw_happenings(scene->model, run, track, batch, &why, canvas, inside);
 }

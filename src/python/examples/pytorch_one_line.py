@@ -19,8 +19,9 @@ SIZE = 24
 
 
 class Shapes(Dataset):
-    """Noisy pictures (1, 24, 24) of a disc, a square, a ring or a cross; the label is which. One sample in `slow_every` batches takes 0.25 s,
-    as a file that the disk has to look for."""
+    """Noisy pictures (1, 24, 24) of a disc, a square, a ring or a cross; the label is which.
+
+    One sample in `slow_every` batches takes 0.25 s, as a file that the disk has to look for."""
 
     def __init__(self, count, seed=0, slow_every=0):
         self.count, self.seed, self.slow_every = count, seed, slow_every
@@ -37,12 +38,14 @@ class Shapes(Dataset):
         rows = (torch.arange(SIZE) - y).abs().unsqueeze(1)
         columns = (torch.arange(SIZE) - x).abs().unsqueeze(0)
         distance = (rows**2 + columns**2).sqrt()
-        shape = [distance < radius, torch.maximum(rows, columns) < radius, (distance - radius).abs() < 1.5, torch.minimum(rows, columns) < 1.5][label]
+        square, cross = torch.maximum(rows, columns) < radius, torch.minimum(rows, columns) < 1.5
+        shape = [distance < radius, square, (distance - radius).abs() < 1.5, cross][label]
         return (shape + 0.7 * torch.randn(SIZE, SIZE, generator=dice)).unsqueeze(0), label
 
 
 def network():
-    return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+    return nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+                         nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
                          nn.Flatten(), nn.Linear(32 * (SIZE // 4)**2, 64), nn.ReLU(), nn.Linear(64, 4))
 
 
@@ -65,7 +68,7 @@ def loaders(chosen):
 
 def main():
     chosen = options(__doc__)
-    pmtop.torch.instrument()  # the one line
+    pmtop.torch.instrument(epochs=chosen.epochs)  # the one line
     torch.manual_seed(0)
     torch.set_num_threads(1)
     training, validation = loaders(chosen)

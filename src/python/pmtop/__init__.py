@@ -19,10 +19,10 @@ For the parts of this package that publish without being called by the script:
 - `_pmtop.auto_epoch_begin(index)`, `auto_epoch_end()`, `auto_batch_begin(index)`, `auto_batch_end(loss=None)` are the public calls, but do
   nothing in a forked child, and nothing from the moment that the script begins an epoch, or a batch, by the public calls: a script that
   publishes its own loop is never counted twice. They return whether they published.
-- `_pmtop.reopen(name, lanes=, slots=, totals=, names=, history=, epochs=, evidence=, directory="")` gives a child a region of another size
-  instead of the one that its first call would make; `_introduce()` then says again who it is. Automatic publishers stay silent there.
+- `_pmtop.reopen(name, lanes=, slots=, totals=, names=, history=, epochs=, evidence=, directory="")` gives a child a region of another
+  size instead of the one that its first call would make; `_introduce()` then says again who it is. Automatic publishers stay silent there.
 - `_pmtop.planned()` is (epochs, batches_per_epoch, samples_per_batch), 0 for unknown; `plan()` leaves what it is not given.
-- `_pmtop` is the compiled part, or `_nothing`, which has the same calls. Nothing of either must come into what the user pickles; a Span may.
+- `_pmtop` is the compiled part, or `_nothing`, which has the same calls. Nothing of either may get into what the user pickles, but a Span.
 """
 import atexit
 import functools
@@ -40,35 +40,25 @@ try:
     from . import _pmtop
     from ._pmtop import (
         Span, batch_begin, batch_end, batch_figure, batch_kind, batch_number, batch_samples, close, count, epoch_begin, epoch_end, gauge,
-        header_version, is_enabled, mark, meta, mode, now_ns, operation_time, plan, span, span_begin, span_end, span_past, statistics, total_time,
+        header_version, is_enabled, mark, meta, mode, now_ns, operation_time, plan, span, span_begin, span_end, span_past, statistics,
+        total_time,
     )  # fmt: skip
     _missing: Optional[ImportError] = None
 except ImportError as error:
     from . import _nothing as _pmtop  # type: ignore[no-redef]
     from ._nothing import (  # type: ignore[assignment]
         Span, batch_begin, batch_end, batch_figure, batch_kind, batch_number, batch_samples, close, count, epoch_begin, epoch_end, gauge,
-        header_version, is_enabled, mark, meta, mode, now_ns, operation_time, plan, span, span_begin, span_end, span_past, statistics, total_time,
+        header_version, is_enabled, mark, meta, mode, now_ns, operation_time, plan, span, span_begin, span_end, span_past, statistics,
+        total_time,
     )  # fmt: skip
     _missing = error
 
 __all__ = [
-    "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind", "batch_number", "batch_samples", "batches", "close", "count", "epoch_begin",
-    "epoch_end", "epochs", "gauge", "header_version", "init", "is_enabled", "mark", "meta", "mode", "now_ns", "operation_time", "plan", "span",
-    "span_begin", "span_end", "span_past", "statistics", "total_time", "unwatch_gc", "watch_gc",
+    "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind",
+    "batch_number", "batch_samples", "batches", "close", "count", "epoch_begin", "epoch_end", "epochs", "gauge", "header_version", "init",
+    "is_enabled", "mark", "meta", "mode", "monitor_from_config", "monitor_performance", "now_ns", "operation_time", "plan", "span",
+    "span_begin", "span_end", "span_past", "statistics", "total_time", "track_performance", "unwatch_gc", "watch_gc",
 ]  # fmt: skip
-
-_MONITOR = (
-    "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "monitor_from_config", "monitor_performance", "track_performance",
-)  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """The classes of pmtop.monitor, which is imported when one is asked for."""
-    if name in _MONITOR:
-        from . import monitor
-
-        return getattr(monitor, name)
-    raise AttributeError("module 'pmtop' has no attribute %r" % name)
 
 
 def _is_switched_off() -> bool:
@@ -91,12 +81,14 @@ def init(
     name: the run's (default: PMTOP_RUN, else the script's name without ".py"). enabled=False: nothing is published until another init().
     lanes: threads at the same time (16); slots: events kept per thread (1,024); totals: rows of statistics (256); names: different names
     (1,024). evidence=False: batches do not note CPU time, faults and waits. directory: a tmpfs (/dev/shm); "": no file.
-    Where a region is open already, nothing changes.
+    Where a region is open already, nothing changes. Nothing is done while a spawned child of multiprocessing reads the script's module again.
     """
     if name is not None and not isinstance(name, str):
         raise TypeError("name must be a str, not %r" % type(name))
     if _pmtop.is_open():
         return True
+    if _is_read_again():
+        return False
     if not enabled or _is_switched_off():
         close()
         return False
@@ -107,6 +99,12 @@ def init(
     _end_with_multiprocessing()
     _watch_for_the_end()
     return True
+
+
+def _is_read_again() -> bool:
+    """Whether this is a spawned child that is only just reading the script's module, to have its names. What it publishes comes later."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and getattr(process.current_process(), "_inheriting", False)
 
 
 def _introduce() -> None:
@@ -155,7 +153,8 @@ def _decorate(span: Span, function: Callable[..., Any]) -> Callable[..., Any]:
     if not callable(function):
         raise TypeError("a span decorates a function, not %r" % type(function))
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError("a span cannot decorate %r, which returns before it has run: use `with pmtop.span(%r)` in it" % (function, span.name))
+        how = "use `with pmtop.span(%r)` in it" % span.name
+        raise TypeError("a span cannot decorate %r, which returns before it has run: %s" % (function, how))
 
     @functools.wraps(function)
     def timed(*args: Any, **kwargs: Any) -> Any:
@@ -188,7 +187,7 @@ def _length(turns: Any) -> int:
 
 
 def epochs(count: Any) -> Any:
-    """`for epoch in pmtop.epochs(10)`: an epoch around each turn.
+    """`for epoch in pmtop.epochs(10)`: an epoch around each turn. One that an exception leaves is not finished.
 
     count: how many, or an iterable: its ints are the epochs' indexes, else they count from 0. Its length, where it has one, is the plan.
     """
@@ -198,19 +197,16 @@ def epochs(count: Any) -> Any:
 
 def _around_epochs(turns: Iterable[Any]) -> Iterator[Any]:
     plan(epochs=min(_length(turns), 2**32 - 1) or None)
-    for index, turn in enumerate(turns):
-        epoch_begin(turn if isinstance(turn, int) and 0 <= turn < 2**32 else index)
-        try:
-            yield turn
-        finally:
-            epoch_end()
+    return _pmtop.turns(iter(turns), True, 0)
 
 
 def batches(loader: Iterable[Any], samples: int = 0) -> Any:
     """`for x, y in pmtop.batches(loader)`: a batch around each turn; the time in the loader is the phase "data".
 
-    samples: in each batch, where known. A loop that calls batch_end(loss) itself ends its batch there. The loader's length, where it has one
-    and nothing is planned yet, is the plan for an epoch.
+    `break` ends the batch; one that an exception leaves was never finished and is not counted.
+
+    samples: in each batch, where known. A loop that calls batch_end(loss) itself ends its batch there. The loader's length, where it has
+    one and nothing is planned yet, is the plan for an epoch.
     """
     batch_size = samples.__index__()
     if batch_size < 0:
@@ -218,25 +214,27 @@ def batches(loader: Iterable[Any], samples: int = 0) -> Any:
     return Turns("loader", loader, functools.partial(_around_batches, samples=batch_size))
 
 
+def _watch_workers() -> None:
+    """Those of torch's loaders publish into regions of their own, spans in their data sets included."""
+    if "torch.utils.data.dataloader" in sys.modules:
+        try:
+            from . import _workers
+
+            _workers.install()
+        except Exception as error:
+            print("pmtop: loader workers are not watched: %s: %s" % (type(error).__name__, error), file=sys.stderr)
+
+
 def _around_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
-    _pmtop.batches_by_hand()
     meta("between", "data")
+    _watch_workers()
     _, batches_planned, samples_planned = _pmtop.planned()
     plan(batches_per_epoch=batches_planned or _length(loader), samples_per_batch=samples_planned or samples)
-    for index, batch in enumerate(loader):
-        number = batch_number()
-        batch_begin(index)
-        if samples:
-            batch_samples(samples)
-        try:
-            yield batch
-        finally:
-            if batch_number() == number:
-                batch_end()
+    return _pmtop.turns(iter(loader), False, samples)
 
 
 def watch_gc(threshold_s: float = 0.0005) -> None:
-    """Publishes garbage collections: pauses of at least `threshold_s` seconds as spans "gc", all of them in the counters gc.collections and gc.ns.
+    """Publishes garbage collections: pauses from `threshold_s` seconds on as spans "gc", all in the counters gc.collections and gc.ns.
 
     Opens no region. A forked child is silent until it calls this itself. A second call only changes the threshold.
     """
@@ -257,13 +255,17 @@ def unwatch_gc() -> None:
 def _say_what_is_missing() -> None:
     parent = getattr(sys.modules.get("multiprocessing.process"), "parent_process", None)
     if _missing and not _is_switched_off() and not (parent and parent()):
-        print(
-            "pmtop: not publishing: its compiled part cannot be loaded (%s); install pmtop for this Python, or set PMTOP=0" % _missing, file=sys.stderr
-        )
+        what = "its compiled part cannot be loaded (%s)" % _missing
+        print("pmtop: not publishing: %s; install pmtop for this Python, or set PMTOP=0" % what, file=sys.stderr)
 
+
+# Not by a __getattr__ of the module: with one, CPython looks every pmtop.gauge up the slow way, which takes 20 ns.
+from .monitor import (  # noqa: E402
+    EpochPerformanceMonitor, PerformanceMetric, PerformanceMonitor, monitor_from_config, monitor_performance, track_performance,
+)  # fmt: skip
 
 for _name in __all__:
-    if not isinstance(globals()[_name], (str, type, type(None))):
+    if getattr(globals()[_name], "__module__", None) in (_pmtop.__name__, "pmtop._nothing"):
         globals()[_name].__module__ = __name__
 _pmtop.connect(_open_at_first_call, _decorate)
 atexit.register(close)

@@ -1,4 +1,4 @@
-"""The contract of `import pmtop`. What each call publishes, and what it costs, is in src/region/pmtop.h; shapes, units and errors are in the docstrings.
+"""The contract of `import pmtop`. What each call publishes, and what it costs, is in src/region/pmtop.h.
 
 The first call that publishes makes the process's region (as `init()` does). Nothing here raises into training: what cannot be published is
 left out, and where nothing can be (no /dev/shm and no memfd, no compiled extension, PMTOP=0 in the environment), every call does nothing;
@@ -9,7 +9,7 @@ OverflowError (an int that 64 bits cannot hold).
 Names and texts are published as UTF-8: lone surrogates as "?", up to a NUL, names up to 120 bytes.
 """
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Generic, Optional, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union
+from typing import Any, Generic, NamedTuple, Optional, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union, overload
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,10 +19,19 @@ __version__: str
 header_version: Optional[str]
 """ABI of the region that is written, "1.0"; None without the extension."""
 
-def init(name: Optional[str] = None, *, enabled: bool = True, lanes: int = 0, slots: int = 0, totals: int = 0, names: int = 0,
-         evidence: bool = True, directory: Optional[str] = None) -> bool:
+def init(
+    name: Optional[str] = None,
+    *,
+    enabled: bool = True,
+    lanes: int = 0,
+    slots: int = 0,
+    totals: int = 0,
+    names: int = 0,
+    evidence: bool = True,
+    directory: Optional[str] = None,
+) -> bool:
     """Makes the region now. name: the run's (default: PMTOP_RUN, else the script's name without ".py"). True: something is published.
-    A second call changes nothing but the answer. Publishes RANK, LOCAL_RANK, WORLD_SIZE, the run's id, the host and Python's version as meta."""
+    A second call changes nothing but the answer. Publishes RANK, LOCAL_RANK, WORLD_SIZE, the run's id, host and Python version as meta."""
 def close() -> None:
     """Ends the run and removes its region; done at exit. What is called afterwards does nothing until init()."""
 def is_enabled() -> bool:
@@ -94,9 +103,52 @@ def operation_time(name: str) -> Optional[float]: ...
 def total_time() -> Optional[float]: ...
 
 # Guide 000: pmtop/monitor.py
-class PerformanceMetric: ...
-class PerformanceMonitor: ...
-class EpochPerformanceMonitor: ...
-def track_performance(operation: str, print_result: bool = True, device: Any = None) -> Any: ...
+class PerformanceMetric(NamedTuple):
+    operation: str
+    duration_seconds: float
+    cpu_delta_mb: Optional[float]
+    gpu_delta_mb: Optional[float]
+    gpu_peak_mb: Optional[float]
+    depth: int
+    begin_ns: int
+
+class Measure:
+    """A block that `with` measures."""
+    @property
+    def metric(self) -> Optional[PerformanceMetric]: ...
+    def __enter__(self) -> Measure: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+class PerformanceMonitor:
+    enabled: bool
+    device: Any
+    metrics_dropped: int
+    def __init__(self, enabled: bool = True, device: Any = None) -> None: ...
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], device: Any = None) -> PerformanceMonitor: ...
+    def track(self, name: str, aggregate: bool = False) -> Measure: ...
+    def get_metrics(self) -> list[PerformanceMetric]: ...
+    def get_total_time(self) -> Optional[float]: ...
+    def get_operation_time(self, name: str) -> Optional[float]: ...
+    def clear(self) -> None: ...
+    def print_summary(self, show_aggregate: bool = False) -> None: ...
+
+class EpochPerformanceMonitor:
+    enabled: bool
+    verbose_batches: int
+    device: Any
+    def __init__(self, enabled: bool = True, verbose_batches: int = 5, device: Any = None) -> None: ...
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], device: Any = None) -> EpochPerformanceMonitor: ...
+    def on_epoch_start(self) -> None: ...
+    def on_batch_start(self, batch_idx: int) -> None: ...
+    def on_batch_end(self, batch_idx: int, loss: Any = None) -> None: ...
+    def on_epoch_end(self) -> None: ...
+    def get_statistics(self) -> Statistics: ...
+
+def track_performance(operation: str, print_result: bool = True, device: Any = None) -> Measure: ...
+@overload
+def monitor_performance(operation: F) -> F: ...
+@overload
 def monitor_performance(operation: Optional[str] = None, device: Any = None) -> Callable[[F], F]: ...
 def monitor_from_config(config: Mapping[str, Any], device: Any = None) -> EpochPerformanceMonitor: ...

@@ -36,13 +36,8 @@ def resident_bytes() -> Optional[int]:
 
 
 def after_fork_in_child() -> None:
-    """The descriptor that came with the fork tells of the parent."""
+    """The descriptor that came with the fork tells of the parent. It is not closed, for the reason above."""
     global _statm
-    if _statm >= 0:
-        try:
-            os.close(_statm)
-        except OSError:
-            pass
     _statm = -1
 
 
@@ -97,13 +92,18 @@ def gpu_growth_mb(before: Optional[GpuMemory], after: Optional[GpuMemory]) -> Op
     return growth_mb(0 if before is None else before.allocated, after.allocated)
 
 
+def _is_plain_tensor(loss: Any, torch: Any) -> bool:
+    """The value of others may lie in other processes, which would have to be asked together."""
+    return type(loss) is torch.Tensor or type(loss) is torch.nn.Parameter
+
+
 def plain_loss(loss: Any) -> Optional[float]:
     """The value, where no device has to be asked for it: a number, a NumPy array or a tensor on the CPU of one element."""
     try:
         if isinstance(loss, numbers.Real):
             return float(loss)
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
-        if torch is not None and isinstance(loss, torch.Tensor):
+        if torch is not None and _is_plain_tensor(loss, torch):
             return float(loss.detach()) if loss.device.type == "cpu" and loss.numel() == 1 else None
         if numpy is not None and isinstance(loss, numpy.ndarray):
             return float(loss.item()) if loss.size == 1 else None
@@ -140,7 +140,7 @@ class LateLoss:
 def late_loss(loss: Any) -> Optional[LateLoss]:
     try:
         torch = sys.modules.get("torch")
-        if torch is None or not isinstance(loss, torch.Tensor) or loss.device.type != "cuda" or loss.numel() != 1:
+        if torch is None or not _is_plain_tensor(loss, torch) or loss.device.type != "cuda" or loss.numel() != 1:
             return None
         # Asking an event would break a graph that is being captured.
         return None if torch.cuda.is_current_stream_capturing() else LateLoss(loss, torch.cuda)

@@ -2,18 +2,20 @@
  *
  *   arguments -> C        _pmtop_arguments.h
  *   the region            _pmtop_run.h           made by the first call, let go of at the end and in forked children
- *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_gc.h
+ *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_turns.h, _pmtop_gc.h
  *
  * The functions are what `import pmtop` exports: nothing of Python lies between. Names that the package does not export are for its own parts. */
 #define PY_SSIZE_T_CLEAN
 #define PMTOP_IMPLEMENTATION
 #include <pmtop.h>
 
+#include "_pmtop_always.h"
 #include "_pmtop_arguments.h"
 #include "_pmtop_calls.h"
 #include "_pmtop_gc.h"
 #include "_pmtop_run.h"
 #include "_pmtop_span.h"
+#include "_pmtop_turns.h"
 
 /* connect(opener, decorator): opener(is_child) opens the run at the first call, decorator(span, function) wraps a function. */
 static PyObject *connect_python(PyObject *module, PyObject *arguments)
@@ -82,7 +84,8 @@ static PyMethodDef functions[] = {
 	{ "auto_epoch_end", auto_epoch_end, METH_NOARGS, "auto_epoch_end($module)\n--\n\nAs epoch_end(), unless the script does that itself. True: published." },
 	{ "auto_batch_begin", QUICK(auto_batch_begin), "auto_batch_begin($module, /, index)\n--\n\nAs batch_begin(), unless the script does that itself. True: published." },
 	{ "auto_batch_end", QUICK(auto_batch_end), "auto_batch_end($module, /, loss=None)\n--\n\nAs batch_end(), unless the script does that itself. True: published." },
-	{ "batches_by_hand", run_batches_by_hand, METH_NOARGS, "batches_by_hand($module)\n--\n\nThe script publishes its batches itself." },
+	{ "turns", make_turns, METH_VARARGS,
+	  "turns($module, iterator, is_epochs, samples, /)\n--\n\nThe items of `iterator`, an epoch or a batch (of so many samples, 0 if not known) around each." },
 	{ "is_automatic", run_is_automatic, METH_NOARGS,
 	  "is_automatic($module)\n--\n\nTrue where publishers that nobody called may publish: not in a forked child, and not where nothing is published." },
 	{ "planned", read_planned, METH_NOARGS, "planned($module)\n--\n\n(epochs, batches_per_epoch, samples_per_batch); 0 for unknown." },
@@ -99,6 +102,7 @@ static PyMethodDef functions[] = {
 	  "directory=\"\": no file; what is published goes with the process. Facts about the run must be told again." },
 	{ "collected", (PyCFunction)(void (*)(void))gc_collected, METH_FASTCALL, "For gc.callbacks." },
 	{ "watch_collections", gc_watch, METH_O, "watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None: no longer." },
+	{ "always", always, METH_O, "always($module, value, /)\n--\n\nA function that takes anything and returns this value." },
 	{ "connect", connect_python, METH_VARARGS, "connect($module, opener, decorator, /)\n--\n\nThe parts that are written in Python." },
 	{ NULL, NULL, 0, NULL },
 };
@@ -131,6 +135,9 @@ static int module_exec(PyObject *module)
 	for (int notes = 0; notes < 4 && type; notes++)
 		if (!(state->bound_spans[notes] = PyDict_New()))
 			Py_CLEAR(type);
+	state->turns_type = type ? (PyTypeObject *)PyType_FromModuleAndSpec(module, &turns_spec, NULL) : NULL;
+	if (!state->turns_type)
+		Py_CLEAR(type);
 	return export(module, "Span", type) &&
 	       export(module, "header_version", PyUnicode_FromFormat("%u.%u", PMTOP_ABI_MAJOR, PMTOP_ABI_MINOR)) ? 0 : -1;
 }
@@ -143,6 +150,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	Py_VISIT(state->opener);
 	Py_VISIT(state->decorator);
 	Py_VISIT(state->span_type);
+	Py_VISIT(state->turns_type);
 	for (int notes = 0; notes < 4; notes++)
 		Py_VISIT(state->bound_spans[notes]);
 	return 0;
@@ -162,6 +170,7 @@ static int module_clear(PyObject *module)
 	Py_CLEAR(state->opener);
 	Py_CLEAR(state->decorator);
 	Py_CLEAR(state->span_type);
+	Py_CLEAR(state->turns_type);
 	return 0;
 }
 

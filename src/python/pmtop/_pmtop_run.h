@@ -150,6 +150,7 @@ static PyObject *run_close(PyObject *module, PyObject *unused)
 {
 	(void)module, (void)unused;
 	let_go();
+	run.are_epochs_by_hand = run.are_batches_by_hand = 0;      /* of the run that ended */
 	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
 	Py_RETURN_NONE;
 }
@@ -164,13 +165,6 @@ static PyObject *run_is_automatic(PyObject *module, PyObject *unused)
 {
 	(void)module, (void)unused;
 	return PyBool_FromLong(!run.is_forked && !is_declined());
-}
-
-static PyObject *run_batches_by_hand(PyObject *module, PyObject *unused)
-{
-	(void)module, (void)unused;
-	run.are_batches_by_hand = 1;
-	Py_RETURN_NONE;
 }
 
 #endif

@@ -27,7 +27,7 @@ struct remembered {
 
 struct module_state {
 	PyObject *opener, *decorator;
-	PyTypeObject *span_type;
+	PyTypeObject *span_type, *turns_type;
 	PyObject *bound_spans[4];          /* by notes: dicts from a name to its span; nothing is ever taken out */
 	struct remembered remembered[SPAN_SETS][2];     /* by the address of the name: a literal's stays. The second gives way */
 };
@@ -35,11 +35,6 @@ struct module_state {
 static struct module_state *state_of(PyObject *module)
 {
 	return (struct module_state *)PyModule_GetState(module);
-}
-
-static struct module_state *state_of_span(PyObject *span)
-{
-	return (struct module_state *)PyType_GetModuleState(Py_TYPE(span));
 }
 
 /* The region to publish to, NULL where there is none. False: an exception is set. */
@@ -51,12 +46,21 @@ static inline int reach(PyObject *module, struct pmtop **out)
 	return first_call(state_of(module)->opener, out);
 }
 
+/* The same from within an object of this module. */
+static inline int reach_from(PyObject *object, struct pmtop **out)
+{
+	*out = region_now();
+	if (__builtin_expect(*out != NULL, 1) || __atomic_load_n(&run.is_decided, __ATOMIC_RELAXED))
+		return 1;
+	return first_call(((struct module_state *)PyType_GetModuleState(Py_TYPE(object)))->opener, out);
+}
+
 static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t count)
 {
 	struct span *span = (struct span *)self;
-	struct pmtop *pm = region_now();
+	struct pmtop *pm;
 	(void)ignored, (void)count;
-	if (!pm && !is_declined() && !first_call(state_of_span(self)->opener, &pm))
+	if (!reach_from(self, &pm))
 		return NULL;
 	pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes);
 	Py_INCREF(self);
@@ -224,7 +228,7 @@ static PyObject *span_call(PyObject *self, PyObject *arguments, PyObject *keywor
 	static char *names[] = { "function", NULL };
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:span", names, &function))
 		return NULL;
-	return PyObject_CallFunctionObjArgs(state_of_span(self)->decorator, self, function, NULL);
+	return PyObject_CallFunctionObjArgs(((struct module_state *)PyType_GetModuleState(Py_TYPE(self)))->decorator, self, function, NULL);
 }
 
 static PyObject *span_name(PyObject *self, void *unused)
@@ -246,10 +250,10 @@ static PyObject *span_repr(PyObject *self)
 	                            span->notes & PMTOP_NOTE_MEMORY ? ", memory=True" : "");
 }
 
-static PyObject *span_refuse(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+static PyObject *refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
 	(void)type, (void)arguments, (void)keywords;
-	PyErr_SetString(PyExc_TypeError, "a Span is made by pmtop.span(name)");
+	PyErr_SetString(PyExc_TypeError, "not to be made directly: use pmtop.span(name)");
 	return NULL;
 }
 
@@ -272,7 +276,7 @@ static PyGetSetDef span_fields[] = {
 
 static PyType_Slot span_slots[] = {
 	{ Py_tp_doc, "A named stretch of time, for `with`, or a decorator; made by pmtop.span(name). It nests, in itself too, and serves all threads." },
-	{ Py_tp_new, span_refuse },
+	{ Py_tp_new, refuse_new },
 	{ Py_tp_dealloc, span_free },
 	{ Py_tp_methods, span_methods },
 	{ Py_tp_getset, span_fields },

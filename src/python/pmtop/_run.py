@@ -10,7 +10,8 @@ _PLACES = {
     "LOCAL_RANK": ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
     "WORLD_SIZE": ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
 }
-_LAUNCHERS = {"ipykernel_launcher": "notebook", "colab_kernel_launcher": "notebook", "-c": "python", "-m": "python", "": "python", "-": "python"}
+_NO_SCRIPTS = {"": "python", "-": "python", "-c": "python", "-m": "python"}
+_NO_SCRIPTS.update(dict.fromkeys(("ipykernel_launcher", "colab_kernel_launcher"), "notebook"))
 
 
 def run_name(environment: Mapping[str, str] = os.environ) -> str:
@@ -26,7 +27,7 @@ def run_name(environment: Mapping[str, str] = os.environ) -> str:
         name = name[:-3] if name.endswith(".py") else name
         if name == "__main__":
             name = os.path.basename(os.path.dirname(os.path.abspath(script)))
-    return _LAUNCHERS.get(name, name)
+    return _NO_SCRIPTS.get(name, name)
 
 
 def _is_one_of_several(environment: Mapping[str, str]) -> bool:
@@ -42,7 +43,8 @@ def run_id(environment: Mapping[str, str] = os.environ) -> Optional[str]:
     if environment.get("MASTER_ADDR") and environment.get("MASTER_PORT"):
         parts.append(environment["MASTER_ADDR"] + ":" + environment["MASTER_PORT"])
     if environment.get("SLURM_JOB_ID") and _is_one_of_several(environment):
-        parts.append("slurm " + environment["SLURM_JOB_ID"] + ("." + environment["SLURM_STEP_ID"] if environment.get("SLURM_STEP_ID") else ""))
+        step = environment.get("SLURM_STEP_ID")
+        parts.append("slurm " + environment["SLURM_JOB_ID"] + ("." + step if step else ""))
     elif environment.get("OMPI_COMM_WORLD_RANK") and environment.get("PMIX_NAMESPACE"):
         parts.append(environment["PMIX_NAMESPACE"])
     return " ".join(parts) or None

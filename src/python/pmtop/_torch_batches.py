@@ -14,16 +14,15 @@ waits is a span "data" of the batch that runs. Only the thread that trains publi
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
+from threading import enumerate as enumerate_threads, get_ident
 from typing import Any, Optional
 
 import torch
 
 from ._torch_data import LoaderFacts
 from ._torch_modules import ForwardTimes, Optimised
-
-FORWARD, BACKWARD, STEP, ZERO_GRAD = 1, 2, 4, 8
+from ._torch_patch import BACKWARD, FORWARD, STEP
 
 _UNDECIDED, _TRAINING, _VALIDATION = "undecided", "training", "validation"
 
@@ -90,8 +89,14 @@ class Loop:
         self.forwards: Optional[ForwardTimes] = None
         self.since_step = 0
         self.interval = 0
+        self.accumulation = 0
+        self.samples_planned = 0
+        self.usual: Optional[Pass] = None
+        """The pass whose turns need no thought."""
+        self.awaits_backward = True
+        """A backward tells something about the pass."""
         self.meta: dict[str, object] = {}
-        self.plan: tuple[int, int, int] = (0, 0, 0)
+        self.plan: Optional[tuple[int, int]] = None
 
     # -- what the loaders do
 
@@ -119,34 +124,37 @@ class Loop:
 
     def asked(self, now: Pass) -> bool:
         """The next batch is asked for: ends the open one. True: the wait is to be a span of the batch that runs."""
-        if threading.get_ident() != self.owner:
+        if get_ident() != self.owner:
             return False
-        self.is_busy = True
-        try:
-            if self.late:
-                self._let_go()
-            stack = self.stack
-            if not stack or stack[-1] is not now:
-                return self._asked_beside(now)
-            self.beside = None
-            if self.carried is None or now.index:
-                self._end_batch()
-            return False
-        finally:
-            self._leave()
+        if self.usual is not now or self.late:
+            return self._asked_unusually(now)
+        if self.batch is not None:
+            self.is_busy = True
+            self._end_batch()
+            self.is_busy = False
+        return False
 
     def handed(self, now: Pass, data: Any) -> None:
         """The loader has handed out a batch."""
-        if self.stack and self.stack[-1] is now and threading.get_ident() == self.owner:
-            self.is_busy = True
-            try:
-                self._begin_batch(now, data)
-            finally:
-                self._leave()
+        stack = self.stack
+        if not stack or stack[-1] is not now or get_ident() != self.owner:
+            return
+        self.is_busy = True
+        index = now.index
+        now.index = index + 1
+        # A batch that is open already was carried into validation.
+        if self.batch is now or self._open_batch(now, index):
+            self.work = 0
+            self.loss = None
+            facts = now.facts
+            samples = facts.batch_size if index < facts.full else facts.samples(index, data)
+            if samples is not None and samples != self.samples_planned:
+                self.out.batch_samples(samples)
+        self.is_busy = False
 
     def pass_ends(self, now: Pass, is_dropped: bool = False) -> None:
         """StopIteration, or the iterator is dropped."""
-        if threading.get_ident() != self.owner:
+        if get_ident() != self.owner:
             return
         self.is_busy = True
         try:
@@ -156,26 +164,18 @@ class Loop:
 
     def stop(self) -> None:
         """Ends what is open."""
-        if threading.get_ident() == self.owner:
+        if get_ident() == self.owner:
             while self.stack:
                 self._end(self.stack[-1])
         self.passes.clear()
 
     # -- what training does
 
-    def has_forward(self, module: Any) -> bool:
-        """The outermost module is called. True where this thread is the one that trains."""
-        if threading.get_ident() != self.owner:
-            return False
-        self.work |= FORWARD
-        if self.watches_forward:
-            self.watches_forward = False
-            if not torch.is_grad_enabled() or not module.training:
-                self._has_forward_without_grad()
-        return True
-
-    def _has_forward_without_grad(self) -> None:
+    def has_forward(self, module: Any) -> None:
         """The first forward of a pass whose loader is not known yet shows what it is."""
+        self.watches_forward = False
+        if torch.is_grad_enabled() and module.training:
+            return
         if self.beside is not None:
             self.beside.facts.is_validation = not self.beside.facts.trains_in_eval
             return
@@ -193,6 +193,7 @@ class Loop:
             self.beside.facts.is_validation = False
         top = self.stack[-1] if self.stack else None
         if top is None or top.is_trained:
+            self.awaits_backward = self.beside is not None
             return
         if top.kind is _VALIDATION and not top.grad_was_off:
             top.kind = _TRAINING
@@ -200,25 +201,22 @@ class Loop:
             top.facts.trains_in_eval = True
             self._set_mode("train")
         top.is_trained = top.kind is _TRAINING
+        self.awaits_backward = not top.is_trained
 
     def backward_elsewhere(self) -> None:
         """Another thread than the owner trains. Batches are its from now on, unless the owner has trained."""
         if not self.owner_trains:
-            self.owner = threading.get_ident()
+            self.owner = get_ident()
             self.owner_trains = True
             self.late += self.stack
-
-    def has_stepped(self) -> None:
-        """An optimizer stepped."""
-        self.work |= STEP
 
     # -- passes
 
     def _is_owner(self) -> bool:
-        me = threading.get_ident()
+        me = get_ident()
         if self.owner == me:
             return True
-        if not self.owner or (not self.stack and not any(thread.ident == self.owner for thread in threading.enumerate())):
+        if not self.owner or (not self.stack and not any(thread.ident == self.owner for thread in enumerate_threads())):
             self.owner = me
             return True
         return False
@@ -237,6 +235,19 @@ class Loop:
         if facts.trains_in_eval:
             return False
         return facts.is_validation or self.optimised.is_in_eval()
+
+    def _asked_unusually(self, now: Pass) -> bool:
+        self.is_busy = True
+        try:
+            self._let_go()
+            if not self.stack or self.stack[-1] is not now:
+                return self._asked_beside(now)
+            self.beside = None
+            if self.carried is None or now.index:
+                self._end_batch()
+            return False
+        finally:
+            self._leave()
 
     def _asked_beside(self, now: Pass) -> bool:
         """Asked by a pass that is not the innermost one."""
@@ -270,6 +281,7 @@ class Loop:
         self.stack.append(now)
         self.watches_forward = not now.facts.trains_in_eval
         self._tell_loader(now.facts)
+        self.optimised.is_new_epoch = True
         if not self.is_in_epoch:
             self.is_in_epoch = True
             self.out.epoch_begin(self.epoch)
@@ -329,7 +341,7 @@ class Loop:
 
     def _dropped(self, now: Pass) -> None:
         """The iterator is gone. This can happen anywhere: in any thread, and in the middle of what stands here."""
-        if self.is_busy or threading.get_ident() != self.owner:
+        if self.is_busy or get_ident() != self.owner:
             self.late.append(now)
             return
         try:
@@ -345,6 +357,9 @@ class Loop:
         if self.late:
             self._let_go()
         self.is_busy = False
+        top = self.stack[-1] if self.stack else None
+        self.usual = top if self.beside is None and self.carried is None else None
+        self.awaits_backward = self.beside is not None or not self.owner_trains or (top is not None and not top.is_trained)
 
     def _set_mode(self, mode: str) -> None:
         if self.mode != mode:
@@ -354,46 +369,45 @@ class Loop:
 
     # -- batches
 
-    def _begin_batch(self, now: Pass, data: Any) -> None:
-        index = now.index
-        now.index = index + 1
-        if self.batch is not now and not self._open_batch(now, index):
-            return
-        self.work = 0
-        self.loss = None
-        samples = now.facts.samples(index, data)
-        if samples is not None:
-            self.out.batch_samples(samples)
-
     def _open_batch(self, now: Pass, index: int) -> bool:
         self.is_left_alone = self.out.batch_begin(index) is False
-        if not self.is_left_alone:
-            self.batch = now
+        if self.is_left_alone:
+            return False
+        self.batch = now
+        if self.device.can_come:
             self.device.batch_begins(self.out)
-        return not self.is_left_alone
+        return True
 
     def _end_batch(self) -> None:
         now = self.batch
         if now is None:
             return
         self.batch = None
+        work, device, out = self.work, self.device, self.out
         if now.kind is _TRAINING:
-            self.since_step += 1
-            if self.work & STEP:
-                self._note_interval()
-            elif self.work & BACKWARD:
-                self.out.batch_kind("accumulate")
-        self.device.batch_ends(self.out)
-        self.out.batch_end(self.loss)
-        self.device.read(self.out)
-        if self.forwards is not None and (self.forwards.is_learning or self.work & (FORWARD | BACKWARD) == BACKWARD):
-            self.forwards.batch_ended(bool(self.work & FORWARD))
+            since = self.since_step + 1
+            if work & STEP:
+                if since != self.accumulation:
+                    self._note_interval(since)
+                since = 0
+            elif work & BACKWARD:
+                out.batch_kind("accumulate")
+            self.since_step = since
+        if device.is_ready:
+            device.batch_ends(out)
+            out.batch_end(self.loss)
+            device.read(out)
+        else:
+            out.batch_end(self.loss)
+        if self.forwards is not None and (self.forwards.is_learning or work & (FORWARD | BACKWARD) == BACKWARD):
+            self.forwards.batch_ended(bool(work & FORWARD))
 
-    def _note_interval(self) -> None:
+    def _note_interval(self, batches: int) -> None:
         """Batches from one step to the next: what came twice in a row is how many gradients are accumulated from."""
-        if self.interval == self.since_step:
-            self.say("accumulation", self.interval)
-        self.interval, self.since_step = self.since_step, 0
+        if self.interval == batches:
+            self.accumulation = batches
+            self.say("accumulation", batches)
+        self.interval = batches
 
     # -- what is said once
 
@@ -404,10 +418,11 @@ class Loop:
             self.out.meta(key, value)
 
     def _tell_loader(self, facts: LoaderFacts) -> None:
-        plan = (self.epochs_planned, facts.length or 0, facts.batch_size or 0)
+        plan = (facts.length or 0, facts.batch_size or 0)
         if plan != self.plan:
             self.plan = plan
-            self.out.plan(*plan)
+            self.samples_planned = plan[1]
+            self.out.plan(self.epochs_planned or None, *plan)
         for key, value in facts.meta.items():
             self.say(key, value)
         if facts.batch_size:

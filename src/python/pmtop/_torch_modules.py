@@ -7,18 +7,19 @@ It stands on nn.Module only until it has seen which classes are called outermost
 from __future__ import annotations
 
 import gc
-import sys
 import weakref
-from collections.abc import Callable
 from functools import partial
+from sys import _getframe
+from threading import get_ident
 from typing import Any
 
 import torch
 from torch import nn
 
-from ._torch_patch import Here, Part, Patches, is_compiling
+from ._torch_patch import FORWARD, Here, Part, Patches, is_compiling
 
 _NAME = "_compiled_call_impl"
+_LOSSES = getattr(nn.modules.loss, "_Loss", ())  # what turns a model's output into a number is no forward of a model
 _LEARNING_BATCHES = 3
 _MOST_LESSONS = 4
 _MOST_SCANS = 8
@@ -28,11 +29,9 @@ _MOST_OWNERS = 64
 class ForwardTimes:
     """Times the outermost call of any module, in each thread."""
 
-    def __init__(self, patches: Patches, part: Part, here: Here, out: Any, device: Any) -> None:
-        self.patches, self.part, self.here, self.device = patches, part, here, device
-        self.span = out.span("forward")
-        self.seen: Callable[[nn.Module], bool] = lambda module: False
-        """Is told the outermost module that is called; True where this is the thread that trains."""
+    def __init__(self, patches: Patches, part: Part, here: Here, loop: Any) -> None:
+        self.patches, self.part, self.here, self.loop = patches, part, here, loop
+        self.span, self.loss_span = loop.out.span("forward"), loop.out.span("loss")
         self.classes: set[type] = set()
         self.stands_on: set[type] = set()
         self.is_learning = False
@@ -57,7 +56,7 @@ class ForwardTimes:
         if module is None:
             return None
         plain = module.__dict__.get(_NAME)
-        if is_compiling() or self.here.inside or sys._getframe(1).f_code is not self.code:
+        if is_compiling() or self.here.inside or not self.part.is_on or _getframe(1).f_code is not self.code:
             return plain
         return partial(self._timed, module, plain)
 
@@ -71,27 +70,30 @@ class ForwardTimes:
             raise AttributeError(_NAME) from None
 
     def _timed(self, module: Any, plain: Any, /, *args: Any, **kwargs: Any) -> Any:
-        here, device = self.here, self.device
+        here, loop = self.here, self.loop
         if plain is None:
             plain = module._call_impl
-        if not self.part.is_on:
-            return plain(*args, **kwargs)
+        is_loss = isinstance(module, _LOSSES)
+        begin = None
         here.inside = 1
         try:
-            begin = None
             try:
+                if get_ident() == loop.owner:
+                    loop.work |= FORWARD
+                    if loop.watches_forward:
+                        loop.has_forward(module)
+                    if loop.device.measures:
+                        begin = loop.device.mark()
                 if self.is_learning:
                     self.classes.add(type(module))
-                if self.seen(module) and device.measures:
-                    begin = device.mark()
             except Exception as error:
                 self.part.failed(error)
-            with self.span:
+            with self.loss_span if is_loss else self.span:
                 return plain(*args, **kwargs)
         finally:
             here.inside = 0
             if begin is not None:
-                device.note("gpu.forward_s", begin)
+                loop.device.note("gpu.loss_s" if is_loss else "gpu.forward_s", begin)
 
     def learn(self) -> None:
         """Stands on nn.Module, to see what is called."""
@@ -137,22 +139,30 @@ class Optimised:
     """The modules whose parameters some optimizer has. Found by looking through all objects, seldom: about 30 ms with torch alone loaded."""
 
     def __init__(self) -> None:
-        self.owners: list[weakref.ref[nn.Module]] = []
-        self.optimizers: set[int] = set()
+        self.owners: list[tuple[weakref.ref[nn.Module], set[int]]] = []
+        self.known: set[int] = set()
+        self.stepping: set[int] = set()
+        """id()s of the optimizers that stepped in this epoch, or in the last one where none has."""
+        self.is_new_epoch = True
         self.is_stale = True
         self.scans = 0
 
     def stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer that is seen stepping; one that is new makes what is known stale."""
-        if id(optimizer) not in self.optimizers:
-            self.optimizers.add(id(optimizer))
+        """An optimizer that has not stepped in this epoch does so; one that is new makes what is known stale."""
+        if self.is_new_epoch:
+            self.is_new_epoch = False
+            self.stepping.clear()
+        self.stepping.add(id(optimizer))
+        if id(optimizer) not in self.known:
+            self.known.add(id(optimizer))
             self.is_stale = True
 
     def is_in_eval(self) -> bool:
-        """Whether all that is known to be trained is in evaluation mode. False where nothing is known."""
+        """Whether all that is known to be trained now is in evaluation mode. False where nothing is known."""
         if self.is_stale and self.scans < _MOST_SCANS:
             self._scan()
-        modes = [module.training for module in (ref() for ref in self.owners) if module is not None]
+        stepping = self.stepping or self.known
+        modes = [module.training for module, by in ((ref(), by) for ref, by in self.owners) if module is not None and not by.isdisjoint(stepping)]
         return bool(modes) and not any(modes)
 
     def _scan(self) -> None:
@@ -161,10 +171,17 @@ class Optimised:
         modules, optimizers = _kinds(nn.Module), _kinds(torch.optim.Optimizer)
         wanted = modules | optimizers
         found = [thing for thing in gc.get_objects() if type(thing) in wanted]
-        trained = set()
+        trained: dict[int, set[int]] = {}
         for thing in found:
             if type(thing) in optimizers and "param_groups" in vars(thing):
-                self.optimizers.add(id(thing))
-                trained.update(id(parameter) for group in thing.param_groups for parameter in group["params"])
-        owners = [thing for thing in found if type(thing) in modules and not trained.isdisjoint(map(id, vars(thing).get("_parameters", {}).values()))]
-        self.owners = [weakref.ref(module) for module in owners[::len(owners) // _MOST_OWNERS + 1]]
+                self.known.add(id(thing))
+                for group in thing.param_groups:
+                    for parameter in group["params"]:
+                        trained.setdefault(id(parameter), set()).add(id(thing))
+        owners = []
+        for thing in found:
+            if type(thing) in modules:
+                by = set().union(*(trained.get(id(parameter), ()) for parameter in vars(thing).get("_parameters", {}).values()))
+                if by:
+                    owners.append((weakref.ref(thing), by))
+        self.owners = owners[::len(owners) // _MOST_OWNERS + 1]

@@ -10,6 +10,9 @@ import torch
 
 _ABSENT = object()
 
+FORWARD, BACKWARD, STEP, ZERO_GRAD = 1, 2, 4, 8
+"""What a batch had, as bits of `Loop.work`."""
+
 
 def _never() -> bool:
     return False

@@ -3,16 +3,16 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, Optional
 
 import torch
 
-from ._torch_batches import ZERO_GRAD, Loop
+from ._torch_batches import Loop
 from ._torch_modules import Optimised
-from ._torch_patch import Here, Part, Patches, is_compiling
+from ._torch_patch import BACKWARD, STEP, ZERO_GRAD, Here, Part, Patches, is_compiling
 
 _item = torch.Tensor.item
 
@@ -26,34 +26,34 @@ class Backward:
         original = torch.autograd.backward
         unscaled: list[tuple[weakref.ref[Any], Any]] = []
 
-        def noted(tensors: Any) -> Any:
-            if threading.get_ident() != loop.owner:
-                loop.backward_elsewhere()
-                return None
-            loop.has_backward()
-            if loss.is_on:
-                try:
-                    note_loss(tensors)
-                except Exception as error:
-                    loss.failed(error)
-            return device.mark() if device.measures else None
-
-        def note_loss(tensors: Any) -> None:
-            value = tensors
+        def note_loss(value: Any) -> None:
             if type(value) is not torch.Tensor:
-                if not isinstance(tensors, (tuple, list)) or len(tensors) != 1 or type(tensors[0]) is not torch.Tensor:
+                if not isinstance(value, (tuple, list)) or len(value) != 1 or type(value[0]) is not torch.Tensor:
                     return
-                value = tensors[0]
+                value = value[0]
             if unscaled:
                 scaled, plain = unscaled.pop()
                 value = plain if scaled() is value else value
-            if value.numel() != 1:
-                return
-            if value.device.type == "cpu":
-                loop.loss = _item(value)
-            else:
-                loop.loss = None
-                device.loss(value)
+            if value.numel() == 1:
+                if value.is_cpu:
+                    loop.loss = _item(value)
+                else:
+                    loop.loss = None
+                    device.loss(value)
+
+        def noted(value: Any) -> Any:
+            if get_ident() != loop.owner:
+                loop.backward_elsewhere()
+                return None
+            loop.work |= BACKWARD
+            if loop.awaits_backward:
+                loop.has_backward()
+            if loss.is_on:
+                try:
+                    note_loss(value)
+                except Exception as error:
+                    loss.failed(error)
+            return device.mark() if device.measures else None
 
         @functools.wraps(original)
         def backward(*args: Any, **kwargs: Any) -> None:
@@ -128,49 +128,47 @@ class Optimizers:
             self.out.span_end()
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        if is_compiling() or not self.part.is_on or self.here.paused:
+        here = self.here
+        if is_compiling() or not self.part.is_on or here.paused:
             return None
         try:
-            return self._begin(optimizer, args, kwargs)
+            me, steps = id(optimizer), here.steps
+            if me in steps:
+                self.repair()
+                steps = ()
+            here.steps = (*steps, me)
+            if steps:
+                return None
+            if me not in self.optimised.stepping or self.optimised.is_new_epoch:
+                self.optimised.stepped(optimizer)
+            if self.device.measures and get_ident() == self.loop.owner:
+                self.began = self.device.mark()
+            if len(args) > 1 or kwargs:
+                with_closure = self._with_closure(args, kwargs)
+                if with_closure is not None:
+                    return with_closure
+            self._open_span()
         except Exception as error:
             self.part.failed(error)
-            return None
+        return None
 
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling() or not self.here.steps:
+        here = self.here
+        if is_compiling() or not here.steps:
             return
         try:
-            self._end(optimizer)
+            here.steps = here.steps[:-1]
+            if here.steps:
+                return
+            self._close_span()
+            self.out.count("optimizer.steps", 1)
+            if get_ident() == self.loop.owner:
+                self.loop.work |= STEP
+                if self.began is not None:
+                    self.device.note("gpu.optimizer_s", self.began)
+                    self.began = None
         except Exception as error:
             self.part.failed(error)
-
-    def _begin(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        here = self.here
-        if id(optimizer) in here.steps:
-            self.repair()
-        is_inner = bool(here.steps)
-        here.steps += (id(optimizer),)
-        if is_inner:
-            return None
-        self.optimised.stepped(optimizer)
-        self.began = self.device.mark() if self.device.measures and threading.get_ident() == self.loop.owner else None
-        with_closure = self._with_closure(args, kwargs)
-        if with_closure is None:
-            self._open_span()
-        return with_closure
-
-    def _end(self, optimizer: Any) -> None:
-        here = self.here
-        here.steps = here.steps[:-1]
-        if here.steps:
-            return
-        self._close_span()
-        self.out.count("optimizer.steps", 1)
-        if threading.get_ident() == self.loop.owner:
-            self.loop.has_stepped()
-            if self.began is not None:
-                self.device.note("gpu.optimizer_s", self.began)
-                self.began = None
 
     def _with_closure(self, args: Any, kwargs: Any) -> Any:
         closure = kwargs.get("closure")
@@ -209,7 +207,7 @@ def _zero_grad(original: Any, span: Any, part: Part, here: Here, loop: Loop) -> 
     def zero_grad(*args: Any, **kwargs: Any) -> Any:
         if is_compiling() or not part.is_on or here.paused:
             return original(*args, **kwargs)
-        if threading.get_ident() == loop.owner:
+        if get_ident() == loop.owner:
             loop.work |= ZERO_GRAD
         with span:
             return original(*args, **kwargs)

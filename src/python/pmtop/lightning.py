@@ -1,9 +1,11 @@
 """`Trainer(callbacks=[PmtopCallback()])` is all that a training with Lightning needs, as `lightning` or as `pytorch_lightning`.
 
-A batch reaches from the callback's on_train_batch_start to its on_train_batch_end. What lies between two of them is the phase "lightning" (other
-callbacks, loggers, setting up validation) but for the time in the loader, which is the span "data", for "transfer" (batch_to_device) and "checkpoint".
-Those three are actions that the trainer tells its profiler of, whose start and stop are listened to while it runs; all other phases, device times and
-workers are those of pmtop.torch, whose own view of batches and epochs is switched off meanwhile.
+A batch reaches from the callback's on_train_batch_start to its on_train_batch_end. What lies between two of them is the phase "lightning"
+(other callbacks, loggers, setting up validation) but for spans of their own: "data" is the time in the loader, "transfer" that in
+batch_to_device. These, "forward" (training_step, validation_step, ...), "clip" and "checkpoint" are actions that the trainer tells its
+profiler of, whose start and stop are listened to while it runs. All else, such as backward, device times and workers, is that of
+pmtop.torch, whose own view of batches and epochs is switched off meanwhile. With manual optimization training_step holds everything, so
+there "forward" is the calls of modules, as in pmtop.torch.
 
 Sanity checking, validation, test and predict are modes. Nothing here raises into training, and nothing of it lands in a checkpoint.
 """
@@ -25,7 +27,7 @@ from torch.utils.data import DataLoader
 import pmtop
 
 from . import torch
-from ._torch_batches import FORWARD
+from ._torch_patch import FORWARD
 from ._torch_data import LoaderFacts
 from ._torch_data import _size as size_of
 from .torch import _here as here
@@ -35,8 +37,9 @@ H = TypeVar("H", bound=Callable[..., None])
 PACKAGES = {"lightning": "lightning.pytorch", "pytorch_lightning": "pytorch_lightning"}
 """What may be installed, and where its Callback is."""
 
-ACTIONS = {"train_dataloader_next": "data", "val_next": "data", "test_next": "data", "predict_next": "data",
-           "batch_to_device": "transfer", "save_checkpoint": "checkpoint"}
+ACTIONS = {"train_dataloader_next": "data", "val_next": "data", "test_next": "data", "predict_next": "data", "batch_to_device": "transfer",
+           "training_step": "forward", "validation_step": "forward", "test_step": "forward", "predict_step": "forward",
+           "configure_gradient_clipping": "clip", "save_checkpoint": "checkpoint"}
 """The last word of what a profiler is told, and the span that it is."""
 
 
@@ -51,7 +54,8 @@ def _guarded(hook: H) -> H:
         except Exception as error:
             self._is_silent = True
             self._unlisten()
-            print(f"pmtop: {hook.__name__} failed ({type(error).__name__}: {error}); training goes on unwatched; please report this", file=sys.stderr)
+            why = f"{hook.__name__} failed ({type(error).__name__}: {error})"
+            print(f"pmtop: {why}; training goes on unwatched; please report this", file=sys.stderr)
     return guarded  # type: ignore[return-value]
 
 
@@ -62,9 +66,10 @@ def _class_for(cls: type, bases: tuple[type, ...]) -> type:
 
 def _callback_classes() -> tuple[type, ...]:
     """Callback of each package that is imported; of each that is installed where none is yet. ImportError where there is none."""
-    names = [name for name in PACKAGES.values() if sys.modules.get(name)] or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
+    names = [name for name in PACKAGES.values() if sys.modules.get(name)]
+    names = names or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
     if not names:
-        raise ImportError("pmtop.lightning: neither 'lightning' nor 'pytorch_lightning' is installed; install one of them, such as: pip install lightning")
+        raise ImportError("pmtop.lightning: neither 'lightning' nor 'pytorch_lightning' is installed; try: pip install lightning")
     return tuple(importlib.import_module(name).Callback for name in names)
 
 
@@ -119,11 +124,15 @@ class PmtopCallback:
             return
         for key, value in {
                 "model": type(pl_module).__name__, "strategy": type(trainer.strategy).__name__, "precision": trainer.precision,
-                "device": trainer.strategy.root_device, "devices": trainer.num_devices, "accumulation": trainer.accumulate_grad_batches,
-                "RANK": trainer.global_rank, "LOCAL_RANK": trainer.local_rank, "WORLD_SIZE": trainer.world_size}.items():
+                "devices": trainer.num_devices, "accumulation": trainer.accumulate_grad_batches
+        }.items():
             pmtop.meta(key, str(value))
-        self._parts = _Parts()
-        self._listener = _Listener(trainer.profiler)
+        for key, value in (("RANK", trainer.global_rank), ("LOCAL_RANK", trainer.local_rank), ("WORLD_SIZE", trainer.world_size)):
+            if trainer.world_size > 1:
+                pmtop.meta(key, str(value))
+        is_manual = not pl_module.automatic_optimization
+        self._parts = _Parts(is_manual)
+        self._listener = _Listener(trainer.profiler, self._parts.device, "training_step" if is_manual else None)
         pmtop.meta("between", "lightning" if self._listener.is_on else "data")
 
     def _unlisten(self) -> None:
@@ -155,7 +164,8 @@ class PmtopCallback:
         self._plan(trainer)
 
     def _plan(self, trainer: Any) -> None:
-        batches, epochs, accumulation = _whole(trainer.num_training_batches), _whole(trainer.max_epochs), max(1, trainer.accumulate_grad_batches)
+        batches, epochs = _whole(trainer.num_training_batches), _whole(trainer.max_epochs)
+        accumulation = max(1, trainer.accumulate_grad_batches)
         left = max(epochs - trainer.current_epoch, 0)
         if batches and trainer.max_steps >= 0 and trainer.lightning_module.automatic_optimization:
             steps = max(trainer.max_steps - trainer.global_step, 0)
@@ -253,7 +263,8 @@ class PmtopCallback:
         self._begin_batch(batch_idx)
 
     @_guarded
-    def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+    def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int,
+                                dataloader_idx: int = 0) -> None:
         self._end_batch(batch)
 
     on_test_batch_start = on_predict_batch_start = on_validation_batch_start
@@ -263,10 +274,10 @@ class PmtopCallback:
 class _Parts:
     """What pmtop.torch measures in the trainer's batches. The user's own instrument() serves too: it sees no batches until give_back()."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_forward: bool) -> None:
         self._is_users = torch._current is not None and torch._current.is_open
-        self._torch = torch.instrument(batches=False)
-        self._loop, self._device = self._torch._loop, self._torch._device
+        self._torch = torch.instrument(batches=False, forward=has_forward)
+        self._loop, self.device = self._torch._loop, self._torch._device
         self._loop.stop()
         self._batches = self._torch.parts["batches"]
         self._sees_batches, self._batches.is_on = self._batches.is_on, False
@@ -289,12 +300,12 @@ class _Parts:
         self._loop.owner = threading.get_ident()
         self._loop.work = 0
         self._loop.loss = None
-        self._device.batch_begins(pmtop)
+        self.device.batch_begins(pmtop)
 
     def batch_ends(self, loss: Any, parts_of_loss: int) -> None:
         """Ends the batch. loss: what the trainer calls so, of which a tensor of one element counts; where it is none, the last backward's.
         Both are to be multiplied by parts_of_loss."""
-        loop, device = self._loop, self._device
+        loop, device = self._loop, self.device
         value = loop.loss
         if isinstance(loss, Tensor) and loss.numel() == 1:
             if loss.device.type == "cpu":
@@ -309,16 +320,21 @@ class _Parts:
 
 
 class _Action:
-    """A span, and what pmtop.torch is in the middle of meanwhile: so it does not see a forward in the loader, nor torch.save in a checkpoint."""
+    """A span, and what pmtop.torch is in the middle of meanwhile: a module in the loader is no forward, a checkpoint is counted once."""
 
-    __slots__ = ("span", "state")
-    STATES = {"data": "inside", "checkpoint": "saving"}
+    __slots__ = ("began", "device", "is_forward", "span", "state")
+    STATES = {"data": "inside", "forward": "inside", "checkpoint": "saving"}
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, device: Any) -> None:
         self.span = pmtop.span(name)
         self.state = self.STATES.get(name)
+        self.is_forward = name == "forward"
+        self.device = device
+        self.began: Any = None
 
     def start(self) -> None:
+        if self.is_forward and self.device.measures:
+            self.began = self.device.mark()
         self.span.__enter__()
         if self.state:
             setattr(here, self.state, getattr(here, self.state) + 1)
@@ -327,12 +343,17 @@ class _Action:
         if self.state:
             setattr(here, self.state, getattr(here, self.state) - 1)
         self.span.__exit__(None, None, None)
+        if self.began is not None:
+            self.device.note("gpu.forward_s", self.began)
+            self.began = None
 
 
 class _Listener:
-    """Makes spans of the actions that a trainer tells its profiler of, which still gets them all. is_on: False where it cannot be listened to."""
+    """Makes spans of the actions that a trainer tells its profiler of, which still gets them all.
 
-    def __init__(self, profiler: Any) -> None:
+    skipped: the last word of one that is no span. is_on: False where this profiler cannot be listened to."""
+
+    def __init__(self, profiler: Any, device: Any, skipped: Optional[str]) -> None:
         self.profiler = profiler
         actions: dict[str, Optional[_Action]] = {}
         start, stop = profiler.start, profiler.stop
@@ -341,8 +362,9 @@ class _Listener:
             try:
                 return actions[told]
             except KeyError:
-                name = None if told.startswith("[Callback]") else ACTIONS.get(told.rpartition(".")[2])
-                action = actions[told] = _Action(name) if name else None
+                last = told.rpartition(".")[2]
+                name = None if told.startswith("[Callback]") or last == skipped else ACTIONS.get(last)
+                action = actions[told] = _Action(name, device) if name else None
                 return action
 
         def listening_start(told: str) -> None:

@@ -8,7 +8,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Mapping
-from itertools import repeat
 from time import perf_counter_ns
 from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
 
@@ -42,15 +41,16 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 class _Nothing:
-    """What a disabled monitor tracks with. Both calls are compiled ones: with methods written here it would cost twice as much."""
+    """What a disabled monitor tracks with."""
 
     __slots__ = ()
     metric = None
-    __exit__ = staticmethod("".format)  # Takes what it is given and is false: exceptions pass.
 
 
 _NOTHING = _Nothing()
-_Nothing.__enter__ = staticmethod(repeat(_NOTHING).__next__)  # type: ignore[attr-defined]
+_track_nothing = pmtop._pmtop.always(_NOTHING)
+_Nothing.__enter__ = staticmethod(_track_nothing)  # type: ignore[attr-defined]
+_Nothing.__exit__ = staticmethod(pmtop._pmtop.always(None))  # type: ignore[attr-defined]
 
 
 class _Times:
@@ -138,6 +138,18 @@ class PerformanceMonitor:
         self._each: Dict[str, _Operation] = {}
         self._aggregates: Dict[str, _Operation] = {}
 
+    @property
+    def enabled(self) -> bool:
+        return "track" not in self.__dict__
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        # A method that asked each time whether it is enabled would cost more than all else that is done then.
+        if value:
+            self.__dict__.pop("track", None)
+        else:
+            self.__dict__["track"] = _track_nothing
+
     @classmethod
     def from_config(cls, config: Mapping, device: Any = None) -> "PerformanceMonitor":
         """As monitor_from_config()."""
@@ -150,10 +162,8 @@ class PerformanceMonitor:
         """`with monitor.track("forward"):` measures the block, also one that raises; it is a span of the run, too.
 
         aggregate: of a repeated operation only sums, least and most are kept, and no metric for each time. The block's own metric is in
-        `metric` of what `with ... as` gives, when it is over. Costs some microseconds; disabled, it does nothing.
+        `metric` of what `with ... as` gives, when it is over. Costs about 10 us, twice that where CUDA is in use; disabled, 0.05 us.
         TypeError: the name is no str (not looked at while disabled)."""
-        if not self.enabled:
-            return _NOTHING
         if not isinstance(name, str):
             raise TypeError(f"track: the name must be a str, not {type(name).__name__}")
         operation = (self._aggregates if aggregate else self._each).get(name) or self._operation(name, aggregate)

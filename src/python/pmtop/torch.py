@@ -1,8 +1,9 @@
 """PyTorch without code: `import pmtop.torch; pmtop.torch.instrument()`, once, before training.
 
-From then on every turn of a loop over a DataLoader is a batch, every pass of the training loader an epoch; forward, backward, optimizer, zero_grad
-and torch.save are spans of it. Validation is told apart (gradients off, the model in evaluation mode). Results do not change, nothing waits
-for a device, models and checkpoints do not know of it, and an error of its own only switches a part of it off, with a line on standard error.
+From then on every turn of a loop over a DataLoader is a batch, every pass of the training loader an epoch; forward, loss (the modules of torch.nn
+for it), backward, optimizer, zero_grad and torch.save are spans of it. Validation is told apart (gradients off, the model in evaluation mode).
+Results do not change, nothing waits for a device, models and checkpoints do not know of it, and an error of its own only switches a part of it
+off, with a line on standard error.
 
 What it cannot see: which of two loaders of the same loop is meant to be the main one (the first is), a break out of a loop over a loader with
 persistent workers until the next pass begins, and what happens inside one function that torch.compile made of forward and backward.
@@ -12,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import platform
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, Optional
@@ -23,6 +23,7 @@ from torch.utils.data import dataloader as _dataloader
 
 import pmtop as _pmtop
 
+from . import _workers
 from ._torch_batches import Loop
 from ._torch_device import Device
 from ._torch_modules import ForwardTimes, Optimised
@@ -37,7 +38,7 @@ _knows_forks = False
 
 _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
           "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
-          "gc": "garbage collections"}
+          "gc": "garbage collections", "workers": "loader workers"}
 
 
 class Instrumentation:
@@ -53,9 +54,9 @@ class Instrumentation:
         self._loop = Loop(out, self._optimised, self._device, epochs)
         self._optimizers: Optional[Optimizers] = None
         self._entered = 0
-        self._gc: Any = None
+        self._watches_gc = self._has_workers = False
         self.is_open = True
-        self.is_forked = False
+        self.is_forked = self.is_waiting = False
         for install in (self._install_batches, self._install_phases, self._install_rest):
             install()
 
@@ -77,8 +78,10 @@ class Instrumentation:
         self._patches.restore()
         if self._optimizers is not None:
             self._optimizers.close()
-        if self._gc is not None:
-            self._gc(False)
+        if self._watches_gc:
+            _pmtop.unwatch_gc()
+        if self._has_workers:
+            _workers.remove()
         try:
             if not self.is_forked:
                 self._loop.stop()
@@ -108,8 +111,7 @@ class Instrumentation:
     def _install_phases(self) -> None:
         parts, loop, patches, device = self.parts, self._loop, self._patches, self._device
         if parts["forward"].is_on:
-            forwards = ForwardTimes(patches, parts["forward"], _here, self._out, device)
-            forwards.seen = loop.has_forward
+            forwards = ForwardTimes(patches, parts["forward"], _here, loop)
             loop.forwards = forwards if parts["forward"].is_on else None
         if parts["backward"].is_on:
             Backward(patches, parts["backward"], _here, loop, device, parts["loss"])
@@ -124,12 +126,15 @@ class Instrumentation:
             patch_save(self._patches, parts["checkpoints"], _here, out)
         if self._sync:
             self._install_waits()
-        if parts["gc"].is_on and out.watch_gc is not None:
-            self._gc = out.watch_gc
-            self._gc()
-        self._loop.say("framework", f"torch {_torch.__version__.partition('+')[0]}")
-        self._loop.say("python", platform.python_version())
-        self._tell_device()
+        if parts["gc"].is_on:
+            _pmtop.watch_gc()
+            self._watches_gc = True
+        if parts["workers"].is_on:
+            _workers.install()
+            self._has_workers = True
+        if any(part.is_on for part in parts.values()):
+            self._loop.say("framework", f"torch {_torch.__version__.partition('+')[0]}")
+            self._tell_device()
 
     def _install_waits(self) -> None:
         patch_waits(self._patches, self.parts["sync"], _here, self._out, lambda tensor: tensor.is_cuda)
@@ -170,20 +175,22 @@ class Instrumentation:
             now = passes.get(id(iterator))
             if now is None or not part.is_on or _here.paused:
                 return original(iterator)
-            span = None
+            is_beside = False
+            inside = _here.inside
             try:
                 if _here.steps and self._optimizers is not None:
                     self._optimizers.repair()
-                if loop.asked(now):
-                    span = data_span
-                    span.__enter__()
+                is_beside = loop.asked(now)
             except Exception as error:
                 part.failed(error)
-            inside, _here.inside = _here.inside, 1
+            _here.inside = 1
             try:
-                data = original(iterator)
+                if is_beside:
+                    with data_span:
+                        data = original(iterator)
+                else:
+                    data = original(iterator)
             except StopIteration:
-                _here.inside = inside
                 try:
                     loop.pass_ends(now)
                 except Exception as error:
@@ -191,8 +198,6 @@ class Instrumentation:
                 raise
             finally:
                 _here.inside = inside
-                if span is not None:
-                    span.__exit__(None, None, None)
             try:
                 loop.handed(now, data)
             except Exception as error:
@@ -216,42 +221,62 @@ class Instrumentation:
         return __del__
 
 
-_CALLS = ("plan", "meta", "mode", "epoch_begin", "epoch_end", "batch_begin", "batch_end", "batch_samples", "batch_kind", "batch_figure", "batch_number",
+_CALLS = ("plan", "meta", "mode", "batch_samples", "batch_kind", "batch_figure", "batch_number",
           "span", "span_begin", "span_end", "now_ns", "gauge", "count", "mark")
 _AUTOMATIC = ("epoch_begin", "epoch_end", "batch_begin", "batch_end")
 
 
 def _publisher() -> SimpleNamespace:
     """The calls of pmtop; of batches and epochs those that keep out of the way of a script that publishes its own."""
-    core = getattr(_pmtop, "_pmtop", None)
     calls = {name: getattr(_pmtop, name) for name in _CALLS}
-    calls.update({name: getattr(core, f"auto_{name}") for name in _AUTOMATIC if hasattr(core, f"auto_{name}")})
-    return SimpleNamespace(**calls, watch_gc=getattr(_pmtop, "watch_gc", None))
+    calls.update({name: getattr(_pmtop._pmtop, f"auto_{name}") for name in _AUTOMATIC})
+    return SimpleNamespace(**calls)
 
 
 def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, backward: bool = True, optimizer: bool = True, zero_grad: bool = True,
                loss: bool = True, device: bool = True, memory: bool = True, sync: Optional[bool] = None, checkpoints: bool = True,
-               gc: bool = True) -> Instrumentation:
+               gc: bool = True, workers: bool = True) -> Instrumentation:
     """Publishes all training loops of this process from now on. A second call changes nothing and gives what the first gave.
 
     epochs: how many are planned, 0: not known. The others switch parts off: batches (with epochs, validation, the loaders' facts), spans of
-    forward, backward, optimizer, zero_grad and torch.save (checkpoints), the loss, the device's own times and its memory, garbage collections.
+    forward, backward, optimizer, zero_grad and torch.save (checkpoints), the loss, the device's own times and its memory, garbage collections, loader workers
+    (which publish regions of their own).
     sync: spans of .item(), .cpu(), .tolist(), .numpy() and torch.cuda.synchronize; None: once CUDA is in use.
 
-    The loss of a batch is the value that its last backward started from. Does nothing where nothing is published (pmtop.is_enabled()).
+    The loss of a batch is the value that its last backward started from. Does nothing where nothing is published (pmtop.is_enabled()). In a
+    spawned child that reads the script's module again it waits for the child's first loop over a loader: loader workers have none.
     """
     global _current
-    if _current is not None and not _current.is_forked:
+    if _current is not None and not _current.is_forked and not (_current.is_waiting and not _pmtop._is_read_again()):
         return _current
     if _current is not None:
         _current.close()
     asked = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
-             "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc}
+             "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc, "workers": workers}
+    if _pmtop._is_read_again():
+        _current = _wait_for_loop(asked, epochs, sync)
+        return _current
     is_enabled = _pmtop.init()
     parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in asked.items()}
     _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
     _watch_forks()
     return _current
+
+
+def _wait_for_loop(asked: dict[str, bool], epochs: int, sync: Optional[bool]) -> Instrumentation:
+    waiting = Instrumentation({name: Part(_PARTS[name], False) for name in asked}, _publisher(), epochs)
+    waiting.is_waiting = True
+    original = _DataLoader.__iter__
+
+    @functools.wraps(original)
+    def __iter__(loader: Any) -> Any:
+        if waiting.is_open:
+            waiting.close()
+            instrument(epochs=epochs, **{**asked, "sync": sync})
+        return _DataLoader.__iter__(loader)
+
+    waiting._patches.set(_DataLoader, "__iter__", __iter__)
+    return waiting
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@
 	X("epochs", epochs, 3, 1, "passes over the data") \
 	X("batches", batches, 200, 1, "batches an epoch") \
 	X("batch-size", batch_size, 32, 1, "samples a batch") \
+	X("accumulate", accumulate, 1, 1, "the optimizer steps with every N-th batch of an epoch, and its last, which is half as large; then a step takes six times as long") \
 	X("workers", workers, 2, 0, "loader processes; 0: the trainer loads its data itself") \
 	X("step-ms", step_ms, 10, 0, "forward, backward and optimizer repeat their work until they took about so long together") \
 	X("seed", seed, 1, 0, "the same seed learns the same, whatever the times and workers are") \

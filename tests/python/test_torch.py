@@ -1,0 +1,471 @@
+"""pmtop.torch.instrument() on real training loops: what pmtop says is what the loop did."""
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import pmtop
+import pmtop.torch
+import watching
+from region_events import Region
+from torch import nn
+from torch.utils.data import DataLoader, IterableDataset
+from torch_loop import Account, Net, data, make, spans
+
+
+@pytest.fixture(autouse=True)
+def account(capfd):
+    """Instruments for one test, with a region of its own; nothing may be said on standard error."""
+    torch.set_num_threads(1)
+    pmtop.close()
+    with pmtop.torch.instrument():
+        yield Account()
+    pmtop.close()
+    assert "pmtop" not in capfd.readouterr().err
+
+
+def test_plain_loop_is_told_as_it_was(account):
+    model, optimizer = make()
+    loader = DataLoader(data(30), batch_size=4, shuffle=True)
+    for account.epochs in range(1, 4):
+        for x, y in loader:
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+    told, region = account.check()
+    assert spans(told, "forward") == spans(told, "backward") == spans(told, "optimizer") == spans(told, "zero_grad") == 24
+    assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
+    assert [epoch["batches"] for epoch in told["epochs"]] == [8, 8, 8]
+    assert [batch.samples for batch in region.batches()][8:16] == [4] * 7 + [2]
+    assert {key: region.meta[key] for key in ("between", "batch_size", "loader.num_workers", "accumulation", "framework", "device")} == {
+        "between": "data", "batch_size": "4", "loader.num_workers": "0", "accumulation": "1", "device": "cpu",
+        "framework": "torch " + torch.__version__.partition("+")[0]}
+
+
+def test_a_loss_module_is_no_forward(account):
+    model, optimizer = make()
+    loss_of = nn.MSELoss()
+    for x, y in DataLoader(data(24), batch_size=4):
+        loss_of(model(x), y).backward()
+        optimizer.step()
+    told, _ = account.told()
+    assert spans(told, "forward") == spans(told, "loss") == spans(told, "backward") == 6
+
+
+def evaluate_without_grad(model, loader, account):
+    model.eval()
+    with torch.no_grad():
+        for x, _ in loader:
+            with account.body("validation", len(x)):
+                model(x)
+    model.train()
+
+
+@torch.no_grad()
+def evaluate_decorated(model, loader, account):
+    for x, _ in loader:
+        with account.body("validation", len(x)):
+            model(x)
+
+
+def evaluate_in_eval_mode(model, loader, account):
+    model.eval()
+    for x, _ in loader:
+        with account.body("validation", len(x)):
+            with torch.no_grad():
+                model(x)
+    model.train()
+
+
+def evaluate_inside(model, loader, account):
+    with torch.inference_mode():
+        for x, _ in loader:
+            with account.body("validation", len(x)):
+                model(x)
+
+
+EVALUATIONS = [evaluate_without_grad, evaluate_decorated, evaluate_in_eval_mode, evaluate_inside]
+
+
+@pytest.mark.parametrize("evaluate", EVALUATIONS)
+def test_validation_between_epochs_has_its_own_mode(account, evaluate):
+    model, optimizer = make()
+    loader, other = DataLoader(data(16), batch_size=4), DataLoader(data(20), batch_size=8)
+    for account.epochs in range(1, 4):
+        for x, y in loader:
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+        evaluate(model, other, account)
+    told, region = account.check()
+    assert spans(told, "forward") == 12 and spans(told, "forward", "validation") == 9
+    assert told["epoch"]["index"] == 2
+    assert not spans(told, "backward", "validation")
+
+
+@pytest.mark.parametrize("evaluate", EVALUATIONS)
+def test_validation_before_training_is_no_epoch(account, evaluate):
+    model, optimizer = make()
+    loader, other = DataLoader(data(16), batch_size=4), DataLoader(data(20), batch_size=8)
+    evaluate(model, other, account)
+    for account.epochs in range(1, 3):
+        for x, y in loader:
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+    told, region = account.check()
+    assert [epoch["batches"] for epoch in told["epochs"]] == [4, 4]
+
+
+@pytest.mark.parametrize("evaluate", EVALUATIONS)
+@pytest.mark.parametrize("comes_first", [False, True])
+def test_validation_within_an_epoch_leaves_the_epoch_whole(account, evaluate, comes_first):
+    """comes_first: it is the first thing in the body of a batch that then trains; else it follows that."""
+    model, optimizer = make()
+    loader, other = DataLoader(data(24), batch_size=4), DataLoader(data(20), batch_size=8)
+    for account.epochs in range(1, 3):
+        for index, (x, y) in enumerate(loader):
+            if comes_first and index % 3 == 1:
+                evaluate(model, other, account)
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+            if not comes_first and index % 3 == 1:
+                evaluate(model, other, account)
+    # What comes before a validation in a batch that has not begun its work counts for the first batch of the validation.
+    told, region = account.check(within=0.1 if comes_first else 0.02)
+    assert [epoch["batches"] for epoch in told["epochs"]] == [6, 6]
+    assert [batch.index for batch in region.batches() if batch.mode == "train"] == list(range(6)) * 2
+    assert spans(told, "optimizer") == 12 and spans(told, "forward", "validation") == 12
+
+
+def test_accumulation_is_told_with_its_kinds(account):
+    model, optimizer = make(0.1)
+    loader = DataLoader(data(40), batch_size=4)
+    kinds = []
+    for account.epochs in range(1, 4):
+        for index, (x, y) in enumerate(loader):
+            with account.body("train", len(x)):
+                loss = nn.functional.mse_loss(model(x), y)
+                (loss / 4).backward()
+                is_step = index % 4 == 3 or index == len(loader) - 1
+                kinds.append(None if is_step else "accumulate")
+                if is_step:
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    account.steps += 1
+                account.losses.append(loss.item())
+    told, region = account.check()
+    assert [batch.kind for batch in region.batches()] == kinds
+    assert region.meta["accumulation"] == "4"
+
+
+def test_break_ends_the_epoch_and_its_batch(account):
+    model, optimizer = make()
+    loader = DataLoader(data(40), batch_size=4, shuffle=True)
+    for account.epochs in range(1, 5):
+        for index, (x, y) in enumerate(loader):
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+            if index == 4:
+                break
+    told, region = account.check()
+    assert [epoch["batches"] for epoch in told["epochs"]] == [5, 5, 5, 5]
+
+
+def test_model_of_an_earlier_run_does_not_hide_that_this_one_is_evaluated(account):
+    earlier, its = make()
+    model, optimizer = make()
+    for x, y in DataLoader(data(8), batch_size=4):
+        with account.body("train", len(x)):
+            account.learn(earlier, its, x, y)
+    for account.epochs in range(2, 5):
+        for x, y in DataLoader(data(16), batch_size=4):
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+        evaluate_in_eval_mode(model, DataLoader(data(20), batch_size=8), account)
+    account.check(learns=False)
+
+
+def test_exception_in_the_loop_that_is_caught(account):
+    model, optimizer = make()
+    loader = DataLoader(data(40), batch_size=4, shuffle=True)
+
+    def fail_in_step(optimizer, args, kwargs):
+        raise ArithmeticError("a step that fails")
+
+    for account.epochs in range(1, 4):
+        try:
+            for index, (x, y) in enumerate(loader):
+                with account.body("train", len(x)):
+                    account.learn(model, optimizer, x, y)
+                    if index == 2:
+                        optimizer.register_step_pre_hook(fail_in_step)
+                        account.learn(model, optimizer, x, y)
+        except ArithmeticError:
+            optimizer._optimizer_step_pre_hooks.clear()
+    told, region = account.check()
+    assert [epoch["batches"] for epoch in told["epochs"]] == [3, 3, 3]
+    assert all(row["depth"] == 0 for row in told["operations"])
+
+
+def test_looking_at_one_batch_is_no_training(account):
+    model, optimizer = make()
+    loader = DataLoader(data(16), batch_size=4)
+    next(iter(loader))
+    for account.epochs in range(1, 3):
+        for x, y in loader:
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+    told, region = Account.told()
+    assert told["batch"]["count"] == 8 and told["modes"]["peek"]["count"] == 1
+    assert [batch.epoch for batch in region.batches() if batch.mode == "train"] == [2] * 4 + [3] * 4
+
+
+def test_second_loader_beside_the_first_owns_no_batches(account):
+    model, optimizer = make()
+    first, second = DataLoader(data(24), batch_size=4), DataLoader(data(24), batch_size=2)
+    for account.epochs in range(1, 4):
+        for (x, y), (other, _) in zip(first, second):
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+    told, region = Account.told()
+    assert told["batch"]["count"] == len(account.turns) == 18
+    assert len(told["epochs"]) == 3 and region.counters["optimizer.steps"] == 18
+    assert spans(told, "data") >= 18
+    assert region.meta["batch_size"] == "4"
+
+
+def test_teacher_without_grad_beside_a_second_loader_is_no_validation(account):
+    model, optimizer = make()
+    teacher = Net().eval()
+    first, second = DataLoader(data(24), batch_size=4), DataLoader(data(24), batch_size=4)
+    for account.epochs in range(1, 4):
+        for (x, y), (other, _) in zip(first, second):
+            with account.body("train", len(x)):
+                with torch.no_grad():
+                    teacher(other)
+                account.learn(model, optimizer, x, y)
+    told, region = Account.told()
+    assert {mode: row["count"] for mode, row in told.get("modes", {"train": told["batch"]}).items()} == {"train": 18}
+
+
+class Stream(IterableDataset):
+    def __init__(self, count):
+        self.rows = [data(count)[i] for i in range(count)]
+
+    def __iter__(self):
+        return iter(self.rows)
+
+
+def test_iterable_without_length(account):
+    model, optimizer = make()
+    loader = DataLoader(Stream(22), batch_size=4)
+    for account.epochs in range(1, 4):
+        for x, y in loader:
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+    told, region = account.check()
+    assert "total" not in told["epoch"] or told["epoch"]["index"] == 2
+    assert [epoch["batches"] for epoch in told["epochs"]] == [6, 6, 6]
+
+
+def test_length_of_an_iterable_is_asked_without_torch_remembering(account):
+    class Sized(Stream):
+        def __len__(self):
+            return 10
+
+    loader = DataLoader(Sized(22), batch_size=4)
+    for _ in loader:
+        pass
+    assert loader._IterableDataset_len_called is None
+
+
+def test_workers_and_persistent_workers(account):
+    model, optimizer = make()
+    loader = DataLoader(data(24), batch_size=4, num_workers=1, persistent_workers=True)
+    other = DataLoader(data(24), batch_size=4, num_workers=1)
+    for account.epochs in range(1, 3):
+        for x, y in loader:
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+        evaluate_without_grad(model, other, account)
+    told, region = account.check()
+    assert region.meta["loader.persistent_workers"] == "False" or region.meta["loader.num_workers"] == "1"
+
+
+def test_abandoned_persistent_loader_does_not_hide_the_next(account):
+    model, optimizer = make()
+    loader = DataLoader(data(24), batch_size=4, num_workers=1, persistent_workers=True)
+    for x, y in loader:
+        with account.body("train", len(x)):
+            account.learn(model, optimizer, x, y)
+        break
+    for x, y in DataLoader(data(24), batch_size=4):
+        with account.body("train", len(x)):
+            account.learn(model, optimizer, x, y)
+    told, region = Account.told()
+    assert told["batch"]["count"] == 7 and [epoch["batches"] for epoch in told["epochs"]] == [1, 6]
+
+
+def test_gan_of_two_models_and_two_optimizers(account):
+    torch.manual_seed(3)
+    maker, critic = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 4)), Net()
+    makes, criticises = torch.optim.Adam(maker.parameters(), 0.01), torch.optim.Adam(critic.parameters(), 0.01)
+    loss_of = nn.BCEWithLogitsLoss()
+    for account.epochs in range(1, 3):
+        for x, _ in DataLoader(data(24), batch_size=4):
+            with account.body("train", len(x)):
+                real, fake = torch.ones(len(x), 1), torch.zeros(len(x), 1)
+                with torch.no_grad():
+                    made = maker(torch.randn(len(x), 2))
+                criticises.zero_grad()
+                (loss_of(critic(x), real) + loss_of(critic(made), fake)).backward()
+                criticises.step()
+                makes.zero_grad()
+                loss = loss_of(critic(maker(torch.randn(len(x), 2))), real)
+                loss.backward()
+                makes.step()
+                account.steps += 2
+                account.losses.append(loss.item())
+    told, region = account.check(learns=False)
+    assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
+    assert spans(told, "backward") == spans(told, "optimizer") == 24
+    assert all(batch.kind is None for batch in region.batches())
+
+
+def test_lbfgs_calls_its_closure_outside_the_span(account):
+    torch.manual_seed(1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
+    calls = 0
+    for account.epochs in range(1, 3):
+        for x, y in DataLoader(data(16), batch_size=8):
+            with account.body("train", len(x)):
+                def closure():
+                    nonlocal calls
+                    calls += 1
+                    optimizer.zero_grad()
+                    loss = nn.functional.mse_loss(model(x), y)
+                    loss.backward()
+                    return loss
+                account.losses.append(optimizer.step(closure).item())
+                account.steps += 1
+    told, region = account.check()
+    assert spans(told, "forward") == spans(told, "backward") == spans(told, "zero_grad") == spans(told, "optimizer") == calls > 8
+    assert all(row["depth"] == 0 for row in told["operations"] if row["name"] in ("forward", "backward", "optimizer"))
+
+
+def test_autocast_in_bfloat16(account):
+    model, optimizer = make()
+    for account.epochs in range(1, 4):
+        for x, y in DataLoader(data(24), batch_size=4):
+            with account.body("train", len(x)):
+                optimizer.zero_grad()
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    loss = nn.functional.mse_loss(model(x).float(), y)
+                loss.backward()
+                optimizer.step()
+                account.steps += 1
+                account.losses.append(loss.item())
+    told, region = account.check()
+    assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
+
+
+@pytest.mark.parametrize("is_enabled", [False, True])
+def test_grad_scaler_leaves_the_loss_as_it_was(account, is_enabled):
+    model, optimizer = make()
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=is_enabled)
+    for account.epochs in range(1, 4):
+        for x, y in DataLoader(data(24), batch_size=4):
+            with account.body("train", len(x)):
+                optimizer.zero_grad()
+                loss = nn.functional.mse_loss(model(x), y)
+                scaler.scale(loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+                account.steps += 1
+                account.losses.append(loss.item())
+    told, region = account.check()
+    assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
+
+
+def test_checkpoints_are_spans_and_marks(account, tmp_path):
+    model, optimizer = make()
+    for account.epochs in range(1, 3):
+        for x, y in DataLoader(data(16), batch_size=4):
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+        torch.save({"model": model.state_dict(), "optimizer": optimizer}, tmp_path / f"epoch{account.epochs}.pt")
+    told, region = account.check()
+    assert spans(told, "checkpoint") == 2
+    assert region.marks() == ["checkpoint epoch1.pt", "checkpoint epoch2.pt"]
+
+
+def test_paused_publishes_nothing(account):
+    model, optimizer = make()
+    for account.epochs in range(1, 3):
+        for x, y in DataLoader(data(16), batch_size=4):
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+                with pmtop.torch.paused():
+                    for other, _ in DataLoader(data(8), batch_size=4):
+                        model(other).sum().backward()
+                        optimizer.zero_grad()
+    told, region = account.check()
+    assert spans(told, "forward") == spans(told, "zero_grad") == spans(told, "backward") == 8
+
+
+def test_script_with_batches_of_its_own_is_left_alone():
+    seen = watching.watch(f"""
+import sys
+sys.path.insert(0, {str(watching.HERE)!r})
+import pmtop.torch
+from torch.utils.data import DataLoader
+from torch_loop import Account, data, make
+account = Account()
+pmtop.torch.instrument()
+model, optimizer = make()
+for account.epochs in pmtop.epochs(range(1, 4)):
+    for x, y in pmtop.batches(DataLoader(data(16), batch_size=4), samples=4):
+        with account.body("train", len(x)):
+            account.learn(model, optimizer, x, y)
+account.check()
+""")
+    assert seen.last["batch"]["count"] == spans(seen.last, "forward") == 12
+    assert [epoch["index"] for epoch in seen.last["epochs"]] == [1, 2, 3]
+
+
+def test_results_are_the_same_to_the_bit(account):
+    def train():
+        model, optimizer = make()
+        losses = []
+        for _ in range(2):
+            for x, y in DataLoader(data(32), batch_size=4, shuffle=True):
+                loss = nn.functional.mse_loss(nn.functional.dropout(model(x), 0.1), y)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.item())
+        return losses, [parameter.tolist() for parameter in model.parameters()], torch.rand(3).tolist()
+
+    with_it = train()
+    pmtop.torch.instrument().close()
+    assert train() == with_it
+
+
+def test_forked_child_is_silent(account):
+    model, optimizer = make()
+    for account.epochs in range(1, 3):
+        for x, y in DataLoader(data(8), batch_size=4):
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            for x, y in DataLoader(data(8), batch_size=4):
+                account.learn(model, optimizer, x, y)
+            code = 0 if not watching.region_files(os.getpid()) else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    account.check(learns=False)
+    assert len(Region(os.getpid()).batches()) == 4

@@ -1,0 +1,238 @@
+"""The device part of pmtop.torch against a stand-in for torch.cuda that is as slow, and fails in the ways, that the real one is and does."""
+import contextlib
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import pmtop
+import pmtop.torch
+import watching
+from pmtop import _torch_device
+from pmtop._torch_device import Device
+from pmtop._torch_patch import Part
+from region_events import Region
+from torch.utils.data import DataLoader
+from torch_loop import Account, data, make, spans
+
+
+class Cuda:
+    """Time goes on by a millisecond with every event; what was recorded is done `lag` events later (None: never)."""
+
+    def __init__(self, lag=3):
+        self.lag, self.now, self.made = lag, 0, 0
+        self.is_capturing = False
+        self.fails = None
+        cuda = self
+
+        class Event:
+            def __init__(self, enable_timing):
+                assert enable_timing
+                cuda.made += 1
+
+            def record(self):
+                cuda.may_fail("record")
+                assert not cuda.is_capturing, "an event in a graph"
+                cuda.now += 1
+                self.at = cuda.now
+
+            def query(self):
+                cuda.may_fail("query")
+                return cuda.lag is not None and cuda.now >= self.at + cuda.lag
+
+            def elapsed_time(self, end):
+                cuda.may_fail("elapsed_time")
+                assert end.query()
+                return float(end.at - self.at)
+
+            def synchronize(self):
+                raise AssertionError("waited for the device")
+
+        self.Event = Event
+
+    def may_fail(self, call):
+        if self.fails == call:
+            raise RuntimeError("CUDA error: the launch timed out and was terminated")
+
+    def is_initialized(self):
+        return True
+
+    def is_current_stream_capturing(self):
+        self.may_fail("is_current_stream_capturing")
+        return self.is_capturing
+
+    def current_device(self):
+        return 0
+
+    def get_device_name(self, index):
+        return "a stand-in"
+
+    def synchronize(self, *arguments):
+        raise AssertionError("waited for the device")
+
+
+def memory_stats(device):
+    return {"allocated_bytes": {"all": {"current": 100, "peak": 300}}, "reserved_bytes": {"all": {"current": 200}}}
+
+
+@contextlib.contextmanager
+def instrumented(cuda, stats=memory_stats, monkeypatch=None):
+    pmtop.close()
+    pmtop.init("device")
+    parts = {name: Part(text) for name, text in pmtop.torch._PARTS.items()}
+    for name in ("sync", "gc", "workers"):
+        parts[name].is_on = False
+    device = Device(parts["device"], parts["loss"], parts["memory"], cuda, stats)
+    instrumentation = pmtop.torch.Instrumentation(parts, pmtop.torch._publisher(), sync=False, device=device)
+    try:
+        yield instrumentation
+    finally:
+        instrumentation.close()
+        pmtop.close()
+
+
+@pytest.fixture(autouse=True)
+def every_batch_is_measured(monkeypatch):
+    torch.set_num_threads(1)
+    monkeypatch.setattr(_torch_device, "_MEASURE_EVERY_NS", 0)
+
+
+def train(batches=8, within=None):
+    model, optimizer = make()
+    for number, (x, y) in enumerate(DataLoader(data(4 * batches), batch_size=4)):
+        if within is not None:
+            within(number)
+        optimizer.zero_grad()
+        model(x).sub(y).square().mean().backward()
+        optimizer.step()
+
+
+def test_times_come_later_and_for_the_right_batch():
+    cuda = Cuda(lag=20)
+    with instrumented(cuda) as on:
+        train()
+        figures = Region(os.getpid()).figures()
+        numbers = {number for number, _ in figures}
+        assert numbers == set(range(len(numbers))) and 4 <= len(numbers) < 8
+        for number in numbers:
+            assert {name: figures[number, name] for name in ("gpu.forward_s", "gpu.backward_s", "gpu.optimizer_s", "gpu.batch_s")} == pytest.approx(
+                {"gpu.forward_s": 0.001, "gpu.backward_s": 0.001, "gpu.optimizer_s": 0.001, "gpu.batch_s": 0.007})
+        region = Region(os.getpid())
+        assert region.gauges == {"cuda.allocated_bytes": 100, "cuda.reserved_bytes": 200, "cuda.peak_bytes": 300}
+        assert region.meta["device"] == "a stand-in"
+        assert on.parts["device"].is_on
+
+
+def test_events_that_are_never_ready_are_bounded():
+    cuda = Cuda(lag=None)
+    with instrumented(cuda) as on:
+        train(200)
+        assert cuda.made == 256 and on.parts["device"].is_on
+        assert Region(os.getpid()).figures() == {}
+        cuda.lag = 0
+        train(40)
+        assert Region(os.getpid()).figures() and cuda.made == 256
+
+
+def test_nothing_is_recorded_while_a_graph_is_captured():
+    cuda = Cuda()
+
+    def within(number):
+        cuda.is_capturing = number % 2 == 1
+
+    with instrumented(cuda) as on:
+        train(12, within)
+        cuda.is_capturing = False
+        assert on.parts["device"].is_on
+        numbers = {number for number, name in Region(os.getpid()).figures() if name == "gpu.forward_s"}
+        assert numbers and all(number % 2 == 0 for number in numbers)
+
+
+@pytest.mark.parametrize("call", ["record", "query", "elapsed_time", "is_current_stream_capturing"])
+def test_a_failing_device_switches_its_part_off_and_training_goes_on(call, capfd):
+    cuda = Cuda()
+
+    def within(number):
+        cuda.fails = call if number == 3 else cuda.fails
+
+    with instrumented(cuda) as on:
+        train(8, within)
+        told, region = Account.told()
+        assert told["batch"]["count"] == spans(told, "forward") == 8
+        assert not on.parts["device"].is_on and on.parts["forward"].is_on
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("pmtop")]
+    assert len(said) == 1 and "device times" in said[0] and "launch timed out" in said[0]
+
+
+def test_failing_memory_figures_switch_only_themselves_off(capfd):
+    def lost(device):
+        raise RuntimeError("lost")
+
+    with instrumented(Cuda(), lost) as on:
+        train()
+        assert not on.parts["memory"].is_on and on.parts["device"].is_on
+        assert Region(os.getpid()).figures()
+    assert capfd.readouterr().err.count("pmtop") == 1
+
+
+def test_losses_on_the_device_are_read_when_they_have_come():
+    cuda = Cuda(lag=5)
+    with instrumented(cuda) as on:
+        device = on._device
+        losses = []
+
+        def lies_on_device(number):
+            # What Backward does for a loss that is not on the CPU.
+            losses.append(torch.tensor(float(number)))
+            device.loss(losses[-1])
+
+        train(8, lies_on_device)
+        told = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
+        assert len(told) >= 6 and all(value == number for number, value in told.items())
+
+
+def test_losses_that_never_come_are_bounded():
+    cuda = Cuda(lag=None)
+    with instrumented(cuda) as on:
+        train(200, lambda number: on._device.loss(torch.tensor(1.0)))
+        assert len(on._device.copies) <= 64 and on.parts["loss"].is_on
+
+
+def test_short_batches_are_measured_seldom(monkeypatch):
+    monkeypatch.setattr(_torch_device, "_MEASURE_EVERY_NS", 10**12)
+    cuda = Cuda()
+    with instrumented(cuda):
+        train(50)
+        assert cuda.now == 8
+
+
+def test_waits_are_spans_only_for_what_lies_on_a_device(monkeypatch):
+    from pmtop._torch_phases import patch_waits
+    from pmtop._torch_patch import Patches
+
+    pmtop.close()
+    pmtop.init("waits")
+    before = {name: vars(torch.Tensor).get(name) for name in ("item", "cpu", "tolist", "numpy")}
+    patches, far = Patches(), torch.ones(2)
+    patch_waits(patches, Part("waits"), pmtop.torch._here, pmtop, lambda tensor: tensor is far)
+    try:
+        near = torch.ones(1)
+        assert (near.item(), near.tolist(), near.cpu() is near, near.numpy().tolist()) == (1.0, [1.0], True, [1.0])
+        assert (far.tolist(), far.cpu() is far, far.numpy().tolist(), far.sum().item()) == ([1.0, 1.0], True, [1.0, 1.0], 2.0)
+        compiled = torch.compile(lambda x: x * 2, backend="eager", fullgraph=True)
+        assert compiled(near).item() == 2.0
+        told = watching.object_of(os.getpid())
+        assert spans(told, "sync") == 3
+    finally:
+        patches.restore()
+        pmtop.close()
+    assert {name: vars(torch.Tensor).get(name) for name in before} == before
+
+
+def test_a_machine_without_cuda_pays_nothing_for_waits():
+    if torch.version.cuda is not None and torch.cuda.is_available():
+        pytest.skip("no interpreter: there is CUDA here")
+    with pmtop.torch.instrument():
+        assert all(not hasattr(vars(torch.Tensor).get(name), "__wrapped__") for name in ("item", "cpu", "tolist", "numpy"))
+    pmtop.close()

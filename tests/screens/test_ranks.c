@@ -1,0 +1,180 @@
+#include <check.h>
+#include <stdlib.h>
+
+#include "src/base/clock.h"
+#include "tests/support/band.h"
+#include "tests/support/stage.h"
+
+static struct stage stage;
+static struct band band;
+
+static void setup(void)
+{
+	struct story_options options;
+
+	story_options_default(&options);
+	options.is_published = false;
+	options.workers = 0;
+	stage_open(&stage, &options, 120, 40);
+	stage_play(&stage, 0.1);
+	band_open(&band, stage.model, stage.begin_ns);
+}
+
+static void teardown(void)
+{
+	band_close(&band);
+	stage_close(&stage);
+}
+
+static void show(double at_s)
+{
+	band_apply(&band, at_s);
+	alerts_update(&stage.alerts, stage.model, &stage.settings);
+	stage_draw(&stage);
+}
+
+/* All keep one pace: what `slow` loads longer, the others wait. */
+static void train(unsigned count, unsigned slow, size_t steps)
+{
+	for (unsigned i = 0; i < count; i++) {
+		unsigned rank = band_add(&band, i, count, "a", 48213 + (int)i);
+
+		for (size_t k = 0; k < steps; k++)
+			band_step(&band, rank, i == slow ? (struct band_step){ 0.081, 0.06, 0.05, 0, 0.009 } : (struct band_step){ 0.02, 0.06, 0.111, 0, 0.009 });
+		band_figure(&band, 1, METRIC_PROCESS_RESIDENT, 48213 + (int)i, 1.2e9 + 1e7 * i);
+	}
+}
+
+START_TEST(two_ranks_stand_beside_each_other)
+{
+	train(2, 1, 60);
+	show(12.1);
+	stage_expect(&stage, "ranks_120x40");
+	stage_resize(&stage, 80, 24);
+	stage_expect(&stage, "ranks_80x24");
+	stage_resize(&stage, 200, 60);
+	stage_expect(&stage, "ranks_200x60");
+}
+END_TEST
+
+START_TEST(ascii_carries_the_same)
+{
+	train(2, 1, 60);
+	stage.canvas.charset = CHARSET_ASCII;
+	show(12.1);
+	stage_expect(&stage, "ranks_120x40_ascii");
+}
+END_TEST
+
+START_TEST(of_64_the_slowest_and_the_stopped_one_are_always_shown)
+{
+	train(64, 37, 40);
+	for (unsigned i = 0; i < 64; i++)
+		band_hang(&band, i, BAND_BACKWARD);
+	band_figure(&band, 9, METRIC_PROCESS_STATE, 48213 + 50, 'T');
+	show(25);
+	stage_expect(&stage, "ranks_of_64_120x40");
+	stage_resize(&stage, 200, 60);
+	ck_assert(stage_shows(&stage, "… 56 more"));
+	ck_assert(stage_shows(&stage, "⚠ rank 50 stopped"));
+	ck_assert(stage_shows(&stage, "⚠   37"));
+	ck_assert(stage_shows(&stage, "⚠   50"));
+}
+END_TEST
+
+START_TEST(a_killed_rank_is_named_with_its_time)
+{
+	train(2, 1, 60);
+	band_hang(&band, 0, BAND_BACKWARD);
+	band_end(&band, 1, 12.3, true);
+	show(40);
+	ck_assert(stage_shows(&stage, "⚠ rank 1 killed"));
+	ck_assert(stage_shows(&stage, "ended 14:00:12 (killed)"));
+	ck_assert(stage_shows(&stage, "rank 1 was killed or crashed; rank 0 waits in backward"));
+	stage_resize(&stage, 80, 24);
+	ck_assert(stage_shows(&stage, "⚠ rank 1 killed"));
+	ck_assert(stage_shows(&stage, " rank 1 was killed"));
+}
+END_TEST
+
+START_TEST(brackets_choose_ranks_in_their_order)
+{
+	band_add(&band, 1, 3, "a", 48214);
+	band_add(&band, 2, 3, "a", 48215);
+	band_add(&band, 0, 3, "a", 48216);
+	show(1);
+	ck_assert(stage_shows(&stage, "rank 0/3"));
+	stage_type(&stage, "]");
+	ck_assert(stage_shows(&stage, "rank 1/3"));
+	stage_type(&stage, "]");
+	ck_assert(stage_shows(&stage, "rank 2/3"));
+	stage_type(&stage, "]");
+	ck_assert(stage_shows(&stage, "rank 0/3"));
+	stage_type(&stage, "[");
+	ck_assert(stage_shows(&stage, "rank 2/3"));
+}
+END_TEST
+
+START_TEST(the_rank_of_the_process_that_was_asked_for_is_shown_first)
+{
+	band_add(&band, 0, 2, "a", 999);
+	band_add(&band, 1, 2, "a", 48213);      /* the target of the story */
+	show(1);
+	ck_assert(stage_shows(&stage, "rank 1/2"));
+	ck_assert(stage_shows(&stage, "too few steps to compare the ranks"));
+	/* It ends, and with it what is watched: the picture stays with it. */
+	band_end(&band, 1, 2, true);
+	stage.model->target_ended = true;
+	show(2);
+	ck_assert(stage_shows(&stage, "rank 1/2"));
+}
+END_TEST
+
+START_TEST(ranks_on_other_machines_are_counted)
+{
+	train(2, 5, 60);
+	for (unsigned i = 0; i < 2; i++) {
+		struct record *meta = sample_set_add(&band.set, RECORD_META, i, stage.begin_ns);
+		meta->meta.key = "WORLD_SIZE";
+		meta->meta.value = "16";
+	}
+	show(12.1);
+	ck_assert(stage_shows(&stage, "2 of 16 are here"));
+	ck_assert(stage_shows(&stage, "no rank stands out"));
+}
+END_TEST
+
+START_TEST(a_single_process_has_no_panel)
+{
+	unsigned rank = band_add(&band, 0, 1, "a", 48213);
+	for (int i = 0; i < 40; i++)
+		band_step(&band, rank, (struct band_step){ 0.02, 0.06, 0.1, 0, 0 });
+	show(8);
+	ck_assert(!stage_shows(&stage, "Ranks"));
+	ck_assert(!stage_shows(&stage, "slowest"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("ranks");
+	TCase *tests = tcase_create("ranks");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, two_ranks_stand_beside_each_other);
+	tcase_add_test(tests, ascii_carries_the_same);
+	tcase_add_test(tests, of_64_the_slowest_and_the_stopped_one_are_always_shown);
+	tcase_add_test(tests, a_killed_rank_is_named_with_its_time);
+	tcase_add_test(tests, brackets_choose_ranks_in_their_order);
+	tcase_add_test(tests, the_rank_of_the_process_that_was_asked_for_is_shown_first);
+	tcase_add_test(tests, ranks_on_other_machines_are_counted);
+	tcase_add_test(tests, a_single_process_has_no_panel);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed > 0;
+}

@@ -1,0 +1,12 @@
+/* story_workers.h: what the workers of a story's loader publish: fetches of 32 items, decode and augment in them, and waits for work between. */
+#ifndef PMTOP_TESTS_STORY_WORKERS_H
+#define PMTOP_TESTS_STORY_WORKERS_H
+
+#include "tests/support/story.h"
+
+enum { STORY_WORKER_ITEMS = 32 };
+
+/* A row of each worker as of `now_ns`. */
+void story_tell_workers(const struct story_options *options, int64_t now_ns, struct sample_set *out);
+
+#endif
