@@ -22,7 +22,8 @@ VENV = os.path.join(BUILD, 'python-venv')
 SITE = os.path.join(BUILD, 'python', 'site')
 SMOKE = os.environ.get('PMTOP_BENCH_SMOKE') == '1'
 ROUNDS, CALLS, UNROLLED = (5, 100, 10) if SMOKE else (101, 1000, 10)
-STEP_S = 2e-3
+STEP_S, WIDTH = 2e-3, 256
+FEW_AND_MANY = 10, 40
 
 # What is timed: a share of the calls, and the statement.
 STATEMENTS = {
@@ -176,7 +177,7 @@ def print_calls(taken):
 
 # -- a training step of about 2 ms -------------------------------------------------------------------------------------------------
 
-def train(steps, samples, how):
+def train(steps, samples, width, how):
     """Trains on one CPU thread. Prints CPU seconds of each step, and the events of one as {statement: count}; how: "plain" or "instrumented"."""
     import torch
     from torch import nn
@@ -186,7 +187,7 @@ def train(steps, samples, how):
     if how == 'instrumented':
         import pmtop.torch
         pmtop.torch.instrument()
-    model = nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+    model = nn.Sequential(nn.Linear(128, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
     data = TensorDataset(torch.randn(steps * samples, 128), torch.randint(0, 10, (steps * samples,)))
@@ -239,33 +240,35 @@ def run_child(*arguments, under=()):
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
-def run_train(steps, samples, how):
-    return run_child('train', steps, samples, how)[0]
+def run_train(steps, samples, width, how):
+    return run_child('train', steps, samples, width, how)[0]
 
 
 def samples_for(seconds):
     """The batch size with which a plain step takes about so long."""
     samples = 64
     for _ in range(3):
-        told = run_train(60, samples, 'plain')
+        told = run_train(60, samples, WIDTH, 'plain')
         samples = max(8, round(samples * seconds / statistics.median(told['taken'])))
     return samples
 
 
 def print_step(taken):
-    """Published events x what each costs, over the time of a step."""
-    claim = f'everything on, a {STEP_S * 1000:g} ms torch step: calls × cost'
+    """Published events x what each costs, and all that comes with them, over the time of a step; the batch size that makes it so long."""
     samples = samples_for(STEP_S)
-    plain, told = run_train(200, samples, 'plain'), run_train(200, samples, 'instrumented')
+    plain, told = (run_train(200, samples, WIDTH, how) for how in ('plain', 'instrumented'))
     step_s, events = statistics.median(plain['taken']), told['events']
     batch = 'evidence' if events.pop('evidence', 0) else 'batch'
     parts = [(count / 2, batch) if kind == 'batch' else (count, kind) for kind, count in events.items()]
     costs = [sum(count * taken[kind][i] for count, kind in parts) for i in range(len(taken['gauge']))]
     listed = ', '.join(f'{count} {kind}' for kind, count in sorted(events.items()))
-    row(claim, [ns / 1e9 / step_s * 100 for ns in costs], 0.5, '%', f'step {step_s * 1000:.2f} ms; events: {listed}')
-    pairs = [run_train(100, samples, how)['taken'] for how in ('plain', 'instrumented') * (1 if SMOKE else 5)]
-    slower = [statistics.median(b) / statistics.median(a) for a, b in zip(pairs[::2], pairs[1::2])]
-    row('  the same by CPU time, in pairs (noise: no gate)', [(ratio - 1) * 100 for ratio in slower], None, '%', f'{len(slower)} pairs of 100 steps')
+    row('events of a 2 ms torch step: calls × cost', [ns / 1e9 / step_s * 100 for ns in costs], None, '%', f'step {step_s * 1000:.2f} ms: {listed}')
+    # What comes with them costs the same in a step that does next to nothing, and there it can be seen.
+    steps, pairs = (200, 1) if SMOKE else (2000, 9)
+    usual = lambda how: statistics.quantiles(run_train(steps, 1, 4, how)['taken'], n=10)[1]
+    more = [-usual('plain') + usual('instrumented') if i % 2 else usual('instrumented') - usual('plain') for i in range(pairs)]
+    row('instrument(), a 2 ms torch step: everything', [s / STEP_S * 100 for s in more], 0.5, '%',
+        f'{statistics.median(more) * 1e6:.1f} us more a step, seen on tiny steps, {pairs} pairs')
     return samples
 
 
@@ -274,13 +277,14 @@ def count_instructions(samples):
     {process: [how, steps]}; valgrind says how many instructions each process had executed at its end."""
     import torch.utils.data
     torch.set_num_threads(1)
+    train(5, samples, WIDTH, 'plain')        # what torch loads at first use, for all
     children = {}
     for how in ('plain', 'instrumented'):
         for steps in FEW_AND_MANY:
             child = os.fork()
             if not child:
                 try:
-                    train(steps, samples, how)
+                    train(steps, samples, WIDTH, how)
                     sys.stdout.flush()
                 except BaseException as error:
                     print(error, file=sys.stderr, flush=True)
@@ -290,9 +294,6 @@ def count_instructions(samples):
             if os.waitpid(child, 0)[1] != 0:
                 sys.exit(f'{how}: the child failed')
     print(json.dumps(children))
-
-
-FEW_AND_MANY = 20, 80
 
 
 def print_instructions(samples):
@@ -336,7 +337,7 @@ def main():
 if sys.argv[1:2] == ['disabled']:
     serve_disabled(sys.argv[2] == '1')
 elif sys.argv[1:2] == ['train']:
-    train(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    train(*map(int, sys.argv[2:5]), sys.argv[5])
 elif sys.argv[1:2] == ['count']:
     count_instructions(int(sys.argv[2]))
 else:
