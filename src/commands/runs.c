@@ -73,6 +73,22 @@ static void read_rank(struct region *region, uint32_t metas, struct run_row *row
 		snprintf(row->rank, sizeof row->rank, "%s%s%s", rank, world[0] ? "/" : "", world);
 }
 
+/* Epochs of training; a look at the data, or validation that has an epoch of its own, is none. */
+static uint32_t read_epoch(struct region *region, const struct region_state *state)
+{
+	enum { EPOCHS_MAX = 1024 };
+	size_t count = 0;
+	uint32_t others = 0;
+	uint64_t dropped, upto;
+	struct region_epoch *epochs = state->epochs_begun ? malloc(EPOCHS_MAX * sizeof *epochs) : NULL;
+	if (!epochs || region_read_epochs(region, epochs, EPOCHS_MAX, &count, &dropped, &upto) != REGION_OK)
+		count = 0;
+	for (size_t i = 0; i < count; i++)
+		others += epochs[i].mode != 0;
+	free(epochs);
+	return others < state->epochs_begun ? state->epochs_begun - others : state->epochs_begun;
+}
+
 static void read_rate(struct region *region, struct run_row *row)
 {
 	double seconds = 0, count = 0;
@@ -138,7 +154,7 @@ static void add_region(struct found *found, const struct region_location *locati
 		snprintf(row->path, sizeof row->path, "%s", location->path);
 		text_clean(row->run, sizeof row->run, identity.run_name, strnlen(identity.run_name, sizeof identity.run_name));
 		snprintf(row->how, sizeof row->how, "published (pmtop.h %u.%u)", identity.abi_major, identity.abi_minor);
-		row->epoch = state.epochs_begun;
+		row->epoch = read_epoch(region, &state);
 		row->epochs = state.epochs_planned;
 		row->batch = state.batches_in_epoch;
 		row->batches = state.batches_per_epoch;

@@ -25,7 +25,7 @@ static void write_epoch(struct json *json, const struct run *run)
 	json_open_object(json, "epoch");
 	if (state->epochs_begun) {
 		json_unsigned(json, "index", state->epoch_index);
-		json_unsigned(json, "ordinal", state->epochs_begun);
+		json_unsigned(json, "ordinal", run_epoch_number(run, state->epochs_begun));
 	}
 	if (state->epochs_planned)
 		json_unsigned(json, "total", state->epochs_planned);
@@ -91,6 +91,8 @@ static void write_epochs(struct json *json, const struct run *run)
 		const struct epoch *epoch = &run->epochs[i];
 		json_open_object(json, NULL);
 		json_unsigned(json, "index", epoch->index);
+		if (epoch->mode != run_main(run)->mode)
+			json_text(json, "mode", run_name(run, epoch->mode));
 		json_unsigned(json, "batches", epoch->batches);
 		json_number(json, "total_s", epoch->total_s);
 		if (epoch->batches) {

@@ -215,7 +215,9 @@ static void add_epochs(struct buffer *out, const struct run *run)
 	for (size_t i = 0; i < run->epoch_count; i++) {
 		const struct epoch *epoch = &run->epochs[i];
 		char name[64];
-		snprintf(name, sizeof name, "%" PRIu32 "%s", epoch->index, epoch->end_ns ? "" : " (running)");
+		bool is_main = epoch->mode == run_main(run)->mode;
+		snprintf(name, sizeof name, "%" PRIu32 "%s%.30s%s", epoch->index, is_main ? "" : " ", is_main ? "" : run_name(run, epoch->mode),
+		         epoch->end_ns ? "" : " (running)");
 		table_name(out, 0, name);
 		bool has_batches = epoch->batches > 0;
 		add_statistics(out, epoch->batches, epoch->total_s, has_batches ? epoch->mean_s : NAN, has_batches ? epoch->min_s : NAN, has_batches ? epoch->max_s : NAN);

@@ -33,6 +33,14 @@ const struct track *run_main(const struct run *run)
 	return &run->tracks[run->main_track];
 }
 
+uint32_t run_epoch_number(const struct run *run, uint32_t ordinal)
+{
+	uint32_t others = 0, main_mode = run_main(run)->mode;
+	for (size_t i = 0; i < run->epoch_count && run->epochs[i].ordinal <= ordinal; i++)
+		others += run->epochs[i].mode != main_mode;
+	return ordinal > others ? ordinal - others : 0;
+}
+
 const struct track *run_track_of(const struct run *run, uint32_t mode)
 {
 	for (unsigned i = 0; i < run->track_count; i++)

@@ -217,6 +217,8 @@ struct run {
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key);      /* NULL: not published */
 const struct track *run_main(const struct run *run);               /* never NULL; may be empty */
+/* Which of the main mode's epochs the one with this ordinal is, or comes after: 1 and up; epochs of other modes do not count. */
+uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);
 const struct track *run_track_of(const struct run *run, uint32_t mode);    /* NULL: no batch of it was seen */
 unsigned run_accumulation(const struct run *run);                  /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
 /* Where a track has batches of several kinds: "accumulate"; of the usual ones "step" where others accumulate gradients, else "usual". NULL where all are

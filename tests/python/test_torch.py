@@ -217,6 +217,8 @@ def test_looking_at_one_batch_is_no_training(account):
     told, region = Account.told()
     assert told["batch"]["count"] == 8 and told["modes"]["peek"]["count"] == 1
     assert [batch.epoch for batch in region.batches() if batch.mode == "train"] == [2] * 4 + [3] * 4
+    assert told["epoch"]["ordinal"] == 2
+    assert [(epoch.get("mode"), epoch["batches"]) for epoch in told["epochs"]] == [("peek", 1), (None, 4), (None, 4)]
 
 
 def test_second_loader_beside_the_first_owns_no_batches(account):

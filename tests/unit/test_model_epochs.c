@@ -48,6 +48,29 @@ START_TEST(epochs_have_ordinals_and_the_figures_of_their_batches)
 }
 END_TEST
 
+START_TEST(epochs_of_other_modes_have_no_number)
+{
+	struct script script;
+	script_open(&script, NULL);
+	for (uint32_t e = 0; e < 4; e++) {
+		double at_s = 1 + 10.0 * e;
+		script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, e / 2);
+		script_mode(&script, 0, at_s + 0.1, e % 2 ? STORY_TRAIN : STORY_VALIDATION);
+		script_batch_begin(&script, 0, at_s + 1, 0);
+		script_batch_end(&script, 0, at_s + 2, at_s + 1, NAN);
+		script_epoch(&script, RECORD_EPOCH_END, at_s + 8, e / 2);
+	}
+	script_apply(&script, 45);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->epoch_count, 4);
+	ck_assert_uint_eq(run_epoch_number(run, 4), 2);
+	ck_assert_uint_eq(run_epoch_number(run, 2), 1);
+	ck_assert_uint_eq(run_epoch_number(run, 1), 0);
+	ck_assert_uint_eq(run_epoch_number(run, 0), 0);
+	script_close(&script);
+}
+END_TEST
+
 START_TEST(epoch_that_never_ended_ends_with_the_next)
 {
 	struct script script;
@@ -305,6 +328,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, epochs_have_ordinals_and_the_figures_of_their_batches);
+	tcase_add_test(tests, epochs_of_other_modes_have_no_number);
 	tcase_add_test(tests, epoch_that_never_ended_ends_with_the_next);
 	tcase_add_test(tests, epoch_takes_the_mode_that_is_published_before_its_first_batch);
 	tcase_add_test(tests, published_epochs_and_their_events_are_one);

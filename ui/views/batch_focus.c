@@ -144,11 +144,11 @@ static bool is_number(const char *text)
 	return text[0] != '\0' && strspn(text, "0123456789/") == strlen(text);
 }
 
-static bool is_named(const struct batch *batch, const char *search)
+static bool is_named(const struct run *run, const struct batch *batch, const char *search)
 {
 	char name[NUMBER_SIZE];
 
-	parts_batch_name(name, batch);
+	parts_batch_name(name, run, batch);
 	return strcmp(name, search) == 0 || strcmp(strchr(name, '/') + 1, search) == 0;
 }
 
@@ -170,7 +170,7 @@ static void offer_matches(const struct run *run, const struct track *track, cons
 	uint64_t first, end;
 
 	for (size_t i = 0; i < count; i++)
-		if (is_named(&flagged[i]->batch, search) || (!is_number(search) && has_cause(run, flagged[i], search)))
+		if (is_named(run, &flagged[i]->batch, search) || (!is_number(search) && has_cause(run, flagged[i], search)))
 			walk_offer(walk, flagged[i]->batch.ordinal);
 	if (!is_number(search))
 		return;
@@ -178,7 +178,7 @@ static void offer_matches(const struct run *run, const struct track *track, cons
 	for (uint64_t ordinal = first; ordinal < end; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
 
-		if (batch != NULL && is_named(batch, search))
+		if (batch != NULL && is_named(run, batch, search))
 			walk_offer(walk, ordinal);
 	}
 }
@@ -220,7 +220,7 @@ static void toggle_flag(struct scene *scene, const struct run *run)
 	bool flagged = !batch->is_flagged;
 	uint64_t ordinal = batch->ordinal;
 
-	parts_batch_name(name, batch);
+	parts_batch_name(name, run, batch);
 	if (model_flag(scene->model, (unsigned)scene->run, (unsigned)(scene_track(scene, run) - run->tracks), ordinal, flagged))
 		snprintf(scene->message, sizeof scene->message, "%s %s by hand", flagged ? "flagged" : "unflagged", name);
 	else

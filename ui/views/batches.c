@@ -147,7 +147,7 @@ static void draw_legend(const struct run *run, const struct track *track, bool h
 	}
 }
 
-static void bars_title(const struct track *track, const struct bars *bars, struct line *line)
+static void bars_title(const struct run *run, const struct track *track, const struct bars *bars, struct line *line)
 {
 	const struct batch *first = track_batch(track, bars->first > track->first ? bars->first : track->first);
 	const struct batch *last = bars->end > 0 ? track_batch(track, bars->end - 1) : NULL;
@@ -155,7 +155,7 @@ static void bars_title(const struct track *track, const struct bars *bars, struc
 
 	line_start(line, " · ");
 	if (first != NULL && last != NULL)
-		line_add(line, 1, ROLE_NORMAL, "%s … %s", parts_batch_name(from, first), parts_batch_name(to, last));
+		line_add(line, 1, ROLE_NORMAL, "%s … %s", parts_batch_name(from, run, first), parts_batch_name(to, run, last));
 	if (bars->level->batches > 1)
 		line_add(line, 2, ROLE_NORMAL, "a bar is the slowest of %llu", (unsigned long long)bars->level->batches);
 	line_add(line, 0, ROLE_FLAG, "▲ %s flagged", parts_thousands(text, (double)track->flagged_count));
@@ -173,7 +173,7 @@ static void draw_focus_line(const struct scene *scene, const struct run *run, st
 	if (batch == NULL)
 		return;
 	line_start(&line, " · ");
-	line_add(&line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s %s", batch->is_flagged ? "▲" : "▼", parts_batch_name(text, batch));
+	line_add(&line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s %s", batch->is_flagged ? "▲" : "▼", parts_batch_name(text, run, batch));
 	line_add(&line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
 	if (batch_kind(kind, run, track, batch)[0] != '\0')
 		line_add(&line, 1, ROLE_NORMAL, "%s", kind);
@@ -197,7 +197,7 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 	rect_take_left(&measure, parts_is_roomy(canvas) ? 10 : 8);
 	struct bars bars = choose_bars(scene, run, measure.width);
 
-	bars_title(track, &bars, &line);
+	bars_title(run, track, &bars, &line);
 	if (run->track_count > 1)
 		snprintf(title, sizeof title, "Batches, %.50s", run_name(run, track->mode));
 	struct rect inside = parts_panel(canvas, rect, title, &line, ROLE_TITLE);

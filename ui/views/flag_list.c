@@ -96,7 +96,7 @@ static void draw_row(const struct run *run, const struct track *track, const str
 
 	if (is_selected)
 		canvas_text(canvas, row.x, row.y, 2, ROLE_KEY, "▸");
-	canvas_text(canvas, x, row.y, BATCH_WIDTH, ROLE_FLAG, parts_batch_name(text, &flagged->batch));
+	canvas_text(canvas, x, row.y, BATCH_WIDTH, ROLE_FLAG, parts_batch_name(text, run, &flagged->batch));
 	canvas_text_right(canvas, x + BATCH_WIDTH, row.y, TIME_WIDTH, ROLE_NORMAL, parts_time(text, flagged->batch.step_s, like));
 	snprintf(text, sizeof text, isnan(ratio) ? "–" : "%.1f×", ratio);
 	canvas_text_right(canvas, x + BATCH_WIDTH + TIME_WIDTH, row.y, RATIO_WIDTH, ROLE_NORMAL, text);

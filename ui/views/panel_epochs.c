@@ -17,10 +17,20 @@ static const struct table_column columns[EPOCH_CELLS] = {
 	[CELL_MAX] = { "MAX", 9, 2, false, false },
 };
 
-static const char *epoch_cell(const struct scene *scene, const struct epoch *epoch, enum epoch_cell cell, char out[NUMBER_SIZE])
+/* One of another mode has no number among the epochs of training. */
+static const char *epoch_name(const struct run *run, const struct epoch *epoch, char out[NUMBER_SIZE])
+{
+	if (epoch->mode != run_main(run)->mode)
+		snprintf(out, NUMBER_SIZE, "%.12s", run_name(run, epoch->mode));
+	else
+		snprintf(out, NUMBER_SIZE, "%u", run_epoch_number(run, epoch->ordinal));
+	return out;
+}
+
+static const char *epoch_cell(const struct scene *scene, const struct run *run, const struct epoch *epoch, enum epoch_cell cell, char out[NUMBER_SIZE])
 {
 	switch (cell) {
-	case CELL_EPOCH: snprintf(out, NUMBER_SIZE, "%u", epoch->ordinal); return out;
+	case CELL_EPOCH: return epoch_name(run, epoch, out);
 	case CELL_STATE: return epoch->end_ns == 0 ? "running" : parts_clock(out, scene, epoch->end_ns);
 	case CELL_BATCHES: return parts_thousands(out, (double)epoch->batches);
 	case CELL_TOTAL: return format_seconds(out, epoch->total_s);
@@ -51,6 +61,6 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
 		enum role role = epoch->end_ns == 0 ? ROLE_STRONG : ROLE_NORMAL;
 
 		for (int cell = 0; cell < EPOCH_CELLS; cell++)
-			table_cell(&table, canvas, inside.y + i, cell, role, epoch_cell(scene, epoch, (enum epoch_cell)cell, text));
+			table_cell(&table, canvas, inside.y + i, cell, role, epoch_cell(scene, run, epoch, (enum epoch_cell)cell, text));
 	}
 }

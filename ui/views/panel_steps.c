@@ -59,7 +59,7 @@ static void focus_title(const struct run *run, const struct batch *batch, struct
 	track_usual(run_main(run), batch->ordinal, &usual);
 	explain_batch(run, batch, &usual, &why);
 	line_start(line, " · ");
-	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "", parts_batch_name(name, batch));
+	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "", parts_batch_name(name, run, batch));
 	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
 	if (!isnan(why.ratio))
 		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why.ratio);

@@ -174,9 +174,9 @@ const char *parts_loss(char out[NUMBER_SIZE], double loss)
 	return out;
 }
 
-const char *parts_batch_name(char out[NUMBER_SIZE], const struct batch *batch)
+const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const struct batch *batch)
 {
-	snprintf(out, NUMBER_SIZE, "%u/%llu", batch->epoch_ordinal, (unsigned long long)batch->index);
+	snprintf(out, NUMBER_SIZE, "%u/%llu", run_epoch_number(run, batch->epoch_ordinal), (unsigned long long)batch->index);
 	return out;
 }
 

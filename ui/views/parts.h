@@ -35,7 +35,7 @@ const char *parts_waiting(char out[NUMBER_SIZE], double seconds);
 /* "0.3184", "1.2e-05". */
 const char *parts_loss(char out[NUMBER_SIZE], double loss);
 /* "7/624": the epoch's ordinal and the batch's index. */
-const char *parts_batch_name(char out[NUMBER_SIZE], const struct batch *batch);
+const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const struct batch *batch);
 /* "1,204". */
 const char *parts_thousands(char out[NUMBER_SIZE], double count);
 

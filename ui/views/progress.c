@@ -101,7 +101,7 @@ static void summary_pieces(const struct scene *scene, const struct run *run, int
 		line_add(line, 1, ROLE_WARNING, "%s", run->ended);
 	line_add(line, 1, ROLE_NORMAL, "%s batches", parts_thousands(text, (double)track->count));
 	if (run->state.epochs_begun > 0)
-		line_add(line, 4, ROLE_NORMAL, "%u epochs", run->state.epochs_begun);
+		line_add(line, 4, ROLE_NORMAL, "%u epochs", run_epoch_number(run, run->state.epochs_begun));
 	if (run->start_ns > 0 && when_ns > run->start_ns)
 		line_add(line, 2, ROLE_NORMAL, "took %s", format_seconds(text, seconds_between(run->start_ns, when_ns)));
 	line_add(line, 3, ROLE_NORMAL, "mean step %s", parts_time(text, track->step.mean_s, track->step.mean_s));
@@ -241,9 +241,9 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 
 	fill_cells(run, is_ended, &cells);
 	if (run->state.epochs_planned > 0)
-		snprintf(label, sizeof label, "Epoch %u/%u ", run->state.epochs_begun, run->state.epochs_planned);
+		snprintf(label, sizeof label, "Epoch %u/%u ", run_epoch_number(run, run->state.epochs_begun), run->state.epochs_planned);
 	else
-		snprintf(label, sizeof label, "Epoch %u ", run->state.epochs_begun);
+		snprintf(label, sizeof label, "Epoch %u ", run_epoch_number(run, run->state.epochs_begun));
 	int label_width = (int)text_cells(label), least = label_width + 12 + 6;
 
 	for (int column = 0; column < columns; column++)
@@ -281,7 +281,7 @@ void progress_pieces(const struct scene *scene, const struct run *run, struct li
 	if (progress_hang(scene, run, text, sizeof text))
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %s", text);
 	line_add(line, 1, ROLE_NORMAL, "%s", parts_time(number, track->recent.p50_s, track->recent.p50_s));
-	line_add(line, 3, ROLE_NORMAL, "epoch %u", run->state.epochs_begun);
+	line_add(line, 3, ROLE_NORMAL, "epoch %u", run_epoch_number(run, run->state.epochs_begun));
 	if (!isnan(run->epoch_done_ratio))
 		line_add(line, 2, ROLE_NORMAL, "%s", format_percent(number, run->epoch_done_ratio));
 	if (!isnan(run->run_eta_s))
