@@ -115,7 +115,7 @@ def test_what_workers_fetch_is_told_exactly(method, persistent, workers):
     assert most == list(range(workers))
     assert {worker["state"] for told in seen.objects for worker in told.get("workers", [])} <= {"busy", "idle", "sleeping", "disk"}
     busy = [worker["busy_ratio"] for told in seen.objects for worker in told.get("workers", []) if worker.get("items", 0) > 50]
-    assert busy and max(busy) > 0.8
+    assert busy and max(busy) > 0.5
 
 
 def test_workers_of_an_iterable_count_what_was_collated():
