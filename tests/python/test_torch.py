@@ -49,7 +49,7 @@ def test_a_loss_module_is_no_forward(account):
         loss_of(model(x), y).backward()
         optimizer.step()
     told, _ = account.told()
-    assert spans(told, "forward") == spans(told, "loss") == spans(told, "backward") == 6
+    assert spans(told, "forward") == spans(told, "criterion") == spans(told, "backward") == 6
 
 
 def evaluate_without_grad(model, loader, account):

@@ -31,7 +31,7 @@ class ForwardTimes:
 
     def __init__(self, patches: Patches, part: Part, here: Here, loop: Any) -> None:
         self.patches, self.part, self.here, self.loop = patches, part, here, loop
-        self.span, self.loss_span = loop.out.span("forward"), loop.out.span("loss")
+        self.span, self.loss_span = loop.out.span("forward"), loop.out.span("criterion")
         self.classes: set[type] = set()
         self.stands_on: set[type] = set()
         self.is_learning = False
@@ -93,7 +93,7 @@ class ForwardTimes:
         finally:
             here.inside = 0
             if begin is not None:
-                loop.device.note("gpu.loss_s" if is_loss else "gpu.forward_s", begin)
+                loop.device.note("gpu.criterion_s" if is_loss else "gpu.forward_s", begin)
 
     def learn(self) -> None:
         """Stands on nn.Module, to see what is called."""

@@ -1,7 +1,7 @@
 """PyTorch without code: `import pmtop.torch; pmtop.torch.instrument()`, once, before training.
 
-From then on every turn of a loop over a DataLoader is a batch, every pass of the training loader an epoch; forward, loss (the modules of torch.nn
-for it), backward, optimizer, zero_grad and torch.save are spans of it. Validation is told apart (gradients off, the model in evaluation mode).
+From then on every turn of a loop over a DataLoader is a batch, every pass of the training loader an epoch; forward, criterion (the modules of
+torch.nn for losses), backward, optimizer, zero_grad and torch.save are spans of it. Validation is told apart (gradients off, the model in evaluation mode).
 Results do not change, nothing waits for a device, models and checkpoints do not know of it, and an error of its own only switches a part of it
 off, with a line on standard error.
 
