@@ -164,8 +164,9 @@ static void print_run(const struct watch *watch, const struct run *run)
 {
 	const struct track *track = run_main(run);
 	char mean[NUMBER_SIZE], longest[NUMBER_SIZE];
-	printf("pmtop: %s: %zu epochs, %llu batches, step mean %s, max %s, %llu flagged, %zu warnings\n", run->name[0] ? run->name : "run",
-	       run->epoch_count + (size_t)run->epochs_dropped, (unsigned long long)track->count, format_seconds(mean, track->step.mean_s),
+	uint32_t epochs = run_epoch_number(run, run->state.epochs_begun);
+	printf("pmtop: %s: %u epoch%s, %llu batches, step mean %s, max %s, %llu flagged, %zu warnings\n", run->name[0] ? run->name : "run",
+	       epochs, epochs == 1 ? "" : "s", (unsigned long long)track->count, format_seconds(mean, track->step.mean_s),
 	       format_seconds(longest, track->step.max_s), (unsigned long long)track->flagged_count, alerts_raised(&watch->session.alerts));
 }
 

@@ -30,7 +30,7 @@ enum { REGION_MESSAGE_SIZE = 160, REGION_PATH_SIZE = 320, REGION_LANES_MAX = 256
 
 /* Where a region lies; how to open it again. */
 struct region_location {
-	char path[REGION_PATH_SIZE];   /* /dev/shm/pmtop.…, /proc/PID/root/dev/shm/…, /proc/PID/fd/N or /proc/PID/map_files/… */
+	char path[REGION_PATH_SIZE];   /* in /dev/shm, or in what the process has there (its `root` in /proc), or its fd/N or map_files/… */
 	uint64_t device, inode;
 	bool is_descriptor_link;       /* /proc/PID/fd/N or map_files: O_NOFOLLOW does not apply */
 	bool is_memfd;
