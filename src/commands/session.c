@@ -113,6 +113,7 @@ static void end_session(struct session *session)
 	if (session->collector)
 		collector_stop(session->collector);
 	model_free(session->model);
+	alerts_release(&session->alerts);
 	sample_set_release(&session->set);
 	session->collector = NULL;
 	session->model = NULL;

@@ -232,7 +232,7 @@ static void write_flagged(struct json *json, const struct run *run)
 	for (size_t i = 0; i < run->flagged_count; i++) {
 		const struct flagged *flagged = &run->flagged[i];
 		struct explanation why;
-		explain_batch(run, &flagged->batch, &flagged->usual, &why);
+		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 		json_open_object(json, NULL);
 		json_unsigned(json, "epoch", flagged->batch.epoch);
 		json_unsigned(json, "batch", flagged->batch.index);

@@ -249,7 +249,7 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	char text[NUMBER_SIZE * 2];
 	const struct track *track = run_track_of(run, flagged->mode);
 	const char *kind = track ? track_kind_name(run, track, flagged->batch.kind) : NULL;
-	explain_batch(run, &flagged->batch, &flagged->usual, &why);
+	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu64, flagged->batch.epoch, flagged->batch.index);
 	buffer_printf(out, "%-16s", text);
 	table_seconds(out, 9, flagged->batch.step_s);

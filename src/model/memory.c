@@ -25,7 +25,10 @@ static void forget_growth(struct model *model)
 
 void model_init_memory(struct model *model)
 {
-	model->memory = (struct memory){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, { NAN, NAN, NAN, 0 }, NAN, NAN, NAN, "unknown" };
+	model->memory = (struct memory){
+		.rss_bytes = NAN, .peak_rss_bytes = NAN, .anonymous_bytes = NAN, .file_bytes = NAN, .shared_bytes = NAN, .swap_bytes = NAN, .tree_rss_bytes = NAN,
+		.tree_peak_bytes = NAN, .growth_per_epoch = NAN, .grower_share_ratio = NAN, .limit_bytes = NAN, .limit_room_bytes = NAN, .limit_in_s = NAN,
+	};
 	model_restart_memory(model);
 }
 

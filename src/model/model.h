@@ -10,6 +10,7 @@
 
 #include "src/model/run.h"
 #include "src/model/series.h"
+#include "src/model/system.h"
 #include "src/model/workers.h"
 #include "src/samples/sample_set.h"
 
@@ -37,6 +38,7 @@ struct process {
 	int64_t seen_ns, gone_ns;
 	double now[METRIC_COUNT];    /* last value of each metric; NAN = never read */
 	double cpu_ratio, run_queue_wait_ratio, read_bytes_per_s, write_bytes_per_s, major_faults_per_s;   /* between the last two readings; NAN */
+	char wait[48];               /* where the kernel lets it wait (wchan); empty = nowhere, or not known */
 	double state_since_s;        /* how long it has been in this state, as far as was seen; NAN */
 };
 
@@ -49,6 +51,14 @@ struct memory {
 	struct slope slope;                             /* of the tree's resident set; points 0 = not known */
 	double slope_per_batch;                         /* bytes a batch; NAN */
 	double slope_per_batch_low, slope_per_batch_high;
+	double growth_per_epoch;                        /* bytes an epoch; NAN */
+	/* what grows the most: "trainer", "worker 4711", "/dev/shm", "page cache"; and of which kind: "anonymous", "file", "shared"; empty = nothing does, or not known */
+	char grower[48];
+	const char *grower_kind;
+	double grower_share_ratio;                      /* of the growth; NAN */
+	/* the nearest limit: the cgroup's or the machine's; when it is reached if the slope goes on */
+	double limit_bytes, limit_room_bytes, limit_in_s;       /* NAN = none is known, or it does not grow */
+	const char *limit;                              /* "machine", "cgroup", "/dev/shm"; NULL */
 	/* growing, plateau, unknown (the others come with the rules for them). Over the window of the slope: growing where, after 4 s or more,
 	 * even the low end of the slope's interval makes more than the noticeable; plateau where, after 10 s or more, even its high end makes
 	 * less; else unknown. Noticeable: 0.5 % of the tree's resident set, at least 4 MB. The slope is renewed once a second. */
@@ -70,6 +80,7 @@ struct model {
 	size_t process_count;        /* of the tree; gone ones stay until the room is needed */
 	struct process *processes;
 	struct memory memory;
+	struct system system;
 #define PROCESS_SERIES_MEMBER(name) struct series *name;
 	struct { PROCESS_SERIES(PROCESS_SERIES_MEMBER) struct series *tree_resident; } series;
 #undef PROCESS_SERIES_MEMBER

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/model/around.h"
 #include "src/model/series.h"
 #include "src/model/statistics.h"
 #include "src/samples/sample_set.h"
@@ -86,6 +87,7 @@ struct flagged {
 	uint32_t mode;
 	struct batch batch;
 	struct usual usual;
+	struct around *around;       /* NULL: not known yet, or no sampler saw its window */
 };
 
 struct figures {                 /* count and mean 0/NAN while nothing is there */

@@ -259,8 +259,36 @@ static void calm_run(struct alerts *alerts, unsigned index, int64_t now_ns)
 			calm_alert(&alerts->list[i], now_ns);
 }
 
+void alerts_release(struct alerts *alerts)
+{
+	for (size_t i = 0; i < alerts->count; i++)
+		series_free(alerts->list[i].history);
+	free(alerts->patterns);
+	*alerts = (struct alerts){ 0 };
+}
+
+const struct patterns *alerts_patterns(const struct alerts *alerts, unsigned run)
+{
+	return run < alerts->pattern_room ? &alerts->patterns[run] : NULL;
+}
+
+static void update_patterns(struct alerts *alerts, const struct model *model)
+{
+	if (alerts->pattern_room < model->run_count) {
+		struct patterns *patterns = realloc(alerts->patterns, model->run_count * sizeof *patterns);
+		if (!patterns)
+			return;
+		for (; alerts->pattern_room < model->run_count; alerts->pattern_room++)
+			patterns[alerts->pattern_room] = (struct patterns){ 0 };
+		alerts->patterns = patterns;
+	}
+	for (unsigned i = 0; i < model->run_count; i++)
+		patterns_update(&alerts->patterns[i], model, &model->runs[i]);
+}
+
 void alerts_update(struct alerts *alerts, const struct model *model, const struct settings *settings)
 {
+	update_patterns(alerts, model);
 	struct look look = { .model = model, .settings = settings };
 	struct ranks ranks;
 	int first = ranks_first(model, NULL, NULL);

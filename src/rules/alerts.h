@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "src/model/model.h"
+#include "src/rules/patterns.h"
 #include "src/settings/settings.h"
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };   /* "info", "warning", "critical" */
@@ -31,6 +32,10 @@ struct alert {
 	enum severity severity;
 	bool is_raised;              /* false: cleared, kept for its history */
 	int64_t since_ns, cleared_ns;/* cleared 0 while it stands */
+	double value, level;         /* the figure that it is about, now, and the level that it is held against */
+	enum figure_unit unit;       /* of both */
+	struct series *history;      /* the figure since the rule first knew it; NULL: not kept. The alerts' own */
+	char guide[64];              /* which guide names the level, and where; empty: none does */
 	int64_t calm_since_ns;       /* since when its figure has been low enough to clear it; 0 = it is not */
 	char message[160];           /* with the evidence filled in, one line of at most 110 characters */
 	char meaning[240];
@@ -42,7 +47,13 @@ struct alert {
 struct alerts {
 	size_t count;
 	struct alert list[ALERTS_MAX];        /* raised first, most severe first, then newest */
+	size_t pattern_room;
+	struct patterns *patterns;            /* by run; NULL until the first update; the alerts' own */
 };
+
+void alerts_release(struct alerts *alerts);
+/* Of a run; NULL: nothing was looked for yet. */
+const struct patterns *alerts_patterns(const struct alerts *alerts, unsigned run);
 
 void alerts_update(struct alerts *alerts, const struct model *model, const struct settings *settings);
 size_t alerts_raised(const struct alerts *alerts);

@@ -124,7 +124,7 @@ static void find_causes(const struct run *run, struct explanation *out)
 	}
 	for (size_t i = 0; i < out->cause_count; i++)
 		explained_s += out->causes[i].excess_s;
-	struct cause unknown = { .what = "unknown", .phase = NAME_NONE, .share_ratio = (whole_s - explained_s) / whole_s, .excess_s = whole_s - explained_s };
+	struct cause unknown = { .kind = CAUSE_UNKNOWN, .what = "unknown", .phase = NAME_NONE, .share_ratio = (whole_s - explained_s) / whole_s, .excess_s = whole_s - explained_s };
 	if (unknown.share_ratio >= NOTHING_RATIO)
 		add_cause(out, &unknown, EXPLAIN_CAUSES_MAX);
 }
@@ -167,8 +167,17 @@ static void compare_evidence(const struct batch *batch, const struct usual *usua
 	}
 }
 
-void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, struct explanation *out)
+const char *cause_kind_name(enum cause_kind kind)
 {
+#define CAUSE_NAME(id, words) [CAUSE_##id] = words,
+	static const char *const names[CAUSE_COUNT] = { CAUSES(CAUSE_NAME) };
+#undef CAUSE_NAME
+	return names[kind];
+}
+
+void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out)
+{
+	(void)around;
 	*out = (struct explanation){ .step_s = batch->step_s, .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = batch->samples, .usual_samples = NAN,
 		.usual_batches = usual->batches };
 	if (usual->batches) {

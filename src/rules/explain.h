@@ -25,11 +25,52 @@ struct explain_context {         /* what else happened in the window: evidence, 
 	double this_value, usual_value;       /* NAN = not known */
 };
 
+/* Why a phase took longer. CAUSE_PHASE: only where it lies is known; then `what` has no second part. */
+#define CAUSES(X) \
+	X(PHASE, "") \
+	X(DISK_READ, "reading from disk") \
+	X(DISK_WRITE, "writing to disk") \
+	X(CPU_WAIT, "waiting for a CPU") \
+	X(PREEMPTED, "descheduled") \
+	X(MORE_WORK, "more work on the CPU") \
+	X(SLEPT, "waiting, neither on the CPU nor for the disk") \
+	X(SWAPPED, "swapping") \
+	X(ALLOCATION, "memory being allocated") \
+	X(WORKER_GONE, "a worker is gone") \
+	X(WORKER_DISK, "a worker waits for the disk") \
+	X(WORKER_STOPPED, "a worker is stopped") \
+	X(WORKER_SLOW, "a worker's fetch took long") \
+	X(WORKER_STARVED, "the workers wait for a CPU") \
+	X(CHECKPOINT, "a checkpoint is written") \
+	X(GC, "garbage collection") \
+	X(COMPILER, "a compiler runs") \
+	X(CHILD, "another process of the run takes the CPU") \
+	X(THROTTLED, "the CPU quota is used up") \
+	X(STOPPED, "the process was stopped") \
+	X(SUSPENDED, "the machine was suspended") \
+	X(CLOCK, "the clock was set") \
+	X(RANK, "waiting for a slower rank") \
+	X(BIGGER, "a bigger batch") \
+	X(UNKNOWN, "unknown")
+
+enum cause_kind {
+#define CAUSE_ID(id, words) CAUSE_##id,
+	CAUSES(CAUSE_ID)
+#undef CAUSE_ID
+	CAUSE_COUNT
+};
+
+enum { CAUSE_EVIDENCE_MAX = 4, CAUSE_NEXT_SIZE = 120 };
+
 struct cause {
-	char what[80];               /* begins with the phase: "data", "data › decode"; or "unknown" */
+	enum cause_kind kind;
+	char what[96];               /* begins with the phase: "data", "data › decode", "data: worker 3 waits for the disk"; or "unknown" */
 	uint32_t phase;              /* outermost phase; NAME_NONE for unknown */
 	double share_ratio;          /* of the excess */
 	double excess_s;
+	size_t evidence_count;       /* the figures that it rests on, against the usual */
+	struct { const char *key; double this_value, usual_value; } evidence[CAUSE_EVIDENCE_MAX];    /* unit in the key: "blocks_read", "run_queue_wait_s" */
+	char next[CAUSE_NEXT_SIZE];  /* what to try, made concrete with what the run published; empty = nothing better than the phase's advice */
 };
 
 struct explanation {
@@ -43,6 +84,8 @@ struct explanation {
 	struct cause causes[EXPLAIN_CAUSES_MAX];
 };
 
-void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, struct explanation *out);
+const char *cause_kind_name(enum cause_kind kind);
+/* `around` is NULL where no sampler saw the window. */
+void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out);
 
 #endif

@@ -113,7 +113,7 @@ static struct common_cause find_common_cause(const struct look *look)
 		struct explanation why;
 		if (flagged->mode != look->track->mode || flagged->batch.ordinal < look->oldest)
 			continue;
-		explain_batch(look->run, &flagged->batch, &flagged->usual, &why);
+		explain_batch(look->run, &flagged->batch, &flagged->usual, flagged->around, &why);
 		for (size_t k = 0; k < why.cause_count; k++)
 			add_share(sums, &count, &why.causes[k]);
 		common.explained += why.cause_count > 0;

@@ -1,7 +1,8 @@
 /* metric.h: every figure that a source can report, as one list. A new metric is one line here and the source that reads it.
  *
  * METRIC(NAME, "name", UNIT, KIND): a GAUGE is what it is now; a COUNTER only grows, and the model makes rates of it from elapsed time.
- * Process metrics have the pid (as pmtop sees it) as their instance. */
+ * Process metrics have the pid (as pmtop sees it) as their instance; those of disks and network interfaces a number that a record INSTANCE
+ * has named before; those of the machine and of the target's cgroup 0. */
 #ifndef PMTOP_SAMPLES_METRIC_H
 #define PMTOP_SAMPLES_METRIC_H
 
@@ -27,6 +28,54 @@ enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 	X(PROCESS_READ,             "process.read_bytes",           BYTES,       COUNTER) /* io: read_bytes (from storage) */ \
 	X(PROCESS_WRITTEN,          "process.write_bytes",          BYTES,       COUNTER) /* io: write_bytes */ \
 	X(PROCESS_READ_CALLS,       "process.read_characters",      BYTES,       COUNTER) /* io: rchar, page cache and pipes included */ \
+	X(PROCESS_DISK_WAIT,        "process.disk_wait",            NANOSECONDS, COUNTER) /* stat: delayacct_blkio_ticks, all threads; only where the kernel keeps it */ \
+	X(PROCESS_DESCRIPTORS,      "process.descriptors",          ITEMS,       GAUGE)   /* entries of fd */ \
+	X(SYSTEM_CPUS,              "system.cpus",                  ITEMS,       GAUGE)   /* on line */ \
+	X(SYSTEM_CPU_BUSY,          "system.cpu_busy",              NANOSECONDS, COUNTER) /* /proc/stat: user, nice, system, irq, softirq, all CPUs */ \
+	X(SYSTEM_CPU_IO_WAIT,       "system.cpu_io_wait",           NANOSECONDS, COUNTER) /* /proc/stat: iowait */ \
+	X(SYSTEM_CPU_STOLEN,        "system.cpu_stolen",            NANOSECONDS, COUNTER) /* /proc/stat: steal */ \
+	X(SYSTEM_CPU_IDLE,          "system.cpu_idle",              NANOSECONDS, COUNTER) /* /proc/stat: idle */ \
+	X(SYSTEM_RUNNING,           "system.running",               ITEMS,       GAUGE)   /* /proc/stat: procs_running */ \
+	X(SYSTEM_BLOCKED,           "system.blocked",               ITEMS,       GAUGE)   /* /proc/stat: procs_blocked */ \
+	X(SYSTEM_LOAD,              "system.load",                  ITEMS,       GAUGE)   /* loadavg: one minute */ \
+	X(SYSTEM_MEMORY,            "system.memory",                BYTES,       GAUGE)   /* meminfo: MemTotal */ \
+	X(SYSTEM_MEMORY_AVAILABLE,  "system.memory_available",      BYTES,       GAUGE)   /* meminfo: MemAvailable */ \
+	X(SYSTEM_MEMORY_CACHED,     "system.memory_cached",         BYTES,       GAUGE)   /* meminfo: Cached */ \
+	X(SYSTEM_MEMORY_DIRTY,      "system.memory_dirty",          BYTES,       GAUGE)   /* meminfo: Dirty + Writeback */ \
+	X(SYSTEM_SWAP,              "system.swap",                  BYTES,       GAUGE)   /* meminfo: SwapTotal; 0 where there is none */ \
+	X(SYSTEM_SWAP_FREE,         "system.swap_free",             BYTES,       GAUGE)   /* meminfo: SwapFree */ \
+	X(SYSTEM_SWAP_IN,           "system.swap_in",               BYTES,       COUNTER) /* vmstat: pswpin × page */ \
+	X(SYSTEM_SWAP_OUT,          "system.swap_out",              BYTES,       COUNTER) /* vmstat: pswpout × page */ \
+	X(SYSTEM_PRESSURE_CPU,      "system.pressure_cpu",          NANOSECONDS, COUNTER) /* pressure/cpu: some, total */ \
+	X(SYSTEM_PRESSURE_MEMORY,   "system.pressure_memory",       NANOSECONDS, COUNTER) /* pressure/memory: some */ \
+	X(SYSTEM_PRESSURE_IO,       "system.pressure_io",           NANOSECONDS, COUNTER) /* pressure/io: some */ \
+	X(SYSTEM_SHM,               "system.shm",                   BYTES,       GAUGE)   /* /dev/shm of the target: its size */ \
+	X(SYSTEM_SHM_USED,          "system.shm_used",              BYTES,       GAUGE)   /* what is in it */ \
+	X(SYSTEM_SPACE,             "system.space",                 BYTES,       GAUGE)   /* the file system of the target's working directory: its size */ \
+	X(SYSTEM_SPACE_FREE,        "system.space_free",            BYTES,       GAUGE)   /* what a user may still write there */ \
+	X(SYSTEM_CLOCK_OFFSET,      "system.clock_offset",          NANOSECONDS, GAUGE)   /* CLOCK_REALTIME − CLOCK_MONOTONIC: it steps where someone sets the clock */ \
+	X(SYSTEM_SUSPENDED,         "system.suspended",             NANOSECONDS, COUNTER) /* CLOCK_BOOTTIME − CLOCK_MONOTONIC */ \
+	X(DISK_READ,                "disk.read_bytes",              BYTES,       COUNTER) /* diskstats, whole devices only; by device, as below */ \
+	X(DISK_WRITTEN,             "disk.write_bytes",             BYTES,       COUNTER) \
+	X(DISK_READS,               "disk.reads",                   EVENTS,      COUNTER) \
+	X(DISK_WRITES,              "disk.writes",                  EVENTS,      COUNTER) \
+	X(DISK_READ_TIME,           "disk.read_time",               NANOSECONDS, COUNTER) /* summed over reads: ÷ reads = latency */ \
+	X(DISK_WRITE_TIME,          "disk.write_time",              NANOSECONDS, COUNTER) \
+	X(DISK_BUSY,                "disk.busy",                    NANOSECONDS, COUNTER) /* time with any request in flight */ \
+	X(NETWORK_RECEIVED,         "network.received_bytes",       BYTES,       COUNTER) /* net/dev of the target, without lo; by interface */ \
+	X(NETWORK_SENT,             "network.sent_bytes",           BYTES,       COUNTER) \
+	X(CGROUP_MEMORY,            "cgroup.memory",                BYTES,       GAUGE)   /* of the innermost cgroup of the target; figures that its version or kernel lacks are missing */ \
+	X(CGROUP_MEMORY_LIMIT,      "cgroup.memory_limit",          BYTES,       GAUGE)   /* the least on the way to the root; absent where there is none */ \
+	X(CGROUP_MEMORY_ANONYMOUS,  "cgroup.memory_anonymous",      BYTES,       GAUGE) \
+	X(CGROUP_MEMORY_FILE,       "cgroup.memory_file",           BYTES,       GAUGE) \
+	X(CGROUP_MEMORY_SHARED,     "cgroup.memory_shared",         BYTES,       GAUGE)   /* tmpfs and shared memory, /dev/shm included; part of file */ \
+	X(CGROUP_MEMBERS_OUTSIDE,   "cgroup.members_outside",       ITEMS,       GAUGE)   /* processes in it that are not of the target's tree; 0 = the run owns it */ \
+	X(CGROUP_OOM_KILLS,         "cgroup.oom_kills",             EVENTS,      COUNTER) \
+	X(CGROUP_CPU_LIMIT,         "cgroup.cpu_limit",             ITEMS,       GAUGE)   /* CPUs: quota ÷ period, the least on the way to the root; absent where there is none */ \
+	X(CGROUP_CPU,               "cgroup.cpu",                   NANOSECONDS, COUNTER) \
+	X(CGROUP_THROTTLED,         "cgroup.throttled",             NANOSECONDS, COUNTER) /* time in which it was made to wait for its quota, summed over its CPUs */ \
+	X(CGROUP_THROTTLED_PERIODS, "cgroup.throttled_periods",     EVENTS,      COUNTER) \
+	X(CGROUP_PERIODS,           "cgroup.periods",               EVENTS,      COUNTER) \
 	X(SELF_CPU,                 "pmtop.cpu",                    NANOSECONDS, COUNTER) /* pmtop's own, all threads */ \
 	X(SELF_RESIDENT,            "pmtop.resident",               BYTES,       GAUGE)
 

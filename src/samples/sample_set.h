@@ -88,10 +88,12 @@ struct worker_row {
 	/* figures and what is known about them */ \
 	X(FIGURE)          /* figure */ \
 	X(MISSING)         /* missing: a figure, why it is missing, what would bring it; withdrawn when `text` is NULL */ \
+	X(INSTANCE)        /* instance: of which device the figures of this metric's family (disk., network.) and instance are, before the first */ \
 	/* processes */ \
 	X(PROCESS_SEEN)    /* process: a member of the tree appeared, or (same pid and start) its command changed */ \
 	X(PROCESS_GONE)    /* process.pid */ \
 	X(PROCESS_REPLACED)/* process: same pid, another program (exec) */ \
+	X(PROCESS_WAIT)    /* wait: where the kernel lets it wait (wchan), when it has changed; text "" = nowhere */ \
 	/* runs: regions, each a rank */ \
 	X(RUN_OPENED)      /* opened */ \
 	X(RUN_CLOSED)      /* text: why ("ended", "region was cut short", …) */ \
@@ -138,7 +140,9 @@ struct record {
 	union {
 		struct { enum metric metric; int32_t instance; double value; } figure;
 		struct { const char *figure, *text, *remedy; } missing;
+		struct { enum metric metric; int32_t instance; const char *name; } instance;     /* any metric of the family */
 		struct { int32_t pid, parent; uint64_t start_ticks; const char *command; bool is_target; } process;
+		struct { int32_t pid; const char *text; } wait;
 		struct {
 			int32_t pid, inner_pid;      /* as pmtop sees it, and in the target's own namespace */
 			const char *name;            /* run name */

@@ -27,7 +27,7 @@ struct source {
 /* Five times a second, with room for a late turn: for what need not be read at each of ten refreshes a second. */
 #define SOURCE_SLOW_NS INT64_C(180000000)
 
-#define SOURCES(X) X(process) X(region)
+#define SOURCES(X) X(process) X(system) X(cgroup) X(region)
 
 #define DECLARE_SOURCE(name) extern const struct source name##_source;
 SOURCES(DECLARE_SOURCE)

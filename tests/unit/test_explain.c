@@ -32,7 +32,7 @@ static void phase(uint32_t name, uint32_t parent, double this_s, double usual_s)
 
 static void explain(void)
 {
-	explain_batch(&run, &batch, &usual, &why);
+	explain_batch(&run, &batch, &usual, NULL, &why);
 }
 
 static void ck_cause(size_t i, const char *what, uint32_t name, double share_ratio)

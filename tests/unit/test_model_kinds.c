@@ -117,7 +117,7 @@ START_TEST(a_slow_step_is_flagged_against_steps)
 	ck_assert_uint_eq(flagged->batch.place, 4);
 	ck_assert_str_eq(track_kind_name(run, run_main(run), flagged->batch.kind), "step");
 	struct explanation why;
-	explain_batch(run, &flagged->batch, &flagged->usual, &why);
+	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	ck_assert_str_eq(why.causes[0].what, "optimizer");
 	ck_assert_double_eq_tol(why.excess_s, 0.15, NEAR);
 }

@@ -65,7 +65,7 @@ static void ck_explained_by(const char *what)
 	ck_assert_uint_ge(run->flagged_count, 2);
 	for (size_t i = 0; i < run->flagged_count; i++) {
 		struct explanation why;
-		explain_batch(run, &run->flagged[i].batch, &run->flagged[i].usual, &why);
+		explain_batch(run, &run->flagged[i].batch, &run->flagged[i].usual, run->flagged[i].around, &why);
 		ck_assert_uint_ge(why.cause_count, 1);
 		ck_assert_str_eq(why.causes[0].what, what);
 		ck_assert_double_gt(why.causes[0].share_ratio, 0.85);

@@ -156,7 +156,7 @@ static bool has_cause(const struct run *run, const struct flagged *flagged, cons
 {
 	struct explanation why;
 
-	explain_batch(run, &flagged->batch, &flagged->usual, &why);
+	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	for (size_t i = 0; i < why.cause_count; i++)
 		if (parts_matches(why.causes[i].what, search))
 			return true;

@@ -28,7 +28,7 @@ static double sort_key(const struct run *run, const struct flagged *flagged, int
 	case SORT_TIME: return flagged->batch.step_s;
 	case SORT_RATIO: return ratio_of(flagged);
 	case SORT_CAUSE:
-		explain_batch(run, &flagged->batch, &flagged->usual, &why);
+		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 		return why.cause_count > 0 ? why.causes[0].share_ratio / 2 - (double)why.causes[0].phase : -INFINITY;
 	default: return (double)flagged->batch.ordinal;
 	}
@@ -75,7 +75,7 @@ static void cause_text(const struct run *run, const struct flagged *flagged, str
 	struct explanation why;
 	char text[NUMBER_SIZE];
 
-	explain_batch(run, &flagged->batch, &flagged->usual, &why);
+	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	line_start(line, " ");
 	for (int i = 0; i < (int)why.cause_count; i++) {
 		enum role role = i == 0 ? ROLE_NORMAL : ROLE_DIM;

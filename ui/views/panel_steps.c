@@ -57,7 +57,7 @@ static void focus_title(const struct run *run, const struct batch *batch, struct
 	char name[NUMBER_SIZE], text[NUMBER_SIZE];
 
 	track_usual(run_main(run), batch->ordinal, &usual);
-	explain_batch(run, batch, &usual, &why);
+	explain_batch(run, batch, &usual, NULL, &why);
 	line_start(line, " · ");
 	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "", parts_batch_name(name, run, batch));
 	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));

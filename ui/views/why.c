@@ -323,7 +323,7 @@ void panel_why(const struct scene *scene, const struct run *run, uint64_t ordina
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "this batch is no longer kept");
 		return;
 	}
-	explain_batch(run, batch, &usual, &why);
+	explain_batch(run, batch, &usual, NULL, &why);
 	why_title(run, track, batch, &why, title, sizeof title, &right);
 	struct rect inside = parts_panel(canvas, rect, title, &right, batch->is_flagged ? ROLE_FLAG : ROLE_TITLE);
 
