@@ -110,7 +110,7 @@ def _kinds(base: type) -> set[type]:
 
 
 class Optimised:
-    """The modules whose parameters some optimizer has. Found by looking through all objects, seldom: about 30 ms with torch alone loaded, most of it in gc.get_objects()."""
+    """The modules whose parameters some optimizer has. Found by looking through all objects, seldom: about 30 ms with torch alone loaded."""
 
     def __init__(self) -> None:
         self.owners: list[tuple[weakref.ref[nn.Module], set[int]]] = []
