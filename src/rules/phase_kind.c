@@ -1,0 +1,34 @@
+#include "src/rules/phase_kind.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct { const char *word; enum phase_kind kind; } kind_words[] = {
+	{ "data", PHASE_DATA }, { "dataset", PHASE_DATA }, { "dataloader", PHASE_DATA }, { "dataloading", PHASE_DATA }, { "loader", PHASE_DATA },
+	{ "load", PHASE_DATA }, { "loading", PHASE_DATA }, { "fetch", PHASE_DATA }, { "prefetch", PHASE_DATA },
+	{ "forward", PHASE_FORWARD }, { "fwd", PHASE_FORWARD },
+	{ "backward", PHASE_BACKWARD }, { "bwd", PHASE_BACKWARD }, { "backprop", PHASE_BACKWARD },
+	{ "optimizer", PHASE_OPTIMIZER }, { "optimiser", PHASE_OPTIMIZER }, { "optim", PHASE_OPTIMIZER },
+};
+
+static enum phase_kind kind_of_word(const char *word, size_t length)
+{
+	for (size_t i = 0; i < sizeof kind_words / sizeof *kind_words; i++)
+		if (strlen(kind_words[i].word) == length && strncasecmp(kind_words[i].word, word, length) == 0)
+			return kind_words[i].kind;
+	return PHASE_OTHER;
+}
+
+enum phase_kind phase_kind(const struct run *run, uint32_t name)
+{
+	enum phase_kind kind = PHASE_OTHER;
+	for (const char *word = run_name(run, name); *word && kind == PHASE_OTHER;) {
+		size_t length = 0;
+		while (isalnum((unsigned char)word[length]))
+			length++;
+		kind = kind_of_word(word, length);
+		word += length ? length : 1;
+	}
+	return kind == PHASE_OTHER && name == NAME_BETWEEN ? PHASE_BETWEEN : kind;
+}
