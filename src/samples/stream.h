@@ -41,6 +41,9 @@ struct stream_writer {
 void stream_write_header(struct stream_writer *writer, const struct stream_header *header, struct buffer *out);
 /* `kind` BLOCK_TICK or BLOCK_DICTIONARY. A set that does not fit into one block becomes several. */
 void stream_write_set(struct stream_writer *writer, enum block_kind kind, const struct sample_set *set, struct buffer *out);
+/* Where dictionaries stand: what a reader that wants a time needs. The last block of a recording; its last eight bytes are its own offset. */
+struct stream_place { uint64_t offset, number; int64_t time_ns; };
+void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset, int64_t time_ns, struct buffer *out);
 void stream_writer_release(struct stream_writer *writer);
 
 /* -- reading -- */
@@ -51,6 +54,7 @@ enum stream_event {
 	STREAM_TICK,                         /* *set is filled */
 	STREAM_DICTIONARY,                   /* the same */
 	STREAM_REFUSED,                      /* not for this version: stream_reader_refusal says why; nothing more comes */
+	STREAM_INDEXED,                      /* the index at the end of a recording: it was closed as it should be */
 	STREAM_END,                          /* after stream_reader_finish: all was read */
 };
 

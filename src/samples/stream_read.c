@@ -182,10 +182,9 @@ enum stream_event stream_reader_next(struct stream_reader *reader, struct sample
 	while (next_block(reader, &block)) {
 		bool had_gap = reader->has_gap;
 		count_number(reader, &block);
-		if (reader->goes_on && reader->has_gap && !had_gap && set->count) {
-			/* The rest of the last set is lost; this block begins another. What there is is not told apart from whole sets: it is told as a gap. */
+		/* The rest of a set is lost: this block begins another one. */
+		if (reader->goes_on && reader->has_gap && !had_gap)
 			sample_set_clear(set);
-		}
 		reader->goes_on = false;
 		if (block.kind == BLOCK_HEADER) {
 			enum stream_event event = take_header(reader, &block);
@@ -193,6 +192,8 @@ enum stream_event stream_reader_next(struct stream_reader *reader, struct sample
 				return event;
 			continue;
 		}
+		if (block.kind == BLOCK_INDEX)
+			return STREAM_INDEXED;
 		bool is_dictionary = block.kind == BLOCK_DICTIONARY;
 		if (!reader->has_header || (!is_dictionary && (block.kind != BLOCK_TICK || !reader->has_dictionary)))
 			continue;

@@ -66,6 +66,22 @@ void stream_write_set(struct stream_writer *writer, enum block_kind kind, const 
 	out->failed |= writer->payload.failed;
 }
 
+void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset, int64_t time_ns, struct buffer *out)
+{
+	enum { PLACE_SIZE = 24, PLACES_MOST = (STREAM_PAYLOAD_MOST - 16) / PLACE_SIZE };
+	struct buffer *payload = &writer->payload;
+	/* Of a recording of more than half a day every other dictionary is told, of a longer one fewer. */
+	size_t step = count / PLACES_MOST + 1, told = (count + step - 1) / step;
+	add_little(payload, told, 8);
+	for (size_t i = 0; i < count; i += step) {
+		add_little(payload, places[i].offset, 8);
+		add_little(payload, places[i].number, 8);
+		add_little(payload, (uint64_t)places[i].time_ns, 8);
+	}
+	add_little(payload, offset, 8);
+	write_block(writer, BLOCK_INDEX, 0, time_ns, out);
+}
+
 void stream_writer_release(struct stream_writer *writer)
 {
 	buffer_release(&writer->payload);
