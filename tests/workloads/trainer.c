@@ -359,9 +359,12 @@ static const char *train(struct trainer *trainer)
 	bool good = true;
 
 	publish(trainer);
-	if (trainer->options.wait_for_enter)
+	if (trainer->options.wait_for_enter) {
+		puts("ready");
+		fflush(stdout);
 		while (getchar() != '\n' && !feof(stdin) && !stopping)
 			;
+	}
 	for (uint32_t epoch = 0; good && epoch < (uint32_t)trainer->options.epochs && !stopping; epoch++)
 		good = train_epoch(trainer, epoch);
 	if (stopping)

@@ -32,7 +32,7 @@ static void help(void)
 	     "  --no-publish           train only\n"
 	     "  --quiet-kinds          which batches accumulate is not published\n"
 	     "  --quiet-workers        loader processes publish nothing\n"
-	     "  --wait-for-enter       open the run, then wait for a line on standard input");
+	     "  --wait-for-enter       open the run, say \"ready\", then wait for a line on standard input");
 	faults_help();
 	puts("RANK, WORLD_SIZE, LOCAL_RANK and PMTOP_RUN_ID (or TORCHELASTIC_RUN_ID, MASTER_ADDR, MASTER_PORT) of the environment are published.\n"
 	     "SIGINT and SIGTERM end it after the batch. Exit: 0 ended, 1 failed, 2 usage, 77 the fault cannot be planted here.");
