@@ -85,8 +85,8 @@ static void fill_cgroup(struct system *system)
 	now[METRIC_CGROUP_MEMORY_SHARED] = 0.1e9;
 	now[METRIC_CGROUP_MEMBERS_OUTSIDE] = 0;
 	now[METRIC_CGROUP_OOM_KILLS] = 0;
-	now[METRIC_CGROUP_CPU_LIMIT] = 2;
-	system->cgroup_cpu_ratio = 1.9;
+	now[METRIC_CGROUP_CPU_LIMIT] = 3.2;
+	system->cgroup_cpu_ratio = 3;
 	system->cgroup_memory_ratio = 0.775;
 	system->throttled_ratio = 0.08;
 	system->owns_cgroup = true;
@@ -98,7 +98,7 @@ void machine_fill(struct model *model)
 	double *now = system->now;
 
 	machine_forget(system);
-	now[METRIC_SYSTEM_CPUS] = 2;
+	now[METRIC_SYSTEM_CPUS] = 4;
 	now[METRIC_SYSTEM_RUNNING] = 5;
 	now[METRIC_SYSTEM_BLOCKED] = 1;
 	now[METRIC_SYSTEM_LOAD] = 2.31;

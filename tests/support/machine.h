@@ -6,7 +6,7 @@
 
 /* Nothing is known. */
 void machine_forget(struct system *system);
-/* Two CPUs that are busy with a run that reads from a disk, in a cgroup with limits; its history up to the model's now. */
+/* Four CPUs that are busy with a run that reads from a disk, in a cgroup with limits; its history up to the model's now. */
 void machine_fill(struct model *model);
 /* One disk more than there are. */
 struct device *machine_add_disk(struct system *system, const char *name);
