@@ -151,8 +151,10 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	}
 	rect_take_left(&line, 1);
 	panel_process_line(scene, canvas, line);
-	if (machine.height > 0)
+	if (machine.height > 0) {
+		rect_take_left(&machine, 1 + canvas_text(canvas, machine.x + 1, machine.y, machine.width - 1, ROLE_DIM, "machine:"));
 		draw_machine(scene, canvas, machine);
+	}
 	struct rect left = rect_take_left(&plots, plots.width >= 70 ? plots.width / 2 : 0);
 
 	if (!parts_is_roomy(canvas))

@@ -103,7 +103,7 @@ static void add_disk(const struct scene *scene, struct line *line, int rank)
 	if (disk == NULL)
 		return;
 	line_add(line, rank, system_mark_role(scene, MARK_DISK), isnan(wait_s) ? "disk %s %s busy%.0s%s" : "disk %s %s busy %s%s", disk->name,
-	         format_percent(busy, disk->busy_ratio), parts_time(latency, wait_s, wait_s), system_mark_sign(scene, MARK_DISK));
+	         format_percent(busy, disk->busy_ratio), format_seconds(latency, wait_s), system_mark_sign(scene, MARK_DISK));
 }
 
 static void add_swap(const struct scene *scene, struct line *line, int rank)
@@ -128,10 +128,10 @@ void panel_system_line(const struct scene *scene, struct canvas *canvas, struct 
 
 	line_start(&line, " · ");
 	add_cpu(scene, &line);
-	add_ratio(scene, &line, 3, MARK_IO_WAIT, "iowait", system->io_wait_ratio);
+	add_ratio(scene, &line, 2, MARK_IO_WAIT, "iowait", system->io_wait_ratio);
 	add_ratio(scene, &line, 1, MARK_MEMORY, "mem", system->memory_ratio);
 	add_swap(scene, &line, 1);
-	add_disk(scene, &line, 2);
+	add_disk(scene, &line, 3);
 	add_throttled(scene, &line, 1);
 	line_add(&line, 4, ROLE_DIM, "6 more");
 	line_draw(&line, canvas, row.x, row.y, row.width);
