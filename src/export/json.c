@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/json_system.h"
 #include "src/export/json_workers.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
@@ -396,6 +397,7 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		ranks_as_json(&json, model, run);
 	write_memory(&json, &model->memory, chosen);
 	write_cpu(&json, model);
+	json_system(&json, model);
 	json_workers(&json, model, run);
 	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
 	write_self(&json, model);
