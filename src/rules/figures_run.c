@@ -196,7 +196,7 @@ static double count_of(const char *value)
 	if (!value || !isdigit((unsigned char)*value))
 		return NAN;
 	double count = (double)strtol(value, &end, 10);
-	return *end == '\0' && count < 100000 ? count : NAN;
+	return *end == '\0' ? count : NAN;
 }
 
 TEXT(meta_text) { const char *value = published(look, argument); figure_shorten(out, value ? value : ""); }
@@ -214,19 +214,20 @@ NUMBER(counter)
 	return row ? row->rate_per_s : NAN;
 }
 
-static const char *loader_meta(const struct look *look, const char *full)
+static double loader_number(const struct look *look, const char *key)
 {
-	const char *value = published(look, full);
-	return value ? value : published(look, full + strlen("loader."));
+	const struct run *run = look_run(look);
+	long count;
+	return run && loader_count(run, key, &count) ? (double)count : NAN;
 }
 
-NUMBER(loader_workers) { UNUSED; return count_of(loader_meta(look, "loader.num_workers")); }
-NUMBER(loader_prefetch) { UNUSED; return count_of(loader_meta(look, "loader.prefetch_factor")); }
+NUMBER(loader_workers) { UNUSED; return loader_number(look, "num_workers"); }
+NUMBER(loader_prefetch) { UNUSED; return loader_number(look, "prefetch_factor"); }
 
 TEXT(loader_pinning)
 {
 	UNUSED;
-	const char *value = loader_meta(look, "loader.pin_memory");
+	const char *value = look_run(look) ? loader_setting(look_run(look), "pin_memory") : NULL;
 	if (value)
 		copy(out, !strcasecmp(value, "false") || !strcmp(value, "0") ? "off" : "on");
 }

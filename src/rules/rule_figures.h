@@ -9,7 +9,7 @@
 
 #include "src/model/model.h"
 #include "src/model/ranks.h"
-#include "src/rules/phase_kind.h"
+#include "src/rules/advice.h"
 #include "src/rules/explain.h"
 #include "src/rules/patterns.h"
 #include "src/rules/stall.h"

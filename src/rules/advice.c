@@ -1,8 +1,12 @@
-#include "src/rules/phase_kind.h"
+#include "src/rules/advice.h"
 
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* -- what a phase is, by its name -- */
 
 static const struct { const char *word; enum phase_kind kind; } kind_words[] = {
 	{ "data", PHASE_DATA }, { "dataset", PHASE_DATA }, { "dataloader", PHASE_DATA }, { "dataloading", PHASE_DATA }, { "loader", PHASE_DATA },
@@ -31,4 +35,24 @@ enum phase_kind phase_kind(const struct run *run, uint32_t name)
 		word += length ? length : 1;
 	}
 	return kind == PHASE_OTHER && name == NAME_BETWEEN ? PHASE_BETWEEN : kind;
+}
+
+/* -- the loader's settings, as published -- */
+
+const char *loader_setting(const struct run *run, const char *key)
+{
+	char full[48];
+	snprintf(full, sizeof full, "loader.%s", key);
+	const char *value = run_meta(run, full);
+	return value ? value : run_meta(run, key);
+}
+
+bool loader_count(const struct run *run, const char *key, long *count)
+{
+	const char *value = loader_setting(run, key);
+	char *end;
+	if (!value || !isdigit((unsigned char)*value))
+		return false;
+	*count = strtol(value, &end, 10);
+	return *end == '\0' && *count < 100000;
 }
