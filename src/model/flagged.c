@@ -58,6 +58,7 @@ void run_add_flagged(struct run *run, const struct track *track, const struct ba
 	struct flagged *flagged = &run->flagged[place];
 	flagged->mode = track->mode;
 	flagged->batch = *batch;
+	flagged->around = NULL;
 	track_usual(track, batch->ordinal, &flagged->usual);
 }
 

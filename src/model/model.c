@@ -28,7 +28,7 @@ struct model *model_new(const struct model_options *options)
 	model_init_workers(model);
 #define NEW_SERIES(name) model->series.name = series_new();
 	PROCESS_SERIES(NEW_SERIES)
-	NEW_SERIES(tree_resident)
+	TREE_SERIES(NEW_SERIES)
 #undef NEW_SERIES
 	return model;
 }
@@ -41,9 +41,10 @@ void model_free(struct model *model)
 		run_release(&model->runs[i]);
 #define FREE_SERIES(name) series_free(model->series.name);
 	PROCESS_SERIES(FREE_SERIES)
-	FREE_SERIES(tree_resident)
+	TREE_SERIES(FREE_SERIES)
 #undef FREE_SERIES
 	model_free_workers(model);
+	model_free_memory(model);
 	free(model->private->pasts);
 	free(model->private);
 	free(model->processes);

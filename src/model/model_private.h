@@ -2,10 +2,11 @@
 #ifndef PMTOP_MODEL_MODEL_PRIVATE_H
 #define PMTOP_MODEL_MODEL_PRIVATE_H
 
+#include "src/model/memory_private.h"
 #include "src/model/model.h"
 #include "src/model/run_private.h"
 
-enum { PROCESSES_MOST = 512, RUN_IDS = 256, TREND_SAMPLES_MOST = 600 };
+enum { PROCESSES_MOST = 512, RUN_IDS = 256 };
 
 /* The last reading of each counter, and what it grew by since the one before. */
 struct process_past {
@@ -13,15 +14,7 @@ struct process_past {
 	double rate_per_s[METRIC_COUNT];     /* NAN = not known: first reading, or the counter was reset */
 	int64_t state_since_ns;
 	bool is_new_in_set;
-};
-
-/* The tree's resident set, at first eight times a second, later once; at most the last ten minutes then. */
-struct memory_trend {
-	size_t count;
-	int64_t interval_ns, renewed_ns;
-	int64_t base_for_ns;                 /* the end of the warm-up that growth_since_ns was found for; −1 = none */
-	double base_bytes;
-	struct { int64_t time_ns; double bytes, batches; } samples[TREND_SAMPLES_MOST];
+	struct process_growth growth;
 };
 
 struct model_private {
@@ -32,6 +25,7 @@ struct model_private {
 	int64_t self_cpu_ns;                 /* when it was read */
 	double self_cpu;
 	struct memory_trend trend;
+	struct memory_spikes spikes;
 	uint64_t tree_version;               /* changes with the processes that there are, and with the runs */
 	struct workers *workers;             /* NULL: out of memory */
 };
@@ -47,6 +41,7 @@ void model_refresh_processes(struct model *model);
 
 /* -- memory.c -- */
 void model_init_memory(struct model *model);
+void model_free_memory(struct model *model);
 /* Another program runs in the target: what it grew by before says nothing. */
 void model_restart_memory(struct model *model);
 void model_refresh_memory(struct model *model);

@@ -217,7 +217,7 @@ START_TEST(the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of
 	char words[200];
 
 	play(&stage, 120, 40);
-	ck_assert(stage_shows(&stage, "▲ 1/1159 · 2.2× the median · data › decode +0.251 s  "));
+	ck_assert(stage_shows(&stage, "▲ 1/1159 · 2.2× the median · data › decode: reading from disk +0.250 s"));
 	stage_type(&stage, "nN");
 	ck_assert(stage_shows(&stage, "│ ▲ 1/1119 · 2.2× the median"));
 	ck_assert_uint_ge(stage.alerts.pattern_room, 1);

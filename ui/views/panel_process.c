@@ -11,59 +11,71 @@
 
 /* -- memory -------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_growing(const struct memory *memory)
+static void add_slope(const struct memory *memory, struct line *line, enum role role)
 {
-	return memory->verdict != NULL && strcmp(memory->verdict, "growing") == 0;
-}
-
-static void verdict_line(const struct memory *memory, struct line *line)
-{
-	enum role role = is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL;
-	bool is_per_batch = !isnan(memory->slope_per_batch), is_unknown = memory->verdict == NULL || strcmp(memory->verdict, "unknown") == 0;
-	const char *each = is_per_batch ? "a batch" : "a second";
+	bool is_per_batch = !isnan(memory->slope_per_batch);
 	double slope = is_per_batch ? memory->slope_per_batch : memory->slope.per_s;
 	char text[NUMBER_SIZE], high[NUMBER_SIZE];
+
+	line_add(line, 1, role, "%s%s a %s", slope >= 0 ? "+" : "", format_bytes(text, slope), is_per_batch ? "batch" : "second");
+	line_add(line, 4, ROLE_DIM, "(%s … %s)", format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
+	         format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
+}
+
+void memory_verdict_line(const struct memory *memory, struct line *line)
+{
+	bool is_growing = memory_is_growing(memory), is_unknown = memory->verdict == NULL || strcmp(memory->verdict, "unknown") == 0;
+	enum role role = is_growing ? ROLE_WARNING : ROLE_NORMAL;
+	char text[NUMBER_SIZE];
 
 	line_start(line, " ");
 	if (memory->slope.points == 0) {
 		line_add(line, 0, ROLE_DIM, "too early to judge");
 		return;
 	}
-	line_add(line, 0, role, "%s", is_growing(memory) ? "⚠ growing" : is_unknown ? "verdict open," : memory->verdict);
-	line_add(line, 1, role, "%s%s %s", slope >= 0 ? "+" : "", format_bytes(text, slope), each);
-	line_add(line, 2, ROLE_DIM, "(%s … %s)", format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
-	         format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
+	line_add(line, 0, role, "%s%s%s", is_growing ? "⚠ " : "", is_unknown ? "verdict open" : memory->verdict, is_growing && memory->grower[0] ? ":" : "");
+	if (is_growing && memory->grower[0])
+		line_add(line, 3, role, "%s", memory->grower);
+	add_slope(memory, line, role);
+	if (!isnan(memory->limit_in_s))
+		line_add(line, 2, role, "· full in %s", parts_waiting(text, memory->limit_in_s));
 	if (!isnan(memory->growth_bytes))
-		line_add(line, 3, ROLE_DIM, "%s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "", format_bytes(text, memory->growth_bytes));
+		line_add(line, 5, ROLE_DIM, "· %s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "", format_bytes(text, memory->growth_bytes));
 }
 
 static void memory_title(const struct memory *memory, struct line *line)
 {
+	bool is_growing = memory_is_growing(memory);
 	char text[NUMBER_SIZE];
 
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_STRONG, "tree %s", format_bytes(text, memory->tree_rss_bytes));
 	if (memory->slope.points > 0)
-		line_add(line, 1, is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "",
-		         format_bytes(text, memory->slope.per_s), is_growing(memory) ? " ⚠" : "");
+		line_add(line, 1, is_growing ? ROLE_WARNING : ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "",
+		         format_bytes(text, memory->slope.per_s), is_growing ? " ⚠" : "");
 	line_add(line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, memory->tree_peak_bytes));
 }
 
 static void memory_parts_line(const struct model *model, struct canvas *canvas, struct rect row)
 {
+	const struct memory *memory = &model->memory;
 	struct crew_now workers;
 	char text[NUMBER_SIZE];
 	struct line line;
 
 	model_crew_now(model, -1, &workers);
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, model->memory.rss_bytes));
+	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, memory->rss_bytes));
 	if (workers.count > 0)
 		line_add(&line, 1, ROLE_NORMAL, "%u workers %s", workers.count, format_bytes(text, workers.resident_bytes));
-	if (model->memory.shared_bytes > 0)
-		line_add(&line, 3, ROLE_NORMAL, "shared %s", format_bytes(text, model->memory.shared_bytes));
-	if (model->memory.swap_bytes > 0)
-		line_add(&line, 2, ROLE_WARNING, "swap %s", format_bytes(text, model->memory.swap_bytes));
+	if (memory->shared_bytes > 0)
+		line_add(&line, 4, ROLE_NORMAL, "shared %s", format_bytes(text, memory->shared_bytes));
+	if (memory->swap_bytes > 0)
+		line_add(&line, 2, ROLE_WARNING, "swap %s", format_bytes(text, memory->swap_bytes));
+	if (memory->limit != NULL)
+		line_add(&line, 3, ROLE_NORMAL, "%s limit %s", memory->limit, format_bytes(text, memory->limit_bytes));
+	if (memory->spikes > 0)
+		line_add(&line, 2, ROLE_WARNING, "%u spike%s, last +%s", memory->spikes, memory->spikes > 1 ? "s" : "", format_bytes(text, memory->spike_bytes));
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
@@ -130,7 +142,7 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	if (inside.height >= 3) {
 		struct rect row = rect_take_bottom(&inside, 1);
 
-		verdict_line(memory, &line);
+		memory_verdict_line(memory, &line);
 		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 	}
 	draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);

@@ -13,6 +13,9 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 void panel_where(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 /* The tree's and the target's resident set over time, slope, peak, verdict. */
 void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
+/* What memory does, who grows and when it is full, in one line. */
+struct line;
+void memory_verdict_line(const struct memory *memory, struct line *line);
 /* What the framework's allocator holds on the GPU, over time; in one row its figures. */
 void panel_allocator(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect, int zoom);
 bool has_allocator(const struct run *run);     /* false also for NULL */
