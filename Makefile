@@ -3,6 +3,8 @@
 #   make deps demo     set up, build, start a training run and watch it
 #   make deps check    set up, build and run every test (last line: N passed, N failed)
 #   make               build/pmtop          make install   PREFIX, DESTDIR
+#   make demo FAULT=slow-worker   the same with something wrong in it (tests/workloads/faults.txt)
+#   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
 #   make lint          layers, man pages    make pictures  the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
@@ -69,7 +71,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: all programs demo check check-python python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: all programs demo why-bench check check-python python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -155,8 +157,13 @@ $(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
 bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
 
+# FAULT=slow-worker: with something wrong in it (tests/workloads/faults.txt)
 demo: all $(WORKLOADS)
-	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/demo
+	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/demo $(FAULT)
+
+# WHY_SEEDS, WHY_BATCHES, WHY_CLEAN_S and WHY_ONLY make it shorter. With PyTorch where check-python has made its environment.
+why-bench: all $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/why_bench.py
 
 pictures: all $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/pictures man/pictures

@@ -1,10 +1,12 @@
 #include "src/export/export.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "src/base/json.h"
 #include "src/export/json_memory.h"
+#include "src/export/json_system.h"
 #include "src/export/json_workers.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
@@ -199,9 +201,12 @@ static void write_cause(struct json *json, const struct run *run, const struct e
 {
 	json_open_object(json, NULL);
 	json_text(json, "what", cause->what);
+	json_text(json, "kind", cause_kind_id(cause->kind));
 	if (cause->phase != NAME_NONE)
 		json_text(json, "phase", run_name(run, cause->phase));
 	json_number(json, "share_ratio", cause->share_ratio);
+	json_number(json, "excess_s", cause->excess_s);
+	json_text(json, "next", cause->next[0] ? cause->next : NULL);
 	json_open_object(json, "evidence");
 	json_number(json, "excess_s", cause->excess_s);
 	for (size_t i = 0; i < why->row_count; i++)
@@ -209,6 +214,12 @@ static void write_cause(struct json *json, const struct run *run, const struct e
 			json_number(json, "this_s", why->rows[i].this_s);
 			json_number(json, "usual_s", why->rows[i].usual_s);
 		}
+	for (size_t i = 0; i < cause->evidence_count; i++) {
+		char key[64];
+		snprintf(key, sizeof key, "usual_%s", cause->evidence[i].key);
+		json_number(json, cause->evidence[i].key, cause->evidence[i].this_value);
+		json_number(json, key, cause->evidence[i].usual_value);
+	}
 	json_close_object(json);
 	json_close_object(json);
 }
@@ -350,6 +361,7 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		ranks_as_json(&json, model, run);
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);
 	write_cpu(&json, model);
+	json_system(&json, model);
 	json_workers(&json, model, run);
 	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
 	write_self(&json, model);

@@ -61,8 +61,7 @@ static const char *loader_meta(const struct run *run, const char *key)
 	return value ? value : run_meta(run, key);
 }
 
-/* False where it was not published, or is no count. */
-static bool loader_count(const struct run *run, const char *key, long *count)
+bool loader_count(const struct run *run, const char *key, long *count)
 {
 	const char *value = loader_meta(run, key);
 	char *end;

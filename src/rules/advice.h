@@ -10,6 +10,9 @@ enum phase_kind { PHASE_OTHER, PHASE_DATA, PHASE_FORWARD, PHASE_BACKWARD, PHASE_
 /* By the words in its name: "data", "train_dataloader_next" and "load images" are data, "model forward" is forward. */
 enum phase_kind phase_kind(const struct run *run, uint32_t name);
 
+/* A setting of the loader, as published ("loader.num_workers", or without "loader."); false where it was not, or is no count. */
+bool loader_count(const struct run *run, const char *key, long *count);
+
 __attribute__((format(printf, 2, 3)))
 void advise(struct alert *alert, const char *format, ...);      /* one more line; none beyond ALERT_ADVICE_MAX */
 /* What to try about an operation of this kind in a run of the model; for data with what its loader's workers do and its published settings.

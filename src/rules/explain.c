@@ -2,15 +2,10 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "src/base/text.h"
+#include "src/rules/causes.h"
 
-/* Less of the excess than this is left to "unknown": it would be a line without a message. */
-#define CAUSE_LEAST_RATIO 0.05
-/* A share that would print as 0 %. */
-#define NOTHING_RATIO 0.005
 /* Of the usual samples: from here on a batch is a bigger one. */
 #define BIGGER_RATIO 1.2
 
@@ -62,73 +57,6 @@ static void add_below(struct explanation *out, const struct pair *pair, uint32_t
 	}
 }
 
-/* -- causes -- */
-
-/* Where the larger part of a phase's excess lies below it; NULL: in no one place. */
-static const struct explain_row *main_part(const struct explanation *out, const struct explain_row *row)
-{
-	for (const struct explain_row *child = row + 1; child < out->rows + out->row_count && child->depth > row->depth; child++)
-		if (child->depth == row->depth + 1 && child->excess_s > row->excess_s / 2)
-			return child;
-	return NULL;
-}
-
-static void name_cause(const struct run *run, const struct explanation *out, const struct explain_row *row, struct cause *cause)
-{
-	char path[512];
-	int used = snprintf(path, sizeof path, "%s", run_name(run, row->name));
-	while ((row = main_part(out, row)) && used > 0 && (size_t)used < sizeof path)
-		used += snprintf(path + used, sizeof path - (size_t)used, " › %s", run_name(run, row->name));
-	text_clean(cause->what, sizeof cause->what, path, strlen(path));
-}
-
-/* Keeps the causes sorted, largest first. When the room is used up the smallest is dropped, and so becomes part of the unknown. */
-static void add_cause(struct explanation *out, const struct cause *cause, size_t most)
-{
-	size_t at = out->cause_count;
-	while (at > 0 && out->causes[at - 1].share_ratio < cause->share_ratio)
-		at--;
-	if (at >= most)
-		return;
-	size_t kept = out->cause_count < most ? out->cause_count : most - 1;
-	memmove(&out->causes[at + 1], &out->causes[at], (kept - at) * sizeof *cause);
-	out->causes[at] = *cause;
-	out->cause_count = kept + 1;
-}
-
-static bool is_explaining(const struct explain_row *row)
-{
-	return row->depth == 0 && row->name != NAME_UNATTRIBUTED && row->excess_s > 0;
-}
-
-/* Where some phases were faster than usual, the slower ones together exceed the batch's excess: shares are then of what they have together. */
-static double shared_seconds(const struct explanation *out)
-{
-	double slower_s = 0;
-	for (size_t i = 0; i < out->row_count; i++)
-		if (out->rows[i].depth == 0 && out->rows[i].excess_s > 0)
-			slower_s += out->rows[i].excess_s;
-	return slower_s > out->excess_s ? slower_s : out->excess_s;
-}
-
-static void find_causes(const struct run *run, struct explanation *out)
-{
-	double whole_s = shared_seconds(out), explained_s = 0;
-	for (size_t i = 0; i < out->row_count; i++) {
-		const struct explain_row *row = &out->rows[i];
-		if (!is_explaining(row) || row->excess_s < CAUSE_LEAST_RATIO * whole_s)
-			continue;
-		struct cause cause = { .phase = row->name, .share_ratio = row->excess_s / whole_s, .excess_s = row->excess_s };
-		name_cause(run, out, row, &cause);
-		add_cause(out, &cause, EXPLAIN_CAUSES_MAX - 1);
-	}
-	for (size_t i = 0; i < out->cause_count; i++)
-		explained_s += out->causes[i].excess_s;
-	struct cause unknown = { .kind = CAUSE_UNKNOWN, .what = "unknown", .phase = NAME_NONE, .share_ratio = (whole_s - explained_s) / whole_s, .excess_s = whole_s - explained_s };
-	if (unknown.share_ratio >= NOTHING_RATIO)
-		add_cause(out, &unknown, EXPLAIN_CAUSES_MAX);
-}
-
 /* -- what else happened -- */
 
 static const struct {
@@ -167,17 +95,8 @@ static void compare_evidence(const struct batch *batch, const struct usual *usua
 	}
 }
 
-const char *cause_kind_name(enum cause_kind kind)
-{
-#define CAUSE_NAME(id, words) [CAUSE_##id] = words,
-	static const char *const names[CAUSE_COUNT] = { CAUSES(CAUSE_NAME) };
-#undef CAUSE_NAME
-	return names[kind];
-}
-
 void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out)
 {
-	(void)around;
 	*out = (struct explanation){ .step_s = batch->step_s, .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = batch->samples, .usual_samples = NAN,
 		.usual_batches = usual->batches };
 	if (usual->batches) {
@@ -190,5 +109,5 @@ void explain_batch(const struct run *run, const struct batch *batch, const struc
 	add_below(out, &(struct pair){ batch, usual }, NAME_NONE, 0);
 	compare_evidence(batch, usual, out);
 	if (out->excess_s > 0)
-		find_causes(run, out);
+		causes_find(&(struct case_file){ .run = run, .batch = batch, .usual = usual, .around = around, .out = out });
 }

@@ -45,6 +45,7 @@ struct explain_context {         /* what else happened in the window: evidence, 
 	X(GC, "garbage collection") \
 	X(COMPILER, "a compiler runs") \
 	X(CHILD, "another process of the run takes the CPU") \
+	X(CHILD_AWAITED, "waiting for a process that it started") \
 	X(THROTTLED, "the CPU quota is used up") \
 	X(STOPPED, "the process was stopped") \
 	X(SUSPENDED, "the machine was suspended") \
@@ -84,7 +85,12 @@ struct explanation {
 	struct cause causes[EXPLAIN_CAUSES_MAX];
 };
 
-const char *cause_kind_name(enum cause_kind kind);
+enum { CAUSE_BRIEF_SIZE = 96 };
+
+const char *cause_kind_name(enum cause_kind kind);       /* as in CAUSES */
+const char *cause_kind_id(enum cause_kind kind);         /* "disk_read": for programs */
+/* For a column: "data: reads disk", "data › decode", "unknown". */
+const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
 /* `around` is NULL where no sampler saw the window. */
 void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out);
 

@@ -28,6 +28,8 @@ void panel_figures(const struct run *run, struct canvas *canvas, struct rect rec
 void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
 /* One line in words: CPU, waiting, reading, workers. */
 void panel_process_line(const struct scene *scene, struct canvas *canvas, struct rect row);
+/* One line of the machine: CPU and the run's share of it, waiting, memory, the busiest disk, throttling; marked where a warning stands. */
+void panel_system_line(const struct scene *scene, struct canvas *canvas, struct rect row);
 /* Raised warnings, each with its first advice. */
 void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rect rect);
 /* Each epoch with its batches, newest first. */
