@@ -129,7 +129,7 @@ static void tell_two(struct stage *stage)
 	struct alert *disk, *memory;
 
 	alerts_release(&stage->alerts);
-	disk = tell(stage, "disk_busy", SEVERITY_CRITICAL, 240, -1);
+	disk = tell(stage, "busy_disk", SEVERITY_CRITICAL, 240, -1);
 	snprintf(disk->message, sizeof disk->message, "disk nvme0n1 is busy 92 %% of the time, a read takes 14.1 ms (last 30 s)");
 	snprintf(disk->meaning, sizeof disk->meaning, "The disk has hardly any time left: whoever reads waits for those before. Loader workers that wait for it starve the training.");
 	disk->value = 0.92;
@@ -144,7 +144,7 @@ static void tell_two(struct stage *stage)
 	snprintf(disk->advice[0], sizeof disk->advice[0], "num_workers is 4: try 8, for the disk answers many readers at once");
 	snprintf(disk->advice[1], sizeof disk->advice[1], "keep decoded items in memory, or the data set on a faster disk");
 	disk->advice_count = 2;
-	memory = tell(stage, "memory_high", SEVERITY_WARNING, 200, 90);
+	memory = tell(stage, "machine_memory", SEVERITY_WARNING, 200, 90);
 	snprintf(memory->message, sizeof memory->message, "the machine's memory was used up to 91 %%");
 	memory->value = 0.62;
 	memory->level = 0.85;
@@ -197,17 +197,17 @@ START_TEST(the_selection_stays_with_its_warning)
 	play(&stage, 80, 24);
 	tell_two(&stage);
 	stage_type(&stage, "8j\r");
-	ck_assert(stage_shows(&stage, "─ memory_high ─"));
+	ck_assert(stage_shows(&stage, "─ machine_memory ─"));
 	first = stage.alerts.list[0];
 	stage.alerts.list[0] = stage.alerts.list[1];
 	stage.alerts.list[1] = first;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "─ memory_high ─"));
+	ck_assert(stage_shows(&stage, "─ machine_memory ─"));
 	series_free(stage.alerts.list[0].history);
 	stage.alerts.list[0] = stage.alerts.list[1];
 	stage.alerts.count = 1;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "─ disk_busy ─"));
+	ck_assert(stage_shows(&stage, "─ busy_disk ─"));
 	ck_assert(stage_shows(&stage, "1 raised"));
 	stage_close(&stage);
 }
