@@ -121,16 +121,30 @@ static void draw_over_time(struct scene *scene, struct canvas *canvas, struct re
 	draw_series(scene, canvas, plot, scale, from_ns, what->first, what->first_role);
 }
 
-void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
+static void draw_tree(struct scene *scene, struct canvas *canvas, struct rect inside, int zoom)
 {
 	const struct model *model = scene->model;
-	const struct memory *memory = &model->memory;
 	struct crew_now workers;
 	model_crew_now(model, -1, &workers);
 	struct over_time what = { model->series.tree_resident, workers.count > 0 ? model->series.resident : NULL, ROLE_MEMORY, ROLE_DIM, PLOT_BYTES, zoom };
+
+	draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
+}
+
+void panel_memory_plot(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
+{
 	struct line line;
 
-	memory_title(memory, &line);
+	memory_title(&scene->model->memory, &line);
+	draw_tree(scene, canvas, parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE), zoom);
+}
+
+void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
+{
+	const struct model *model = scene->model;
+	struct line line;
+
+	memory_title(&model->memory, &line);
 	struct rect inside = parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE);
 
 	if (inside.height >= 5) {
@@ -142,10 +156,10 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	if (inside.height >= 3) {
 		struct rect row = rect_take_bottom(&inside, 1);
 
-		memory_verdict_line(memory, &line);
+		memory_verdict_line(&model->memory, &line);
 		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 	}
-	draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
+	draw_tree(scene, canvas, inside, zoom);
 }
 
 /* -- the GPU's allocator ------------------------------------------------------------------------------------------------------- */
