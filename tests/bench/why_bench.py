@@ -71,7 +71,8 @@ class Bench:
 def line_of(verdict):
     parts = [f'{verdict.case.name} seed {verdict.seed} ({verdict.seconds:.1f} s):']
     if verdict.case.causes:
-        parts.append(f'{verdict.right} right of {verdict.flagged} flagged of {verdict.planted}; first {dict(verdict.firsts)}')
+        disturbed = f' (and {verdict.disturbed} disturbed)' if verdict.disturbed else ''
+        parts.append(f'{verdict.right} right of {verdict.flagged} flagged of {verdict.planted}{disturbed}; first {dict(verdict.firsts)}')
     if verdict.periods:
         parts.append(f'period {verdict.periods[0]} told {verdict.periods[1]} {"ok" if verdict.period_is_right else "WRONG"}')
     if 'leak' in verdict.case.expect:
@@ -135,6 +136,7 @@ def goals(bench):
         ('the right cause first, of planted batches that were flagged', shown(right, flagged), holds(ratio(right, flagged), RIGHT_LEAST)),
         ('flagged, of batches that were planted plainly', shown(flagged, planted), holds(ratio(flagged, planted), RIGHT_LEAST)),
         (f'false warnings in {clean_h * 60:.1f} clean minutes', f'{alarms}' + (f', {alarms / clean_h:.1f} an hour' if clean_h else ''), alarms == 0 if clean else None),
+        ('planted batches left out, for others kept them from a CPU (for information)', f'{sum(v.disturbed for v in verdicts)}', None),
         ('batches flagged in clean runs (for information)', f'{others}' + (f', {others / clean_h:.0f} an hour' if clean_h else ''), None),
         (f'slopes of leaks within {100 * judge.SLOPE_WITHIN:.0f} %', shown(len(slopes), len(leaks)), holds(ratio(len(slopes), len(leaks)), 1)),
         ('periods exact, and none where there is none', shown(sum(v.period_is_right for v in periods), len(periods)),
