@@ -387,6 +387,11 @@ struct synthetic_truth synthetic_truth(const struct synthetic *synthetic)
 	return (struct synthetic_truth){ synthetic->batch, synthetic->planted_count, synthetic->planted, synthetic_kept_bytes(synthetic) };
 }
 
+unsigned synthetic_epoch_batches(void)
+{
+	return SYNTHETIC_EPOCH;
+}
+
 const char *synthetic_scenario(unsigned number, const char **help)
 {
 	if (number >= scenario_count)

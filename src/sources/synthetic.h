@@ -26,6 +26,7 @@ void synthetic_tell(struct synthetic *synthetic, int64_t now_ns, struct sample_s
 /* What was planted, for tests to hold pmtop against: ordinals of slow batches, oldest first; those before `batches` have ended. */
 struct synthetic_truth { uint64_t batches, planted_count; const uint64_t *planted; double kept_bytes; };
 struct synthetic_truth synthetic_truth(const struct synthetic *synthetic);
+unsigned synthetic_epoch_batches(void);
 /* NAME and help of each scenario, a line each. */
 const char *synthetic_scenario(unsigned number, const char **help);
 

@@ -107,6 +107,12 @@ def judge(case, seed, arguments, period, truth, told):
     kinds = {pattern.get('kind', 'period') for pattern in told.patterns}
     if case.causes:
         judge_batches(verdict, truth, told)
+    if 'warning' in case.expect:
+        wanted = case.expect['warning']
+        verdict.claims.append((f'warning {wanted}', wanted in told.warnings, sorted(told.warnings)))
+    if 'verdict' in case.expect:
+        wanted = case.expect['verdict']
+        verdict.claims.append((f'memory {wanted}', wanted in told.verdicts, told.verdicts))
     if case.causes or 'period' in case.expect:
         judge_periods(verdict, told, period)
     if 'leak' in case.expect:
