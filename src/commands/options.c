@@ -9,7 +9,7 @@
 
 #include "src/sources/synthetic.h"
 
-enum { OPTION_ONCE = 256, OPTION_FORMAT, OPTION_JSON, OPTION_COLOR, OPTION_ASCII, OPTION_CONFIG, OPTION_VIEW, OPTION_SIZE, OPTION_DEMO, OPTION_VERSION };
+enum { OPTION_ONCE = 256, OPTION_FORMAT, OPTION_JSON, OPTION_COLOR, OPTION_ASCII, OPTION_CONFIG, OPTION_VIEW, OPTION_SIZE, OPTION_DEMO, OPTION_CHECK, OPTION_FIGURES, OPTION_VERSION };
 
 static void list_synthetic(void)
 {
@@ -27,6 +27,7 @@ static const struct option long_options[] = {
 	{ "ascii", no_argument, NULL, OPTION_ASCII },  { "config", required_argument, NULL, OPTION_CONFIG },
 	{ "view", required_argument, NULL, OPTION_VIEW }, { "size", required_argument, NULL, OPTION_SIZE },
 	{ "demo", optional_argument, NULL, OPTION_DEMO },
+	{ "check", required_argument, NULL, OPTION_CHECK }, { "figures", no_argument, NULL, OPTION_FIGURES },
 	{ "help", no_argument, NULL, 'h' },            { "version", no_argument, NULL, OPTION_VERSION },
 	{ 0 },
 };
@@ -41,6 +42,7 @@ static const char help_text[] =
 	"  pmtop --demo[=FAULT]       watch a synthetic run, in which FAULT happens (--demo=list names them; FAULT:SEED)\n"
 	"  pmtop list, -l             what can be watched, as a table (--json)\n"
 	"  pmtop report PID|NAME      the summary tables (--format=text|json|csv)\n"
+	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
 	"\n"
 	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"
 	"  -n, --iterations=N         with -b: end after N refreshes; with --once: draw after N\n"
@@ -165,6 +167,8 @@ static enum exit_code take_option(int option, struct options *options, struct gi
 		if (!size_number(optarg, &options->width, &options->height))
 			return usage("--size takes COLUMNSxROWS, such as 120x40, not", optarg);
 		return EXIT_OK;
+	case OPTION_CHECK: options->check = optarg; return EXIT_OK;
+	case OPTION_FIGURES: options->figures = true; return EXIT_OK;
 	default: return EXIT_USAGE;
 	}
 }
@@ -194,7 +198,7 @@ static enum exit_code read_settings(const struct given *given, struct settings *
 	return EXIT_OK;
 }
 
-/* The words that are not options: `list`, or `report TARGET`. */
+/* The words that are not options: `list`, `rules`, or `report TARGET`. */
 static enum exit_code take_words(int argc, char **argv, struct options *options, struct given *given)
 {
 	bool after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
@@ -217,17 +221,23 @@ static enum exit_code take_words(int argc, char **argv, struct options *options,
 			return usage("report takes one target, and has another in", argv[optind + 1]);
 		return EXIT_OK;
 	}
+	if (!strcmp(word, "rules") && optind + 1 == argc) {
+		options->command = &rules_command;
+		return EXIT_OK;
+	}
 	return usage("not understood:", word);
 }
 
 static enum exit_code choose_command(struct options *options, const struct given *given)
 {
-	bool is_report = options->command == &report_command;
-	if (given->batch + given->once + given->list + is_report > 1)
-		return usage("-b, --once, list and report exclude one another", NULL);
+	bool is_report = options->command == &report_command, is_rules = options->command == &rules_command;
+	if (given->batch + given->once + given->list + is_report + is_rules > 1)
+		return usage("-b, --once, list, report and rules exclude one another", NULL);
+	if (!is_rules && (options->check || options->figures))
+		return usage(options->check ? "--check goes with rules: pmtop rules --check=" : "--figures goes with rules: pmtop rules --figures", options->check);
 	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) > 1)
 		return usage("-p, -s, --demo and -- COMMAND exclude one another", NULL);
-	if (!is_report)
+	if (!is_report && !is_rules)
 		options->command = given->list ? &list_command : given->batch ? &stream_command : given->once ? &once_command : &watch_command;
 	bool has_target = options->pid || options->run_name || options->child || options->demo;
 	if (!has_target && (is_report || given->batch || given->once))
