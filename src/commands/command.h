@@ -21,6 +21,7 @@ struct options {
 	char **child;                /* after --, or NULL */
 	int64_t count;               /* -n; 0 = until the target ends */
 	enum output_format format;
+	const char *config;          /* --config, or NULL */
 	const char *view;            /* --view */
 	int width, height;           /* --size; 0 = as the terminal, or 120×40 */
 };
@@ -31,7 +32,8 @@ struct options {
 	X(stream, "-b",                           "plain lines, JSON objects or CSV rows from now on") \
 	X(once,   "--once",                       "one screen as text") \
 	X(list,   "list, -l",                     "what can be watched, as a table") \
-	X(report, "report PID",                   "the summary tables")
+	X(report, "report PID",                   "the summary tables") \
+	X(doctor, "doctor [-p PID]",              "each figure that is missing, why, and what brings it")
 
 struct command {
 	const char *name;

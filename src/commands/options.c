@@ -30,6 +30,7 @@ static const char help_text[] =
 	"  pmtop -- COMMAND ...       start COMMAND and watch it; its exit status is kept\n"
 	"  pmtop list, -l             what can be watched, as a table (--json)\n"
 	"  pmtop report PID|NAME      the summary tables (--format=text|json|csv)\n"
+	"  pmtop doctor [-p PID]      each figure that is missing, why, and what brings it (--json)\n"
 	"\n"
 	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"
 	"  -n, --iterations=N         with -b: end after N refreshes; with --once: draw after N\n"
@@ -147,7 +148,7 @@ static enum exit_code take_option(int option, struct options *options, struct gi
 		given->has_color = true;
 		return EXIT_OK;
 	case OPTION_ASCII: given->ascii = true; return EXIT_OK;
-	case OPTION_CONFIG: given->config = optarg; return EXIT_OK;
+	case OPTION_CONFIG: given->config = options->config = optarg; return EXIT_OK;
 	case OPTION_VIEW: options->view = optarg; return EXIT_OK;
 	case OPTION_SIZE:
 		if (!size_number(optarg, &options->width, &options->height))
@@ -157,13 +158,16 @@ static enum exit_code take_option(int option, struct options *options, struct gi
 	}
 }
 
-static enum exit_code read_settings(const struct given *given, struct settings *settings)
+static enum exit_code read_settings(const struct options *options, const struct given *given, struct settings *settings)
 {
 	char path[4096];
 	struct reason reason = { 0 };
 	enum status status = STATUS_NOT_FOUND;
 	settings_default(settings);
-	if (given->config)
+	/* The doctor says itself what is wrong with it. */
+	if (options->command == &doctor_command)
+		status = STATUS_OK;
+	else if (given->config)
 		status = settings_load(settings, given->config, &reason);
 	else if (settings_path(path, sizeof path) == STATUS_OK && (status = settings_load(settings, path, &reason)) == STATUS_NOT_FOUND)
 		status = STATUS_OK;
@@ -182,7 +186,7 @@ static enum exit_code read_settings(const struct given *given, struct settings *
 	return EXIT_OK;
 }
 
-/* The words that are not options: `list`, or `report TARGET`. */
+/* The words that are not options: `list`, `doctor`, or `report TARGET`. */
 static enum exit_code take_words(int argc, char **argv, struct options *options, struct given *given)
 {
 	bool after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
@@ -205,21 +209,27 @@ static enum exit_code take_words(int argc, char **argv, struct options *options,
 			return usage("report takes one target, and has another in", argv[optind + 1]);
 		return EXIT_OK;
 	}
+	if (!strcmp(word, "doctor") && optind + 1 == argc) {
+		options->command = &doctor_command;
+		return EXIT_OK;
+	}
 	return usage("not understood:", word);
 }
 
 static enum exit_code choose_command(struct options *options, const struct given *given)
 {
-	bool is_report = options->command == &report_command;
-	if (given->batch + given->once + given->list + is_report > 1)
-		return usage("-b, --once, list and report exclude one another", NULL);
+	bool is_report = options->command == &report_command, is_doctor = options->command == &doctor_command;
+	if (given->batch + given->once + given->list + is_report + is_doctor > 1)
+		return usage("-b, --once, list, report and doctor exclude one another", NULL);
 	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) > 1)
 		return usage("-p, -s and -- COMMAND exclude one another", NULL);
-	if (!is_report)
+	if (!is_report && !is_doctor)
 		options->command = given->list ? &list_command : given->batch ? &stream_command : given->once ? &once_command : &watch_command;
 	bool has_target = options->pid || options->run_name || options->child;
 	if (!has_target && (is_report || given->batch || given->once))
 		return usage(is_report ? "report needs a target: pmtop report PID" : given->batch ? "-b needs a target: -p PID or -s NAME" : "--once needs a target: -p PID or -s NAME", NULL);
+	if (is_doctor && options->format > FORMAT_JSON)
+		return usage("doctor speaks text and json", NULL);
 	if (options->format == FORMAT_SVG && !given->once)
 		return usage("--format=svg goes with --once", NULL);
 	return EXIT_OK;
@@ -245,5 +255,5 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 	enum exit_code code = take_words(argc, argv, options, &given);
 	if (code == EXIT_OK)
 		code = choose_command(options, &given);
-	return code == EXIT_OK ? read_settings(&given, settings) : code;
+	return code == EXIT_OK ? read_settings(options, &given, settings) : code;
 }
