@@ -16,13 +16,6 @@ SPAN = {"name": str, "count": int, "total_s": float, "mean_s": float, "share_rat
 WORK = {"fetches": int, "failed": int, "items": float, "fetch_s": TIMES, "item_s": TIMES, "spans": [SPAN]}
 WORKER = {"pid": int, "id": int, "state": str, "ended": str} | WORK | dict.fromkeys(
     ("fetches_per_s", "items_per_s", "busy_ratio", "idle_ratio", "cpu_ratio", "rss_bytes", "read_bytes_per_s", "state_since_s"), float)
-MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, "limit": str, "spikes": int, "spike_ns": int,
-          "gpu_allocator": dict.fromkeys(("allocated_bytes", "reserved_bytes", "peak_bytes"), float)} | dict.fromkeys(
-    ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "tree_anonymous_bytes", "tree_file_bytes", "tree_shared_bytes",
-     "anonymous_bytes", "file_bytes", "shared_bytes", "swap_bytes", "growth_bytes",
-     "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
-     "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch", "growth_per_epoch_bytes",
-     "grower_share_ratio", "limit_bytes", "limit_room_bytes", "limit_in_s", "spike_bytes"), float)
 CGROUP = ("memory_bytes", "memory_limit_bytes", "memory_ratio", "anonymous_bytes", "file_bytes", "shared_bytes", "members_outside",
           "oom_kills", "cpu_ratio", "cpu_limit", "throttled_ratio")
 DISK = ("busy_ratio", "read_bytes_per_s", "write_bytes_per_s", "reads_per_s", "writes_per_s", "read_latency_s", "write_latency_s")
@@ -37,6 +30,13 @@ SYSTEM = {
     "networks": [{"name": str, "received_bytes_per_s": float, "sent_bytes_per_s": float}],
     "cgroup": dict.fromkeys(CGROUP, float), "clock_step_s": float, "suspend_s": float,
 }
+MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, "limit": str, "spikes": int, "spike_ns": int,
+          "gpu_allocator": dict.fromkeys(("allocated_bytes", "reserved_bytes", "peak_bytes"), float)} | dict.fromkeys(
+    ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "tree_anonymous_bytes", "tree_file_bytes", "tree_shared_bytes",
+     "anonymous_bytes", "file_bytes", "shared_bytes", "swap_bytes", "growth_bytes",
+     "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
+     "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch", "growth_per_epoch_bytes",
+     "grower_share_ratio", "limit_bytes", "limit_room_bytes", "limit_in_s", "spike_bytes"), float)
 OBJECT = {
     "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
