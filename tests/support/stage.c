@@ -41,6 +41,7 @@ void stage_close(struct stage *stage)
 	sample_set_release(&stage->set);
 	canvas_release(&stage->canvas);
 	screen_free(stage->screen);
+	alerts_release(&stage->alerts);
 	model_free(stage->model);
 }
 

@@ -35,6 +35,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+	alerts_release(&telling.alerts);
 	model_free(telling.model);
 	story_free(telling.story);
 	sample_set_release(&telling.set);

@@ -147,6 +147,8 @@ static void tell_batch(const struct run *run, const struct flagged *flagged, str
 		line_add(line, 0, ROLE_NORMAL, "%s %s s", why.causes[0].what, parts_time_bare(text, why.causes[0].excess_s, 1, true));
 	else
 		line_add(line, 0, ROLE_NORMAL, "cause unknown");
+	if (why.cause_count > 0 && why.causes[0].next[0] != '\0')
+		line_add(line, 2, ROLE_ACCENT, "→ %s", why.causes[0].next);
 }
 
 /* The strongest pattern, or the newest slow batch with its cause. False: there is neither. */
@@ -165,11 +167,7 @@ static bool tell_slow(const struct scene *scene, const struct run *run, struct l
 	} else if (flagged != NULL) {
 		tell_batch(run, flagged, line);
 	}
-	if (line->count == 0)
-		return false;
-	line_add(line, 3, ROLE_DIM, "n next flag");
-	line_add(line, 4, ROLE_DIM, "Enter why");
-	return true;
+	return line->count > 0;
 }
 
 /* From so many rows on it has one of its own; with fewer it stands on the plot's lowest, where nothing else does. */
