@@ -169,7 +169,7 @@ static const char *loader_meta(const struct run *run, const char *key)
 }
 
 /* 0 = not known. */
-static unsigned long loader_count(const struct run *run, const char *key)
+static unsigned long published_count(const struct run *run, const char *key)
 {
 	const char *value = loader_meta(run, key);
 	char *end;
@@ -320,7 +320,7 @@ static bool is_epoch_length(const struct comparison *comparison, struct pattern 
 static bool is_loader(const struct comparison *comparison, struct pattern *pattern)
 {
 	const struct run *run = comparison->steps->run;
-	unsigned long workers = loader_count(run, "num_workers"), factor = loader_count(run, "prefetch_factor");
+	unsigned long workers = published_count(run, "num_workers"), factor = published_count(run, "prefetch_factor");
 	if (!workers || !is_in_data(comparison, pattern))
 		return false;
 	if (factor > 1 && pattern->period == (double)(workers * factor))

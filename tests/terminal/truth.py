@@ -156,7 +156,7 @@ class Truth(unittest.TestCase):
         _, got = watch("--", *trainer("leak", "--epochs", 2, "--batches", 150, "--step-ms", 20, "--workers", 0, "--leak-mb", 1, "--truth", self.truth))
         memory, truth = got[-1]["memory"], self.what_happened()
         per_second = truth["leaked_bytes"] / truth["total_s"]
-        self.assertEqual(memory["verdict"], "growing")
+        self.assertIn(memory["verdict"], ("growing", "leak"))
         self.assertLess(memory["slope_low_bytes_per_s"], per_second * 1.05)
         self.assertAlmostEqual(memory["slope_bytes_per_s"] / per_second, 1, delta=0.15)
         self.assertIn("memory_growth", {w["rule"] for w in got[-1]["warnings"]})
