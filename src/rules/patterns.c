@@ -224,22 +224,40 @@ static void name_batch(const struct run *run, uint64_t ordinal, char out[NUMBER_
 {
 	const struct batch *batch = track_batch(run_main(run), ordinal);
 	if (batch && batch->epoch_ordinal)
-		snprintf(out, NUMBER_SIZE * 2, "%u/%llu", (unsigned)batch->epoch, (unsigned long long)batch->index);
+		snprintf(out, NUMBER_SIZE * 2, "%u/%llu", (unsigned)run_epoch_number(run, batch->epoch_ordinal), (unsigned long long)batch->index);
 	else
 		snprintf(out, NUMBER_SIZE * 2, "%llu", (unsigned long long)(batch ? batch->index : ordinal));
 }
 
-static void period_words(const struct pattern *pattern, const char *where, char *out, size_t size)
+/* "every 40th batch" */
+static const char *period_name(const struct pattern *pattern, char out[64])
 {
-	unsigned long long count = pattern->count, of = pattern->of, period = (unsigned long long)pattern->period;
-	double ratio = pattern->after_s / pattern->before_s;
+	unsigned long long period = (unsigned long long)pattern->period;
 	char seconds[NUMBER_SIZE];
 	if (pattern->is_epoch_first)
-		snprintf(out, size, "each epoch's first batch is %.1f× slower%s (%llu of %llu)", ratio, where, count, of);
+		snprintf(out, 64, "each epoch's first batch");
 	else if (pattern->unit == PATTERN_SECONDS)
-		snprintf(out, size, "every %s a batch is %.1f× slower%s (%llu of %llu)", format_seconds(seconds, pattern->period), ratio, where, count, of);
+		snprintf(out, 64, "every %s a batch", format_seconds(seconds, pattern->period));
 	else
-		snprintf(out, size, "every %llu%s batch is %.1f× slower%s (%llu of %llu)", period, ordinal_ending(period), ratio, where, count, of);
+		snprintf(out, 64, "every %llu%s batch%s", period, ordinal_ending(period), pattern->is_by_index ? " of an epoch" : "");
+	return out;
+}
+
+static void period_words(const struct pattern *pattern, const char *where, char *out, size_t size)
+{
+	char name[64];
+	snprintf(out, size, "%s is %.1f× slower%s (%llu of %llu)", period_name(pattern, name), pattern->after_s / pattern->before_s, where,
+		(unsigned long long)pattern->count, (unsigned long long)pattern->of);
+}
+
+const char *pattern_label(const struct pattern *pattern, const struct run *run, char *out, size_t size)
+{
+	char name[64], first[NUMBER_SIZE * 2];
+	if (pattern->kind != PATTERN_PERIOD)
+		return pattern_words(pattern, run, out, size);
+	name_batch(run, pattern->first, first);
+	snprintf(out, size, "%s (%llu of %llu, from %s)", period_name(pattern, name), (unsigned long long)pattern->count, (unsigned long long)pattern->of, first);
+	return out;
 }
 
 const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size)
