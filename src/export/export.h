@@ -24,6 +24,8 @@ struct lines {
 	const char *memory_verdict;          /* the last that was told; NULL = none */
 	size_t warned_count;         /* warnings that stand and were printed */
 	struct { const char *rule; unsigned run; uint32_t subject; } warned[ALERTS_MAX];
+	size_t pattern_count;        /* patterns that stand and were printed */
+	struct { int run; enum pattern_kind kind; int64_t since_ns; } patterns[PATTERNS_MAX];
 };
 void lines_init(struct lines *lines, int64_t batch_lines);
 /* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept), marks, at each epoch's end its two
