@@ -139,7 +139,7 @@ check: programs
 t/%: $(BUILD)/tests/% $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
 
--include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
@@ -165,6 +165,9 @@ $(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $< $(LIBS)
 
+$(BUILD)/tests/bench/why/synthetic: $(BUILD)/tests/bench/why/synthetic.o $(BUILD)/libpmtop.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # With Python's, where check-python has made their environment.
 bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
@@ -174,7 +177,7 @@ demo: all $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/demo $(FAULT)
 
 # WHY_SEEDS, WHY_BATCHES, WHY_CLEAN_S and WHY_ONLY make it shorter. With PyTorch where check-python has made its environment.
-why-bench: all $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
+why-bench: all $(BUILD)/tests/bench/why/synthetic $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/why_bench.py
 
 pictures: all $(WORKLOADS)
