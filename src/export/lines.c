@@ -2,9 +2,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "src/base/clock.h"
-#include "src/export/ranks.h"
+#include "src/base/text.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
 
@@ -136,7 +137,8 @@ static void add_epoch(struct buffer *out, struct lines *lines, const struct trac
 	lines->next_epoch++;
 }
 
-static void add_run(struct buffer *out, struct lines *lines, const struct model *model, int run_index)
+/* Whether an epoch has ended meanwhile. */
+static bool add_run(struct buffer *out, struct lines *lines, const struct model *model, int run_index)
 {
 	const struct run *run = &model->runs[run_index];
 	const struct track *track = run_main(run);
@@ -159,6 +161,7 @@ static void add_run(struct buffer *out, struct lines *lines, const struct model 
 	}
 	if (lines->next_epoch > epochs_before)
 		ranks_as_line(out, model, run_index);
+	return lines->next_epoch > epochs_before;
 }
 
 static void add_process(struct buffer *out, const struct model *model)
@@ -183,6 +186,29 @@ static void add_process(struct buffer *out, const struct model *model)
 		separator = ", ";
 	}
 	buffer_printf(out, "%s%s\n", separator, state ? state : "state unknown");
+}
+
+/* "Memory: leak, worker 4711, 0.5MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)": where it began to grow, at epochs' ends while it does, and
+ * once when it no longer does. */
+static void add_memory_verdict(struct buffer *out, struct lines *lines, const struct memory *memory, bool has_epoch_ended)
+{
+	bool is_growing = memory_is_growing(memory), is_same = lines->memory_verdict == memory->verdict;
+	char text[NUMBER_SIZE];
+	if (!is_growing && !lines->memory_verdict)
+		return;
+	if (is_growing ? is_same && !has_epoch_ended : strcmp(memory->verdict ? memory->verdict : "unknown", "unknown") == 0)
+		return;
+	lines->memory_verdict = is_growing ? memory->verdict : NULL;
+	buffer_printf(out, "  Memory: %s", memory->verdict);
+	if (is_growing && memory->grower[0])
+		buffer_printf(out, ", %s", memory->grower);
+	if (is_growing) {
+		add_memory(out, "", memory->slope_per_batch, 2, " a batch");
+		add_memory(out, "", memory->growth_per_epoch, 1, " an epoch");
+	}
+	if (!isnan(memory->limit_in_s))
+		buffer_printf(out, ", full in %s (%s)", format_seconds(text, memory->limit_in_s), memory->limit);
+	buffer_puts(out, "\n");
 }
 
 static bool was_printed(const struct lines *lines, const struct alert *alert)
@@ -212,9 +238,9 @@ static void add_warnings(struct buffer *out, struct lines *lines, const struct a
 
 void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run)
 {
-	if (scope_run(model, run))
-		add_run(out, lines, model, run);
-	else
+	bool has_epoch_ended = scope_run(model, run) && add_run(out, lines, model, run);
+	if (!scope_run(model, run))
 		add_process(out, model);
+	add_memory_verdict(out, lines, &model->memory, has_epoch_ended);
 	add_warnings(out, lines, alerts, run);
 }

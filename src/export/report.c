@@ -6,6 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/export/ranks.h"
+#include "src/export/report_memory.h"
 #include "src/export/report_workers.h"
 #include "src/export/scope.h"
 #include "src/export/table.h"
@@ -280,60 +281,6 @@ static void add_flagged(struct buffer *out, const struct run *run)
 	table_rule(out, '=');
 }
 
-static void add_bytes(struct buffer *out, const char *name, double bytes)
-{
-	char text[NUMBER_SIZE];
-	table_name(out, 0, name);
-	table_right(out, 11, format_bytes(text, bytes));
-	buffer_puts(out, "\n");
-}
-
-/* "+3.80 MB a second (+3.10 MB to +4.40 MB)" */
-static void add_slope(struct buffer *out, const char *name, double slope, double low, double high)
-{
-	char text[3][NUMBER_SIZE];
-	if (isnan(slope))
-		return;
-	table_name(out, 0, name);
-	table_right(out, 11, format_bytes(text[0], slope));
-	buffer_printf(out, "   (95 %% sure: %s to %s)\n", format_bytes(text[1], low), format_bytes(text[2], high));
-}
-
-static void add_allocator(struct buffer *out, const struct run *run)
-{
-	struct allocator allocator = run_allocator(run);
-	const struct { const char *name; double bytes; } rows[] = {
-		{ "GPU allocated", allocator.allocated_bytes }, { "GPU reserved", allocator.reserved_bytes }, { "GPU peak", allocator.peak_bytes },
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (!isnan(rows[i].bytes))
-			add_bytes(out, rows[i].name, rows[i].bytes);
-}
-
-/* `run` may be NULL. */
-static void add_memory(struct buffer *out, const struct memory *memory, const struct run *run)
-{
-	table_title(out, "MEMORY");
-	add_bytes(out, "Resident set", memory->rss_bytes);
-	add_bytes(out, "Peak", memory->peak_rss_bytes);
-	add_bytes(out, "Anonymous", memory->anonymous_bytes);
-	add_bytes(out, "File", memory->file_bytes);
-	add_bytes(out, "Shared", memory->shared_bytes);
-	add_bytes(out, "Swapped out", memory->swap_bytes);
-	add_bytes(out, "Whole tree, upper bound", memory->tree_rss_bytes);
-	if (run)
-		add_allocator(out, run);
-	if (memory->slope.points)
-		add_slope(out, "Tree's growth a second", memory->slope.per_s, memory->slope.low_per_s, memory->slope.high_per_s);
-	add_slope(out, "Tree's growth a batch", memory->slope_per_batch, memory->slope_per_batch_low, memory->slope_per_batch_high);
-	if (memory->verdict) {
-		table_name(out, 0, "Verdict");
-		table_right(out, 11, memory->verdict);
-		buffer_puts(out, "\n");
-	}
-	table_rule(out, '=');
-}
-
 void export_report(struct buffer *out, const struct model *model, const struct alerts *alerts, int run_index)
 {
 	const struct run *run = scope_run(model, run_index);
@@ -359,5 +306,5 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_flagged(out, run);
 	}
 	buffer_puts(out, "\n");
-	add_memory(out, &model->memory, run);
+	report_memory(out, &model->memory, run);
 }

@@ -83,7 +83,14 @@ void causes_find(struct case_file *file);
 void causes_add(struct case_file *file, const struct explain_row *row, const struct claim *claim);
 bool causes_has_workers(const struct case_file *file, const struct explain_row *row);
 
+/* -- explain_context.c: what else happened, after the causes were found -- */
+
+void explain_context(struct case_file *file);
+
 /* -- causes_words.c -- */
+
+/* "worker 3", "worker process 4711"; empty where nothing is known. */
+void call_worker(const struct around_event *event, char who[AROUND_TEXT_SIZE]);
 
 /* "data › decode: reading from disk", and what to try. */
 void cause_say(const struct case_file *file, const struct explain_row *row, const struct claim *claim, struct cause *cause);

@@ -46,14 +46,6 @@ double seen_seconds(const struct case_file *file, enum around_event_kind kind)
 
 /* -- loader workers: what the training waits for in its data phase -- */
 
-static void call_worker(const struct around_event *event, char who[AROUND_TEXT_SIZE])
-{
-	if (event->worker != UINT32_MAX)
-		snprintf(who, AROUND_TEXT_SIZE, "worker %u", (unsigned)event->worker);
-	else if (event->pid)
-		snprintf(who, AROUND_TEXT_SIZE, "worker process %d", (int)event->pid);
-}
-
 /* What a fetch took beyond the worker's median. */
 static double fetch_over(const struct around_event *fetch)
 {

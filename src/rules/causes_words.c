@@ -1,6 +1,5 @@
 #include "src/rules/causes.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +58,14 @@ const char *cause_brief(const struct run *run, const struct cause *cause, char o
 	else
 		snprintf(out, CAUSE_BRIEF_SIZE, "%.40s: %s", phase, brief);
 	return out;
+}
+
+void call_worker(const struct around_event *event, char who[AROUND_TEXT_SIZE])
+{
+	if (event->worker != UINT32_MAX)
+		snprintf(who, AROUND_TEXT_SIZE, "worker %u", (unsigned)event->worker);
+	else if (event->pid)
+		snprintf(who, AROUND_TEXT_SIZE, "worker process %d", (int)event->pid);
 }
 
 /* -- what -- */
