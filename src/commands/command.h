@@ -18,6 +18,7 @@ struct options {
 	const struct command *command;
 	pid_t pid;                   /* 0 = none */
 	const char *run_name;        /* -s */
+	const char *demo;            /* --demo: "SCENARIO:SEED", "" = the usual; NULL = not asked for */
 	char **child;                /* after --, or NULL */
 	int64_t count;               /* -n; 0 = until the target ends */
 	enum output_format format;

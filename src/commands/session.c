@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/commands/runs.h"
 #include "src/model/ranks.h"
+#include "src/sources/synthetic.h"
 
 /* Nobody reads warnings faster. */
 #define JUDGE_EVERY_NS (400 * NS_PER_MS)
@@ -119,6 +120,24 @@ static void end_session(struct session *session)
 	session->model = NULL;
 }
 
+/* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried again. */
+static enum status check_synthetic(const char *told, struct reason *why_not)
+{
+	struct synthetic *synthetic = NULL;
+	enum status status = synthetic_new(told, 0, &synthetic, why_not);
+	synthetic_free(synthetic);
+	return status;
+}
+
+static enum status start_collector(struct session *session, const struct settings *settings, struct reason *why_not)
+{
+	static const struct source *const invented[] = { &synthetic_source };
+	int64_t period_ns = (int64_t)(settings->refresh_s * (double)NS_PER_S);
+	if (session->target.synthetic)
+		return collector_start_with(invented, 1, &session->target, period_ns, &session->collector, why_not);
+	return collector_start(&session->target, period_ns, &session->collector, why_not);
+}
+
 /* Root reads everybody's; anybody else only his own. */
 static uid_t region_owner(const char *path)
 {
@@ -138,10 +157,12 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	} else if (options->run_name) {
 		status = find_run(session, options->run_name, &pid, &reason);
 	}
+	if (options->demo)
+		status = check_synthetic(options->demo, &reason);
 	if (status == STATUS_OK && pid)
 		status = target_open(&session->target, pid, "/proc", &reason);
 	else if (status == STATUS_OK)
-		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .region_path = session->region_path, .uid = region_owner(session->region_path) };
+		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .synthetic = options->demo, .region_path = session->region_path, .uid = region_owner(session->region_path) };
 	if (status != STATUS_OK)
 		return fail(status, &reason);
 
@@ -153,7 +174,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	model_options.flag_window = (unsigned)settings->flag_window;
 	model_options.warmup_most = (unsigned)settings->warmup_most;
 	session->model = model_new(&model_options);
-	status = session->model ? collector_start(&session->target, (int64_t)(settings->refresh_s * (double)NS_PER_S), &session->collector, &reason)
+	status = session->model ? start_collector(session, settings, &reason)
 	                        : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
 	if (status != STATUS_OK) {
 		target_close(&session->target);

@@ -201,7 +201,7 @@ static void release(struct watch *watch)
 static enum exit_code run_watch(const struct options *options, const struct settings *settings)
 {
 	const char *term = getenv("TERM");
-	bool has_target = options->pid || options->run_name || options->child;
+	bool has_target = options->pid || options->run_name || options->child || options->demo;
 	if (!isatty(STDOUT_FILENO) || !term || !*term || !strcmp(term, "dumb"))
 		return has_target ? stream_command.run(options, settings) : list_command.run(options, settings);
 	struct options target = *options;

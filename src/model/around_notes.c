@@ -149,7 +149,7 @@ void model_note_process_came(struct model *model, size_t process, int64_t time_n
 	int64_t before_ns = model->private->pasts[process].came_after_ns = notes->processes_read_ns;
 	struct watched *watched = watch(model, process);
 	for (size_t i = 0; watched && i < SLOTS_OF_ALL; i++)
-		readings_push(&watched->slots[i], before_ns, NAN);
+		readings_begin(&watched->slots[i], before_ns);
 	model_note_moment(model, AROUND_CHILD_CAME, before_ns, time_ns, model->processes[process].pid, NAN, model->processes[process].command);
 }
 

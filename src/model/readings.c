@@ -32,6 +32,13 @@ void readings_release(struct readings *readings)
 	*readings = (struct readings){ 0 };
 }
 
+static void drop_first(struct readings *readings)
+{
+	readings->first = (uint16_t)((readings->first + 1u) % readings->room);
+	readings->count--;
+	readings->is_whole = false;
+}
+
 static bool make_room(struct readings *readings)
 {
 	if (readings->count < readings->room)
@@ -49,8 +56,7 @@ static bool make_room(struct readings *readings)
 	}
 	if (readings->room == 0)
 		return false;
-	readings->first = (uint16_t)((readings->first + 1u) % readings->room);
-	readings->count--;
+	drop_first(readings);
 	return true;
 }
 
@@ -60,11 +66,17 @@ static void drop_old(struct readings *readings, uint32_t now_us)
 	while (readings->count > 1 && now_us - row(readings, 0)->time_us > KEPT_US) {
 		if (row(readings, 1)->growth == 0 && now_us - row(readings, 1)->time_us <= KEPT_US) {
 			*row(readings, 0) = (struct reading){ now_us - KEPT_US, NAN };
+			readings->is_whole = false;
 			return;
 		}
-		readings->first = (uint16_t)((readings->first + 1u) % readings->room);
-		readings->count--;
+		drop_first(readings);
 	}
+}
+
+void readings_begin(struct readings *readings, int64_t time_ns)
+{
+	readings_push(readings, time_ns, NAN);
+	readings->is_whole = readings->count == 1;
 }
 
 void readings_push(struct readings *readings, int64_t time_ns, double growth)
@@ -74,6 +86,7 @@ void readings_push(struct readings *readings, int64_t time_ns, double growth)
 		return;
 	if (readings->count && time_ns - readings->last_ns > READINGS_KEPT_S * NS_PER_S) {
 		readings->count = 0;
+		readings->is_whole = false;
 		growth = NAN;
 	}
 	if (readings->count && growth == 0 && row(readings, readings->count - 1u)->growth == 0) {
@@ -112,6 +125,8 @@ void readings_bounds(const struct readings *readings, int64_t from_ns, int64_t t
 		if (!isnan(row(readings, i)->growth))
 			*least += (double)row(readings, i)->growth;
 	*most = NAN;
+	if (before == 0 && readings->is_whole)
+		before = 1;
 	if (before == 0 || after == readings->count)
 		return;
 	*most = 0;

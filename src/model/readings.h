@@ -13,11 +13,14 @@ struct reading;
 
 struct readings {
 	uint16_t room, first, count;
+	bool is_whole;                   /* the oldest row is where it began to count, at 0 */
 	int64_t last_ns;                 /* of the newest */
 	struct reading *rows;            /* a ring, as large as it was needed */
 };
 
 void readings_release(struct readings *readings);
+/* Where it begins to count: before, there was nothing. */
+void readings_begin(struct readings *readings, int64_t time_ns);
 /* NAN: the first reading, or nobody knows. Times do not go back. */
 void readings_push(struct readings *readings, int64_t time_ns, double growth);
 /* The bounds of around.h. */

@@ -69,31 +69,62 @@ static bool is_meant(const struct steps *steps, const struct pattern *pattern)
 	return accumulation && pattern->unit == PATTERN_BATCHES && pattern->period == accumulation;
 }
 
-/* Every so many batches, or every so many seconds? Whichever more of the slow ones keep to. */
-static bool find_exact_or_beat(struct steps *steps, struct pattern *out)
+static size_t slow_members_since(const struct steps *steps, uint64_t ordinal)
 {
-	static const double more = 1.25;
-	bool members[STEPS_MOST];
-	struct pattern beat;
-	bool is_exact = find_comb(steps, out);
-	memcpy(members, steps->is_member, steps->count * sizeof *members);
-	memset(steps->is_member, 0, steps->count * sizeof *steps->is_member);
-	if (find_beat(steps, &beat) && (!is_exact || (double)beat.count > more * (double)out->count + 1)) {
-		*out = beat;
-		return true;
-	}
-	memcpy(steps->is_member, members, steps->count * sizeof *members);
-	return is_exact;
+	size_t slow = 0;
+	for (size_t row = 0; row < steps->count; row++)
+		slow += steps->is_member[row] && steps->is_slow[row] && steps->batches[row]->ordinal >= ordinal;
+	return slow;
 }
 
-static void find_periods(struct steps *steps, const struct patterns *before, struct patterns *found, double step_s)
+/* Every so many batches, or every so many seconds? A count of batches is exact, so what leaves it now and then is none. */
+static bool find_exact_or_beat(struct steps *steps, struct pattern *out)
+{
+	static const double more = 1.08;
+	bool members[STEPS_MOST];
+	struct pattern exact, beat;
+	bool is_exact = find_comb(steps, &exact);
+	memcpy(members, steps->is_member, steps->count * sizeof *members);
+	memset(steps->is_member, 0, steps->count * sizeof *steps->is_member);
+	bool is_beat = find_beat(steps, &beat);
+	*out = is_exact ? exact : beat;
+	if (!is_exact || !is_beat)
+		memcpy(steps->is_member, is_exact ? members : steps->is_member, steps->count * sizeof *members);
+	if (!is_exact || !is_beat)
+		return is_exact || is_beat;
+	bool beats[STEPS_MOST];
+	memcpy(beats, steps->is_member, steps->count * sizeof *beats);
+	memcpy(steps->is_member, members, steps->count * sizeof *members);
+	if ((double)beat.count <= more * (double)slow_members_since(steps, beat.first) + 1)
+		return true;
+	memcpy(steps->is_member, beats, steps->count * sizeof *beats);
+	*out = beat;
+	return true;
+}
+
+/* Where every 50th batch of each epoch is slow, so is each epoch's first. */
+static void leave_out_epoch_first(struct patterns *found, const struct steps *steps, const struct pattern *pattern)
+{
+	const struct batch *last = track_batch(steps->track, pattern->last);
+	if (!pattern->is_by_index || !last || last->index % (uint64_t)pattern->period != 0)
+		return;
+	for (size_t i = 0; i < found->count; i++) {
+		if (!found->list[i].is_epoch_first)
+			continue;
+		memmove(&found->list[i], &found->list[i + 1], (found->count - i - 1) * sizeof found->list[0]);
+		found->count--;
+	}
+}
+
+static void find_periods(struct steps *steps, struct patterns *found, double step_s)
 {
 	struct pattern pattern;
 	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
-		bool is_found = (round == 0 && find_epoch_first(steps, &pattern)) || find_exact_or_beat(steps, &pattern) || find_mild(steps, before, &pattern);
+		bool is_found = (round == 0 && find_epoch_first(steps, &pattern)) || find_exact_or_beat(steps, &pattern) || find_mild(steps, &pattern);
 		if (!is_found)
 			return;
 		if (!is_meant(steps, &pattern) && !is_told(found, &pattern)) {
+			leave_out_epoch_first(found, steps, &pattern);
 			describe_period(steps, &pattern);
 			add_pattern(found, &pattern, step_s);
 		}
@@ -128,10 +159,9 @@ static void look(struct patterns *patterns, const struct model *model, const str
 	struct steps *steps = malloc(sizeof *steps);
 	if (!steps)
 		return;
-	steps->looks = patterns->looks;
-	if (steps_gather(steps, model, run)) {
+	if (steps_gather(steps, model, run, patterns)) {
 		double step_s = run_main(run)->recent.p50_s;
-		find_periods(steps, patterns, &found, step_s);
+		find_periods(steps, &found, step_s);
 		if (find_drift(steps, &pattern))
 			add_pattern(&found, &pattern, step_s);
 		else if (find_kinds(steps, &pattern))

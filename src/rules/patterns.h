@@ -25,6 +25,7 @@ struct pattern {
 	double before_s, after_s;    /* medians: of a period of the others and of these; of a drift before and after; of kinds the two */
 	uint32_t phase;              /* where the excess lies; NAME_NONE = in no one phase */
 	bool is_epoch_first;         /* of a period: it is each epoch's first batch */
+	bool is_by_index;            /* of a period: counted anew in each epoch, by the published index */
 	bool is_creeping;            /* of a drift: slower and slower, not all at once */
 	char what[80];               /* "data", "data › decode": the common cause, as explain_batch names it; or "unknown" */
 	char candidate[96];          /* what matches it: "prefetch_factor 10 × 4 workers", "epoch length 150"; empty */

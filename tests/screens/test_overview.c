@@ -178,8 +178,7 @@ START_TEST(the_machine_has_a_line)
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 more"));
 	alert = &stage.alerts.list[0];
-	alert->rule = "disk_busy";
-	alert->is_raised = true;
+	*alert = (struct alert){ .rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
 	stage.model->system.throttled_ratio = 0;
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 more"));

@@ -225,13 +225,22 @@ def options():
     return parser.parse_args()
 
 
-def write_truth(path, chosen, fault, seconds, planted):
+def queued_s():
+    """How long this thread has waited for a CPU; 0 where the kernel does not tell."""
+    try:
+        with open("/proc/thread-self/schedstat") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
+
+
+def write_truth(path, chosen, fault, seconds, queued, planted):
     truth = {"pid": os.getpid(), "ended": "finished", "batches": len(seconds), "batches_per_epoch": chosen.batches, "total_s": sum(seconds),
              "median_s": statistics.median(seconds), "leaked_bytes": 0, "faults": []}
     if fault:
         kept = len(planted) * fault.mb * 1e6 if fault.name in ("leak", "worker-leak", "shm-leak") else 0
         truth["faults"] = [{"name": fault.name, "every": fault.every, "odds": fault.odds, "from": fault.start, "kept_bytes": kept, "batches": planted,
-                            "took_s": [0.0] * len(planted), "batch_s": [seconds[batch] for batch in planted]}]
+                            "took_s": [0.0] * len(planted), "batch_s": [seconds[batch] for batch in planted], "queue_s": [queued[batch] for batch in planted]}]
     with open(path, "w") as file:
         json.dump(truth, file)
 
@@ -259,12 +268,12 @@ def main():
     if chosen.wait_for_enter:
         print("ready", flush=True)
         sys.stdin.readline()
-    seconds, planted = [], []
+    seconds, queued, planted = [], [], []
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR") or "/var/tmp") as folder:
         for _ in range(chosen.epochs):
             iterator = iter(loader)
             while len(seconds) < total:
-                begin, number = time.monotonic(), len(seconds)
+                begin, begin_queued, number = time.monotonic(), queued_s(), len(seconds)
                 try:
                     inputs, labels = next(iterator)
                 except StopIteration:
@@ -280,9 +289,10 @@ def main():
                 if is_due or (fault and fault.name == "slow-worker" and number % max(1, chosen.workers) == 1):
                     planted.append(number)
                 seconds.append(time.monotonic() - begin)
+                queued.append(queued_s() - begin_queued)
             del iterator
     if chosen.truth:
-        write_truth(chosen.truth, chosen, fault, seconds, planted)
+        write_truth(chosen.truth, chosen, fault, seconds, queued, planted)
 
 
 if __name__ == "__main__":

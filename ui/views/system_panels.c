@@ -64,9 +64,9 @@ static void waiting_rows(const struct model *model, struct waiting out[WAITING_R
 {
 	const struct system *system = &model->system;
 
-	out[0] = (struct waiting){ "CPU pressure", "pressure", MARK_PRESSURE, system->pressure_cpu_ratio, system->series.pressure_cpu_ratio };
-	out[1] = (struct waiting){ "I/O pressure", "pressure", MARK_PRESSURE, system->pressure_io_ratio, system->series.pressure_io_ratio };
-	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_PRESSURE, system->pressure_memory_ratio, system->series.pressure_memory_ratio };
+	out[0] = (struct waiting){ "CPU pressure", "pressure", MARK_NONE, system->pressure_cpu_ratio, system->series.pressure_cpu_ratio };
+	out[1] = (struct waiting){ "I/O pressure", "pressure", MARK_NONE, system->pressure_io_ratio, system->series.pressure_io_ratio };
+	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_NONE, system->pressure_memory_ratio, system->series.pressure_memory_ratio };
 	out[3] = (struct waiting){ "throttled", "cgroup", MARK_THROTTLED, system->throttled_ratio, system->series.throttled_ratio };
 	out[4] = (struct waiting){ "I/O wait", "CPU of the machine", MARK_IO_WAIT, system->io_wait_ratio, system->series.io_wait_ratio };
 }
