@@ -6,6 +6,7 @@
 
 #include "src/base/json.h"
 #include "src/export/json_memory.h"
+#include "src/export/json_patterns.h"
 #include "src/export/json_system.h"
 #include "src/export/json_workers.h"
 #include "src/export/ranks.h"
@@ -275,9 +276,6 @@ static void write_run(struct json *json, const struct run *run)
 	write_late_figures(json, run, track->mode);
 	write_modes(json, run);
 	write_flagged(json, run);
-	/* No rule finds recurring causes, so none are claimed. */
-	json_open_array(json, "patterns");
-	json_close_array(json);
 	json_unsigned(json, "lost_events", run->lost_events);
 	json_unsigned(json, "before_attach_events", run->before_attach_events);
 }
@@ -357,6 +355,8 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		json_integer(&json, "pid", pid);
 	if (chosen)
 		write_run(&json, chosen);
+	if (chosen)
+		json_patterns(&json, model, alerts, chosen);
 	if (chosen)
 		ranks_as_json(&json, model, run);
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);
