@@ -9,9 +9,9 @@
 #include "src/sources/synthetic_private.h"
 #include "src/sources/target.h"
 
-enum name { NAME_NONE_GIVEN, NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_WAIT, NAME_CHECKPOINT, NAME_GC, NAME_SAMPLES, NAME_TRAIN, NAME_ACCUMULATE, NAME_STEPS, NAME_COUNT };
+enum name { NAME_NONE_GIVEN, NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_WAIT, NAME_CHECKPOINT, NAME_GC, NAME_SAMPLES, NAME_TRAIN, NAME_ACCUMULATE, NAME_STEPS, NAME_INFERENCE, NAME_COUNT };
 static const char *const names[NAME_COUNT] = {
-	"", "data", "forward", "backward", "optimizer", "wait", "checkpoint", "gc", "samples", "train", "accumulate", "optimizer.steps",
+	"", "data", "forward", "backward", "optimizer", "wait", "checkpoint", "gc", "samples", "train", "accumulate", "optimizer.steps", "inference",
 };
 static const double usual_shares[SYNTHETIC_PHASES] = { 0.12, 0.32, 0.38, 0.14, 0.04 };
 
@@ -371,7 +371,7 @@ enum status synthetic_new(const char *told, int64_t start_ns, struct synthetic *
 	synthetic->seed = synthetic->noise = seed;
 	synthetic->offset = scenario->every > 1 ? seed * 7 % scenario->every : 0;
 	synthetic->start_ns = synthetic->written_ns = synthetic->told_ns = start_ns;
-	synthetic->state = (struct run_state){ .mode = NAME_TRAIN, .epochs_planned = 20, .batches_per_epoch = SYNTHETIC_EPOCH, .samples_per_batch = SYNTHETIC_SAMPLES, .loss = NAN };
+	synthetic->state = (struct run_state){ .mode = scenario->is_inference ? NAME_INFERENCE : NAME_TRAIN, .epochs_planned = 20, .batches_per_epoch = SYNTHETIC_EPOCH, .samples_per_batch = SYNTHETIC_SAMPLES, .loss = NAN };
 	snprintf(synthetic->name, sizeof synthetic->name, "synthetic %s", scenario->name);
 	*out = synthetic;
 	return STATUS_OK;
