@@ -58,6 +58,7 @@ TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil -ldl
 
 SOURCES := $(wildcard src/*/*.c ui/*.c ui/views/*.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+RULES := $(sort $(wildcard config/rules/*.yaml))
 SUPPORT := $(wildcard tests/support/*.c)
 SUPPORT_OBJECTS := $(SUPPORT:%.c=$(BUILD)/%.o)
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/screens/test_*.c tests/faults/test_*.c tests/terminal/test_*.c))
@@ -79,9 +80,20 @@ all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
 $(BUILD)/pmtop: $(BUILD)/src/main.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libpmtop.a: $(OBJECTS)
+$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
+
+# The built-in rules as text in the program, line by line, so that nothing need be installed.
+$(BUILD)/rules_builtin.c: $(RULES) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "src/rules/rule_builtin.h"'; echo 'const struct rule_builtin rule_builtin[] = {'; \
+	  for file in $(RULES); do \
+	    echo "{ \"$${file##*/}\","; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' "$$file"; echo '},'; \
+	  done; echo '{ 0 } };'; } > $@
+
+$(BUILD)/rules_builtin.o: $(BUILD)/rules_builtin.c | $(BUILD)/.needs
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/%.o: %.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
@@ -127,7 +139,7 @@ check: programs
 t/%: $(BUILD)/tests/% $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
 
--include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
@@ -153,6 +165,9 @@ $(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $< $(LIBS)
 
+$(BUILD)/tests/bench/why/synthetic: $(BUILD)/tests/bench/why/synthetic.o $(BUILD)/libpmtop.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # With Python's, where check-python has made their environment.
 bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
@@ -162,7 +177,7 @@ demo: all $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/demo $(FAULT)
 
 # WHY_SEEDS, WHY_BATCHES, WHY_CLEAN_S and WHY_ONLY make it shorter. With PyTorch where check-python has made its environment.
-why-bench: all $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
+why-bench: all $(BUILD)/tests/bench/why/synthetic $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/why_bench.py
 
 pictures: all $(WORKLOADS)
@@ -188,6 +203,8 @@ install: all
 	$(INSTALL) -m 644 src/region/pmtop.h $(DESTDIR)$(INCLUDEDIR)/pmtop.h
 	$(INSTALL) -m 644 $(BUILD)/pmtop.pc $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc
 	$(INSTALL) -m 644 config/pmtop.yaml $(DESTDIR)$(DATADIR)/pmtop.yaml
+	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rules
+	$(INSTALL) -m 644 $(RULES) $(DESTDIR)$(DATADIR)/rules
 	@for page in $(MAN_PAGES); do \
 	  folder=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  echo "$(INSTALL) -m 644 $$page $$folder"; \
@@ -197,7 +214,8 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)
+	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/rules $(DESTDIR)$(DATADIR)
 
 clean:
 	rm -rf build build-* src/python/build src/python/*.egg-info src/python/pmtop/*.so

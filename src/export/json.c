@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/json_memory.h"
 #include "src/export/json_system.h"
 #include "src/export/json_workers.h"
 #include "src/export/ranks.h"
@@ -281,43 +282,6 @@ static void write_run(struct json *json, const struct run *run)
 	json_unsigned(json, "before_attach_events", run->before_attach_events);
 }
 
-static void write_allocator(struct json *json, const struct run *run)
-{
-	struct allocator allocator = run_allocator(run);
-	if (isnan(allocator.allocated_bytes) && isnan(allocator.reserved_bytes) && isnan(allocator.peak_bytes))
-		return;
-	json_open_object(json, "gpu_allocator");
-	json_number(json, "allocated_bytes", allocator.allocated_bytes);
-	json_number(json, "reserved_bytes", allocator.reserved_bytes);
-	json_number(json, "peak_bytes", allocator.peak_bytes);
-	json_close_object(json);
-}
-
-/* `run` may be NULL. */
-static void write_memory(struct json *json, const struct memory *memory, const struct run *run)
-{
-	json_open_object(json, "memory");
-	json_number(json, "rss_bytes", memory->rss_bytes);
-	json_number(json, "peak_rss_bytes", memory->peak_rss_bytes);
-	json_number(json, "tree_rss_bytes", memory->tree_rss_bytes);
-	json_number(json, "anonymous_bytes", memory->anonymous_bytes);
-	json_number(json, "file_bytes", memory->file_bytes);
-	json_number(json, "shared_bytes", memory->shared_bytes);
-	json_number(json, "swap_bytes", memory->swap_bytes);
-	if (memory->slope.points) {
-		json_number(json, "slope_bytes_per_s", memory->slope.per_s);
-		json_number(json, "slope_low_bytes_per_s", memory->slope.low_per_s);
-		json_number(json, "slope_high_bytes_per_s", memory->slope.high_per_s);
-	}
-	json_number(json, "slope_bytes_per_batch", memory->slope_per_batch);
-	json_number(json, "slope_low_bytes_per_batch", memory->slope_per_batch_low);
-	json_number(json, "slope_high_bytes_per_batch", memory->slope_per_batch_high);
-	json_text(json, "verdict", memory->verdict);
-	if (run)
-		write_allocator(json, run);
-	json_close_object(json);
-}
-
 static void write_cpu(struct json *json, const struct model *model)
 {
 	const struct process *target = model_target(model);
@@ -395,7 +359,7 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		write_run(&json, chosen);
 	if (chosen)
 		ranks_as_json(&json, model, run);
-	write_memory(&json, &model->memory, chosen);
+	json_memory(&json, model, chosen, realtime_ns - model->now_ns);
 	write_cpu(&json, model);
 	json_system(&json, model);
 	json_workers(&json, model, run);

@@ -179,12 +179,19 @@ void memory_note_processes(struct model *model)
 	}
 }
 
-static double process_growth_since(const struct process_growth *growth, int64_t since_ns)
+static double process_growth_since(const struct process_growth *growth, int64_t since_ns, double now_bytes)
 {
 	unsigned at = 0;
 	while (at < growth->count && growth->points[at].time_ns < since_ns)
 		at++;
-	return at < growth->count ? growth->points[growth->count - 1].bytes - growth->points[at].bytes : 0;
+	if (at == growth->count)
+		return NAN;
+	double then = growth->points[at].bytes;
+	if (at > 0) {
+		double before = growth->points[at - 1].bytes, between_s = seconds_between(growth->points[at - 1].time_ns, growth->points[at].time_ns);
+		then = before + (then - before) * seconds_between(growth->points[at - 1].time_ns, since_ns) / between_s;
+	}
+	return now_bytes - then;
 }
 
 static bool is_worker(const struct model *model, const struct process *process)
@@ -248,9 +255,11 @@ static void forget_grower(struct memory *memory)
 static void take_processes(struct model *model, int64_t since_ns, struct growers *growers)
 {
 	struct memory *memory = &model->memory;
+	bool is_told = has_kinds(model);
 	for (size_t i = 0; i < model->process_count; i++) {
-		const struct process *process = &model->processes[i];
-		double bytes = has_memory(process) ? process_growth_since(&model->private->pasts[i].growth, since_ns) : 0;
+		struct process *process = &model->processes[i];
+		double bytes = has_memory(process) ? process_growth_since(&model->private->pasts[i].growth, since_ns, anonymous_of(process, is_told)) : NAN;
+		process->grown_bytes = bytes;
 		if (!(bytes > 0))
 			continue;
 		bool is_of_crew = !process->is_target && is_worker(model, process);

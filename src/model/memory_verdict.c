@@ -74,8 +74,9 @@ static bool measure(struct look *look)
 	look->last.points = 0;
 	if (!theil_sen(look->time_s, look->bytes, look->blocks, &look->whole))
 		return false;
-	size_t first = look->blocks - look->blocks / 3;
-	if (look->blocks - first >= LAST_BLOCKS_LEAST && !theil_sen(look->time_s + first, look->bytes + first, look->blocks - first, &look->last))
+	/* Of few samples a third is too little to tell. */
+	size_t last = look->blocks / 3 > LAST_BLOCKS_LEAST ? look->blocks / 3 : LAST_BLOCKS_LEAST, first = look->blocks - last;
+	if (2 * last <= look->blocks && !theil_sen(look->time_s + first, look->bytes + first, last, &look->last))
 		look->last.points = 0;
 	return true;
 }

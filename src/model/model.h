@@ -41,6 +41,7 @@ struct process {
 	int64_t seen_ns, gone_ns;
 	double now[METRIC_COUNT];    /* last value of each metric; NAN = never read */
 	double cpu_ratio, run_queue_wait_ratio, read_bytes_per_s, write_bytes_per_s, major_faults_per_s;   /* between the last two readings; NAN */
+	double grown_bytes;          /* its anonymous memory, since the warm-up or in the last ten minutes; NAN */
 	char wait[48];               /* where the kernel lets it wait (wchan); empty = nowhere, or not known */
 	double state_since_s;        /* how long it has been in this state, as far as was seen; NAN */
 };

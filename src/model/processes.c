@@ -70,7 +70,7 @@ static struct process *add_process(struct model *model)
 	struct process_past *past = &private->pasts[model->process_count];
 	private->newest_process = model->process_count++;
 	*process = (struct process){ .cpu_ratio = NAN, .run_queue_wait_ratio = NAN, .read_bytes_per_s = NAN, .write_bytes_per_s = NAN,
-		.major_faults_per_s = NAN, .state_since_s = NAN };
+		.major_faults_per_s = NAN, .state_since_s = NAN, .grown_bytes = NAN };
 	*past = (struct process_past){ .is_new_in_set = false };
 	for (size_t i = 0; i < METRIC_COUNT; i++)
 		process->now[i] = past->rate_per_s[i] = NAN;

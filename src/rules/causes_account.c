@@ -15,6 +15,11 @@ double pool_take(double *from_s, double most_s)
 	return taken;
 }
 
+double pool_take_cpu(struct pool *pool, double most_s)
+{
+	return pool_take(&pool->cpu_s, most_s * pool->wait_ratio);
+}
+
 /* -- records: a batch's reaches from the end of the one before to its own end -- */
 
 static bool is_behind(const struct explain_row *row)
@@ -107,7 +112,8 @@ static double left_of(const struct pool *pools, size_t count, bool behind)
 	return left_s;
 }
 
-static void share_rest(struct pool *pools, size_t count, bool behind, double queue_s)
+/* Where CPUs are contended, each second of work usually brings so many of waiting: those of more work are part of it. */
+static void share_rest(struct pool *pools, size_t count, bool behind, double queue_s, double usual_wait_ratio)
 {
 	double left_s = left_of(pools, count, behind);
 	double ratio = left_s > 0 && !isnan(queue_s) ? fmin(queue_s / left_s, 1) : 0;
@@ -115,6 +121,9 @@ static void share_rest(struct pool *pools, size_t count, bool behind, double que
 		if (is_behind(pools[i].row) != behind)
 			continue;
 		pools[i].queue_s = pool_take(&pools[i].left_s, ratio * pools[i].left_s);
+		double carried_s = pool_take(&pools[i].queue_s, pools[i].cpu_s * usual_wait_ratio);
+		pools[i].wait_ratio = pools[i].cpu_s > 0 ? 1 + carried_s / pools[i].cpu_s : 1;
+		pools[i].cpu_s += carried_s;
 		pools[i].away_s = pool_take(&pools[i].left_s, INFINITY);
 		pools[i].is_queue_known = !isnan(queue_s);
 	}
@@ -122,6 +131,7 @@ static void share_rest(struct pool *pools, size_t count, bool behind, double que
 
 void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 {
+	double usual_wait_ratio = file->usual->evidence.run_queue_wait_s / file->usual->evidence.cpu_s;
 	for (int behind = 0; behind < 2; behind++) {
 		const struct explain_row place = { .name = behind ? NAME_BETWEEN : NAME_NONE };
 		const struct evidence *record = account_evidence(file, &place);
@@ -139,6 +149,6 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 		}
 		share_cpu(file, pools, count, behind, is_known ? cpu_s : NAN);
 		if (is_known)
-			share_rest(pools, count, behind, queue_s);
+			share_rest(pools, count, behind, queue_s, usual_wait_ratio);
 	}
 }

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "src/rules/causes.h"
 
@@ -57,44 +56,6 @@ static void add_below(struct explanation *out, const struct pair *pair, uint32_t
 	}
 }
 
-/* -- what else happened -- */
-
-static const struct {
-	const char *what, *key;
-	enum explain_unit unit;
-	size_t offset;               /* in struct evidence */
-} context_rows[] = {
-	{ "CPU time of the training thread", "cpu_s", EXPLAIN_SECONDS, offsetof(struct evidence, cpu_s) },
-	{ "run-queue wait", "run_queue_wait_s", EXPLAIN_SECONDS, offsetof(struct evidence, run_queue_wait_s) },
-	{ "major faults", "major_faults", EXPLAIN_COUNT, offsetof(struct evidence, major_faults) },
-	{ "minor faults", "minor_faults", EXPLAIN_COUNT, offsetof(struct evidence, minor_faults) },
-	{ "blocks read", "blocks_read", EXPLAIN_COUNT, offsetof(struct evidence, blocks_read) },
-	{ "forced switches", "involuntary_switches", EXPLAIN_COUNT, offsetof(struct evidence, involuntary_switches) },
-	{ "voluntary switches", "voluntary_switches", EXPLAIN_COUNT, offsetof(struct evidence, voluntary_switches) },
-	{ "samples", "samples", EXPLAIN_COUNT, offsetof(struct evidence, samples) },
-};
-_Static_assert(sizeof context_rows / sizeof *context_rows <= EXPLAIN_CONTEXT_MAX, "room for every row");
-
-static double evidence_value(const struct evidence *evidence, size_t offset)
-{
-	return *(const double *)(const void *)((const char *)evidence + offset);
-}
-
-static void compare_evidence(const struct batch *batch, const struct usual *usual, struct explanation *out)
-{
-	if (!batch->has_evidence)
-		return;
-	for (size_t i = 0; i < sizeof context_rows / sizeof *context_rows; i++) {
-		double this_value = evidence_value(&batch->evidence, context_rows[i].offset);
-		if (isnan(this_value))
-			continue;
-		out->context[out->context_count++] = (struct explain_context){
-			.what = context_rows[i].what, .key = context_rows[i].key, .unit = context_rows[i].unit, .this_value = this_value,
-			.usual_value = out->usual_batches ? evidence_value(&usual->evidence, context_rows[i].offset) : NAN,
-		};
-	}
-}
-
 void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out)
 {
 	*out = (struct explanation){ .step_s = batch->step_s, .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = batch->samples, .usual_samples = NAN,
@@ -107,7 +68,8 @@ void explain_batch(const struct run *run, const struct batch *batch, const struc
 		out->ratio = batch->step_s / usual->step_s;
 	}
 	add_below(out, &(struct pair){ batch, usual }, NAME_NONE, 0);
-	compare_evidence(batch, usual, out);
+	struct case_file file = { .run = run, .batch = batch, .usual = usual, .around = around, .out = out };
 	if (out->excess_s > 0)
-		causes_find(&(struct case_file){ .run = run, .batch = batch, .usual = usual, .around = around, .out = out });
+		causes_find(&file);
+	explain_context(&file);
 }

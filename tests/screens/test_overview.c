@@ -178,8 +178,7 @@ START_TEST(the_machine_has_a_line)
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 more"));
 	alert = &stage.alerts.list[0];
-	alert->rule = "disk_busy";
-	alert->is_raised = true;
+	*alert = (struct alert){ .rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
 	stage.model->system.throttled_ratio = 0;
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 more"));
@@ -217,10 +216,12 @@ START_TEST(the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of
 	char words[200];
 
 	play(&stage, 120, 40);
-	ck_assert(stage_shows(&stage, "▲ 1/1159 · 2.2× the median · data › decode: reading from disk +0.250 s · n next flag · Enter why"));
+	ck_assert_uint_ge(stage.alerts.pattern_room, 1);
+	stage.alerts.patterns[0].count = 0;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "▲ 1/1159 · 2.2× the median · data › decode: reading from disk +0.250 s"));
 	stage_type(&stage, "nN");
 	ck_assert(stage_shows(&stage, "│ ▲ 1/1119 · 2.2× the median"));
-	ck_assert_uint_ge(stage.alerts.pattern_room, 1);
 	pattern = &stage.alerts.patterns[0].list[0];
 	stage.alerts.patterns[0].count = 1;
 	*pattern = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = 40, .count = 12, .of = 12, .first = 40, .last = 480,

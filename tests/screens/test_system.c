@@ -80,7 +80,7 @@ START_TEST(before_the_machine_is_read_it_says_so)
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "Nothing has been read of the machine yet"));
 	ck_assert(stage_shows(&stage, "train.py"));
-	add_missing(&stage, "system", "/proc/stat may not be read", "mount /proc without subset=pid");
+	add_missing(&stage, "CPU of the machine", "/proc/stat may not be read", "mount /proc without subset=pid");
 	machine_forget(&stage.model->system);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "Not read: /proc/stat may not be read."));
@@ -95,7 +95,7 @@ START_TEST(what_is_missing_says_why_and_what_would_bring_it)
 
 	play(&stage, 200, 60);
 	add_missing(&stage, "pressure", "the kernel keeps no PSI", "boot with psi=1");
-	add_missing(&stage, "disk figures", "no /proc/diskstats", "run outside the container");
+	add_missing(&stage, "disks", "no /proc/diskstats", "run outside the container");
 	machine_fill(stage.model);
 	stage.model->system.pressure_cpu_ratio = NAN;
 	stage.model->system.disk_count = stage.model->system.network_count = 0;
@@ -142,7 +142,7 @@ START_TEST(what_a_warning_is_about_is_marked)
 	ck_assert(!stage_shows(&stage, "⚠ "));
 	alert = &stage.alerts.list[0];
 	stage.alerts.count = 1;
-	*alert = (struct alert){ .rule = "cpu_high", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
+	*alert = (struct alert){ .rule = "busy_machine", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "busy 92 % ⚠ · run"));
 	close_stage(&stage);

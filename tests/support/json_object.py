@@ -30,6 +30,13 @@ SYSTEM = {
     "networks": [{"name": str, "received_bytes_per_s": float, "sent_bytes_per_s": float}],
     "cgroup": dict.fromkeys(CGROUP, float), "clock_step_s": float, "suspend_s": float,
 }
+MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, "limit": str, "spikes": int, "spike_ns": int,
+          "gpu_allocator": dict.fromkeys(("allocated_bytes", "reserved_bytes", "peak_bytes"), float)} | dict.fromkeys(
+    ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "tree_anonymous_bytes", "tree_file_bytes", "tree_shared_bytes",
+     "anonymous_bytes", "file_bytes", "shared_bytes", "swap_bytes", "growth_bytes",
+     "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
+     "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch", "growth_per_epoch_bytes",
+     "grower_share_ratio", "limit_bytes", "limit_room_bytes", "limit_in_s", "spike_bytes"), float)
 OBJECT = {
     "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
@@ -44,10 +51,7 @@ OBJECT = {
                  "causes": [CAUSE]}],
     "patterns": [],
     "lost_events": int, "before_attach_events": int,
-    "memory": {"verdict": str, "gpu_allocator": dict.fromkeys(("allocated_bytes", "reserved_bytes", "peak_bytes"), float)} | dict.fromkeys(
-        ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "anonymous_bytes", "file_bytes", "shared_bytes", "swap_bytes",
-         "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
-         "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch"), float),
+    "memory": MEMORY,
     "cpu": {"state": str} | dict.fromkeys(
         ("ratio", "tree_ratio", "user_s", "system_s", "run_queue_wait_ratio", "major_faults_per_s", "read_bytes_per_s",
          "write_bytes_per_s", "threads"), float),

@@ -152,10 +152,15 @@ START_TEST(workers_that_leak_alike_are_named_together)
 }
 END_TEST
 
+static void tell_system(struct play *play, enum metric metric, double value)
+{
+	script_figure(&play->script, play->at_s, metric, 0, value);
+}
+
 static void set_shm(struct play *play, double used)
 {
-	play->script.model->system.now[METRIC_SYSTEM_SHM] = 2e9;
-	play->script.model->system.now[METRIC_SYSTEM_SHM_USED] = used;
+	tell_system(play, METRIC_SYSTEM_SHM, 2e9);
+	tell_system(play, METRIC_SYSTEM_SHM_USED, used);
 }
 
 /* Trainer and worker see the same pages. */
@@ -431,14 +436,12 @@ END_TEST
 /* The cgroup sees what the processes' own figures cannot: pages copied when a worker writes to them. */
 static void copy_on_write(struct play *play)
 {
-	struct system *system = &play->script.model->system;
-	system->owns_cgroup = true;
-	system->now[METRIC_CGROUP_MEMBERS_OUTSIDE] = 0;
-	system->now[METRIC_CGROUP_MEMORY] = 2e9;
-	system->now[METRIC_CGROUP_MEMORY_LIMIT] = 4e9;
-	system->now[METRIC_CGROUP_MEMORY_ANONYMOUS] = 900e6 + LEAK_A_BATCH * (double)play->batches;
-	system->now[METRIC_CGROUP_MEMORY_FILE] = 500e6;
-	system->now[METRIC_CGROUP_MEMORY_SHARED] = 40e6;
+	tell_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 0);
+	tell_system(play, METRIC_CGROUP_MEMORY, 2e9);
+	tell_system(play, METRIC_CGROUP_MEMORY_LIMIT, 4e9);
+	tell_system(play, METRIC_CGROUP_MEMORY_ANONYMOUS, 900e6 + LEAK_A_BATCH * (double)play->batches);
+	tell_system(play, METRIC_CGROUP_MEMORY_FILE, 500e6);
+	tell_system(play, METRIC_CGROUP_MEMORY_SHARED, 40e6);
 }
 
 START_TEST(an_own_cgroup_tells_of_copies_on_write_and_is_the_limit)
@@ -458,8 +461,8 @@ END_TEST
 static void small_machine(struct play *play)
 {
 	leak_in_the_trainer(play);
-	play->script.model->system.now[METRIC_SYSTEM_MEMORY] = 8e9;
-	play->script.model->system.now[METRIC_SYSTEM_MEMORY_AVAILABLE] = 3e9;
+	tell_system(play, METRIC_SYSTEM_MEMORY, 8e9);
+	tell_system(play, METRIC_SYSTEM_MEMORY_AVAILABLE, 3e9);
 }
 
 START_TEST(the_machine_is_full_when_its_room_is_used_up)

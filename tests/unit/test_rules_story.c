@@ -18,7 +18,6 @@ static void start(void)
 {
 	story_options_default(&options);
 	settings_default(&settings);
-	alerts = (struct alerts){ 0 };
 	struct model_options model_options;
 	model_options_default(&model_options);
 	model = model_new(&model_options);
@@ -27,6 +26,7 @@ static void start(void)
 
 static void stop(void)
 {
+	alerts_release(&alerts);
 	model_free(model);
 }
 

@@ -73,14 +73,14 @@ enum { BATCH_WIDTH = 9, TIME_WIDTH = 9, RATIO_WIDTH = 6 };
 static void cause_text(const struct run *run, const struct flagged *flagged, struct line *line)
 {
 	struct explanation why;
-	char text[NUMBER_SIZE];
+	char text[NUMBER_SIZE], brief[CAUSE_BRIEF_SIZE];
 
 	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	line_start(line, " ");
 	for (int i = 0; i < (int)why.cause_count; i++) {
 		enum role role = i == 0 ? ROLE_NORMAL : ROLE_DIM;
 
-		line_add(line, 2 * i, role, "%s%s", i > 0 ? "· " : "", why.causes[i].what);
+		line_add(line, 2 * i, role, "%s%s", i > 0 ? "· " : "", cause_brief(run, &why.causes[i], brief));
 		line_add(line, 2 * i + 1, role, "%s", format_percent(text, why.causes[i].share_ratio));
 	}
 	if (why.cause_count == 0)

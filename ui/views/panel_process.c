@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "ui/layout.h"
+#include "ui/views/over_time.h"
 #include "ui/views/panel_workers.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
@@ -79,58 +80,33 @@ static void memory_parts_line(const struct model *model, struct canvas *canvas, 
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
-/* One or two figures over time on one scale; `second` may be NULL. */
-struct over_time {
-	const struct series *first, *second;
-	enum role first_role, second_role;
-	enum plot_unit unit;
-	int zoom;
-};
-
-static void draw_series(struct scene *scene, struct canvas *canvas, struct rect plot, const struct scale *scale, int64_t from_ns,
-                        const struct series *series, enum role role)
+static void draw_tree(struct scene *scene, struct canvas *canvas, struct rect inside, int zoom)
 {
-	struct plot_point points[TRACE_POINTS_MAX];
-	size_t columns = plot_resolution(canvas, plot);
+	const struct model *model = scene->model;
+	struct crew_now workers;
+	model_crew_now(model, -1, &workers);
+	struct over_time what = {
+		.from_ns = trace_since(scene, zoom), .unit = PLOT_BYTES, .level = NAN, .count = workers.count > 0 ? 2 : 1,
+		.lines = { { model->series.tree_resident, ROLE_MEMORY }, { model->series.resident, ROLE_DIM } },
+	};
 
-	columns = columns > TRACE_POINTS_MAX ? TRACE_POINTS_MAX : columns;
-	trace_series(scene, series, from_ns, role, points, columns);
-	plot_points(canvas, plot, scale, points, columns, true);
+	over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
 }
 
-static void draw_over_time(struct scene *scene, struct canvas *canvas, struct rect inside, struct scale *scale, const struct over_time *what)
+void panel_memory_plot(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
 {
-	int64_t from_ns = trace_since(scene, what->zoom);
-	double least = NAN, most = NAN;
+	struct line line;
 
-	trace_extremes(scene, what->first, from_ns, &least, &most);
-	if (what->second != NULL)
-		trace_extremes(scene, what->second, from_ns, &least, &most);
-	if (isnan(most)) {
-		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no figures yet");
-		return;
-	}
-	/* what hardly moves is drawn as what hardly moves */
-	if (most - least < most / 20)
-		least = most - most / 20;
-	scale_update(scale, least, most, what->unit != PLOT_BYTES);
-	struct rect plot = plot_axis(canvas, inside, scale, what->unit);
-
-	if (what->second != NULL)
-		draw_series(scene, canvas, plot, scale, from_ns, what->second, what->second_role);
-	draw_series(scene, canvas, plot, scale, from_ns, what->first, what->first_role);
+	memory_title(&scene->model->memory, &line);
+	draw_tree(scene, canvas, parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE), zoom);
 }
 
 void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
 {
 	const struct model *model = scene->model;
-	const struct memory *memory = &model->memory;
-	struct crew_now workers;
-	model_crew_now(model, -1, &workers);
-	struct over_time what = { model->series.tree_resident, workers.count > 0 ? model->series.resident : NULL, ROLE_MEMORY, ROLE_DIM, PLOT_BYTES, zoom };
 	struct line line;
 
-	memory_title(memory, &line);
+	memory_title(&model->memory, &line);
 	struct rect inside = parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE);
 
 	if (inside.height >= 5) {
@@ -142,10 +118,10 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	if (inside.height >= 3) {
 		struct rect row = rect_take_bottom(&inside, 1);
 
-		memory_verdict_line(memory, &line);
+		memory_verdict_line(&model->memory, &line);
 		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 	}
-	draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
+	draw_tree(scene, canvas, inside, zoom);
 }
 
 /* -- the GPU's allocator ------------------------------------------------------------------------------------------------------- */
@@ -158,7 +134,9 @@ bool has_allocator(const struct run *run)
 void panel_allocator(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect, int zoom)
 {
 	struct allocator allocator = run_allocator(run);
-	struct over_time what = { .first_role = ROLE_MEMORY, .second_role = ROLE_DIM, .unit = PLOT_BYTES, .zoom = zoom };
+	struct over_time what = {
+		.from_ns = trace_since(scene, zoom), .unit = PLOT_BYTES, .level = NAN, .count = 2, .lines = { { NULL, ROLE_MEMORY }, { NULL, ROLE_DIM } },
+	};
 	char text[NUMBER_SIZE];
 	struct line line;
 	double value;
@@ -173,14 +151,14 @@ void panel_allocator(struct scene *scene, const struct run *run, struct canvas *
 
 	if (!is_line)
 		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
-	run_gauge(run, "cuda.allocated_bytes", &value, &what.first);
-	run_gauge(run, "cuda.reserved_bytes", &value, &what.second);
-	if (what.first == NULL) {
-		what.first = what.second;
-		what.second = NULL;
+	run_gauge(run, "cuda.allocated_bytes", &value, &what.lines[0].series);
+	run_gauge(run, "cuda.reserved_bytes", &value, &what.lines[1].series);
+	if (what.lines[0].series == NULL) {
+		what.lines[0].series = what.lines[1].series;
+		what.count = 1;
 	}
-	if (inside.height >= 3 && what.first != NULL)
-		draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_ALLOCATOR], &what);
+	if (inside.height >= 3 && what.lines[0].series != NULL)
+		over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_ALLOCATOR], &what);
 }
 
 /* -- CPU and what the process waits for ---------------------------------------------------------------------------------------- */
@@ -223,7 +201,10 @@ void panel_process_line(const struct scene *scene, struct canvas *canvas, struct
 
 void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
 {
-	struct over_time what = { scene->model->series.cpu_ratio, NULL, ROLE_PLOT, ROLE_DIM, PLOT_PERCENT, zoom };
+	struct over_time what = {
+		.from_ns = trace_since(scene, zoom), .unit = PLOT_PERCENT, .from_zero = true, .level = NAN, .count = 1,
+		.lines = { { scene->model->series.cpu_ratio, ROLE_PLOT } },
+	};
 	const struct process *target = model_target(scene->model);
 	char text[NUMBER_SIZE];
 	struct line line;
@@ -234,5 +215,5 @@ void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int
 		line_add(&line, 1, ROLE_NORMAL, "waits for CPU %s", format_percent(text, target->run_queue_wait_ratio));
 		line_add(&line, 2, ROLE_NORMAL, "%s threads", format_count(text, target->now[METRIC_PROCESS_THREADS]));
 	}
-	draw_over_time(scene, canvas, parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE), &scene->state->scales[SCALE_CPU], &what);
+	over_time_draw(scene, canvas, parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE), &scene->state->scales[SCALE_CPU], &what);
 }

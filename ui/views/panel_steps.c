@@ -49,22 +49,21 @@ static void stretch_title(const struct run *run, const struct stretch *stretch, 
 }
 
 /* The focused batch instead of the figures: what a person asked for by choosing it. */
-static void focus_title(const struct run *run, const struct batch *batch, struct line *line)
+static void focus_title(const struct scene *scene, const struct run *run, const struct batch *batch, struct line *line)
 {
-	struct usual usual;
 	struct explanation why;
 	double like = run_main(run)->step.p50_s;
-	char name[NUMBER_SIZE], text[NUMBER_SIZE];
+	char name[NUMBER_SIZE], text[NUMBER_SIZE], cause[CAUSE_BRIEF_SIZE];
 
-	track_usual(run_main(run), batch->ordinal, &usual);
-	explain_batch(run, batch, &usual, NULL, &why);
+	if (!batch_explain(scene, run, run_main(run), batch->ordinal, &why))
+		return;
 	line_start(line, " · ");
 	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "", parts_batch_name(name, run, batch));
 	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
 	if (!isnan(why.ratio))
 		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why.ratio);
 	if (why.cause_count > 0 && batch->is_flagged)
-		line_add(line, 2, ROLE_NORMAL, "%s %s s", why.causes[0].what, parts_time_bare(text, why.causes[0].excess_s, 1, true));
+		line_add(line, 2, ROLE_NORMAL, "%s %s s", cause_brief(run, &why.causes[0], cause), parts_time_bare(text, why.causes[0].excess_s, 1, true));
 	line_add(line, 3, ROLE_KEY, "Enter why");
 }
 
@@ -148,6 +147,8 @@ static void tell_batch(const struct run *run, const struct flagged *flagged, str
 		line_add(line, 0, ROLE_NORMAL, "%s %s s", why.causes[0].what, parts_time_bare(text, why.causes[0].excess_s, 1, true));
 	else
 		line_add(line, 0, ROLE_NORMAL, "cause unknown");
+	if (why.cause_count > 0 && why.causes[0].next[0] != '\0')
+		line_add(line, 2, ROLE_ACCENT, "→ %s", why.causes[0].next);
 }
 
 /* The strongest pattern, or the newest slow batch with its cause. False: there is neither. */
@@ -166,11 +167,7 @@ static bool tell_slow(const struct scene *scene, const struct run *run, struct l
 	} else if (flagged != NULL) {
 		tell_batch(run, flagged, line);
 	}
-	if (line->count == 0)
-		return false;
-	line_add(line, 3, ROLE_DIM, "n next flag");
-	line_add(line, 4, ROLE_DIM, "Enter why");
-	return true;
+	return line->count > 0;
 }
 
 /* From so many rows on it has one of its own; with fewer it stands on the plot's lowest, where nothing else does. */
@@ -194,7 +191,7 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 
 	trace_stretch(scene, run, &stretch);
 	if (focused != NULL)
-		focus_title(run, focused, &line);
+		focus_title(scene, run, focused, &line);
 	else
 		stretch_title(run, &stretch, &line);
 	struct rect inside = parts_panel(canvas, rect, "Step time", &line, ROLE_TITLE);

@@ -13,6 +13,8 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 void panel_where(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 /* The tree's and the target's resident set over time, slope, peak, verdict. */
 void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
+/* The plot alone. */
+void panel_memory_plot(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
 /* What memory does, who grows and when it is full, in one line. */
 struct line;
 void memory_verdict_line(const struct memory *memory, struct line *line);

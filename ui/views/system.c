@@ -107,7 +107,7 @@ static struct rect draw_lines(struct scene *scene, struct canvas *canvas, struct
 
 static struct rect draw_unknown(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	const struct missing *missing = system_missing(scene->model, "system");
+	const struct missing *missing = system_missing(scene->model, "of the machine");
 	char text[sizeof missing->text + sizeof missing->remedy + sizeof nothing_read + 8];
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
 

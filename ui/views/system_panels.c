@@ -64,11 +64,11 @@ static void waiting_rows(const struct model *model, struct waiting out[WAITING_R
 {
 	const struct system *system = &model->system;
 
-	out[0] = (struct waiting){ "CPU pressure", "pressure", MARK_PRESSURE, system->pressure_cpu_ratio, system->series.pressure_cpu_ratio };
-	out[1] = (struct waiting){ "I/O pressure", "pressure", MARK_PRESSURE, system->pressure_io_ratio, system->series.pressure_io_ratio };
-	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_PRESSURE, system->pressure_memory_ratio, system->series.pressure_memory_ratio };
+	out[0] = (struct waiting){ "CPU pressure", "pressure", MARK_NONE, system->pressure_cpu_ratio, system->series.pressure_cpu_ratio };
+	out[1] = (struct waiting){ "I/O pressure", "pressure", MARK_NONE, system->pressure_io_ratio, system->series.pressure_io_ratio };
+	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_NONE, system->pressure_memory_ratio, system->series.pressure_memory_ratio };
 	out[3] = (struct waiting){ "throttled", "cgroup", MARK_THROTTLED, system->throttled_ratio, system->series.throttled_ratio };
-	out[4] = (struct waiting){ "I/O wait", "CPU", MARK_IO_WAIT, system->io_wait_ratio, system->series.io_wait_ratio };
+	out[4] = (struct waiting){ "I/O wait", "CPU of the machine", MARK_IO_WAIT, system->io_wait_ratio, system->series.io_wait_ratio };
 }
 
 static void draw_reason(const struct model *model, const char *about, struct canvas *canvas, struct rect row)
@@ -137,14 +137,14 @@ static void room_rows(const struct model *model, struct room out[ROOM_ROWS])
 	const double *now = system->now;
 	double cpu = system->cgroup_cpu_ratio, cpus = now[METRIC_CGROUP_CPU_LIMIT], swap = now[METRIC_SYSTEM_SWAP];
 
-	out[0] = (struct room){ "memory", "memory", MARK_MEMORY, now[METRIC_SYSTEM_MEMORY] - now[METRIC_SYSTEM_MEMORY_AVAILABLE], now[METRIC_SYSTEM_MEMORY],
+	out[0] = (struct room){ "memory", "memory of the machine", MARK_MEMORY, now[METRIC_SYSTEM_MEMORY] - now[METRIC_SYSTEM_MEMORY_AVAILABLE], now[METRIC_SYSTEM_MEMORY],
 		system->memory_ratio, false };
-	out[1] = (struct room){ "swap", "swap", MARK_SWAP, system->swap_used_bytes, swap, swap > 0 ? system->swap_used_bytes / swap : NAN, false };
+	out[1] = (struct room){ "swap", "swapping", MARK_SWAP, system->swap_used_bytes, swap, swap > 0 ? system->swap_used_bytes / swap : NAN, false };
 	out[2] = (struct room){ "cgroup memory", "cgroup", MARK_CGROUP_MEMORY, now[METRIC_CGROUP_MEMORY], now[METRIC_CGROUP_MEMORY_LIMIT],
 		system->cgroup_memory_ratio, false };
 	out[3] = (struct room){ "cgroup CPU", "cgroup", MARK_THROTTLED, cpu, cpus, cpu / cpus, true };
 	out[4] = (struct room){ "/dev/shm", "shm", MARK_SHM, now[METRIC_SYSTEM_SHM_USED], now[METRIC_SYSTEM_SHM], system->shm_ratio, false };
-	out[5] = (struct room){ "disk space", "space", MARK_SPACE, now[METRIC_SYSTEM_SPACE] - now[METRIC_SYSTEM_SPACE_FREE], now[METRIC_SYSTEM_SPACE],
+	out[5] = (struct room){ "disk space", "free space", MARK_SPACE, now[METRIC_SYSTEM_SPACE] - now[METRIC_SYSTEM_SPACE_FREE], now[METRIC_SYSTEM_SPACE],
 		system->space_ratio, false };
 }
 
@@ -327,7 +327,7 @@ void panel_devices(const struct scene *scene, struct canvas *canvas, struct rect
 	if (order.count == 0) {
 		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, inside.height > 0 ? "– no disk and no network interface is told of" : "");
 		rect_take_top(&inside, 1);
-		draw_reason(scene->model, "disk", canvas, inside);
+		draw_reason(scene->model, "disks", canvas, inside);
 		return;
 	}
 	struct rect header = rect_take_top(&inside, 1);

@@ -15,6 +15,7 @@ class Case:
         self.name, self.program, every, self.told, expect = [part.strip() for part in line.split('|')]
         self.every = int(every)
         self.expect = dict((word.split('=', 1) + [True])[:2] for word in expect.split())
+        self.is_synthetic = self.program == 'synthetic'
         self.causes = self.expect.get('cause', '').split(',') if 'cause' in self.expect else []
 
     def told_with(self, seed, batches):
@@ -27,6 +28,8 @@ class Case:
         for word, value in words.items():
             told = told.replace(word, value)
         period = int(self.expect['period']) if 'period' in self.expect else every if '{when}' in self.told and not is_random else None
+        if self.is_synthetic and self.every > 1:
+            period = self.every
         return told.split(), period, dice
 
 

@@ -6,6 +6,9 @@ FIRST_JUDGED = 32
 # Of a planted batch to the usual: from here on it must be flagged.
 PLAIN_RATIO = 2.0
 SLOPE_WITHIN = 0.15
+# A planted batch that spent more than this share of its excess in a queue for a CPU, because of others, is not what was planted.
+QUEUE_MOST = 0.2
+QUEUE_IS_PLANTED = {'cpu_wait', 'child', 'throttled', 'stopped', 'compiler'}
 
 # True of any run, sound ones too: which operation is the largest, and that a core is in use.
 ALWAYS_TRUE = {'bottleneck', 'consider_optimizing', 'forward_share', 'backward_share', 'cpu_high', 'cpu_busy'}
@@ -27,6 +30,7 @@ class Verdict:
     def __init__(self, case, seed, told_arguments):
         self.case, self.seed, self.arguments = case, seed, told_arguments
         self.planted = self.flagged = self.right = 0
+        self.disturbed = 0               # planted batches that others on the machine made slow as well: left out
         self.firsts = Counter()          # of planted batches: the kind told first, or "not flagged"
         self.others = Counter()          # of flagged batches in which nothing was planted
         self.wrong = []                  # precise cases
@@ -43,9 +47,13 @@ def judge_batches(verdict, truth, told):
     per_epoch, usual_s = truth['batches_per_epoch'], truth['median_s']
     planted = {int(batch): max(whole, took + usual_s) if whole < PLAIN_RATIO * usual_s else whole
                for batch, whole, took in zip(fault['batches'], fault['batch_s'], fault['took_s'])}
+    queued = dict(zip(fault['batches'], fault.get('queue_s', ())))
     flagged = {int(epoch * per_epoch + batch): entry for (epoch, batch), entry in told.flagged.items()}
     for batch, seconds in planted.items():
         if batch < FIRST_JUDGED or seconds < PLAIN_RATIO * usual_s:
+            continue
+        if queued.get(batch, 0) > QUEUE_MOST * (seconds - usual_s) and not QUEUE_IS_PLANTED & set(case.causes):
+            verdict.disturbed += 1
             continue
         verdict.planted += 1
         entry = flagged.get(batch)
@@ -99,6 +107,12 @@ def judge(case, seed, arguments, period, truth, told):
     kinds = {pattern.get('kind', 'period') for pattern in told.patterns}
     if case.causes:
         judge_batches(verdict, truth, told)
+    if 'warning' in case.expect:
+        wanted = case.expect['warning']
+        verdict.claims.append((f'warning {wanted}', wanted in told.warnings, sorted(told.warnings)))
+    if 'verdict' in case.expect:
+        wanted = case.expect['verdict']
+        verdict.claims.append((f'memory {wanted}', wanted in told.verdicts, told.verdicts))
     if case.causes or 'period' in case.expect:
         judge_periods(verdict, told, period)
     if 'leak' in case.expect:

@@ -8,6 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, '../../..'))
 BUILD = os.environ.get('PMTOP_BUILD', os.path.join(ROOT, 'build'))
 PMTOP, TRAINER = os.path.join(BUILD, 'pmtop'), os.path.join(BUILD, 'tests/workloads/trainer')
+SYNTHETIC = os.path.join(BUILD, 'tests/bench/why/synthetic')
 SCRIPT = os.path.join(ROOT, 'tests/workloads/faults.py')
 REFRESH_S = '0.2'
 NOT_HERE = 77
@@ -15,6 +16,20 @@ NOT_HERE = 77
 
 class Skip(Exception):
     """It cannot be planted here; why."""
+
+
+def tell_synthetic(case, seed, seconds):
+    """truth, Told of an invented run, as fast as it can be told."""
+    with tempfile.TemporaryDirectory() as scratch:
+        truth = os.path.join(scratch, 'truth')
+        run = subprocess.run([SYNTHETIC, f'{case.told}:{seed}', str(seconds), truth], capture_output=True, text=True)
+        if run.returncode:
+            raise RuntimeError(run.stderr.strip())
+        seen = Told()
+        for line in run.stdout.splitlines():
+            seen.take(line)
+        with open(truth) as file:
+            return json.load(file), seen
 
 
 class Told:

@@ -1,6 +1,7 @@
 #include "faults.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,9 @@ bool faults_start(struct faults *faults, uint64_t seed, uint64_t batches, unsign
 	snprintf(faults->name, sizeof faults->name, "/trainer.%d", (int)getpid());
 	faults->took_s = shared(FAULTS_MOST * batches * sizeof *faults->took_s);
 	faults->kept_bytes = shared(FAULTS_MOST * sizeof *faults->kept_bytes);
-	if (!faults->took_s || !faults->kept_bytes)
+	faults->queue_s = shared(batches * sizeof *faults->queue_s);
+	faults->schedstat_fd = faults->count ? open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC) : -1;
+	if (!faults->took_s || !faults->kept_bytes || !faults->queue_s)
 		return false;
 	if (prepare(faults, workers, why, sizeof why))
 		return true;
@@ -157,6 +160,10 @@ void faults_end(struct faults *faults)
 		munmap(faults->took_s, FAULTS_MOST * faults->batches * sizeof *faults->took_s);
 	if (faults->kept_bytes)
 		munmap(faults->kept_bytes, FAULTS_MOST * sizeof *faults->kept_bytes);
+	if (faults->queue_s)
+		munmap(faults->queue_s, faults->batches * sizeof *faults->queue_s);
+	if (faults->schedstat_fd > 0)
+		close(faults->schedstat_fd);
 }
 
 /* -- which batches -- */
@@ -190,10 +197,22 @@ static void act(struct faults *faults, unsigned number, uint64_t batch, const st
 	fault->kept_bytes = 0;
 }
 
+/* 0 where the kernel does not tell. */
+static double queued_s(const struct faults *faults)
+{
+	char text[96] = "";
+	unsigned long long ran_ns, waited_ns;
+
+	if (faults->schedstat_fd < 0 || pread(faults->schedstat_fd, text, sizeof text - 1, 0) <= 0 || sscanf(text, "%llu %llu", &ran_ns, &waited_ns) != 2)
+		return 0;
+	return (double)waited_ns / 1e9;
+}
+
 void faults_begin(struct faults *faults, uint64_t batch)
 {
 	int64_t now = now_ns();
 
+	faults->queue_begin_s = queued_s(faults);
 	for (unsigned i = 0; i < faults->count; i++) {
 		struct fault *fault = &faults->list[i];
 
@@ -225,6 +244,8 @@ void faults_finish(struct faults *faults, uint64_t batch)
 			act(faults, i, batch, &(struct act){ .batch = batch, .is_end = true });
 	free(faults->block);
 	faults->block = NULL;
+	if (batch < faults->batches)
+		faults->queue_s[batch] = (float)(queued_s(faults) - faults->queue_begin_s);
 }
 
 void faults_load(struct faults *faults, uint64_t batch, int worker)
@@ -270,9 +291,8 @@ unsigned faults_samples_most(const struct faults *faults, unsigned usual)
 
 /* -- the truth -- */
 
-enum planted_column { BATCHES, TOOK, WHOLE };
-
-static void put_column(FILE *file, const char *key, enum planted_column column, const float *took_s, const double *seconds, uint64_t batches)
+/* What the column says of each batch in which the fault happened; NULL: its number. */
+static void put_column(FILE *file, const char *key, const float *took_s, const double *wide, const float *narrow, uint64_t batches)
 {
 	const char *separator = "";
 
@@ -280,10 +300,11 @@ static void put_column(FILE *file, const char *key, enum planted_column column, 
 	for (uint64_t batch = 0; batch < batches; batch++) {
 		if (took_s[batch] <= 0)
 			continue;
-		if (column == BATCHES)
-			fprintf(file, "%s%llu", separator, (unsigned long long)batch);
+		fputs(separator, file);
+		if (wide || narrow)
+			fprintf(file, "%.6f", wide ? wide[batch] : (double)narrow[batch]);
 		else
-			fprintf(file, "%s%.6f", separator, column == TOOK ? (double)took_s[batch] : seconds[batch]);
+			fprintf(file, "%llu", (unsigned long long)batch);
 		separator = ",";
 	}
 	fputs("]", file);
@@ -298,9 +319,10 @@ void faults_write(const struct faults *faults, FILE *file, const double *seconds
 
 		fprintf(file, "%s{\"name\":\"%s\",\"every\":%g,\"odds\":%g,\"seconds\":%g,\"from\":%g,\"kept_bytes\":%.0f", i ? "," : "", fault->kind->name,
 		        fault->every, fault->odds, fault->seconds, fault->from, faults->kept_bytes[i]);
-		put_column(file, "batches", BATCHES, took_s, seconds, batches);
-		put_column(file, "took_s", TOOK, took_s, seconds, batches);
-		put_column(file, "batch_s", WHOLE, took_s, seconds, batches);
+		put_column(file, "batches", took_s, NULL, NULL, batches);
+		put_column(file, "took_s", took_s, NULL, took_s, batches);
+		put_column(file, "batch_s", took_s, seconds, NULL, batches);
+		put_column(file, "queue_s", took_s, NULL, faults->queue_s, batches);
 		fputs("}", file);
 	}
 	fputs("]", file);

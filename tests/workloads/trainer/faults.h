@@ -65,6 +65,9 @@ struct faults {
 	struct accomplice accomplice;
 	struct cgroup cgroup;
 	float *took_s;                   /* shared: [fault][batch]; 0 = it did not happen there */
+	float *queue_s;                  /* [batch]: how long the trainer waited for a CPU, whoever had it */
+	int schedstat_fd;
+	double queue_begin_s;
 	double *kept_bytes;              /* shared: [fault], of leaks in whichever process */
 	void *block;                     /* of `allocate`, until the batch ends */
 	pid_t children[2];
@@ -92,7 +95,7 @@ bool faults_wait_for(const struct faults *faults, uint64_t batch);
 unsigned faults_samples(const struct faults *faults, uint64_t batch, unsigned usual);
 unsigned faults_samples_most(const struct faults *faults, unsigned usual);
 
-/* A member of the truth: "faults":[{"name":…,"batches":[…],"took_s":[…],"batch_s":[…],"kept_bytes":…}]; `seconds`: of each finished batch.
+/* A member of the truth: "faults":[{"name":…,"batches":[…],"took_s":[…],"batch_s":[…],"queue_s":[…],"kept_bytes":…}]; `seconds`: of each finished batch.
  * What a fault took is known where it is an act of the run itself, and else a mere sign that it happened. */
 void faults_write(const struct faults *faults, FILE *file, const double *seconds, uint64_t batches);
 
