@@ -22,6 +22,7 @@ struct options {
 	char **child;                /* after --, or NULL */
 	int64_t count;               /* -n; 0 = until the target ends */
 	enum output_format format;
+	const char *config;          /* --config, or NULL */
 	const char *view;            /* --view */
 	int width, height;           /* --size; 0 = as the terminal, or 120×40 */
 	const char *check;           /* rules --check=FILE */
@@ -35,7 +36,8 @@ struct options {
 	X(once,   "--once",                       "one screen as text") \
 	X(list,   "list, -l",                     "what can be watched, as a table") \
 	X(report, "report PID",                   "the summary tables") \
-	X(rules,  "rules",                        "what is warned of, and the figures of now")
+	X(rules,  "rules",                        "what is warned of, and the figures of now") \
+	X(doctor, "doctor [-p PID]",              "each figure that is missing, why, and what brings it")
 
 struct command {
 	const char *name;
