@@ -186,8 +186,8 @@ void around_usual_fetch(const struct model *model, const struct worker_kept *kep
 	for (size_t i = 0; workers && i < workers->crew_count; i++)
 		if (workers->crews[i]->crew.owner == kept->worker.owner)
 			crew_s = workers->crews[i]->crew.work.fetch.p50_s;
-	*usual_s = kept->worker.work.fetch.p50_s;
-	*long_s = fmax(fmin(*usual_s, crew_s) * LONG_FETCH_RATIO, LONG_FETCH_LEAST_S);
+	*usual_s = fmin(kept->worker.work.fetch.p50_s, crew_s);
+	*long_s = fmax(*usual_s * LONG_FETCH_RATIO, LONG_FETCH_LEAST_S);
 }
 
 static const struct worker_kept *find_kept(const struct model *model, unsigned source_id)
