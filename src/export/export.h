@@ -29,8 +29,8 @@ struct lines {
 };
 void lines_init(struct lines *lines, int64_t batch_lines);
 /* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept), marks, at each epoch's end its two
- * lines, then flagged batches with their cause once it can be known, then what memory does where that is news or an epoch has ended while it
- * grows, then warnings that were raised since; where nothing publishes, one line of process figures. */
+ * lines, then flagged batches with their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, and
+ * warnings that were raised since; where nothing publishes, one line of process figures. */
 void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
 
 /* PERFORMANCE SUMMARY, AGGREGATE STATISTICS, epochs, warnings, as the guides show them. */

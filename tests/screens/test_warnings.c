@@ -136,7 +136,7 @@ static void tell_two(struct stage *stage)
 	disk->level = 0.8;
 	disk->unit = FIGURE_RATIO;
 	disk->history = history_of(stage->model->now_ns, 300, 0.35, 0.93);
-	snprintf(disk->guide, sizeof disk->guide, "guide 004, \"Disk I/O\"");
+	snprintf(disk->guide, sizeof disk->guide, "004, \"Disk I/O\"");
 	disk->evidence[0] = (struct alert_evidence){ "busy_ratio", 0.92 };
 	disk->evidence[1] = (struct alert_evidence){ "read_latency_s", 0.0141 };
 	disk->evidence[2] = (struct alert_evidence){ "read_bytes_per_s", 121e6 };

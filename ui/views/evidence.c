@@ -50,21 +50,21 @@ static const char *times(char out[NUMBER_SIZE], double ratio)
 	return out;
 }
 
-static const char *whole(char out[NUMBER_SIZE], double number)
+/* What can be counted has no places. */
+static const char *plain(char out[NUMBER_SIZE], double number)
 {
-	if (isnan(number))
-		snprintf(out, NUMBER_SIZE, "–");
-	else
-		snprintf(out, NUMBER_SIZE, "%.0f", number);
+	if (!(number == floor(number) && fabs(number) < 1e9))
+		return format_rate(out, number);
+	snprintf(out, NUMBER_SIZE, "%.0f", number);
 	return out;
 }
 
 /* How keys are told: whole ones, then what they end with, which the name leaves out. A ratio is a share, unless it says how many times. */
 static const struct form { const char *key, *ending, *(*format)(char[NUMBER_SIZE], double), *after; } forms[] = {
-	{ "ratio", "", times, "" }, { "slow_ratio", "_ratio", times, "" }, { "pid", "", whole, "" }, { "first_batch", "", whole, "" },
+	{ "ratio", "", times, "" }, { "slow_ratio", "_ratio", times, "" },
 	{ NULL, "_bytes_per_s", format_bytes, "/s" }, { NULL, "_bytes_per_batch", format_bytes, " a batch" }, { NULL, "_bytes_per_epoch", format_bytes, " an epoch" },
 	{ NULL, "_bytes", format_bytes, "" }, { NULL, "_per_s", format_rate, "/s" }, { NULL, "_ratio", format_percent, "" }, { NULL, "_s", format_seconds, "" },
-	{ NULL, "_count", format_count, "" }, { NULL, "", format_rate, "" },
+	{ NULL, "_count", format_count, "" }, { NULL, "", plain, "" },
 };
 
 static const struct form *form_of(const char *key)
@@ -130,7 +130,7 @@ const char *evidence_level(const struct alert *alert, char *out, size_t size)
 	out[0] = '\0';
 	if (has_level(alert))
 		snprintf(out, size, "%s, %s the level of %s%s%s", figure(now, alert->unit, alert->value), way, figure(level, alert->unit, alert->level),
-		         alert->guide[0] != '\0' ? ": " : "", alert->guide);
+		         alert->guide[0] != '\0' ? " of guide " : "", alert->guide);
 	return out;
 }
 

@@ -32,7 +32,7 @@ void panel_room(const struct scene *scene, struct canvas *canvas, struct rect re
 enum { ROOM_ROWS = 6 };
 void panel_machine_memory(struct scene *scene, struct canvas *canvas, struct rect rect);
 /* Disks and network interfaces; those that do something first. */
-void panel_devices(const struct scene *scene, struct canvas *canvas, struct rect rect);
+void panel_devices(struct scene *scene, struct canvas *canvas, struct rect rect);
 /* How many rows it wants inside. */
 int panel_devices_rows(const struct model *model);
 
