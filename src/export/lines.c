@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/rules/explain.h"
@@ -283,5 +284,6 @@ void export_lines(struct buffer *out, struct lines *lines, const struct model *m
 	if (!scope_run(model, run))
 		add_process(out, model);
 	add_memory_verdict(out, lines, &model->memory, has_epoch_ended);
+	patterns_as_lines(out, lines, alerts, model, run);
 	add_warnings(out, lines, alerts, run);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/report_memory.h"
 #include "src/export/report_workers.h"
@@ -329,6 +330,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 	add_warnings(out, alerts, run_index);
 	if (run) {
 		buffer_puts(out, "\n");
+		patterns_as_table(out, alerts, model, run_index);
 		add_flagged(out, run);
 	}
 	buffer_puts(out, "\n");

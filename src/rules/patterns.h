@@ -11,7 +11,7 @@
 #include "src/model/model.h"
 #include "src/settings/settings.h"
 
-enum { PATTERNS_MAX = 4 };
+enum { PATTERNS_MAX = 4, PATTERN_WORDS_SIZE = 240 };
 
 enum pattern_kind { PATTERN_PERIOD, PATTERN_DRIFT, PATTERN_KINDS };      /* "period", "drift", "kinds" */
 enum pattern_unit { PATTERN_BATCHES, PATTERN_SECONDS };                  /* "batches", "seconds" */
@@ -46,5 +46,7 @@ const char *pattern_unit_name(enum pattern_unit unit);
 void patterns_update(struct patterns *patterns, const struct model *model, const struct run *run);
 /* "every 40th batch is 2.3× slower, in data (12 of 12)": one line. */
 const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size);
+/* "every 40th batch (12 of 12, from 7/144)": what stands beside a candidate. */
+const char *pattern_label(const struct pattern *pattern, const struct run *run, char *out, size_t size);
 
 #endif

@@ -123,7 +123,8 @@ static bool follow(const struct axis *axis, size_t anchor, size_t partner, doubl
 		since++;
 		turn++;
 		expected++;
-		size_t found = event_near(axis, next, last - since * period, slack);
+		/* What strays goes on from where it strayed to. */
+		size_t found = event_near(axis, next, last - since * period, slack * sqrt(since));
 		if (found == axis->count) {
 			slips++;
 			continue;

@@ -24,6 +24,8 @@ import watch  # noqa: E402
 
 RIGHT_LEAST = 0.95
 STALL_S = 6
+# Of all CPUs, taken by others: above it a sound run is not a clean one.
+OTHERS_MOST = 0.1
 
 
 def is_clean(case):
@@ -88,7 +90,7 @@ def line_of(verdict):
         parts.append(f'slope ÷ true {verdict.slope and round(verdict.slope, 3)}')
     parts += [f'{what}: {"ok" if good else "WRONG"} ({got})' for what, good, got in verdict.claims]
     if verdict.alarms:
-        parts.append(f'alarms {verdict.alarms}')
+        parts.append(f'alarms {verdict.alarms} (others took {100 * verdict.others_ratio:.0f} % of the CPUs)')
     if verdict.others:
         parts.append(f'flagged besides {dict(verdict.others)}')
     return ' '.join(parts)
@@ -130,9 +132,12 @@ def goals(bench):
     """(the goal, measured, whether it holds; None: nothing was measured)"""
     verdicts = bench.verdicts
     planted, flagged, right = (sum(getattr(v, name) for v in verdicts) for name in ('planted', 'flagged', 'right'))
-    clean = [v for v in verdicts if 'nothing' in v.case.expect]
+    sound = [v for v in verdicts if 'nothing' in v.case.expect and not v.case.is_synthetic]
+    clean = [v for v in sound if v.others_ratio <= OTHERS_MOST]
+    noisy_s = sum(v.seconds for v in sound) - sum(v.seconds for v in clean)
     clean_h = sum(v.seconds for v in clean) / 3600
-    alarms = sum(len(v.alarms) for v in clean)
+    alarms, invented = sum(len(v.alarms) for v in clean), [v for v in verdicts if 'nothing' in v.case.expect and v.case.is_synthetic]
+    noisy_alarms = sum(len(v.alarms) for v in sound) - alarms
     others = sum(sum(v.others.values()) for v in clean)
     leaks = [v for v in verdicts if 'leak' in v.case.expect]
     slopes = [v for v in leaks if v.slope is not None and abs(v.slope - 1) <= judge.SLOPE_WITHIN]
@@ -145,6 +150,9 @@ def goals(bench):
         ('the right cause first, of planted batches that were flagged', shown(right, flagged), holds(ratio(right, flagged), RIGHT_LEAST)),
         ('flagged, of batches that were planted plainly', shown(flagged, planted), holds(ratio(flagged, planted), RIGHT_LEAST)),
         (f'false warnings in {clean_h * 60:.1f} clean minutes', f'{alarms}' + (f', {alarms / clean_h:.1f} an hour' if clean_h else ''), alarms == 0 if clean else None),
+        (f'false warnings in {sum(v.seconds for v in invented) / 60:.0f} clean synthetic minutes', f'{sum(len(v.alarms) for v in invented)}',
+         not any(v.alarms for v in invented) if invented else None),
+        (f'warnings in {noisy_s / 60:.1f} minutes of sound runs while others took more than {100 * OTHERS_MOST:.0f} % of the CPUs (for information)', f'{noisy_alarms}', None),
         ('planted batches left out, for others kept them from a CPU (for information)', f'{sum(v.disturbed for v in verdicts)}', None),
         ('batches flagged in clean runs (for information)', f'{others}' + (f', {others / clean_h:.0f} an hour' if clean_h else ''), None),
         (f'slopes of leaks within {100 * judge.SLOPE_WITHIN:.0f} %', shown(len(slopes), len(leaks)), holds(ratio(len(slopes), len(leaks)), 1)),

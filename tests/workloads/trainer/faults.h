@@ -45,7 +45,7 @@ enum fault_place { AT_LOAD, AT_DATA, AT_FORWARD, AT_OPTIMIZER, AT_BOOKKEEPING, A
 	X("checkpoint", save_checkpoint, AT_BETWEEN, 0, 96, 0, "writes a checkpoint of mb and waits until it is on the disk, in a span") \
 	X("hog", hog, AT_BATCH, 0, 0, 0, "other processes want the same CPU") \
 	X("child-hog", child_hog, AT_BATCH, 0, 0, 0, "children of the trainer want the same CPU") \
-	X("quota", quota, AT_BATCH, 0, 0, 0.05, "the cgroup has a quota of size CPUs (needs the right to make one)") \
+	X("quota", quota, AT_BATCH, 0, 0, 0.01, "the cgroup has a quota of size CPUs (needs the right to make one)") \
 	X("stop", stop_trainer, AT_FORWARD, 300, 0, 0, "another process stops the trainer for ms (SIGSTOP)") \
 	X("bigger", bigger, AT_SIZE, 0, 0, 4, "the batch has size times the samples, and so much more work")
 
