@@ -92,8 +92,15 @@ ACT(sleep_forward) { UNUSED; wait_out(fault, act); }
 ACT(busy_forward) { UNUSED; work(fault->ms); }
 ACT(slow_optimizer) { UNUSED; work(fault->ms); }
 ACT(page_out) { UNUSED; scratch_touch(&faults->scratch, duration_of(fault)); }
-ACT(sync_log) { UNUSED; scratch_write(&faults->scratch, fault->mb); }
 ACT(bigger) { UNUSED; }
+
+ACT(sync_log)
+{
+	UNUSED;
+	do
+		scratch_write(&faults->scratch, fault->mb);
+	while (now_ns() < end_of(fault, act));
+}
 
 ACT(fault_storm)
 {
