@@ -87,7 +87,7 @@ $(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o
 # The built-in rules as text in the program, line by line, so that nothing need be installed.
 $(BUILD)/rules_builtin.c: $(RULES) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "src/rules/rule_builtin.h"'; echo 'const struct rule_source rule_builtin[] = {'; \
+	@{ echo '#include "src/rules/rule_builtin.h"'; echo 'const struct rule_builtin rule_builtin[] = {'; \
 	  for file in $(RULES); do \
 	    echo "{ \"$${file##*/}\","; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' "$$file"; echo '},'; \
 	  done; echo '{ 0 } };'; } > $@

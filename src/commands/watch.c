@@ -139,8 +139,9 @@ static void watch_until_quit(struct watch *watch)
 			{ .fd = is_followed ? collector_fd(watch->session.collector) : -1, .events = POLLIN },
 			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1, .events = POLLOUT },
 		};
-		if (poll(ready, sizeof ready / sizeof *ready, -1) < 0 && errno != EINTR)
+		if (poll(ready, sizeof ready / sizeof *ready, session_tick_ms(&watch->session)) < 0 && errno != EINTR)
 			return;
+		session_tick(&watch->session);
 		if (ready[1].revents) {
 			watch->has_quit = signals_answer(watch->signal_fd, watch->terminal);
 			watch->is_dirty = true;

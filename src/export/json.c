@@ -6,9 +6,10 @@
 
 #include "src/base/json.h"
 #include "src/export/json_memory.h"
-#include "src/export/json_patterns.h"
+#include "src/export/json_stall.h"
 #include "src/export/json_system.h"
 #include "src/export/json_workers.h"
+#include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/rules/explain.h"
@@ -261,7 +262,7 @@ static void write_flagged(struct json *json, const struct run *run)
 	json_close_array(json);
 }
 
-static void write_run(struct json *json, const struct run *run)
+static void write_run(struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
 {
 	const struct track *track = run_main(run);
 	json_text(json, "run", run->name);
@@ -276,6 +277,7 @@ static void write_run(struct json *json, const struct run *run)
 	write_late_figures(json, run, track->mode);
 	write_modes(json, run);
 	write_flagged(json, run);
+	patterns_as_json(json, alerts, run, index, realtime_offset_ns);
 	json_unsigned(json, "lost_events", run->lost_events);
 	json_unsigned(json, "before_attach_events", run->before_attach_events);
 }
@@ -354,9 +356,9 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 	if (pid)
 		json_integer(&json, "pid", pid);
 	if (chosen)
-		write_run(&json, chosen);
+		write_run(&json, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
 	if (chosen)
-		json_patterns(&json, model, alerts, chosen);
+		json_stall(&json, model, chosen);
 	if (chosen)
 		ranks_as_json(&json, model, run);
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);

@@ -6,8 +6,10 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
+#include "src/rules/explain.h"
 
 #define BYTES_PER_MB 1e6
 
@@ -53,6 +55,7 @@ static void begin_run(struct lines *lines, const struct model *model, const stru
 	for (i = 0; i < run->mark_count && run->marks[i].time_ns <= lines->printed_until_ns;)
 		i++;
 	lines->next_mark = run->marks_dropped + i;
+	lines->flagged_until_ns = lines->printed_until_ns - 1;
 }
 
 /* The main track changes once "train" occurs: what was printed of the other one is not printed again. */
@@ -113,6 +116,44 @@ static void add_batch(struct buffer *out, struct lines *lines, const struct batc
 	lines->printed_until_ns = batch->end_ns;
 }
 
+/* -- flagged batches -- */
+
+/* Why it was slow is known once the samplers have read after its end; then, or when they have not after so long, it is told. */
+#define FLAGGED_PATIENCE_NS (2 * NS_PER_S)
+
+static bool is_due(const struct model *model, const struct run *run, const struct flagged *flagged)
+{
+	int64_t end_ns = flagged->batch.begin_ns + (int64_t)(flagged->batch.step_s * 1e9);
+	return flagged->around || !run->is_live || model->target_ended || model->now_ns - end_ns > FLAGGED_PATIENCE_NS;
+}
+
+static void add_flagged_line(struct buffer *out, const struct run *run, const struct flagged *flagged)
+{
+	struct explanation why;
+	char percent[NUMBER_SIZE];
+	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %.3fs", flagged->batch.index, flagged->batch.step_s);
+	if (!isnan(why.ratio))
+		buffer_printf(out, " = %.1f× the usual", why.ratio);
+	if (why.cause_count && why.causes[0].kind == CAUSE_UNKNOWN)
+		buffer_puts(out, ", cause unknown");
+	else if (why.cause_count)
+		buffer_printf(out, ", %s (%s)", why.causes[0].what, format_percent(percent, why.causes[0].share_ratio));
+	buffer_puts(out, "\n");
+}
+
+/* Those of the main mode that began after the last that was told, in their order; one that is not due yet holds up those after it. */
+static void add_flagged(struct buffer *out, struct lines *lines, const struct model *model, const struct run *run, const struct track *track)
+{
+	for (size_t i = 0; i < run->flagged_count && is_due(model, run, &run->flagged[i]); i++) {
+		const struct flagged *flagged = &run->flagged[i];
+		if (flagged->mode != track->mode || flagged->batch.is_by_hand || flagged->batch.begin_ns <= lines->flagged_until_ns)
+			continue;
+		add_flagged_line(out, run, flagged);
+		lines->flagged_until_ns = flagged->batch.begin_ns;
+	}
+}
+
 /* The resident set about the end of the epoch's last batch; NAN where that batch is no longer kept. */
 static double resident_at_end(const struct track *track, const struct epoch *epoch)
 {
@@ -161,6 +202,7 @@ static bool add_run(struct buffer *out, struct lines *lines, const struct model 
 	}
 	if (lines->next_epoch > epochs_before)
 		ranks_as_line(out, model, run_index);
+	add_flagged(out, lines, model, run, track);
 	return lines->next_epoch > epochs_before;
 }
 
@@ -242,5 +284,6 @@ void export_lines(struct buffer *out, struct lines *lines, const struct model *m
 	if (!scope_run(model, run))
 		add_process(out, model);
 	add_memory_verdict(out, lines, &model->memory, has_epoch_ended);
+	patterns_as_lines(out, lines, alerts, model, run);
 	add_warnings(out, lines, alerts, run);
 }

@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/base/text.h"
+#include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/report_memory.h"
 #include "src/export/report_workers.h"
@@ -264,6 +266,30 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	buffer_puts(out, "\n");
 }
 
+/* What to try about what slowed most of these batches: each once, with how many it would have helped. */
+static void add_next_steps(struct buffer *out, const struct run *run, size_t first)
+{
+	struct { char next[CAUSE_NEXT_SIZE], what[CAUSE_BRIEF_SIZE]; size_t count; } steps[REPORT_FLAGGED];
+	size_t step_count = 0, at;
+	for (size_t i = run->flagged_count; i-- > first;) {
+		const struct flagged *flagged = &run->flagged[i];
+		struct explanation why;
+		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+		if (!why.cause_count || !why.causes[0].next[0])
+			continue;
+		for (at = 0; at < step_count && strcmp(steps[at].next, why.causes[0].next) != 0;)
+			at++;
+		if (at == step_count) {
+			steps[step_count].count = 0;
+			memcpy(steps[step_count].next, why.causes[0].next, sizeof steps[0].next);
+			cause_brief(run, &why.causes[0], steps[step_count++].what);
+		}
+		steps[at].count++;
+	}
+	for (at = 0; at < step_count; at++)
+		buffer_printf(out, "try (%s, %zu of these): %s\n", steps[at].what, steps[at].count, steps[at].next);
+}
+
 static void add_flagged(struct buffer *out, const struct run *run)
 {
 	char title[96];
@@ -278,6 +304,7 @@ static void add_flagged(struct buffer *out, const struct run *run)
 	}
 	for (size_t i = first; i < run->flagged_count; i++)
 		add_flagged_batch(out, run, &run->flagged[i]);
+	add_next_steps(out, run, first);
 	table_rule(out, '=');
 }
 
@@ -303,6 +330,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 	add_warnings(out, alerts, run_index);
 	if (run) {
 		buffer_puts(out, "\n");
+		patterns_as_table(out, alerts, model, run_index);
 		add_flagged(out, run);
 	}
 	buffer_puts(out, "\n");

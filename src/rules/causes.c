@@ -9,6 +9,8 @@
 #define CAUSE_LEAST_RATIO 0.05
 /* A share that would print as 0 %. */
 #define NOTHING_RATIO 0.005
+/* Of a cause: a phase with less of it is not named. */
+#define PLACE_LEAST_RATIO 0.2
 
 /* Keeps the causes sorted, largest first. When the room is used up the smallest is dropped, and so becomes part of the unknown. */
 static void insert_cause(struct explanation *out, const struct cause *cause, size_t most)
@@ -26,18 +28,10 @@ static void insert_cause(struct explanation *out, const struct cause *cause, siz
 
 void causes_add(struct case_file *file, const struct explain_row *row, const struct claim *claim)
 {
-	double share_ratio = claim->seconds / file->whole_s;
-	struct explanation *out = file->out;
-	if (!(share_ratio >= CAUSE_LEAST_RATIO) || (out->cause_count == EXPLAIN_CAUSES_MAX - 1 && out->causes[out->cause_count - 1].share_ratio >= share_ratio))
+	if (!(claim->seconds > 0) || file->claim_count == CLAIMS_MOST)
 		return;
-	struct cause cause = { .kind = claim->kind, .phase = row->name, .share_ratio = share_ratio, .excess_s = claim->seconds, .evidence_count = claim->evidence_count };
-	for (size_t i = 0; i < claim->evidence_count; i++) {
-		cause.evidence[i].key = claim->evidence[i].key;
-		cause.evidence[i].this_value = claim->evidence[i].this_value;
-		cause.evidence[i].usual_value = claim->evidence[i].usual_value;
-	}
-	cause_say(file, row, claim, &cause);
-	insert_cause(out, &cause, EXPLAIN_CAUSES_MAX - 1);
+	file->claims[file->claim_count] = *claim;
+	file->claims[file->claim_count++].row = row;
 }
 
 bool causes_has_workers(const struct case_file *file, const struct explain_row *row)
@@ -68,7 +62,7 @@ static size_t open_pools(const struct explanation *out, struct pool *pools)
 	size_t count = 0;
 	for (size_t i = 0; i < out->row_count; i++)
 		if (out->rows[i].depth == 0 && out->rows[i].excess_s > 0)
-			pools[count++] = (struct pool){ .row = &out->rows[i], .left_s = out->rows[i].excess_s };
+			pools[count++] = (struct pool){ .row = &out->rows[i], .left_s = out->rows[i].excess_s, .wait_ratio = 1 };
 	return count;
 }
 
@@ -80,13 +74,74 @@ static void claim_place(struct case_file *file, const struct pool *pool)
 		causes_add(file, pool->row, &claim);
 }
 
+/* -- from claims to causes -- */
+
+static bool are_one(const struct claim *a, const struct claim *b)
+{
+	return a->kind == b->kind && a->kind != CAUSE_PHASE && strcmp(a->who, b->who) == 0;
+}
+
+/* Phases that have a good part of it, the one with the most first. */
+static void add_place(struct places *places, const struct claim *claim, double whole_s)
+{
+	if (claim->seconds < PLACE_LEAST_RATIO * whole_s)
+		return;
+	if (places->count < PLACES_MOST)
+		places->rows[places->count++] = claim->row;
+	else
+		places->are_more = true;
+}
+
+/* What one cause cost in all phases together. It is `main`, its largest claim, that is told. */
+static void add_cause(struct case_file *file, const struct claim *main_claim)
+{
+	struct places places = { .count = 1, .rows = { main_claim->row } };
+	double seconds = 0;
+	for (size_t i = 0; i < file->claim_count; i++)
+		if (&file->claims[i] == main_claim || are_one(&file->claims[i], main_claim))
+			seconds += file->claims[i].seconds;
+	if (!(seconds >= CAUSE_LEAST_RATIO * file->whole_s))
+		return;
+	for (size_t i = 0; i < file->claim_count; i++)
+		if (&file->claims[i] != main_claim && are_one(&file->claims[i], main_claim))
+			add_place(&places, &file->claims[i], seconds);
+	struct cause cause = { .kind = main_claim->kind, .phase = main_claim->row->name, .share_ratio = fmin(seconds / file->whole_s, 1), .excess_s = seconds,
+		.evidence_count = main_claim->evidence_count };
+	for (size_t i = 0; i < main_claim->evidence_count; i++) {
+		cause.evidence[i].key = main_claim->evidence[i].key;
+		cause.evidence[i].this_value = main_claim->evidence[i].this_value;
+		cause.evidence[i].usual_value = main_claim->evidence[i].usual_value;
+	}
+	cause_say(file, main_claim, &places, &cause);
+	insert_cause(file->out, &cause, EXPLAIN_CAUSES_MAX - 1);
+}
+
+static bool is_main(const struct case_file *file, const struct claim *claim)
+{
+	for (size_t i = 0; i < file->claim_count; i++) {
+		const struct claim *other = &file->claims[i];
+		if (other != claim && are_one(other, claim) && (other->seconds > claim->seconds || (other->seconds == claim->seconds && other < claim)))
+			return false;
+	}
+	return true;
+}
+
+static void add_unknown(struct case_file *file)
+{
+	double explained_s = 0;
+	for (size_t i = 0; i < file->out->cause_count; i++)
+		explained_s += file->out->causes[i].excess_s;
+	struct cause unknown = { .kind = CAUSE_UNKNOWN, .what = "unknown", .phase = NAME_NONE, .excess_s = file->whole_s - explained_s };
+	unknown.share_ratio = unknown.excess_s / file->whole_s;
+	if (unknown.share_ratio >= NOTHING_RATIO)
+		insert_cause(file->out, &unknown, EXPLAIN_CAUSES_MAX);
+}
+
 void causes_find(struct case_file *file)
 {
-	struct explanation *out = file->out;
 	struct pool pools[EXPLAIN_ROWS_MAX];
-	size_t count = open_pools(out, pools);
-	double explained_s = 0;
-	file->whole_s = shared_seconds(out);
+	size_t count = open_pools(file->out, pools);
+	file->whole_s = shared_seconds(file->out);
 	for (size_t i = 0; i < count; i++) {
 		claim_by_name(file, &pools[i]);
 		claim_workers(file, &pools[i]);
@@ -99,10 +154,8 @@ void causes_find(struct case_file *file)
 		claim_cpu(file, &pools[i]);
 		claim_place(file, &pools[i]);
 	}
-	for (size_t i = 0; i < out->cause_count; i++)
-		explained_s += out->causes[i].excess_s;
-	struct cause unknown = { .kind = CAUSE_UNKNOWN, .what = "unknown", .phase = NAME_NONE, .excess_s = file->whole_s - explained_s };
-	unknown.share_ratio = unknown.excess_s / file->whole_s;
-	if (unknown.share_ratio >= NOTHING_RATIO)
-		insert_cause(out, &unknown, EXPLAIN_CAUSES_MAX);
+	for (size_t i = 0; i < file->claim_count; i++)
+		if (is_main(file, &file->claims[i]))
+			add_cause(file, &file->claims[i]);
+	add_unknown(file);
 }

@@ -13,8 +13,21 @@
 struct pool {
 	const struct explain_row *row;
 	double left_s, cpu_s, queue_s, away_s;
+	double wait_ratio;           /* of cpu_s: seconds in it for each that was spent on the CPU, since work brings waiting where CPUs are contended; 1 and up */
 	bool is_queue_known;         /* false: what is away may have waited for a CPU */
 };
+
+/* A claim: its words, and the figures that it rests on. */
+struct claim {
+	enum cause_kind kind;
+	const struct explain_row *row;
+	double seconds;
+	char who[AROUND_TEXT_SIZE];          /* "worker 3", "cc1plus"; empty = nobody in particular */
+	size_t evidence_count;
+	struct { const char *key; double this_value, usual_value; } evidence[CAUSE_EVIDENCE_MAX];
+};
+
+enum { CLAIMS_MOST = 64 };
 
 /* One batch being explained. */
 struct case_file {
@@ -25,15 +38,8 @@ struct case_file {
 	struct explanation *out;
 	double whole_s;                      /* what shares are of */
 	double named_s[2];                   /* already explained by the names of spans: of the batch, of what lies behind it */
-};
-
-/* A claim in the making: its words, and the figures that it rests on. */
-struct claim {
-	enum cause_kind kind;
-	double seconds;
-	char who[AROUND_TEXT_SIZE];          /* "worker 3", "cc1plus"; empty = nobody in particular */
-	size_t evidence_count;
-	struct { const char *key; double this_value, usual_value; } evidence[CAUSE_EVIDENCE_MAX];
+	size_t claim_count;
+	struct claim claims[CLAIMS_MOST];
 };
 
 void claim_evidence(struct claim *claim, const char *key, double this_value, double usual_value);      /* not where the figure is NAN */
@@ -48,6 +54,8 @@ const struct evidence *account_evidence(const struct case_file *file, const stru
 double over(double this_value, double usual_value);
 /* Takes at most so many seconds out of a pool; returns how many. NAN takes none. */
 double pool_take(double *from_s, double most_s);
+/* So many seconds on the CPU, with the waiting that they brought. */
+double pool_take_cpu(struct pool *pool, double most_s);
 
 /* -- causes_seen.c: what the samplers saw; nothing where they read nothing inside the window -- */
 
@@ -62,8 +70,8 @@ const struct around_event *seen_event(const struct case_file *file, enum around_
 /* Its seconds; 0 where there is none. */
 double seen_seconds(const struct case_file *file, enum around_event_kind kind);
 
-/* alive_s: how long it was there inside the window; is_awaited: it came and went in it. */
-struct child { const struct around_event *event; bool is_compiler, is_awaited; double alive_s, cpu_s; };
+/* came: it was seen inside the window, not before it; alive_s: how long it was surely there inside it. */
+struct child { const struct around_event *event; bool is_compiler, came, went; double alive_s, cpu_s; };
 struct child find_child(const struct case_file *file);
 
 /* -- each adds to file->out what it can explain of a pool, and takes that out of it -- */
@@ -79,7 +87,6 @@ void claim_child(struct case_file *file, struct pool *pool, double *from_s, cons
 /* -- causes.c -- */
 
 void causes_find(struct case_file *file);
-/* Small ones are left to the unknown. */
 void causes_add(struct case_file *file, const struct explain_row *row, const struct claim *claim);
 bool causes_has_workers(const struct case_file *file, const struct explain_row *row);
 
@@ -92,7 +99,10 @@ void explain_context(struct case_file *file);
 /* "worker 3", "worker process 4711"; empty where nothing is known. */
 void call_worker(const struct around_event *event, char who[AROUND_TEXT_SIZE]);
 
+/* Of several phases with one cause these are named: "forward, backward: waiting for a CPU". */
+enum { PLACES_MOST = 3 };
+struct places { size_t count; const struct explain_row *rows[PLACES_MOST]; bool are_more; };
 /* "data › decode: reading from disk", and what to try. */
-void cause_say(const struct case_file *file, const struct explain_row *row, const struct claim *claim, struct cause *cause);
+void cause_say(const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause);
 
 #endif

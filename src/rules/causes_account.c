@@ -15,6 +15,11 @@ double pool_take(double *from_s, double most_s)
 	return taken;
 }
 
+double pool_take_cpu(struct pool *pool, double most_s)
+{
+	return pool_take(&pool->cpu_s, most_s * pool->wait_ratio);
+}
+
 /* -- records: a batch's reaches from the end of the one before to its own end -- */
 
 static bool is_behind(const struct explain_row *row)
@@ -116,7 +121,9 @@ static void share_rest(struct pool *pools, size_t count, bool behind, double que
 		if (is_behind(pools[i].row) != behind)
 			continue;
 		pools[i].queue_s = pool_take(&pools[i].left_s, ratio * pools[i].left_s);
-		pools[i].cpu_s += pool_take(&pools[i].queue_s, pools[i].cpu_s * usual_wait_ratio);
+		double carried_s = pool_take(&pools[i].queue_s, pools[i].cpu_s * usual_wait_ratio);
+		pools[i].wait_ratio = pools[i].cpu_s > 0 ? 1 + carried_s / pools[i].cpu_s : 1;
+		pools[i].cpu_s += carried_s;
 		pools[i].away_s = pool_take(&pools[i].left_s, INFINITY);
 		pools[i].is_queue_known = !isnan(queue_s);
 	}

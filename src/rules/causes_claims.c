@@ -135,7 +135,7 @@ static void claim_reading(struct case_file *file, struct pool *pool)
 	bool is_swap = seen_growing(file, METRIC_SYSTEM_SWAP_IN) >= bytes / 2 && EXCESS_OF(major_faults) > 0;
 	struct claim claim = { .kind = is_swap ? CAUSE_SWAPPED : CAUSE_DISK_READ,
 		.seconds = pool_take(&pool->away_s, fmax(reads * READ_MOST_S, bytes / READ_LEAST_BYTES_PER_S))
-		         + pool_take(&pool->cpu_s, reads * READ_CPU_S + bytes * COPY_S_PER_BYTE) };
+		         + pool_take_cpu(pool, reads * READ_CPU_S + bytes * COPY_S_PER_BYTE) };
 	if (is_swap)
 		REST_ON(&claim, major_faults);
 	REST_ON(&claim, blocks_read);
@@ -155,7 +155,7 @@ static void claim_writing(struct case_file *file, struct pool *pool)
 	double blocked_s = can_have_written ? fmax(on_disk_s, fmin(written / READ_LEAST_BYTES_PER_S, pool->away_s)) : 0;
 	if (blocked_s <= 0)
 		return;
-	struct claim claim = { .kind = CAUSE_DISK_WRITE, .seconds = pool_take(&pool->away_s, blocked_s) + pool_take(&pool->cpu_s, written * COPY_S_PER_BYTE) };
+	struct claim claim = { .kind = CAUSE_DISK_WRITE, .seconds = pool_take(&pool->away_s, blocked_s) + pool_take_cpu(pool, written * COPY_S_PER_BYTE) };
 	claim_evidence(&claim, "written_bytes", figure->least, figure->usual);
 	claim_evidence(&claim, "on_disk_s", on_disk_s > 0 ? on_disk_s : NAN, NAN);
 	causes_add(file, pool->row, &claim);
@@ -207,9 +207,9 @@ void claim_away(struct case_file *file, struct pool *pool)
 	claim_writing(file, pool);
 	claim_simply(file, pool, &pool->away_s, CAUSE_PREEMPTED, "stolen_s", seen_over(file, METRIC_SYSTEM_CPU_STOLEN, 0) * S_PER_NS);
 	if (child.event && child.is_compiler)
-		claim_child(file, pool, &pool->away_s, &child, CAUSE_COMPILER, child.alive_s);
-	else if (child.event && child.is_awaited)
-		claim_child(file, pool, &pool->away_s, &child, CAUSE_CHILD_AWAITED, child.alive_s);
+		claim_child(file, pool, &pool->away_s, &child, CAUSE_COMPILER, child.came ? INFINITY : child.alive_s);
+	else if (child.event && child.came && child.went)
+		claim_child(file, pool, &pool->away_s, &child, CAUSE_CHILD_AWAITED, INFINITY);
 	claim_rank(file, pool);
 	claim_simply(file, pool, &pool->away_s, CAUSE_CLOCK, "clock_step_s", seen_seconds(file, AROUND_CLOCK_STEPPED));
 	claim_forced(file, pool);
@@ -257,7 +257,7 @@ static void claim_allocation(struct case_file *file, struct pool *pool)
 		double work_ratio = usual->cpu_s > 0 && this->cpu_s > usual->cpu_s ? this->cpu_s / usual->cpu_s : 1;
 		faults = over(this->minor_faults, usual->minor_faults * work_ratio);
 	}
-	struct claim claim = { .kind = CAUSE_ALLOCATION, .seconds = pool_take(&pool->cpu_s, fmax(isnan(faults) ? 0 : faults * FAULT_S, growth * GROWTH_S_PER_BYTE)) };
+	struct claim claim = { .kind = CAUSE_ALLOCATION, .seconds = pool_take_cpu(pool, fmax(isnan(faults) ? 0 : faults * FAULT_S, growth * GROWTH_S_PER_BYTE)) };
 	REST_ON(&claim, minor_faults);
 	claim_evidence(&claim, "memory_bytes", growth, NAN);
 	REST_ON(&claim, cpu_s);

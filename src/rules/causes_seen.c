@@ -176,8 +176,8 @@ struct child find_child(const struct case_file *file)
 		if (event->kind != AROUND_CHILD_CAME && event->kind != AROUND_CHILD_RAN)
 			continue;
 		const struct around_event *ran = event->kind == AROUND_CHILD_RAN ? event : seen_event(file, AROUND_CHILD_RAN, event->pid);
-		struct child child = { .event = event, .is_compiler = is_compiler(event->text), .is_awaited = event->kind == AROUND_CHILD_CAME && seen_event(file, AROUND_CHILD_WENT, event->pid),
-			.alive_s = alive_s(file, event), .cpu_s = ran ? over(ran->value, isnan(ran->usual) ? 0 : ran->usual) : 0 };
+		struct child child = { .event = event, .is_compiler = is_compiler(event->text), .came = event->kind == AROUND_CHILD_CAME && event->time_ns <= file->around->to_ns,
+			.went = seen_event(file, AROUND_CHILD_WENT, event->pid), .alive_s = alive_s(file, event), .cpu_s = ran ? over(ran->value, isnan(ran->usual) ? 0 : ran->usual) : 0 };
 		child.cpu_s = isnan(child.cpu_s) ? 0 : child.cpu_s;
 		if (!best.event || child.is_compiler > best.is_compiler || (child.is_compiler == best.is_compiler && child.alive_s > best.alive_s))
 			best = child;

@@ -79,12 +79,16 @@ static const struct explain_row *main_part(const struct explanation *out, const 
 	return NULL;
 }
 
-/* "data › decode". Where the span's name is the cause, it is left out. */
-static void write_path(const struct case_file *file, const struct explain_row *row, bool is_named, char *path, size_t size)
+/* "data › decode", "forward, backward". Where the span's name is the cause, it is left out. */
+static void write_path(const struct case_file *file, const struct places *places, bool is_named, char *path, size_t size)
 {
+	const struct explain_row *row = places->rows[0];
 	int used = snprintf(path, size, "%s", run_name(file->run, row->name));
-	while (!is_named && (row = main_part(file->out, row)) && used > 0 && (size_t)used < size)
+	while (places->count == 1 && !is_named && (row = main_part(file->out, row)) && used > 0 && (size_t)used < size)
 		used += snprintf(path + used, size - (size_t)used, " › %s", run_name(file->run, row->name));
+	for (size_t i = 1; i < places->count && used > 0 && (size_t)used < size; i++)
+		used += snprintf(path + used, size - (size_t)used, ", %s%s", run_name(file->run, places->rows[i]->name),
+		                 places->are_more && i + 1 == places->count ? " …" : "");
 }
 
 static void write_words(const struct claim *claim, char *words, size_t size)
@@ -154,14 +158,14 @@ static void write_next(const struct case_file *file, const struct explain_row *r
 		snprintf(next, CAUSE_NEXT_SIZE, "%s", text);
 }
 
-void cause_say(const struct case_file *file, const struct explain_row *row, const struct claim *claim, struct cause *cause)
+void cause_say(const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause)
 {
 	char path[512], words[160], whole[sizeof path + sizeof words];
 	bool is_named = claim->kind == CAUSE_GC || claim->kind == CAUSE_CHECKPOINT || claim->kind == CAUSE_COMPILER;
-	write_path(file, row, is_named, path, sizeof path);
+	write_path(file, places, is_named, path, sizeof path);
 	write_words(claim, words, sizeof words);
-	bool is_itself = claim->kind == CAUSE_PHASE || (is_named && claim->evidence_count && claim->evidence[0].this_value == row->this_s);
+	bool is_itself = claim->kind == CAUSE_PHASE || (is_named && claim->evidence_count && claim->evidence[0].this_value == claim->row->this_s);
 	snprintf(whole, sizeof whole, is_itself ? "%s" : "%s: %s", path, words);
 	text_clean(cause->what, sizeof cause->what, whole, strlen(whole));
-	write_next(file, row, claim->kind, cause->next);
+	write_next(file, claim->row, claim->kind, cause->next);
 }

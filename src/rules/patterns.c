@@ -69,31 +69,80 @@ static bool is_meant(const struct steps *steps, const struct pattern *pattern)
 	return accumulation && pattern->unit == PATTERN_BATCHES && pattern->period == accumulation;
 }
 
-/* Every so many batches, or every so many seconds? Whichever more of the slow ones keep to. */
-static bool find_exact_or_beat(struct steps *steps, struct pattern *out)
+/* A period that was found, with its members; they are marked only once it is chosen. */
+struct found_period { bool is_found; struct pattern pattern; bool members[STEPS_MOST]; };
+
+static void try_period(struct steps *steps, bool (*find)(struct steps *steps, struct pattern *out), struct found_period *out)
 {
-	static const double more = 1.25;
-	bool members[STEPS_MOST];
-	struct pattern beat;
-	bool is_exact = find_comb(steps, out);
-	memcpy(members, steps->is_member, steps->count * sizeof *members);
-	memset(steps->is_member, 0, steps->count * sizeof *steps->is_member);
-	if (find_beat(steps, &beat) && (!is_exact || (double)beat.count > more * (double)out->count + 1)) {
-		*out = beat;
-		return true;
-	}
-	memcpy(steps->is_member, members, steps->count * sizeof *members);
-	return is_exact;
+	size_t size = steps->count * sizeof *steps->is_member;
+	out->is_found = find(steps, &out->pattern);
+	memcpy(out->members, steps->is_member, size);
+	memset(steps->is_member, 0, size);
 }
 
-static void find_periods(struct steps *steps, const struct patterns *before, struct patterns *found, double step_s)
+static double explained_s(const struct found_period *period)
+{
+	return period->is_found ? (double)period->pattern.count * (period->pattern.after_s - period->pattern.before_s) : 0;
+}
+
+static double slow_members_since(const struct steps *steps, const struct found_period *period, uint64_t ordinal)
+{
+	double slow = 0;
+	for (size_t row = 0; row < steps->count; row++)
+		slow += period->members[row] && steps->is_slow[row] && steps->batches[row]->ordinal >= ordinal;
+	return slow;
+}
+
+/* The surer ones first: each later one has to explain noticeably more to be taken instead. A count of batches is exact, so what leaves it now and
+ * then is a matter of time; and of what a period makes a little slower, some stand out that look like a longer one. */
+static bool find_period(struct steps *steps, bool has_epoch_first, struct pattern *out)
+{
+	static const double more = 1.3, more_in_time = 1.08, clearly_slower = 1.5;
+	struct found_period *tried = calloc(4, sizeof *tried), *best = tried;
+	if (!tried)
+		return false;
+	struct found_period *first = &tried[0], *comb = &tried[1], *beat = &tried[2], *mild = &tried[3];
+	if (!has_epoch_first)
+		try_period(steps, find_epoch_first, first);
+	try_period(steps, find_comb, comb);
+	if (explained_s(comb) > (first->is_found ? more : 1) * explained_s(first))
+		best = comb;
+	try_period(steps, find_beat, beat);
+	if (beat->is_found && (!best->is_found || (double)beat->pattern.count > more_in_time * slow_members_since(steps, best, beat->pattern.first) + 1))
+		best = beat;
+	if (!best->is_found || best->pattern.after_s < clearly_slower * best->pattern.before_s)
+		try_period(steps, find_mild, mild);
+	if (explained_s(mild) > more * explained_s(best))
+		best = mild;
+	bool is_found = best->is_found;
+	*out = best->pattern;
+	memcpy(steps->is_member, best->members, steps->count * sizeof *steps->is_member);
+	free(tried);
+	return is_found;
+}
+
+/* Where every 50th batch of each epoch is slow, so is each epoch's first. */
+static void leave_out_epoch_first(struct patterns *found, const struct steps *steps, const struct pattern *pattern)
+{
+	const struct batch *last = track_batch(steps->track, pattern->last);
+	if (!pattern->is_by_index || !last || last->index % (uint64_t)pattern->period != 0)
+		return;
+	for (size_t i = 0; i < found->count; i++) {
+		if (!found->list[i].is_epoch_first)
+			continue;
+		memmove(&found->list[i], &found->list[i + 1], (found->count - i - 1) * sizeof found->list[0]);
+		found->count--;
+	}
+}
+
+static void find_periods(struct steps *steps, struct patterns *found, double step_s)
 {
 	struct pattern pattern;
-	for (unsigned round = 0; round < ROUNDS_MOST; round++) {
-		bool is_found = (round == 0 && find_epoch_first(steps, &pattern)) || find_exact_or_beat(steps, &pattern) || find_mild(steps, before, &pattern);
-		if (!is_found)
-			return;
+	bool has_epoch_first = false;
+	for (unsigned round = 0; round < ROUNDS_MOST && find_period(steps, has_epoch_first, &pattern); round++) {
+		has_epoch_first |= pattern.is_epoch_first;
 		if (!is_meant(steps, &pattern) && !is_told(found, &pattern)) {
+			leave_out_epoch_first(found, steps, &pattern);
 			describe_period(steps, &pattern);
 			add_pattern(found, &pattern, step_s);
 		}
@@ -128,10 +177,9 @@ static void look(struct patterns *patterns, const struct model *model, const str
 	struct steps *steps = malloc(sizeof *steps);
 	if (!steps)
 		return;
-	steps->looks = patterns->looks;
-	if (steps_gather(steps, model, run)) {
+	if (steps_gather(steps, model, run, patterns)) {
 		double step_s = run_main(run)->recent.p50_s;
-		find_periods(steps, patterns, &found, step_s);
+		find_periods(steps, &found, step_s);
 		if (find_drift(steps, &pattern))
 			add_pattern(&found, &pattern, step_s);
 		else if (find_kinds(steps, &pattern))
@@ -176,22 +224,40 @@ static void name_batch(const struct run *run, uint64_t ordinal, char out[NUMBER_
 {
 	const struct batch *batch = track_batch(run_main(run), ordinal);
 	if (batch && batch->epoch_ordinal)
-		snprintf(out, NUMBER_SIZE * 2, "%u/%llu", (unsigned)batch->epoch, (unsigned long long)batch->index);
+		snprintf(out, NUMBER_SIZE * 2, "%u/%llu", (unsigned)run_epoch_number(run, batch->epoch_ordinal), (unsigned long long)batch->index);
 	else
 		snprintf(out, NUMBER_SIZE * 2, "%llu", (unsigned long long)(batch ? batch->index : ordinal));
 }
 
-static void period_words(const struct pattern *pattern, const char *where, char *out, size_t size)
+/* "every 40th batch" */
+static const char *period_name(const struct pattern *pattern, char out[64])
 {
-	unsigned long long count = pattern->count, of = pattern->of, period = (unsigned long long)pattern->period;
-	double ratio = pattern->after_s / pattern->before_s;
+	unsigned long long period = (unsigned long long)pattern->period;
 	char seconds[NUMBER_SIZE];
 	if (pattern->is_epoch_first)
-		snprintf(out, size, "each epoch's first batch is %.1f× slower%s (%llu of %llu)", ratio, where, count, of);
+		snprintf(out, 64, "each epoch's first batch");
 	else if (pattern->unit == PATTERN_SECONDS)
-		snprintf(out, size, "every %s a batch is %.1f× slower%s (%llu of %llu)", format_seconds(seconds, pattern->period), ratio, where, count, of);
+		snprintf(out, 64, "every %s a batch", format_seconds(seconds, pattern->period));
 	else
-		snprintf(out, size, "every %llu%s batch is %.1f× slower%s (%llu of %llu)", period, ordinal_ending(period), ratio, where, count, of);
+		snprintf(out, 64, "every %llu%s batch%s", period, ordinal_ending(period), pattern->is_by_index ? " of an epoch" : "");
+	return out;
+}
+
+static void period_words(const struct pattern *pattern, const char *where, char *out, size_t size)
+{
+	char name[64];
+	snprintf(out, size, "%s is %.1f× slower%s (%llu of %llu)", period_name(pattern, name), pattern->after_s / pattern->before_s, where,
+		(unsigned long long)pattern->count, (unsigned long long)pattern->of);
+}
+
+const char *pattern_label(const struct pattern *pattern, const struct run *run, char *out, size_t size)
+{
+	char name[64], first[NUMBER_SIZE * 2];
+	if (pattern->kind != PATTERN_PERIOD)
+		return pattern_words(pattern, run, out, size);
+	name_batch(run, pattern->first, first);
+	snprintf(out, size, "%s (%llu of %llu, from %s)", period_name(pattern, name), (unsigned long long)pattern->count, (unsigned long long)pattern->of, first);
+	return out;
 }
 
 const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size)

@@ -5,8 +5,8 @@
 #include "src/model/statistics.h"
 #include "src/rules/patterns_private.h"
 
-enum { SIDE_LEAST = 50, WINDOW_LEAST = 2 * SIDE_LEAST, BLOCKS_MOST = 256, CALM_BLOCK = 10, SIZES = 8, CLASS_LEAST = 8, CREEP_LEAST = 200, CREEP_POINTS = 64, SAME_PLACE_LEAST = 20,
-	HISTORY_BLOCKS = 64, AFTER_LEAST_OF = 8, AFTER_LEAST_MOST = 150 };
+enum { SIDE_LEAST = 50, WINDOW_LEAST = 2 * SIDE_LEAST, BLOCKS_MOST = 256, CALM_BLOCK = 10, SIZES = 8, CLASS_LEAST = 8, CREEP_LEAST = 400, CREEP_POINTS = 64, SAME_PLACE_LEAST = 20,
+	HISTORY_BLOCKS = 64, CALM_BLOCKS = 16, REFINEMENTS = 3, AFTER_LEAST_OF = 8, AFTER_LEAST_MOST = 150 };
 #define DRIFT_RATIO 0.1
 #define DRIFT_DEVIATIONS 3
 #define DRIFT_P_MOST 1e-7
@@ -91,11 +91,12 @@ static size_t medians_of_blocks(const struct relative *all, size_t from, size_t 
 	return count;
 }
 
-/* How much the medians of ten steps waver there: what comes and goes slowly makes that wide, as it should. */
+/* How much the medians of ten steps, or more, waver there: what comes and goes slowly makes that wide, as it should. */
 static double wavering(const struct relative *all, size_t from, size_t to, double median)
 {
 	double blocks[STEPS_MOST / CALM_BLOCK + 1];
-	size_t count = medians_of_blocks(all, from, to, CALM_BLOCK, blocks);
+	size_t block = (to - from) / CALM_BLOCKS > CALM_BLOCK ? (to - from) / CALM_BLOCKS : CALM_BLOCK;
+	size_t count = medians_of_blocks(all, from, to, block, blocks);
 	return MAD_TO_DEVIATION * mad_of(blocks, count, median);
 }
 
@@ -142,28 +143,38 @@ static size_t after_least(size_t before)
 
 /* -- the change -- */
 
-/* The place near a first guess from which on the distances to both medians are the least. */
-static size_t refine(const struct relative *all, size_t guess, size_t reach, double before, double after)
+struct drift {
+	size_t from, to, at;         /* before: from … to; after: at … the newest */
+	double before, after;
+	bool is_creeping;
+};
+
+static void set_medians(const struct relative *all, struct drift *drift)
 {
-	size_t from = guess > reach + SIDE_LEAST ? guess - reach : SIDE_LEAST, to = guess + reach < all->count - SIDE_LEAST ? guess + reach : all->count - SIDE_LEAST;
-	double sum = 0, least = 0;
-	size_t best = from;
-	for (size_t i = from; i < to; i++) {
-		sum += fabs(all->values[i] - before) - fabs(all->values[i] - after);
-		if (sum < least) {
-			least = sum;
-			best = i + 1;
-		}
-	}
-	return best;
+	drift->before = median_between(all, drift->from, drift->to);
+	drift->after = median_between(all, drift->at, all->count);
 }
 
-struct drift { size_t from, at; double before, after; bool is_creeping; };
+/* The place from which on the distances to both medians are the least; which moves the medians. */
+static void refine(const struct relative *all, struct drift *drift)
+{
+	for (unsigned round = 0; round < REFINEMENTS; round++) {
+		double sum = 0, least = INFINITY;
+		for (size_t i = drift->from; i + SIDE_LEAST <= all->count; i++) {
+			if (i >= drift->from + SIDE_LEAST && sum < least) {
+				least = sum;
+				drift->at = drift->to = i;
+			}
+			sum += fabs(all->values[i] - drift->before) - fabs(all->values[i] - drift->after);
+		}
+		set_medians(all, drift);
+	}
+}
 
 static bool is_worth_telling(const struct steps *steps, const struct relative *all, const struct drift *drift)
 {
 	double grown = drift->after - drift->before, halfway = (drift->after + drift->before) / 2;
-	double waver = fmax(wavering(all, drift->from, drift->at, drift->before), wavering(all, drift->at, all->count, drift->after));
+	double waver = fmax(wavering(all, drift->from, drift->to, drift->before), wavering(all, drift->at, all->count, drift->after));
 	if (grown < DRIFT_RATIO * drift->before || grown < DRIFT_DEVIATIONS * waver)
 		return false;
 	/* It is still so. */
@@ -184,12 +195,12 @@ static bool find_change(const struct steps *steps, const struct relative *all, s
 	size_t at = from + change.at * block;
 	if (at < from + SIDE_LEAST || at + SIDE_LEAST > all->count)
 		return false;
-	double before = median_between(all, from, at), after = median_between(all, at, all->count);
-	at = refine(all, at, 2 * block + CALM_BLOCK, before, after);
-	if (at < from + SIDE_LEAST || all->count - at < after_least(at))
+	*out = (struct drift){ .from = from, .to = at, .at = at };
+	set_medians(all, out);
+	refine(all, out);
+	if (all->count - out->at < after_least(out->at))
 		return false;
-	*out = (struct drift){ .from = from, .at = at, .before = median_between(all, from, at), .after = median_between(all, at, all->count) };
-	return is_worth_telling(steps, all, out) && !was_so_before(all, at, out->after, out->after - out->before);
+	return is_worth_telling(steps, all, out) && !was_so_before(all, out->at, out->after, out->after - out->before);
 }
 
 /* -- slower and slower -- */
@@ -213,7 +224,7 @@ static bool find_creep(const struct steps *steps, const struct relative *all, st
 	struct slope slope;
 	if (all->count < CREEP_LEAST)
 		return false;
-	*out = (struct drift){ .at = all->count * 3 / 4, .is_creeping = true };
+	*out = (struct drift){ .to = all->count / 4, .at = all->count * 3 / 4, .is_creeping = true };
 	if (!grows_in_each_quarter(all, &out->before, &out->after))
 		return false;
 	size_t block = all->count / CREEP_POINTS, count = medians_of_blocks(all, 0, all->count, block, blocks);
@@ -255,7 +266,7 @@ static void make_pattern(const struct steps *steps, const struct relative *all, 
 	*out = (struct pattern){ .kind = PATTERN_DRIFT, .unit = PATTERN_BATCHES, .period = NAN, .is_creeping = drift->is_creeping,
 		.count = all->count - slower, .of = all->count - slower, .first = steps->batches[all->rows[slower]]->ordinal,
 		.last = steps->batches[all->rows[all->count - 1]]->ordinal, .before_s = drift->before * usual_s, .after_s = drift->after * usual_s };
-	spread_rows(all, drift->from, drift->is_creeping ? all->count / 4 : drift->at, &before);
+	spread_rows(all, drift->from, drift->to, &before);
 	spread_rows(all, drift->at, all->count, &after);
 	describe_drift(steps, &before, &after, out);
 }

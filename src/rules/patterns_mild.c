@@ -16,6 +16,8 @@ enum { MILD_PERIOD_MOST = 1024, ALWAYS_MOST = 16, TURNS = 16, FOLDED_MOST = 64, 
 
 struct fold { enum clock_kind clock; uint32_t period, remainder, from; double z; };
 
+#define KNOWN_Z_LEAST 5.0
+
 static void fold_clock(const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t from, uint32_t period, float *sums)
 {
 	if (clock == CLOCK_RUN) {
@@ -43,17 +45,16 @@ static void try_period(const struct steps *steps, const float *scores, enum cloc
 	uint32_t top = 0;
 	for (uint32_t i = 1; i < period; i++)
 		top = sums[i] > sums[top] ? i : top;
-	double z = (double)sums[top] / sqrt(members);
+	double z = (double)sums[top] / sqrt(members) + (steps_knew(steps, period) ? FOLD_Z_LEAST - KNOWN_Z_LEAST : 0);
 	if (z > best->z)
 		*best = (struct fold){ clock, period, top, from, z };
 }
 
 static void mark_members(struct steps *steps, const struct fold *fold)
 {
-	for (size_t row = 0; row < steps->count; row++) {
-		uint32_t at = fold->clock == CLOCK_RUN ? steps->place[row] : (uint32_t)steps->batches[row]->index;
-		steps->is_member[row] = steps->place[row] >= fold->from && !steps->is_taken[row] && at % fold->period == fold->remainder;
-	}
+	for (size_t row = 0; row < steps->count; row++)
+		steps->is_member[row] = steps->place[row] >= fold->from && !steps->is_taken[row]
+			&& steps_remainder(steps, fold->clock, fold->period, row) == fold->remainder;
 }
 
 /* Whether those that are marked are slower than those next to them. */
@@ -61,7 +62,8 @@ static bool measure(const struct steps *steps, const struct fold *fold, struct p
 {
 	double these[STEPS_MOST], others[STEPS_MOST], excess[STEPS_MOST];
 	size_t count = 0, above = 0;
-	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = fold->period };
+	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = fold->period,
+		.is_by_index = fold->clock == CLOCK_EPOCH };
 	for (size_t row = 0; row < steps->count; row++) {
 		double around = steps->is_member[row] ? steps_around(steps, row) : NAN;
 		if (isnan(around))
@@ -104,14 +106,15 @@ static void spread_scores(const struct steps *steps, float *scores)
 		scores[steps->place[row]] = steps->scores[row];
 }
 
-bool find_mild(struct steps *steps, const struct patterns *before, struct pattern *out)
+bool find_mild(struct steps *steps, struct pattern *out)
 {
+	const struct patterns *before = steps->before;
 	float scores[STEPS_MOST];
 	struct fold best = { .z = FOLD_Z_LEAST };
 	uint32_t most = steps->places / MEMBERS_LEAST < MILD_PERIOD_MOST ? steps->places / MEMBERS_LEAST : MILD_PERIOD_MOST;
 	spread_scores(steps, scores);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
-		for (uint32_t period = 2; period <= most; period = period < ALWAYS_MOST ? period + 1 : period == ALWAYS_MOST ? period + 1 + steps->looks % TURNS : period + TURNS)
+		for (uint32_t period = 2; period <= most; period = period < ALWAYS_MOST ? period + 1 : period == ALWAYS_MOST ? period + 1 + before->looks % TURNS : period + TURNS)
 			try_period(steps, scores, clock, period, &best);
 		for (size_t i = 0; i < before->count; i++)
 			if (before->list[i].kind == PATTERN_PERIOD && before->list[i].unit == PATTERN_BATCHES && before->list[i].period >= 2 && before->list[i].period <= most)
@@ -119,6 +122,8 @@ bool find_mild(struct steps *steps, const struct patterns *before, struct patter
 	}
 	if (best.period == 0)
 		return false;
+	best.period = steps_part(steps, best.clock, best.period, best.remainder, best.from);
+	best.remainder %= best.period;
 	mark_members(steps, &best);
 	if (measure(steps, &best, out) && goes_on(steps))
 		return true;

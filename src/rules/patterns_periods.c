@@ -11,12 +11,16 @@ enum { PERIOD_MOST = 2048, ANCHORS_MOST = 32, MISSES_MOST = 3, EPOCHS_LEAST = 3 
 #define HOPELESS_RATIO 0.6
 /* ln 1e-4: of the chance that steps without any period look like this one, all periods and begins that were tried taken together. */
 #define CHANCE_MOST (-9.2)
+/* What is known already is not given up at once: ln of how much likelier chance may be, and how many of the batches may fail. */
+#define KNOWN_BONUS 6
+#define KNOWN_HITS_RATIO 0.7
 
 struct walk {
 	enum clock_kind clock;
 	uint32_t period, first_place, last_place;
 	size_t expected, hits;
 	double chance;
+	bool is_known;
 };
 
 struct cursor { uint32_t place; size_t epoch; };
@@ -105,6 +109,7 @@ static bool walk_back(const struct steps *steps, const uint16_t *slow_before, ui
 {
 	struct cursor cursor = { .place = anchor };
 	size_t expected = 1, hits = 1, misses = 0, due = SIZE_MAX;
+	double least = out->is_known ? KNOWN_HITS_RATIO : HITS_LEAST_RATIO;
 	bool is_found = false;
 	if (out->clock == CLOCK_EPOCH)
 		cursor.epoch = epoch_of(steps, anchor);
@@ -123,9 +128,9 @@ static bool walk_back(const struct steps *steps, const uint16_t *slow_before, ui
 		if (++hits < OCCURRENCES_LEAST)
 			continue;
 		due = due == SIZE_MAX ? due_since(steps, out->clock, out->period, anchor) : due;
-		if (due > 1)
+		if (due > (out->is_known ? 2 : 1))
 			return false;
-		if ((double)hits >= HITS_LEAST_RATIO * (double)(expected + due)) {
+		if ((double)hits >= least * (double)(expected + due)) {
 			is_found = true;
 			out->first_place = cursor.place;
 			out->hits = hits;
@@ -134,16 +139,11 @@ static bool walk_back(const struct steps *steps, const uint16_t *slow_before, ui
 	}
 	out->last_place = anchor;
 	if (is_found)
-		out->chance = chance_of(steps, slow_before, out, out->expected);
+		out->chance = chance_of(steps, slow_before, out, out->expected) - (out->is_known ? KNOWN_BONUS : 0);
 	return is_found;
 }
 
 /* -- making the pattern -- */
-
-static uint32_t remainder_of(const struct steps *steps, enum clock_kind clock, uint32_t period, size_t row)
-{
-	return (clock == CLOCK_RUN ? steps->place[row] : (uint32_t)steps->batches[row]->index) % period;
-}
 
 /* Members are marked already. */
 static void measure_members(const struct steps *steps, struct pattern *out)
@@ -164,14 +164,26 @@ static void measure_members(const struct steps *steps, struct pattern *out)
 	out->before_s = median_of(others, known);
 }
 
+/* Where not all stand out by themselves: those with half the excess of the median one, or more. */
+static void count_members(const struct steps *steps, struct pattern *out)
+{
+	out->count = out->of = 0;
+	for (size_t row = 0; row < steps->count; row++) {
+		double around = steps->is_member[row] ? steps_around(steps, row) : NAN;
+		out->of += isfinite(around);
+		out->count += steps->step_s[row] - around >= (out->after_s - out->before_s) / 2;
+	}
+}
+
 static void make_pattern(struct steps *steps, const struct walk *walk, struct pattern *out)
 {
 	size_t anchor = (size_t)steps->row_at[walk->last_place] - 1;
-	uint32_t remainder = remainder_of(steps, walk->clock, walk->period, anchor);
-	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = walk->period, .count = walk->hits, .of = walk->expected };
+	uint32_t remainder = steps_remainder(steps, walk->clock, walk->period, anchor);
+	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = walk->period, .count = walk->hits, .of = walk->expected,
+		.is_by_index = walk->clock == CLOCK_EPOCH };
 	for (size_t row = 0; row < steps->count; row++)
 		steps->is_member[row] = steps->place[row] >= walk->first_place && !steps->is_taken[row]
-			&& remainder_of(steps, walk->clock, walk->period, row) == remainder;
+			&& steps_remainder(steps, walk->clock, walk->period, row) == remainder;
 	measure_members(steps, out);
 }
 
@@ -209,8 +221,9 @@ bool find_comb(struct steps *steps, struct pattern *out)
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
 		uint32_t most = longest_period(steps, clock);
 		for (uint32_t period = 2; period <= most; period++) {
+			bool is_known = steps_knew(steps, period);
 			for (size_t i = 0; i < anchor_count; i++) {
-				struct walk walk = { .clock = clock, .period = period };
+				struct walk walk = { .clock = clock, .period = period, .is_known = is_known };
 				if (walk_back(steps, slow_before, anchors[i], &walk) && walk.chance < best.chance)
 					best = walk;
 			}
@@ -218,7 +231,11 @@ bool find_comb(struct steps *steps, struct pattern *out)
 	}
 	if (best.period == 0)
 		return false;
+	uint32_t remainder = steps_remainder(steps, best.clock, best.period, (size_t)steps->row_at[best.last_place] - 1), whole = best.period;
+	best.period = steps_part(steps, best.clock, best.period, remainder, best.first_place);
 	make_pattern(steps, &best, out);
+	if (best.period != whole)
+		count_members(steps, out);
 	return true;
 }
 

@@ -16,7 +16,7 @@ struct steps {
 	const struct model *model;
 	const struct run *run;
 	const struct track *track;
-	unsigned looks;
+	const struct patterns *before;   /* what was found the last time: it is kept a little longer than it takes to be found */
 	size_t count, slow_count;
 	uint64_t first_ordinal;
 	uint32_t places;             /* one beyond the newest */
@@ -39,18 +39,25 @@ struct compared { size_t count; size_t rows[COMPARED_MOST]; };
 
 /* -- patterns_steps.c -- */
 /* False: there are too few. */
-bool steps_gather(struct steps *steps, const struct model *model, const struct run *run);
+bool steps_gather(struct steps *steps, const struct model *model, const struct run *run, const struct patterns *before);
 /* Marks the members as explained, and rates what is left. */
 void steps_take_members(struct steps *steps);
 /* The median of the nearest steps of its kind that are no members; NAN. */
 double steps_around(const struct steps *steps, size_t row);
+/* Where the row stands in a period. */
+uint32_t steps_remainder(const struct steps *steps, enum clock_kind clock, uint32_t period, size_t row);
+/* Every 80th, because some of every 40th are not slow: where those that a part of the period adds are as slow, that part; else the period. Nobody is a
+ * member before and after. */
+uint32_t steps_part(struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder, uint32_t from);
+/* Whether a period of so many batches was found the last time. */
+bool steps_knew(const struct steps *steps, uint32_t period);
 size_t steps_row(const struct steps *steps, uint64_t ordinal);       /* count: not there */
 
 /* -- patterns_periods.c: every k-th batch. Each fills the pattern and marks its members; false: there is none (left) -- */
 bool find_epoch_first(struct steps *steps, struct pattern *out);
 bool find_comb(struct steps *steps, struct pattern *out);
 /* -- patterns_mild.c: every k-th batch a little slower, too little for each to stand out -- */
-bool find_mild(struct steps *steps, const struct patterns *before, struct pattern *out);
+bool find_mild(struct steps *steps, struct pattern *out);
 /* -- patterns_times.c: every t seconds, and about every so many batches -- */
 bool find_beat(struct steps *steps, struct pattern *out);
 /* -- patterns_drift.c -- */

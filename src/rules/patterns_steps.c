@@ -5,12 +5,15 @@
 #include "src/model/statistics.h"
 #include "src/rules/patterns_private.h"
 
-enum { STEPS_LEAST = 12, BLOCK = 64, SIDE = 4 };
+enum { STEPS_LEAST = 12, BLOCK = 64, SIDE = 4, ADDED_LEAST = 3 };
 /* A step stands out where it is so many deviations and such a share above the others; a deviation is at least so much of the step. */
 #define SLOW_DEVIATIONS 4
 #define SLOW_RATIO 0.1
 #define DEVIATION_LEAST 0.002
 #define SCORE_MOST 3
+/* As slow as the others: of their excess, and of the batches. */
+#define PART_RATIO 0.6
+#define PART_HITS_RATIO 0.7
 #define MAD_TO_DEVIATION 1.4826
 
 /* -- rows -- */
@@ -47,6 +50,21 @@ size_t steps_row(const struct steps *steps, uint64_t ordinal)
 		return steps->count;
 	uint16_t row = steps->row_at[ordinal - steps->first_ordinal];
 	return row ? (size_t)row - 1 : steps->count;
+}
+
+uint32_t steps_remainder(const struct steps *steps, enum clock_kind clock, uint32_t period, size_t row)
+{
+	return (clock == CLOCK_RUN ? steps->place[row] : (uint32_t)steps->batches[row]->index) % period;
+}
+
+bool steps_knew(const struct steps *steps, uint32_t period)
+{
+	for (size_t i = 0; i < steps->before->count; i++) {
+		const struct pattern *pattern = &steps->before->list[i];
+		if (pattern->kind == PATTERN_PERIOD && pattern->unit == PATTERN_BATCHES && pattern->period == period)
+			return true;
+	}
+	return false;
 }
 
 /* -- epochs -- */
@@ -149,12 +167,13 @@ static void center_scores(struct steps *steps)
 	}
 }
 
-bool steps_gather(struct steps *steps, const struct model *model, const struct run *run)
+bool steps_gather(struct steps *steps, const struct model *model, const struct run *run, const struct patterns *before)
 {
 	uint16_t rows[STEPS_MOST];
 	double values[STEPS_MOST];
 	steps->model = model;
 	steps->run = run;
+	steps->before = before;
 	steps->track = run_main(run);
 	steps->count = steps->epoch_count = 0;
 	steps->restarts = false;
@@ -201,4 +220,48 @@ double steps_around(const struct steps *steps, size_t row)
 		}
 	}
 	return median_of(values, count);
+}
+
+/* -- parts of a period -- */
+
+static bool is_in(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder, size_t row)
+{
+	return !steps->is_taken[row] && steps_remainder(steps, clock, period, row) == remainder;
+}
+
+/* By how much the members are slower than those next to them; and how many of them by so much and more. */
+static double excess_of(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder, bool is_of_period, double above, size_t counts[2])
+{
+	double excess[STEPS_MOST];
+	size_t count = 0;
+	counts[1] = 0;
+	for (size_t row = 0; row < steps->count; row++) {
+		if (!steps->is_member[row] || is_in(steps, clock, period, remainder, row) != is_of_period)
+			continue;
+		double around = steps_around(steps, row);
+		if (isnan(around))
+			continue;
+		excess[count] = steps->step_s[row] / around - 1;
+		counts[1] += excess[count++] >= above;
+	}
+	counts[0] = count;
+	return median_of(excess, count);
+}
+
+uint32_t steps_part(struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder, uint32_t from)
+{
+	uint32_t found = period;
+	for (uint32_t part = 2; part <= period / 2 && found == period; part++) {
+		size_t counts[2];
+		if (period % part)
+			continue;
+		for (size_t row = 0; row < steps->count; row++)
+			steps->is_member[row] = steps->place[row] >= from && is_in(steps, clock, part, remainder % part, row);
+		double usual = excess_of(steps, clock, period, remainder, true, 0, counts);
+		double added = excess_of(steps, clock, period, remainder, false, usual / 2, counts);
+		if (counts[0] >= ADDED_LEAST && added >= PART_RATIO * usual && (double)counts[1] >= PART_HITS_RATIO * (double)counts[0])
+			found = part;
+	}
+	memset(steps->is_member, 0, steps->count * sizeof *steps->is_member);
+	return found;
 }

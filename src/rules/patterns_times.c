@@ -6,16 +6,21 @@
 #include "src/model/statistics.h"
 #include "src/rules/patterns_private.h"
 
-enum { BEATS_MOST = 64, PARTNERS_MOST = 6, ANCHORS = 3, BEATS_LEAST = 5, SLIPS_MOST = 2 };
+enum { BEATS_MOST = 64, PARTNERS_MOST = 8, ANCHORS = 8, BEATS_LEAST = 5, SLIPS_MOST = 3 };
 #define BEAT_HITS_RATIO 0.8
 #define BEAT_CHANCE_MOST (-9.2)      /* ln 1e-4 */
-#define BEAT_SLACK 0.03              /* of the distance, beside one step */
+/* Of the distance, beside one step: of timers, and of what keeps time less well. */
+static const double beat_slacks[] = { 0.005, 0.03 };
 #define STEPS_BETWEEN_LEAST 4
+/* What is known already is not given up at once. */
+#define KNOWN_BONUS 6
+#define KNOWN_HITS_RATIO 0.7
+#define SAME_RATIO 0.02
 
 /* A slow batch, or several in a row. */
 struct beat_event { size_t first_row, last_row; double at; };
 
-struct axis { enum pattern_unit unit; double step, now; size_t count; struct beat_event events[BEATS_MOST]; };
+struct axis { enum pattern_unit unit; double step, now; const struct patterns *before; size_t count; struct beat_event events[BEATS_MOST]; };
 
 struct beat { double period, chance, spread; size_t hits, expected; size_t matched[BEATS_MOST]; };
 
@@ -23,7 +28,7 @@ struct beat { double period, chance, spread; size_t hits, expected; size_t match
 static void gather_events(const struct steps *steps, enum pattern_unit unit, struct axis *axis)
 {
 	int64_t zero_ns = steps->batches[0]->begin_ns;
-	*axis = (struct axis){ .unit = unit };
+	*axis = (struct axis){ .unit = unit, .before = steps->before };
 	for (size_t row = steps->count; row-- > 0;) {
 		if (!steps->is_slow[row])
 			continue;
@@ -70,7 +75,7 @@ static void rate_beat(const struct axis *axis, double slack, struct beat *beat)
 	double length = anchor->at - axis->events[last].at + beat->period;
 	for (size_t i = 0; i < axis->count && axis->events[i].at >= axis->events[last].at; i++)
 		before++;
-	double by_chance = fmin((double)before / length * 2 * slack, 0.95), tried = (double)axis->count * PARTNERS_MOST * (double)beat->expected;
+	double by_chance = fmin((double)before / length * 2 * slack, 0.95), tried = 2 * (double)axis->count * PARTNERS_MOST * (double)beat->expected;
 	double free_hits = (double)beat->hits - 2, free_expected = (double)beat->expected - 2;
 	beat->chance = ln_choose(free_expected, free_hits) + free_hits * log(by_chance) + log(tried);
 }
@@ -95,10 +100,20 @@ static void fit(const struct axis *axis, const double *turns, struct beat *beat)
 	beat->spread = sqrt(squares / n) / beat->period;
 }
 
-static bool follow(const struct axis *axis, size_t anchor, size_t partner, struct beat *beat)
+static bool knew(const struct axis *axis, double period)
+{
+	for (size_t i = 0; i < axis->before->count; i++) {
+		const struct pattern *pattern = &axis->before->list[i];
+		if (pattern->kind == PATTERN_PERIOD && pattern->unit == axis->unit && fabs(pattern->period - period) <= SAME_RATIO * period)
+			return true;
+	}
+	return false;
+}
+
+static bool follow(const struct axis *axis, size_t anchor, size_t partner, double slack_ratio, struct beat *beat)
 {
 	double turns[BEATS_MOST] = { 0, 1 }, from = axis->events[anchor].at, period = from - axis->events[partner].at;
-	double slack = axis->step + BEAT_SLACK * period, last = axis->events[partner].at, since = 0, turn = 1;
+	double slack = axis->step + slack_ratio * period, last = axis->events[partner].at, since = 0, turn = 1;
 	size_t next = partner + 1, slips = 0, expected = 2;
 	*beat = (struct beat){ .hits = 2, .expected = 2, .matched = { anchor, partner } };
 	if (period < STEPS_BETWEEN_LEAST * axis->step || axis->now - from > 2 * period + slack)
@@ -108,7 +123,8 @@ static bool follow(const struct axis *axis, size_t anchor, size_t partner, struc
 		since++;
 		turn++;
 		expected++;
-		size_t found = event_near(axis, next, last - since * period, slack);
+		/* What strays goes on from where it strayed to. */
+		size_t found = event_near(axis, next, last - since * period, slack * sqrt(since));
 		if (found == axis->count) {
 			slips++;
 			continue;
@@ -123,20 +139,23 @@ static bool follow(const struct axis *axis, size_t anchor, size_t partner, struc
 		next = found + 1;
 	}
 	beat->expected += due;
-	if (beat->hits < BEATS_LEAST || (double)beat->hits < BEAT_HITS_RATIO * (double)beat->expected)
+	bool is_known = knew(axis, period);
+	if (beat->hits < BEATS_LEAST || (double)beat->hits < (is_known ? KNOWN_HITS_RATIO : BEAT_HITS_RATIO) * (double)beat->expected)
 		return false;
 	fit(axis, turns, beat);
 	rate_beat(axis, slack, beat);
+	beat->chance -= is_known ? KNOWN_BONUS : 0;
 	return beat->chance < BEAT_CHANCE_MOST;
 }
 
 static bool best_beat(const struct axis *axis, struct beat *best)
 {
+	enum { SLACKS = sizeof beat_slacks / sizeof *beat_slacks };
 	bool is_found = false;
 	for (size_t anchor = 0; anchor < ANCHORS && anchor < axis->count; anchor++) {
-		for (size_t partner = anchor + 1; partner <= anchor + PARTNERS_MOST && partner < axis->count; partner++) {
+		for (size_t i = SLACKS; i < (PARTNERS_MOST + 1) * SLACKS && anchor + i / SLACKS < axis->count; i++) {
 			struct beat beat;
-			if (!follow(axis, anchor, partner, &beat) || (is_found && beat.chance >= best->chance))
+			if (!follow(axis, anchor, anchor + i / SLACKS, beat_slacks[i % SLACKS], &beat) || (is_found && beat.chance >= best->chance))
 				continue;
 			*best = beat;
 			is_found = true;

@@ -88,11 +88,15 @@ bool rule_is_over(const struct rule *rule, double value);
 bool rule_is_calm(const struct rule *rule, double value);
 bool rule_is_near(const struct rule *rule, double value);
 
+/* All of these files, or none of them; rules of one may name those of another. */
+struct rule_source { const char *name, *text; size_t length; };
+enum status rule_files_read(struct rule_book *book, const struct rule_source *sources, size_t count, struct reason *why_not);
+
 /* Storage until the book is freed; NULL when out of memory. */
 void *rule_book_take(struct rule_book *book, size_t size);
 const char *rule_book_keep(struct rule_book *book, const char *text);
 
-/* rule_read.c, for rule_file.c: words of a file made parts of a rule. False: the fault says what is wrong, and what to write. */
+/* rule_read.c, for rule_keys.c: words of a file made parts of a rule. False: the fault says what is wrong, and what to write. */
 struct rule_fault { char what[128], next[256]; };
 bool rule_read_terms(struct rule_book *book, const char *text, struct rule_terms *out, struct rule_fault *fault);
 bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *out, struct rule_fault *fault);

@@ -42,14 +42,20 @@ const char *rule_book_keep(struct rule_book *book, const char *text)
 struct rule_book *rule_book_new(void)
 {
 	struct rule_book *book = calloc(1, sizeof *book);
+	struct rule_source sources[FILES_MOST];
+	size_t count = 0;
 	if (!book)
 		return NULL;
-	for (const struct rule_source *source = rule_builtin; source->name; source++) {
-		struct reason why_not = { 0 };
-		if (rule_book_parse(book, source->name, source->text, strlen(source->text), &why_not) != STATUS_OK && book->fault_count < RULE_FAULTS_MAX)
-			book->faults[book->fault_count++] = why_not;
-	}
+	for (const struct rule_builtin *source = rule_builtin; source->name && count < FILES_MOST; source++)
+		sources[count++] = (struct rule_source){ source->name, source->text, strlen(source->text) };
+	if (rule_files_read(book, sources, count, &book->faults[0]) != STATUS_OK)
+		book->fault_count = 1;
 	return book;
+}
+
+enum status rule_book_parse(struct rule_book *book, const char *name, const char *content, size_t length, struct reason *why_not)
+{
+	return rule_files_read(book, &(struct rule_source){ name, content, length }, 1, why_not);
 }
 
 void rule_book_free(struct rule_book *book)

@@ -2,7 +2,7 @@
 #ifndef PMTOP_RULES_RULE_BUILTIN_H
 #define PMTOP_RULES_RULE_BUILTIN_H
 
-struct rule_source { const char *name, *text; };
-extern const struct rule_source rule_builtin[];      /* by name; the last has none */
+struct rule_builtin { const char *name, *text; };
+extern const struct rule_builtin rule_builtin[];      /* by name; the last has none */
 
 #endif

@@ -253,34 +253,38 @@ static const struct rule *put_in_order(struct rule_book *book)
 	return NULL;
 }
 
+/* Of every rule, for one that is changed may have been named by others. */
 static enum status check_book(struct rule_reading *reading)
 {
 	enum status status = STATUS_OK;
-	for (size_t i = 0; i < reading->entry_count && status == STATUS_OK; i++)
-		status = check_names(reading, rule_find(reading->book, reading->entries[i].name));
+	for (size_t i = 0; i < reading->book->count && status == STATUS_OK; i++)
+		status = check_names(reading, reading->book->list[i]);
 	const struct rule *ringed = status == STATUS_OK ? put_in_order(reading->book) : NULL;
 	if (ringed)
 		return reason_set(reading->reader->why_not, STATUS_INVALID, "remove one of them from \"quiets\"", "%s:%zu: rule \"%s\" and another quiet each other",
-		                  reading->reader->name, reading->entries[0].line, ringed->name);
+		                  ringed->file, ringed->line, ringed->name);
 	return status;
 }
 
-enum status rule_book_parse(struct rule_book *book, const char *name, const char *content, size_t length, struct reason *why_not)
+enum status rule_files_read(struct rule_book *book, const struct rule_source *sources, size_t count, struct reason *why_not)
 {
-	struct config_reader reader = {
-		.name = name, .content = content, .length = length, .why_not = why_not,
-		.begin_what = "no rule here", .begin_hint = "begin with a rule's name, such as \"data_loading:\"; see pmtop.yaml(5)",
-	};
-	struct rule_reading reading = { .reader = &reader, .book = book };
 	struct rule *before[RULES_MAX];
-	size_t count = book->count;
+	size_t count_before = book->count;
 	memcpy(before, book->list, sizeof before);
-	enum status status = config_read(&reader, read_entry, &reading);
-	if (status == STATUS_OK && reading.entry_count > 0)
-		status = check_book(&reading);
+	enum status status = STATUS_OK;
+	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+		struct config_reader reader = {
+			.name = sources[i].name, .content = sources[i].text, .length = sources[i].length, .why_not = why_not,
+			.begin_what = "no rule here", .begin_hint = "begin with a rule's name, such as \"data_loading:\"; see pmtop.yaml(5)",
+		};
+		struct rule_reading reading = { .reader = &reader, .book = book };
+		status = config_read(&reader, read_entry, &reading);
+		if (status == STATUS_OK && i + 1 == count)
+			status = check_book(&reading);
+	}
 	if (status != STATUS_OK) {
 		memcpy(book->list, before, sizeof before);
-		book->count = count;
+		book->count = count_before;
 	}
 	return status;
 }

@@ -26,6 +26,8 @@ import watch  # noqa: E402
 
 RIGHT_LEAST = 0.95
 STALL_S = 6
+# A verdict on memory takes longer than a batch.
+LEAK_LONGER = 5
 # Of all CPUs, taken by others: above it a sound run is not a clean one.
 OTHERS_MOST = 0.1
 
@@ -76,6 +78,8 @@ class Bench:
                     continue
                 clean = [other for other in table if is_clean(other) and not other.is_synthetic]
                 batches = self.chosen.batches
+                if 'leak' in case.expect:
+                    batches *= LEAK_LONGER
                 if is_clean(case) and not case.is_synthetic:
                     batches = max(60, int(self.chosen.clean_s / len(clean) / self.chosen.seeds / (step_ms * 1.15 / 1000)))
                 self.run(case, seed, batches, step_ms)

@@ -27,9 +27,10 @@ def fresh_region():
     pmtop.close()
 
 
-def train(batches=8):
+def train(batches=8, rest=0):
+    """rest: samples in one more batch, which are fewer."""
     model, optimizer = make()
-    for x, y in DataLoader(data(4 * batches), batch_size=4):
+    for x, y in DataLoader(data(4 * batches + rest), batch_size=4):
         optimizer.zero_grad()
         model(x).sub(y).square().mean().backward()
         optimizer.step()
@@ -61,9 +62,9 @@ def test_older_torch_loses_a_part_with_one_line(monkeypatch, capfd, missing, nam
     assert len(said) == 1 and f"{missing} times are not measured" in said[0] and "newer torch" in said[0]
 
 
-@pytest.mark.parametrize("call", ["batch_begin", "batch_end", "epoch_begin", "epoch_end", "plan", "meta", "count"])
+@pytest.mark.parametrize("call", ["batch_samples", "epoch_begin", "epoch_end", "plan", "meta"])
 def test_our_own_errors_are_told_once_and_training_is_the_same(monkeypatch, capfd, call):
-    plain = train()
+    plain = train(rest=2)
     publisher = pmtop.torch._publisher()
 
     def fail(*arguments):
@@ -71,17 +72,28 @@ def test_our_own_errors_are_told_once_and_training_is_the_same(monkeypatch, capf
 
     with pmtop.torch.instrument() as on:
         monkeypatch.setattr(on._loop.out, call, fail)
-        assert train() == plain
-        assert train() == plain
+        assert train(rest=2) == plain
+        assert train(rest=2) == plain
     monkeypatch.undo()
     said = lines(capfd)
     assert len(said) == 1 and "a fault of ours" in said[0]
     del publisher
 
 
-@pytest.mark.parametrize("method", ["asked", "handed", "pass_ends", "pass_begins", "has_forward", "has_backward"])
+def train_beside():
+    """With a second loader, of which the turns are not usual."""
+    model, optimizer = make()
+    for (x, y), _ in zip(DataLoader(data(34), batch_size=4), DataLoader(data(34), batch_size=4)):
+        optimizer.zero_grad()
+        model(x).sub(y).square().mean().backward()
+        optimizer.step()
+    return [parameter.tolist() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize("method", ["asked", "handed", "pass_ends", "pass_begins", "has_forward", "has_backward", "_began", "_note_interval",
+                                    "_look_for_forward"])
 def test_errors_anywhere_in_the_loop_are_caught(monkeypatch, capfd, method):
-    plain = train()
+    plain = train_beside()
     on = pmtop.torch.instrument()
 
     def fail(*arguments):
@@ -91,9 +103,58 @@ def test_errors_anywhere_in_the_loop_are_caught(monkeypatch, capfd, method):
     on.close()
     capfd.readouterr()
     with pmtop.torch.instrument():
+        assert train_beside() == plain
+    said = lines(capfd)
+    assert len(said) == 1 and "a fault of ours" in said[0]
+
+
+@pytest.mark.parametrize("method", ["begins", "batch_ended"])
+def test_errors_in_the_calls_of_modules_are_caught(monkeypatch, capfd, method):
+    from pmtop._torch_modules import ForwardTimes
+
+    def fail(*arguments):
+        raise ZeroDivisionError("a fault of ours")
+
+    plain = train()
+    monkeypatch.setattr(ForwardTimes, method, fail)
+    with pmtop.torch.instrument():
         assert train() == plain
     said = lines(capfd)
     assert len(said) == 1 and "a fault of ours" in said[0]
+
+
+def test_an_interrupt_in_our_own_code_goes_through(monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    with pmtop.torch.instrument() as on:
+        for method in ("has_backward", "has_forward", "_note_interval"):
+            with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+                patched.setattr(type(on._loop), method, interrupt)
+                train()
+        assert all(part.is_on for part in on.parts.values())
+        here = pmtop.torch._here
+        assert (here.inside, here.backward, here.steps) == (0, 0, ())
+
+
+def test_without_the_compiled_part_training_goes_on():
+    script = watching.run(f"""
+import json, sys
+sys.path.insert(0, {str(watching.HERE)!r})
+sys.modules["pmtop._pmtop"] = None
+import pmtop.torch
+from torch.utils.data import DataLoader
+from torch_loop import data, make
+with pmtop.torch.instrument():
+    model, optimizer = make()
+    for x, y in DataLoader(data(16), batch_size=4):
+        optimizer.zero_grad()
+        model(x).sub(y).square().mean().backward()
+        optimizer.step()
+print(json.dumps({{"is_enabled": pmtop.is_enabled()}}))
+""")
+    assert script.truth() == {"is_enabled": False}
+    assert len(script.err().splitlines()) == 1
 
 
 def test_an_interrupt_goes_through():

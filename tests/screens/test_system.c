@@ -142,7 +142,7 @@ START_TEST(what_a_warning_is_about_is_marked)
 	ck_assert(!stage_shows(&stage, "⚠ "));
 	alert = &stage.alerts.list[0];
 	stage.alerts.count = 1;
-	*alert = (struct alert){ .rule = "cpu_high", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
+	*alert = (struct alert){ .rule = "busy_machine", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "busy 92 % ⚠ · run"));
 	close_stage(&stage);

@@ -128,15 +128,15 @@ static void tell_two(struct stage *stage)
 {
 	struct alert *disk, *memory;
 
-	stage->alerts.count = 0;
-	disk = tell(stage, "disk_busy", SEVERITY_CRITICAL, 240, -1);
+	alerts_release(&stage->alerts);
+	disk = tell(stage, "busy_disk", SEVERITY_CRITICAL, 240, -1);
 	snprintf(disk->message, sizeof disk->message, "disk nvme0n1 is busy 92 %% of the time, a read takes 14.1 ms (last 30 s)");
 	snprintf(disk->meaning, sizeof disk->meaning, "The disk has hardly any time left: whoever reads waits for those before. Loader workers that wait for it starve the training.");
 	disk->value = 0.92;
 	disk->level = 0.8;
 	disk->unit = FIGURE_RATIO;
 	disk->history = history_of(stage->model->now_ns, 300, 0.35, 0.93);
-	snprintf(disk->guide, sizeof disk->guide, "guide 004, \"Disk I/O\"");
+	snprintf(disk->guide, sizeof disk->guide, "004, \"Disk I/O\"");
 	disk->evidence[0] = (struct alert_evidence){ "busy_ratio", 0.92 };
 	disk->evidence[1] = (struct alert_evidence){ "read_latency_s", 0.0141 };
 	disk->evidence[2] = (struct alert_evidence){ "read_bytes_per_s", 121e6 };
@@ -144,19 +144,12 @@ static void tell_two(struct stage *stage)
 	snprintf(disk->advice[0], sizeof disk->advice[0], "num_workers is 4: try 8, for the disk answers many readers at once");
 	snprintf(disk->advice[1], sizeof disk->advice[1], "keep decoded items in memory, or the data set on a faster disk");
 	disk->advice_count = 2;
-	memory = tell(stage, "memory_high", SEVERITY_WARNING, 200, 90);
+	memory = tell(stage, "machine_memory", SEVERITY_WARNING, 200, 90);
 	snprintf(memory->message, sizeof memory->message, "the machine's memory was used up to 91 %%");
 	memory->value = 0.62;
 	memory->level = 0.85;
 	memory->unit = FIGURE_RATIO;
 	memory->history = history_of(stage->model->now_ns, 240, 0.6, 0.91);
-}
-
-static void close_told(struct stage *stage)
-{
-	for (size_t i = 0; i < stage->alerts.count; i++)
-		series_free(stage->alerts.list[i].history);
-	stage_close(stage);
 }
 
 static void expect_told(int width, int height, enum charset charset, const char *keys, const char *name)
@@ -169,7 +162,7 @@ static void expect_told(int width, int height, enum charset charset, const char 
 	stage_type(&stage, keys);
 	stage_draw(&stage);
 	stage_expect(&stage, name);
-	close_told(&stage);
+	stage_close(&stage);
 }
 
 START_TEST(the_evidence_stands_beside_the_list_where_there_is_room) { expect_told(200, 60, CHARSET_BRAILLE, "8", "warnings_history_200x60"); } END_TEST
@@ -192,7 +185,7 @@ START_TEST(esc_leads_back_from_the_evidence)
 	ck_assert_str_eq(screen_view_name(stage.screen), "Warnings");
 	stage_type(&stage, "\033");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Overview");
-	close_told(&stage);
+	stage_close(&stage);
 }
 END_TEST
 
@@ -204,19 +197,19 @@ START_TEST(the_selection_stays_with_its_warning)
 	play(&stage, 80, 24);
 	tell_two(&stage);
 	stage_type(&stage, "8j\r");
-	ck_assert(stage_shows(&stage, "─ memory_high ─"));
+	ck_assert(stage_shows(&stage, "─ machine_memory ─"));
 	first = stage.alerts.list[0];
 	stage.alerts.list[0] = stage.alerts.list[1];
 	stage.alerts.list[1] = first;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "─ memory_high ─"));
+	ck_assert(stage_shows(&stage, "─ machine_memory ─"));
 	series_free(stage.alerts.list[0].history);
 	stage.alerts.list[0] = stage.alerts.list[1];
 	stage.alerts.count = 1;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "─ disk_busy ─"));
+	ck_assert(stage_shows(&stage, "─ busy_disk ─"));
 	ck_assert(stage_shows(&stage, "1 raised"));
-	close_told(&stage);
+	stage_close(&stage);
 }
 END_TEST
 
@@ -232,7 +225,7 @@ START_TEST(the_evidence_can_be_zoomed_to_all_that_is_kept)
 	ck_assert(stage_shows(&stage, "14:00:50"));
 	stage_type(&stage, "---------------");
 	ck_assert(stage_shows(&stage, "13:56:00"));
-	close_told(&stage);
+	stage_close(&stage);
 }
 END_TEST
 
@@ -261,7 +254,7 @@ START_TEST(n_opens_the_batch_that_is_meant)
 	stage_type(&stage, "n");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Warnings");
 	ck_assert(stage_shows(&stage, "this is about no batch of its own"));
-	close_told(&stage);
+	stage_close(&stage);
 }
 END_TEST
 
@@ -359,7 +352,7 @@ START_TEST(no_size_and_no_text_does_harm)
 			}
 		make_hostile(&stage);
 	}
-	close_told(&stage);
+	stage_close(&stage);
 }
 END_TEST
 

@@ -92,11 +92,24 @@ static void fill_cgroup(struct system *system)
 	system->owns_cgroup = true;
 }
 
+void machine_release(struct model *model)
+{
+#define FREE_SERIES(name) series_free(model->system.series.name); model->system.series.name = NULL;
+	SYSTEM_SERIES(FREE_SERIES)
+#undef FREE_SERIES
+	for (size_t i = 0; i < DEVICES_MOST; i++) {
+		series_free(model->system.disks[i].series);
+		series_free(model->system.networks[i].series);
+		model->system.disks[i].series = model->system.networks[i].series = NULL;
+	}
+}
+
 void machine_fill(struct model *model)
 {
 	struct system *system = &model->system;
 	double *now = system->now;
 
+	machine_release(model);
 	machine_forget(system);
 	now[METRIC_SYSTEM_CPUS] = 4;
 	now[METRIC_SYSTEM_RUNNING] = 5;
@@ -134,16 +147,4 @@ void machine_fill(struct model *model)
 	fill_history(&system->series.pressure_memory_ratio, model->now_ns, 0, 0.004, 3);
 	fill_history(&system->series.pressure_io_ratio, model->now_ns, 0, 0.1, 8);
 	fill_history(&system->series.throttled_ratio, model->now_ns, 0, 0.1, 6);
-}
-
-void machine_release(struct model *model)
-{
-#define FREE_SERIES(name) series_free(model->system.series.name); model->system.series.name = NULL;
-	SYSTEM_SERIES(FREE_SERIES)
-#undef FREE_SERIES
-	for (size_t i = 0; i < DEVICES_MOST; i++) {
-		series_free(model->system.disks[i].series);
-		series_free(model->system.networks[i].series);
-		model->system.disks[i].series = model->system.networks[i].series = NULL;
-	}
 }

@@ -37,6 +37,7 @@ void stage_open(struct stage *stage, const struct story_options *options, int wi
 
 void stage_close(struct stage *stage)
 {
+	alerts_release(&stage->alerts);
 	story_free(stage->story);
 	sample_set_release(&stage->set);
 	canvas_release(&stage->canvas);

@@ -15,9 +15,9 @@
 
 /* By what the rule's name begins with. What is about batches is seen in the steps, flags and all; a figure's own history would be a stair. */
 static const struct { const char *begin; enum evidence_kind kind; } kinds[] = {
-	{ "flagged_batches", EVIDENCE_STEPS }, { "variance", EVIDENCE_STEPS }, { "slow_first_batch", EVIDENCE_STEPS }, { "period", EVIDENCE_STEPS },
-	{ "drift", EVIDENCE_STEPS }, { "kinds", EVIDENCE_STEPS }, { "pattern", EVIDENCE_STEPS }, { "memory_growth", EVIDENCE_MEMORY },
-	{ "memory_leak", EVIDENCE_MEMORY }, { "slowest_rank", EVIDENCE_RANKS }, { "still_rank", EVIDENCE_RANKS },
+	{ "flagged_batches", EVIDENCE_STEPS }, { "variance", EVIDENCE_STEPS }, { "slow_first_batch", EVIDENCE_STEPS }, { "slow_period", EVIDENCE_STEPS },
+	{ "slow_drift", EVIDENCE_STEPS }, { "two_kinds", EVIDENCE_STEPS }, { "stall", EVIDENCE_STEPS }, { "memory_growth", EVIDENCE_MEMORY },
+	{ "memory_spike", EVIDENCE_MEMORY }, { "memory_limit_near", EVIDENCE_MEMORY }, { "slowest_rank", EVIDENCE_RANKS }, { "still_rank", EVIDENCE_RANKS },
 };
 
 static const struct run *run_of(const struct scene *scene, const struct alert *alert)
@@ -50,41 +50,47 @@ static const char *times(char out[NUMBER_SIZE], double ratio)
 	return out;
 }
 
-/* How the ends of keys are told, the longer ones first. A ratio is a share, unless it says how many times. */
-static const struct form { const char *ending; const char *(*format)(char[NUMBER_SIZE], double); const char *after; } forms[] = {
-	{ "_bytes_per_s", format_bytes, "/s" }, { "_bytes_per_batch", format_bytes, " a batch" }, { "_bytes_per_epoch", format_bytes, " an epoch" },
-	{ "_bytes", format_bytes, "" }, { "_per_s", format_rate, "/s" }, { "slow_ratio", times, "" }, { "_ratio", format_percent, "" }, { "_s", format_seconds, "" },
-	{ "_count", format_count, "" },
+/* What can be counted has no places. */
+static const char *plain(char out[NUMBER_SIZE], double number)
+{
+	if (!(number == floor(number) && fabs(number) < 1e9))
+		return format_rate(out, number);
+	snprintf(out, NUMBER_SIZE, "%.0f", number);
+	return out;
+}
+
+/* How keys are told: whole ones, then what they end with, which the name leaves out. A ratio is a share, unless it says how many times. */
+static const struct form { const char *key, *ending, *(*format)(char[NUMBER_SIZE], double), *after; } forms[] = {
+	{ "ratio", "", times, "" }, { "slow_ratio", "_ratio", times, "" },
+	{ NULL, "_bytes_per_s", format_bytes, "/s" }, { NULL, "_bytes_per_batch", format_bytes, " a batch" }, { NULL, "_bytes_per_epoch", format_bytes, " an epoch" },
+	{ NULL, "_bytes", format_bytes, "" }, { NULL, "_per_s", format_rate, "/s" }, { NULL, "_ratio", format_percent, "" }, { NULL, "_s", format_seconds, "" },
+	{ NULL, "_count", format_count, "" }, { NULL, "", plain, "" },
 };
 
 static const struct form *form_of(const char *key)
 {
+	const struct form *form = forms;
 	size_t length = strlen(key);
 
-	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-		size_t ending = strlen(forms[i].ending);
+	for (;; form++) {
+		size_t ending = strlen(form->ending);
 
-		if (length > ending - (forms[i].ending[0] != '_') && strcmp(key + length - ending, forms[i].ending) == 0)
-			return &forms[i];
+		if (form->key != NULL ? strcmp(key, form->key) == 0 : length > ending && strcmp(key + length - ending, form->ending) == 0)
+			return form;
+		if (form + 1 == forms + sizeof forms / sizeof forms[0])
+			return form;
 	}
-	return NULL;
 }
 
 static int add_words(const struct alert_evidence *evidence, char *out, size_t size)
 {
 	const struct form *form = form_of(evidence->key);
-	bool is_times = strcmp(evidence->key, "ratio") == 0;
-	size_t length = strlen(evidence->key), ending = form == NULL ? 0 : strlen(form->ending);
 	char name[48], text[NUMBER_SIZE];
 
-	/* of "slow_ratio" the first word stays */
-	if (form != NULL && form->ending[0] != '_')
-		ending = strlen("_ratio");
-	snprintf(name, sizeof name, "%.*s", (int)(length - ending), evidence->key);
+	snprintf(name, sizeof name, "%.*s", (int)(strlen(evidence->key) - strlen(form->ending)), evidence->key);
 	for (char *c = name; *c != '\0'; c++)
 		*c = *c == '_' ? ' ' : *c;
-	return snprintf(out, size, "%s %s%s", name, form != NULL ? form->format(text, evidence->value) : (is_times ? times : format_rate)(text, evidence->value),
-	                form != NULL ? form->after : "");
+	return snprintf(out, size, "%s %s%s", name, form->format(text, evidence->value), form->after);
 }
 
 const char *evidence_words(const struct alert *alert, char *out, size_t size)
@@ -124,7 +130,7 @@ const char *evidence_level(const struct alert *alert, char *out, size_t size)
 	out[0] = '\0';
 	if (has_level(alert))
 		snprintf(out, size, "%s, %s the level of %s%s%s", figure(now, alert->unit, alert->value), way, figure(level, alert->unit, alert->level),
-		         alert->guide[0] != '\0' ? ": " : "", alert->guide);
+		         alert->guide[0] != '\0' ? " of guide " : "", alert->guide);
 	return out;
 }
 

@@ -7,6 +7,7 @@
 #include "src/rules/explain.h"
 #include "ui/layout.h"
 #include "ui/views/batch_focus.h"
+#include "ui/views/panel_patterns.h"
 #include "ui/views/parts.h"
 
 enum { SORT_BATCH, SORT_TIME, SORT_RATIO, SORT_CAUSE, SORTS };
@@ -136,6 +137,7 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "none so far; f flags the batch under the cursor");
 		return;
 	}
+	panel_patterns_draw(scene, run, canvas, &inside);
 	draw_header(canvas, rect_take_top(&inside, 1));
 	state->row = selected >= 0 ? selected : state->row;
 	parts_list_settle(state, (int)count, inside.height);

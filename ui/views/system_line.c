@@ -43,9 +43,9 @@ const struct device *system_busiest(const struct system *system)
 /* -- which figures a warning is about ------------------------------------------------------------------------------------------- */
 
 static const struct { const char *rule; enum system_mark mark; } marked[] = {
-	{ "cpu_high", MARK_CPU }, { "cpu_critical", MARK_CPU }, { "io_wait", MARK_IO_WAIT }, { "memory_high", MARK_MEMORY }, { "swapping", MARK_SWAP },
-	{ "disk_busy", MARK_DISK }, { "throttled", MARK_THROTTLED }, { "pressure", MARK_PRESSURE }, { "shm_full", MARK_SHM }, { "space_low", MARK_SPACE },
-	{ "cgroup_memory", MARK_CGROUP_MEMORY },
+	{ "busy_machine", MARK_CPU }, { "cpu_bound", MARK_CPU }, { "io_wait", MARK_IO_WAIT }, { "machine_memory", MARK_MEMORY },
+	{ "machine_memory_others", MARK_MEMORY }, { "swapping", MARK_SWAP }, { "busy_disk", MARK_DISK }, { "throttled", MARK_THROTTLED },
+	{ "shm_full", MARK_SHM }, { "disk_full", MARK_SPACE }, { "container_memory", MARK_CGROUP_MEMORY },
 };
 
 static const struct alert *alert_of(const struct scene *scene, enum system_mark mark)
@@ -66,7 +66,9 @@ enum role system_mark_role(const struct scene *scene, enum system_mark mark)
 
 const char *system_mark_sign(const struct scene *scene, enum system_mark mark)
 {
-	return alert_of(scene, mark) != NULL ? " ⚠" : "";
+	const struct alert *alert = alert_of(scene, mark);
+
+	return alert == NULL ? "" : alert->severity == SEVERITY_INFO ? " ·" : " ⚠";
 }
 
 /* -- pieces ------------------------------------------------------------------------------------------------------------------- */
@@ -163,9 +165,9 @@ static void pressure_line(const struct scene *scene, struct line *line)
 			line_add(line, 1, ROLE_DIM, "%s", missing->text);
 		return;
 	}
-	add_ratio(scene, line, 0, MARK_PRESSURE, "pressure: CPU", system->pressure_cpu_ratio);
-	add_ratio(scene, line, 0, MARK_PRESSURE, "memory", system->pressure_memory_ratio);
-	add_ratio(scene, line, 0, MARK_PRESSURE, "I/O", system->pressure_io_ratio);
+	add_ratio(scene, line, 0, MARK_NONE, "pressure: CPU", system->pressure_cpu_ratio);
+	add_ratio(scene, line, 0, MARK_NONE, "memory", system->pressure_memory_ratio);
+	add_ratio(scene, line, 0, MARK_NONE, "I/O", system->pressure_io_ratio);
 }
 
 static void memory_line(const struct scene *scene, struct line *line)

@@ -64,9 +64,9 @@ static void waiting_rows(const struct model *model, struct waiting out[WAITING_R
 {
 	const struct system *system = &model->system;
 
-	out[0] = (struct waiting){ "CPU pressure", "pressure", MARK_PRESSURE, system->pressure_cpu_ratio, system->series.pressure_cpu_ratio };
-	out[1] = (struct waiting){ "I/O pressure", "pressure", MARK_PRESSURE, system->pressure_io_ratio, system->series.pressure_io_ratio };
-	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_PRESSURE, system->pressure_memory_ratio, system->series.pressure_memory_ratio };
+	out[0] = (struct waiting){ "CPU pressure", "pressure", MARK_NONE, system->pressure_cpu_ratio, system->series.pressure_cpu_ratio };
+	out[1] = (struct waiting){ "I/O pressure", "pressure", MARK_NONE, system->pressure_io_ratio, system->series.pressure_io_ratio };
+	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_NONE, system->pressure_memory_ratio, system->series.pressure_memory_ratio };
 	out[3] = (struct waiting){ "throttled", "cgroup", MARK_THROTTLED, system->throttled_ratio, system->series.throttled_ratio };
 	out[4] = (struct waiting){ "I/O wait", "CPU of the machine", MARK_IO_WAIT, system->io_wait_ratio, system->series.io_wait_ratio };
 }
@@ -247,9 +247,9 @@ void panel_machine_memory(struct scene *scene, struct canvas *canvas, struct rec
 enum device_cell { DEVICE_NAME, DEVICE_BUSY, DEVICE_BAR, DEVICE_READS, DEVICE_WRITES, DEVICE_READ_WAIT, DEVICE_WRITE_WAIT, DEVICE_CELLS };
 
 static const struct table_column device_columns[DEVICE_CELLS] = {
-	[DEVICE_NAME] = { "DEVICE", 8, 0, true, true },
+	[DEVICE_NAME] = { "DEVICE", 8, 0, true, false },
 	[DEVICE_BUSY] = { "BUSY", 6, 0, false, false },
-	[DEVICE_BAR] = { "", 10, 5, true, false },
+	[DEVICE_BAR] = { "", 10, 5, true, true },
 	[DEVICE_READS] = { "READS/IN", 10, 0, false, false },
 	[DEVICE_WRITES] = { "WRITES/OUT", 10, 1, false, false },
 	[DEVICE_READ_WAIT] = { "A READ", 8, 2, false, false },
@@ -267,7 +267,18 @@ static const char *bytes_per_s(char out[NUMBER_SIZE], double bytes)
 	return out;
 }
 
-static void draw_device(const struct scene *scene, const struct table *table, struct canvas *canvas, int y, const struct device *device, bool is_disk)
+/* How busy it was over time, from 0 to 100 %; without dots only how busy it is. */
+static void draw_course(struct scene *scene, struct canvas *canvas, struct rect row, const struct device *device, enum role role)
+{
+	static const struct scale whole = { 0, 1, 0 };
+
+	if (canvas->charset == CHARSET_BRAILLE)
+		over_time_points(scene, canvas, row, &whole, device->series, trace_since(scene, scene->state->zoom), role);
+	else if (!isnan(device->busy_ratio))
+		canvas_bar(canvas, row.x, row.y, row.width, device->busy_ratio, role);
+}
+
+static void draw_device(struct scene *scene, const struct table *table, struct canvas *canvas, int y, const struct device *device, bool is_disk)
 {
 	bool is_busiest = is_disk && device == system_busiest(&scene->model->system);
 	enum role role = is_busiest ? system_mark_role(scene, MARK_DISK) : ROLE_NORMAL;
@@ -279,8 +290,8 @@ static void draw_device(const struct scene *scene, const struct table *table, st
 	if (!is_disk)
 		return;
 	table_cell(table, canvas, y, DEVICE_BUSY, role == ROLE_NORMAL ? ROLE_STRONG : role, format_percent(text, device->busy_ratio));
-	if (table->width[DEVICE_BAR] > 0 && !isnan(device->busy_ratio))
-		canvas_bar(canvas, table->x[DEVICE_BAR] + 1, y, table->width[DEVICE_BAR] - 1, device->busy_ratio, role == ROLE_NORMAL ? ROLE_PHASE_0 : role);
+	if (table->width[DEVICE_BAR] > 0)
+		draw_course(scene, canvas, (struct rect){ table->x[DEVICE_BAR] + 1, y, table->width[DEVICE_BAR] - 1, 1 }, device, role == ROLE_NORMAL ? ROLE_PLOT : role);
 	table_cell(table, canvas, y, DEVICE_READ_WAIT, ROLE_NORMAL, parts_time(text, device->read_latency_s, device->read_latency_s));
 	table_cell(table, canvas, y, DEVICE_WRITE_WAIT, ROLE_NORMAL, parts_time(text, device->write_latency_s, device->write_latency_s));
 }
@@ -309,6 +320,20 @@ static void order_devices(const struct system *system, struct order *order)
 	}
 }
 
+/* The column of names is as wide as they are. */
+static void fit_devices(const struct order *order, struct table_column columns[DEVICE_CELLS])
+{
+	enum { WIDEST = 16 };
+
+	memcpy(columns, device_columns, sizeof device_columns);
+	for (size_t i = 0; i < order->count; i++) {
+		int cells = (int)text_cells(order->rows[i].device->name);
+
+		if (cells > columns[DEVICE_NAME].width)
+			columns[DEVICE_NAME].width = cells < WIDEST ? cells : WIDEST;
+	}
+}
+
 int panel_devices_rows(const struct model *model)
 {
 	int rows = (int)(model->system.disk_count + model->system.network_count);
@@ -316,7 +341,7 @@ int panel_devices_rows(const struct model *model)
 	return 1 + (rows > 0 ? rows : 1);
 }
 
-void panel_devices(const struct scene *scene, struct canvas *canvas, struct rect rect)
+void panel_devices(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct rect inside = parts_panel(canvas, rect, "Disks and network", NULL, ROLE_TITLE);
 	struct order order;
@@ -332,7 +357,10 @@ void panel_devices(const struct scene *scene, struct canvas *canvas, struct rect
 	}
 	struct rect header = rect_take_top(&inside, 1);
 
-	table_fit(&table, device_columns, DEVICE_CELLS, header);
+	struct table_column columns[DEVICE_CELLS];
+
+	fit_devices(&order, columns);
+	table_fit(&table, columns, DEVICE_CELLS, header);
 	if (header.height > 0)
 		table_header(&table, canvas, header.y, -1, false);
 	for (int i = 0; i < (int)order.count && i < inside.height; i++) {

@@ -18,8 +18,8 @@ double system_run_ratio(const struct model *model);
 const struct missing *system_missing(const struct model *model, const char *about);
 
 /* What figures a raised warning may be about. */
-enum system_mark { MARK_CPU, MARK_IO_WAIT, MARK_MEMORY, MARK_SWAP, MARK_DISK, MARK_THROTTLED, MARK_PRESSURE, MARK_SHM, MARK_SPACE, MARK_CGROUP_MEMORY };
-/* The role for such a figure, ROLE_NORMAL where no warning stands, and what to write behind it (" ⚠", or nothing). */
+enum system_mark { MARK_NONE, MARK_CPU, MARK_IO_WAIT, MARK_MEMORY, MARK_SWAP, MARK_DISK, MARK_THROTTLED, MARK_SHM, MARK_SPACE, MARK_CGROUP_MEMORY };
+/* The role for such a figure, ROLE_NORMAL where no warning stands, and what to write behind it (" ⚠", of a remark " ·", or nothing). */
 enum role system_mark_role(const struct scene *scene, enum system_mark mark);
 const char *system_mark_sign(const struct scene *scene, enum system_mark mark);
 
@@ -32,7 +32,7 @@ void panel_room(const struct scene *scene, struct canvas *canvas, struct rect re
 enum { ROOM_ROWS = 6 };
 void panel_machine_memory(struct scene *scene, struct canvas *canvas, struct rect rect);
 /* Disks and network interfaces; those that do something first. */
-void panel_devices(const struct scene *scene, struct canvas *canvas, struct rect rect);
+void panel_devices(struct scene *scene, struct canvas *canvas, struct rect rect);
 /* How many rows it wants inside. */
 int panel_devices_rows(const struct model *model);
 

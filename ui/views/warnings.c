@@ -176,19 +176,29 @@ static struct rect draw_section(struct canvas *canvas, struct rect rect, const c
 	return rect;
 }
 
-/* Verdict, why, next. Returns what lies below. */
-static struct rect draw_words(const struct alert *alert, struct canvas *canvas, struct rect rect)
+/* Verdict, why, next; where `is_short` without what it means. Returns what lies below. */
+static struct rect draw_words(const struct alert *alert, bool is_short, struct canvas *canvas, struct rect rect)
 {
+	const char *meaning = is_short ? "" : alert->meaning;
 	char text[512];
 
 	rect = draw_section(canvas, rect, "verdict", ROLE_STRONG, alert->message);
-	rect = draw_section(canvas, rect, "why", ROLE_NORMAL, alert->meaning);
-	rect = draw_section(canvas, rect, alert->meaning[0] != '\0' ? "" : "why", ROLE_INFO, evidence_words(alert, text, sizeof text));
+	rect = draw_section(canvas, rect, "why", ROLE_NORMAL, meaning);
+	rect = draw_section(canvas, rect, meaning[0] != '\0' ? "" : "why", ROLE_INFO, evidence_words(alert, text, sizeof text));
 	for (size_t i = 0; i < alert->advice_count; i++) {
 		snprintf(text, sizeof text, "%zu. %s", i + 1, alert->advice[i]);
 		rect = draw_section(canvas, rect, i == 0 ? "next" : "", i == 0 ? ROLE_ACCENT : ROLE_NORMAL, text);
 	}
 	return draw_section(canvas, rect, "level", ROLE_DIM, evidence_level(alert, text, sizeof text));
+}
+
+/* Drawn where nothing can be seen, for its height. */
+static int words_height(const struct alert *alert, bool is_short, int width)
+{
+	enum { ENDLESS = 10000 };
+	struct canvas nothing = { .charset = CHARSET_BRAILLE };
+
+	return ENDLESS - draw_words(alert, is_short, &nothing, (struct rect){ 0, 0, width - 3, ENDLESS }).height;
 }
 
 static void detail_title(const struct scene *scene, const struct alert *alert, struct line *line)
@@ -208,11 +218,7 @@ enum { PLOT_LEAST = 8, PLOT_MOST = 30 };
 static void draw_detail(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
 {
 	struct line right;
-	struct rect measure = { 0, 0, rect.width - 3, 10000 };
-	struct canvas nothing = { .charset = canvas->charset };
-
-	/* drawn once where nothing can be seen, for its height */
-	int words = 10000 - draw_words(alert, &nothing, measure).height, frame = parts_panel_rows(canvas), room = rect.height - frame - words;
+	int words = words_height(alert, false, rect.width), frame = parts_panel_rows(canvas), room = rect.height - frame - words;
 	bool has_plot = room >= PLOT_LEAST && evidence_kind(scene, alert) != EVIDENCE_NONE;
 	struct rect plot = rect_take_bottom(&rect, !has_plot ? 0 : room < PLOT_MOST ? room : PLOT_MOST);
 
@@ -220,7 +226,7 @@ static void draw_detail(struct scene *scene, const struct alert *alert, struct c
 	struct rect inside = parts_panel(canvas, rect, alert->rule, &right, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
-	draw_words(alert, canvas, inside);
+	draw_words(alert, false, canvas, inside);
 	if (has_plot)
 		evidence_draw(scene, alert, canvas, plot);
 }
@@ -238,9 +244,10 @@ static void draw_missing(const struct missing *missing, struct canvas *canvas, s
 /* The evidence over all of the view, the words as far as there is room. */
 static void draw_open(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
 {
-	struct rect measure = { 0, 0, rect.width - 3, 10000 };
-	struct canvas nothing = { .charset = canvas->charset };
-	int words = parts_panel_rows(canvas) + 10000 - draw_words(alert, &nothing, measure).height, most = rect.height * 2 / 5;
+	int frame = parts_panel_rows(canvas), most = rect.height * 2 / 5, words = frame + words_height(alert, false, rect.width);
+	bool is_short = words > most;
+
+	words = is_short ? frame + words_height(alert, true, rect.width) : words;
 	struct rect below = rect_take_bottom(&rect, words < most ? words : most);
 	struct line right;
 
@@ -249,7 +256,7 @@ static void draw_open(struct scene *scene, const struct alert *alert, struct can
 	struct rect inside = parts_panel(canvas, below, alert->rule, &right, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
-	draw_words(alert, canvas, inside);
+	draw_words(alert, is_short, canvas, inside);
 }
 
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)

@@ -1,4 +1,5 @@
 """The calls of the compiled part where that is missing: the same errors for the same mistakes, and nothing else."""
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Optional
@@ -215,3 +216,44 @@ def always(value: Any) -> Callable[..., Any]:
 def connect(opener: Callable[[int], None], decorator: Callable[..., Any]) -> None:
     global _decorator
     _decorator = decorator
+
+
+class Here(threading.local):
+    """The states that pmtop.torch's hooks have in compiled code, and those hooks, which are never put in place here."""
+
+    inside = paused = backward = saving = waiting = is_stepping = 0
+    steps: tuple[int, ...] = ()
+
+
+class Switch:
+    is_on = False
+
+
+class DeviceState:
+    can_come = is_ready = measures = False
+
+
+class PassState:
+    __slots__ = ("index", "kind")
+
+    def __init__(self, *given: Any) -> None:
+        pass
+
+
+class LoopState:
+    owner = work = since_step = accumulation = samples_planned = 0
+    usual = batch = loss = None
+    owner_trains = is_busy = is_left_alone = is_learning = watches_forward = awaits_backward = False
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self.late: list[Any] = []
+
+
+class Hook:
+    def __init__(self, *given: Any) -> None:
+        pass
+
+
+class ModuleHook(Hook):
+    pass

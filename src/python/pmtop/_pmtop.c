@@ -3,6 +3,7 @@
  *   arguments -> C        _pmtop_arguments.h
  *   the region            _pmtop_run.h           made by the first call, let go of at the end and in forked children
  *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_turns.h, _pmtop_gc.h
+ *   pmtop.torch's hooks   _pmtop_here.h, _pmtop_loop.h, _pmtop_hooks.h, _pmtop_modules.h
  *
  * The functions are what `import pmtop` exports: nothing of Python lies between. Names that the package does not export are for its own parts. */
 #define PY_SSIZE_T_CLEAN
@@ -13,6 +14,7 @@
 #include "_pmtop_arguments.h"
 #include "_pmtop_calls.h"
 #include "_pmtop_gc.h"
+#include "_pmtop_modules.h"
 #include "_pmtop_run.h"
 #include "_pmtop_span.h"
 #include "_pmtop_turns.h"
@@ -116,6 +118,20 @@ static int export(PyObject *module, const char *name, PyObject *object)
 	return 0;
 }
 
+/* What pmtop.torch builds upon. */
+static int export_hooks(PyObject *module)
+{
+	PyTypeObject *const types[] = { hook_types.here, hook_types.part, hook_types.device, hook_types.pass, hook_types.loop, hook_types.hook,
+	                                hook_types.module_hook };
+	static const char *const names[] = { "Here", "Switch", "DeviceState", "PassState", "LoopState", "Hook", "ModuleHook" };
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		Py_INCREF((PyObject *)types[i]);
+		if (!export(module, names[i], (PyObject *)types[i]))
+			return 0;
+	}
+	return 1;
+}
+
 static int module_exec(PyObject *module)
 {
 	static int is_prepared;
@@ -138,7 +154,7 @@ static int module_exec(PyObject *module)
 	state->turns_type = type ? (PyTypeObject *)PyType_FromModuleAndSpec(module, &turns_spec, NULL) : NULL;
 	if (!state->turns_type)
 		Py_CLEAR(type);
-	return export(module, "Span", type) &&
+	return make_hook_types(state->span_type) && export_hooks(module) && export(module, "Span", type) &&
 	       export(module, "header_version", PyUnicode_FromFormat("%u.%u", PMTOP_ABI_MAJOR, PMTOP_ABI_MINOR)) ? 0 : -1;
 }
 

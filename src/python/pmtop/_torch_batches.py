@@ -20,11 +20,13 @@ from typing import Any, Optional
 
 import torch
 
+from pmtop import _pmtop
+
 from ._torch_data import LoaderFacts
 from ._torch_modules import ForwardTimes, Optimised
-from ._torch_patch import BACKWARD, FORWARD, STEP
+from ._torch_patch import BACKWARD, FORWARD
 
-_UNDECIDED, _TRAINING, _VALIDATION = "undecided", "training", "validation"
+_UNDECIDED, _TRAINING, _VALIDATION = range(3)
 
 
 def _references(keep: list[Any]) -> int:
@@ -36,17 +38,16 @@ def _references(keep: list[Any]) -> int:
 _ONE_HOLDER = _references([object()])
 
 
-class Pass:
-    """One iterator on its way."""
+class Pass(_pmtop.PassState):
+    """One iterator on its way: its kind, and the index of its next batch."""
 
-    __slots__ = ("__weakref__", "facts", "grad_was_off", "index", "is_trained", "iterator", "kind", "loader")
+    __slots__ = ("__weakref__", "facts", "grad_was_off", "is_trained", "iterator", "loader")
 
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
+        super().__init__(iterator, facts.full, facts.batch_size or 0)
         self.loader = weakref.ref(loader)
         self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
         self.facts = facts
-        self.kind = _UNDECIDED
-        self.index = 0
         self.grad_was_off = False
         self.is_trained = False
 
@@ -60,41 +61,30 @@ class Pass:
         return sys.getrefcount(iterator) <= _ONE_HOLDER
 
 
-class Loop:
-    """The training loop of this process, as far as its loaders show it. `out`: the package pmtop, or what stands for it."""
+class Loop(_pmtop.LoopState):
+    """The training loop of this process, as far as its loaders show it. `out`: the package pmtop, or what stands for it.
+
+    Compiled code does what is usual, in _pmtop_loop.h and _pmtop_hooks.h; its state are attributes too: `owner` (the thread that trains) and
+    owner_trains; `batch` (the pass of the open one), its `work` and `loss`; `usual` (the pass whose turns need no thought); watches_forward;
+    is_learning (modules); awaits_backward (one tells something about the pass); is_left_alone (the script publishes its batches itself);
+    is_busy; `late` (passes that ended where nothing could be done about it); since_step, accumulation, samples_planned."""
 
     def __init__(self, out: Any, optimised: Optimised, device: Any, epochs: int = 0) -> None:
+        super().__init__(device)
         self.out = out
         self.optimised = optimised
-        self.device = device
         self.epochs_planned = epochs
         self.passes: dict[int, Pass] = {}
         self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
         self.stack: list[Pass] = []
-        self.batch: Optional[Pass] = None
         self.carried: Optional[int] = None
         self.epoch = 0
         self.is_in_epoch = False
         self.mode = "train"
-        self.owner = 0
-        self.owner_trains = False
-        self.work = 0
-        self.loss: Optional[float] = None
-        self.watches_forward = False
-        self.is_busy = False
-        self.is_left_alone = False
-        """The script publishes its batches itself."""
-        self.late: list[Pass] = []
         self.beside: Optional[Pass] = None
         self.forwards: Optional[ForwardTimes] = None
-        self.since_step = 0
         self.interval = 0
-        self.accumulation = 0
-        self.samples_planned = 0
-        self.usual: Optional[Pass] = None
-        """The pass whose turns need no thought."""
         self.awaits_backward = True
-        """A backward tells something about the pass."""
         self.meta: dict[str, object] = {}
         self.plan: Optional[tuple[int, int]] = None
 
@@ -123,19 +113,23 @@ class Loop:
             self._leave()
 
     def asked(self, now: Pass) -> bool:
-        """The next batch is asked for: ends the open one. True: the wait is to be a span of the batch that runs."""
+        """The next batch is asked for, not as usual: ends the open one. True: the wait is to be a span of the batch that runs."""
         if get_ident() != self.owner:
             return False
-        if self.usual is not now or self.late:
-            return self._asked_unusually(now)
-        if self.batch is not None:
-            self.is_busy = True
-            self._end_batch()
-            self.is_busy = False
-        return False
+        self.is_busy = True
+        try:
+            self._let_go()
+            if not self.stack or self.stack[-1] is not now:
+                return self._asked_beside(now)
+            self.beside = None
+            if self.carried is None or now.index:
+                self._end_batch()
+            return False
+        finally:
+            self._leave()
 
     def handed(self, now: Pass, data: Any) -> None:
-        """The loader has handed out a batch."""
+        """The loader has handed out a batch, not as usual."""
         stack = self.stack
         if not stack or stack[-1] is not now or get_ident() != self.owner:
             return
@@ -143,13 +137,10 @@ class Loop:
         index = now.index
         now.index = index + 1
         # A batch that is open already was carried into validation.
-        if self.batch is now or self._open_batch(now, index):
+        if self.batch is now or self._begin_batch(now, index):
             self.work = 0
             self.loss = None
-            facts = now.facts
-            samples = facts.batch_size if index < facts.full else facts.samples(index, data)
-            if samples is not None and samples != self.samples_planned:
-                self.out.batch_samples(samples)
+            self._began(now, index, data)
         self.is_busy = False
 
     def pass_ends(self, now: Pass, is_dropped: bool = False) -> None:
@@ -167,6 +158,7 @@ class Loop:
         if get_ident() == self.owner:
             while self.stack:
                 self._end(self.stack[-1])
+            self.usual = None
         self.passes.clear()
 
     # -- what training does
@@ -180,7 +172,7 @@ class Loop:
             self.beside.facts.is_validation = not self.beside.facts.trains_in_eval
             return
         top = self.stack[-1] if self.stack else None
-        if top is not None and top.kind is _TRAINING and not top.is_trained:
+        if top is not None and top.kind == _TRAINING and not top.is_trained:
             top.kind = _VALIDATION
             top.facts.is_validation = True
             self._set_mode("validation")
@@ -195,12 +187,12 @@ class Loop:
         if top is None or top.is_trained:
             self.awaits_backward = self.beside is not None
             return
-        if top.kind is _VALIDATION and not top.grad_was_off:
+        if top.kind == _VALIDATION and not top.grad_was_off:
             top.kind = _TRAINING
             top.facts.is_validation = False
             top.facts.trains_in_eval = True
             self._set_mode("train")
-        top.is_trained = top.kind is _TRAINING
+        top.is_trained = top.kind == _TRAINING
         self.awaits_backward = not top.is_trained
 
     def backward_elsewhere(self) -> None:
@@ -208,7 +200,7 @@ class Loop:
         if not self.owner_trains:
             self.owner = get_ident()
             self.owner_trains = True
-            self.late += self.stack
+            self.late.extend(self.stack)
 
     # -- passes
 
@@ -236,19 +228,6 @@ class Loop:
             return False
         return facts.is_validation or self.optimised.is_in_eval()
 
-    def _asked_unusually(self, now: Pass) -> bool:
-        self.is_busy = True
-        try:
-            self._let_go()
-            if not self.stack or self.stack[-1] is not now:
-                return self._asked_beside(now)
-            self.beside = None
-            if self.carried is None or now.index:
-                self._end_batch()
-            return False
-        finally:
-            self._leave()
-
     def _asked_beside(self, now: Pass) -> bool:
         """Asked by a pass that is not the innermost one."""
         if id(now.iterator()) not in self.passes:
@@ -259,14 +238,14 @@ class Loop:
                 self._pop_validation()
             self._end_batch()
             return False
-        if now.kind is _VALIDATION or self._looks_like_validation(now.facts):
-            if not self.stack or self.stack[-1].kind is _TRAINING:
+        if now.kind == _VALIDATION or self._looks_like_validation(now.facts):
+            if not self.stack or self.stack[-1].kind == _TRAINING:
                 self._push_validation(now)
                 return False
         elif not self.stack:
             self._push_training(now)
             return False
-        elif self.stack[-1].index == 0 and self.batch is None and self.stack[-1].kind is _TRAINING:
+        elif self.stack[-1].index == 0 and self.batch is None and self.stack[-1].kind == _TRAINING:
             self.stack.pop().kind = _UNDECIDED
             self._push_training(now)
             return False
@@ -282,13 +261,14 @@ class Loop:
         self.watches_forward = not now.facts.trains_in_eval
         self._tell_loader(now.facts)
         self.optimised.is_new_epoch = True
+        self._forget_steppers()
         if not self.is_in_epoch:
             self.is_in_epoch = True
             self.out.epoch_begin(self.epoch)
 
     def _push_validation(self, now: Pass) -> None:
         now.kind = _VALIDATION
-        if self.stack and self.stack[-1].kind is _VALIDATION:
+        if self.stack and self.stack[-1].kind == _VALIDATION:
             return
         self.stack.append(now)
         if self.batch is not None:
@@ -306,11 +286,11 @@ class Loop:
             return
         while self.stack[-1] is not now:
             self._pop_validation()
-        if now.kind is _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
+        if now.kind == _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
             self._pop_validation()
             return
         # next(iter(loader)) looks at the data and trains nothing.
-        is_peek = is_dropped and now.kind is _TRAINING and (now.index == 0 or (now.index == 1 and self.batch is now and not self.work))
+        is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and self.batch is now and not self.work))
         if is_peek:
             self._set_mode("peek")
         self._end_batch()
@@ -318,7 +298,7 @@ class Loop:
         if self.is_in_epoch:
             self.is_in_epoch = False
             self.out.epoch_end()
-            self.epoch += now.kind is _TRAINING and not is_peek
+            self.epoch += now.kind == _TRAINING and not is_peek
         self._set_mode("train")
 
     def _pop_validation(self) -> None:
@@ -330,7 +310,8 @@ class Loop:
         if carried is None or not self.stack:
             return
         if self.batch is None:
-            self._open_batch(self.stack[-1], carried)
+            if self._begin_batch(self.stack[-1], carried) and self.device.can_come:
+                self.device.batch_begins(self.out)
         else:
             self.batch = self.stack[-1]
         self.work = 0
@@ -369,38 +350,22 @@ class Loop:
 
     # -- batches
 
-    def _open_batch(self, now: Pass, index: int) -> bool:
-        self.is_left_alone = self.out.batch_begin(index) is False
-        if self.is_left_alone:
-            return False
-        self.batch = now
+    def _began(self, now: Pass, index: int, data: Any) -> None:
+        """A batch has begun with `data`."""
         if self.device.can_come:
             self.device.batch_begins(self.out)
-        return True
+        samples = now.facts.samples(index, data)
+        if samples is not None and samples != self.samples_planned:
+            self.out.batch_samples(samples)
 
-    def _end_batch(self) -> None:
-        now = self.batch
-        if now is None:
-            return
-        self.batch = None
-        work, device, out = self.work, self.device, self.out
-        if now.kind is _TRAINING:
-            since = self.since_step + 1
-            if work & STEP:
-                if since != self.accumulation:
-                    self._note_interval(since)
-                since = 0
-            elif work & BACKWARD:
-                out.batch_kind("accumulate")
-            self.since_step = since
-        if device.is_ready:
-            device.batch_ends(out)
-            out.batch_end(self.loss)
-            device.read(out)
-        else:
-            out.batch_end(self.loss)
-        if self.forwards is not None and (self.forwards.is_learning or work & (FORWARD | BACKWARD) == BACKWARD):
-            self.forwards.batch_ended(bool(work & FORWARD))
+    def _end_with_device(self) -> None:
+        self.device.batch_ends(self.out)
+        self.out.batch_end(self.loss)
+        self.device.read(self.out)
+
+    def _look_for_forward(self) -> None:
+        if self.forwards is not None:
+            self.forwards.batch_ended(bool(self.work & FORWARD))
 
     def _note_interval(self, batches: int) -> None:
         """Batches from one step to the next: what came twice in a row is how many gradients are accumulated from."""

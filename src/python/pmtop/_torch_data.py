@@ -73,12 +73,12 @@ def _size(data: Any, depth: int) -> Optional[int]:
         return data.shape[0] if data.dim() else None
     if depth == _DEEPEST:
         return None
-    if isinstance(data, Mapping):
-        inside = next(iter(data.values()), None)
-    elif isinstance(data, (list, tuple)) and data:
-        inside = data[0]
+    if isinstance(data, (list, tuple)):
+        inside = data[0] if data else None
         if isinstance(inside, (str, bytes, int, float)):
             return len(data)
+    elif isinstance(data, Mapping):
+        inside = next(iter(data.values()), None)
     else:
         return None
     return _size(inside, depth + 1)

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from pmtop import _pmtop
+
 from ._torch_patch import Part
 
 _MOST_EVENTS = 256
@@ -21,7 +23,7 @@ _GAUGES = (("cuda.allocated_bytes", "allocated_bytes", "current"), ("cuda.reserv
            ("cuda.peak_bytes", "allocated_bytes", "peak"))
 
 
-class Device:
+class Device(_pmtop.DeviceState):
     """The current CUDA device, once training has initialised it; without CUDA it does nothing. One thread's: the one that trains.
 
     cuda: torch.cuda, or what stands for it."""

@@ -8,41 +8,41 @@ from __future__ import annotations
 
 import gc
 import weakref
-from functools import partial
-from sys import _getframe
 from threading import get_ident
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch import nn
 
-from ._torch_patch import FORWARD, Here, Part, Patches, is_compiling
+from pmtop import _pmtop
+
+from ._torch_patch import Part, Patches, flag_of_compiling
 
 _NAME = "_compiled_call_impl"
-_LOSSES = getattr(nn.modules.loss, "_Loss", ())  # what turns a model's output into a number is no forward of a model
+_LOSSES = getattr(nn.modules.loss, "_Loss", bool)  # what turns a model's output into a number is no forward of a model
 _LEARNING_BATCHES = 3
 _MOST_LESSONS = 4
 _MOST_SCANS = 8
 _MOST_OWNERS = 64
 
 
-class ForwardTimes:
-    """Times the outermost call of any module, in each thread."""
+class ForwardTimes(_pmtop.ModuleHook):
+    """Times the outermost call of any module, in each thread. How it gives a call is in _pmtop_modules.h."""
 
-    def __init__(self, patches: Patches, part: Part, here: Here, loop: Any) -> None:
-        self.patches, self.part, self.here, self.loop = patches, part, here, loop
-        self.span, self.loss_span = loop.out.span("forward"), loop.out.span("criterion")
+    def __init__(self, patches: Patches, part: Part, loop: Any) -> None:
+        wrapped = getattr(nn.Module, "_wrapped_call_impl", None)
+        code = getattr(wrapped, "__code__", None)
+        more = (code, _LOSSES, loop.out.span("criterion"), *flag_of_compiling())
+        super().__init__(loop, part, loop.out.span("forward"), None, self, more)
+        self.patches, self.part, self.loop = patches, part, loop
         self.classes: set[type] = set()
         self.stands_on: set[type] = set()
-        self.is_learning = False
         self.learnt_from = 0
         self.lessons = 0
         self.batches_until_lesson = 1
-        wrapped = getattr(nn.Module, "_wrapped_call_impl", None)
-        if wrapped is None or _NAME not in vars(nn.Module):
+        if code is None or _NAME not in vars(nn.Module):
             part.lacks("nn.Module._compiled_call_impl")
             return
-        self.code = wrapped.__code__
         self.learn()
 
     def __reduce__(self) -> Any:
@@ -52,59 +52,33 @@ class ForwardTimes:
     def __deepcopy__(self, memo: Any) -> None:
         return None
 
-    def __get__(self, module: Any, owner: Any = None) -> Any:
-        if module is None:
-            return None
-        plain = module.__dict__.get(_NAME)
-        if is_compiling() or self.here.inside or not self.part.is_on or _getframe(1).f_code is not self.code:
-            return plain
-        return partial(self._timed, module, plain)
-
-    def __set__(self, module: Any, value: Any) -> None:
-        module.__dict__[_NAME] = value
-
-    def __delete__(self, module: Any) -> None:
-        try:
-            del module.__dict__[_NAME]
-        except KeyError:
-            raise AttributeError(_NAME) from None
-
-    def _timed(self, module: Any, plain: Any, /, *args: Any, **kwargs: Any) -> Any:
-        here, loop = self.here, self.loop
-        if plain is None:
-            plain = module._call_impl
-        is_loss = isinstance(module, _LOSSES)
+    def begins(self, module: Any, is_loss: bool) -> Optional[tuple[str, Any]]:
+        """A call that is looked at: while it learns, where a loader is not known yet, with a device. For ends()."""
+        loop = self.loop
         begin = None
-        here.inside = 1
-        try:
-            try:
-                if get_ident() == loop.owner:
-                    loop.work |= FORWARD
-                    if loop.watches_forward:
-                        loop.has_forward(module)
-                    if loop.device.measures:
-                        begin = loop.device.mark()
-                if self.is_learning:
-                    self.classes.add(type(module))
-            except Exception as error:
-                self.part.failed(error)
-            with self.loss_span if is_loss else self.span:
-                return plain(*args, **kwargs)
-        finally:
-            here.inside = 0
-            if begin is not None:
-                loop.device.note("gpu.criterion_s" if is_loss else "gpu.forward_s", begin)
+        if get_ident() == loop.owner:
+            if loop.watches_forward:
+                loop.has_forward(module)
+            if loop.device.measures:
+                begin = loop.device.mark()
+        if loop.is_learning:
+            self.classes.add(type(module))
+        return None if begin is None else ("gpu.criterion_s" if is_loss else "gpu.forward_s", begin)
+
+    def ends(self, began: tuple[str, Any]) -> None:
+        """What begins() gave is over."""
+        self.loop.device.note(*began)
 
     def learn(self) -> None:
         """Stands on nn.Module, to see what is called."""
         self.lessons += 1
-        self.is_learning = True
+        self.loop.is_learning = True
         self.learnt_from = 0
         self.patches.set(nn.Module, _NAME, self)
 
     def batch_ended(self, has_forward: bool) -> None:
         """After a batch while it learns, or one with a backward and without a forward."""
-        if self.is_learning:
+        if self.loop.is_learning:
             self.learnt_from += has_forward
             if self.learnt_from >= _LEARNING_BATCHES or not has_forward and self.classes:
                 self._stand_on_classes()
@@ -115,7 +89,7 @@ class ForwardTimes:
                 self.learn()
 
     def _stand_on_classes(self) -> None:
-        self.is_learning = False
+        self.loop.is_learning = False
         for kind in self.classes - self.stands_on:
             # A class that inherits from one that is done already needs none of its own.
             if not any(base in self.stands_on for base in kind.__mro__):

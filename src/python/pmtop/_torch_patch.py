@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+from pmtop import _pmtop
 
 _ABSENT = object()
 
@@ -22,25 +23,23 @@ def _never() -> bool:
 is_compiling: Callable[[], bool] = getattr(getattr(torch, "compiler", None), "is_compiling", _never)
 
 
-class Here(threading.local):
-    """What a thread is in the middle of."""
-
-    inside = 0
-    """Not 0: a module that is called is not the outermost one (in another, in the loader, in `paused()`)."""
-    paused = 0
-    backward = 0
-    saving = 0
-    waiting = 0
-    is_stepping = False
-    """A span "optimizer" is open."""
-    steps: tuple[int, ...] = ()
-    """id()s of the optimizers whose steps are open, outermost first."""
+Here = _pmtop.Here
+"""What a thread is in the middle of: the same in all its instances. inside: not 0 where a module that is called is not the outermost one (in
+another, in the loader, in `paused()`); is_stepping: a span "optimizer" is open; steps: id()s of the optimizers whose steps are open, outermost first."""
 
 
-class Part:
+def flag_of_compiling() -> tuple[Any, Any]:
+    """The variables and the name of what is_compiling() tells; (None, is_compiling) where it is not known where that stands."""
+    compiler = getattr(torch, "compiler", None)
+    if compiler is not None and "_is_compiling_flag" in vars(compiler):
+        return vars(compiler), "_is_compiling_flag"
+    return None, is_compiling
+
+
+class Part(_pmtop.Switch):
     """One part of the adapter, which its first error switches off, with one line on standard error."""
 
-    __slots__ = ("is_on", "name")
+    __slots__ = ("name",)
 
     def __init__(self, name: str, is_on: bool = True) -> None:
         self.name = name

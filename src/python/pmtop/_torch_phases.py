@@ -5,14 +5,15 @@ import functools
 import os
 import weakref
 from collections.abc import Callable
-from threading import get_ident
 from typing import Any, Optional
 
 import torch
 
+from pmtop import _pmtop
+
 from ._torch_batches import Loop
 from ._torch_modules import Optimised
-from ._torch_patch import BACKWARD, STEP, ZERO_GRAD, Here, Part, Patches, is_compiling
+from ._torch_patch import Here, Part, Patches, is_compiling
 
 _item = torch.Tensor.item
 
@@ -20,62 +21,44 @@ _item = torch.Tensor.item
 class Backward:
     """torch.autograd.backward, which Tensor.backward calls. The loss is what the last backward of a batch started from."""
 
-    def __init__(self, patches: Patches, part: Part, here: Here, loop: Loop, device: Any, loss: Part) -> None:
-        out = loop.out
-        span = out.span("backward")
+    def __init__(self, patches: Patches, part: Part, loop: Loop, device: Any, loss: Part) -> None:
+        self.loop, self.device = loop, device
+        self.unscaled: list[tuple[weakref.ref[Any], Any]] = []
         original = torch.autograd.backward
-        unscaled: list[tuple[weakref.ref[Any], Any]] = []
-
-        def note_loss(value: Any) -> None:
-            if type(value) is not torch.Tensor:
-                if not isinstance(value, (tuple, list)) or len(value) != 1 or type(value[0]) is not torch.Tensor:
-                    return
-                value = value[0]
-            if unscaled:
-                scaled, plain = unscaled.pop()
-                value = plain if scaled() is value else value
-            if value.numel() == 1:
-                if value.is_cpu:
-                    loop.loss = _item(value)
-                else:
-                    loop.loss = None
-                    device.loss(value)
-
-        def noted(value: Any) -> Any:
-            if get_ident() != loop.owner:
-                loop.backward_elsewhere()
-                return None
-            loop.work |= BACKWARD
-            if loop.awaits_backward:
-                loop.has_backward()
-            if loss.is_on:
-                try:
-                    note_loss(value)
-                except Exception as error:
-                    loss.failed(error)
-            return device.mark() if device.measures else None
+        more = (torch.Tensor, torch.Tensor.numel, _item, loss, self.unscaled)
+        timed = _pmtop.Hook(loop, part, loop.out.span("backward"), original, self, more).backward
 
         @functools.wraps(original)
         def backward(*args: Any, **kwargs: Any) -> None:
-            if is_compiling() or not part.is_on or here.backward or here.paused:
-                return original(*args, **kwargs)
-            here.backward = 1
-            begin = None
-            try:
-                try:
-                    begin = noted(args[0] if args else kwargs.get("tensors"))
-                except Exception as error:
-                    part.failed(error)
-                with span:
-                    return original(*args, **kwargs)
-            finally:
-                here.backward = 0
-                if begin is not None:
-                    device.note("gpu.backward_s", begin)
+            return original(*args, **kwargs) if is_compiling() else timed(*args, **kwargs)
 
         patches.set(torch.autograd, "backward", backward)
         if loss.is_on:
-            self._patch_scaler(patches, unscaled)
+            self._patch_scaler(patches, self.unscaled)
+
+    def note_loss(self, value: Any) -> None:
+        """What a backward starts from, where that is not simply a tensor on the CPU."""
+        if type(value) is not torch.Tensor:
+            if not isinstance(value, (tuple, list)) or len(value) != 1 or type(value[0]) is not torch.Tensor:
+                return
+            value = value[0]
+        if self.unscaled:
+            scaled, plain = self.unscaled.pop()
+            value = plain if scaled() is value else value
+        if value.numel() == 1:
+            if value.is_cpu:
+                self.loop.loss = _item(value)
+            else:
+                self.loop.loss = None
+                self.device.loss(value)
+
+    def begins(self) -> Any:
+        """The device's mark; for ends()."""
+        return self.device.mark()
+
+    def ends(self, began: Any) -> None:
+        """What began there is over."""
+        self.device.note("gpu.backward_s", began)
 
     @staticmethod
     def _patch_scaler(patches: Patches, unscaled: list[tuple[weakref.ref[Any], Any]]) -> None:
@@ -98,15 +81,22 @@ class Optimizers:
     """Steps, by torch's hooks for all optimizers. A closure is no part of the step: the span begins after it, and ends where it is called again."""
 
     def __init__(self, part: Part, here: Here, loop: Loop, device: Any, optimised: Optimised) -> None:
-        self.part, self.here, self.loop, self.device, self.optimised = part, here, loop, device, optimised
-        self.out = loop.out
-        self.began: Any = None
+        self.here, self.device, self.stepped = here, device, optimised.stepped
         self.handles: list[Any] = []
+        self.hook = hook = _pmtop.Hook(loop, part, loop.out.span("optimizer"), None, self, ())
+        begins, ends = hook.before_step, hook.after_step
         from torch.optim import optimizer
         if not hasattr(optimizer, "register_optimizer_step_pre_hook"):
             part.lacks("torch.optim.optimizer.register_optimizer_step_pre_hook")
             return
-        self.handles = [optimizer.register_optimizer_step_pre_hook(self._before), optimizer.register_optimizer_step_post_hook(self._after)]
+
+        def before(optimizer: Any, args: Any, kwargs: Any) -> Any:
+            return None if is_compiling() else begins(optimizer, args, kwargs)
+
+        def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+            return None if is_compiling() else ends(optimizer, args, kwargs)
+
+        self.handles = [optimizer.register_optimizer_step_pre_hook(before), optimizer.register_optimizer_step_post_hook(after)]
 
     def close(self) -> None:
         """Takes the hooks back."""
@@ -116,61 +106,18 @@ class Optimizers:
     def repair(self) -> None:
         """Ends the span of a step that did not come to its end (an exception in it), in this thread."""
         self.here.steps = ()
-        self._close_span()
+        self.hook.close_span()
 
-    def _open_span(self) -> None:
-        self.here.is_stepping = True
-        self.out.span_begin("optimizer")
+    def begins(self) -> Any:
+        """The device's mark; for ends()."""
+        return self.device.mark()
 
-    def _close_span(self) -> None:
-        if self.here.is_stepping:
-            self.here.is_stepping = False
-            self.out.span_end()
+    def ends(self, began: Any) -> None:
+        """What began there is over."""
+        self.device.note("gpu.optimizer_s", began)
 
-    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        here = self.here
-        if is_compiling() or not self.part.is_on or here.paused:
-            return None
-        try:
-            me, steps = id(optimizer), here.steps
-            if me in steps:
-                self.repair()
-                steps = ()
-            here.steps = (*steps, me)
-            if steps:
-                return None
-            if me not in self.optimised.stepping or self.optimised.is_new_epoch:
-                self.optimised.stepped(optimizer)
-            if self.device.measures and get_ident() == self.loop.owner:
-                self.began = self.device.mark()
-            if len(args) > 1 or kwargs:
-                with_closure = self._with_closure(args, kwargs)
-                if with_closure is not None:
-                    return with_closure
-            self._open_span()
-        except Exception as error:
-            self.part.failed(error)
-        return None
-
-    def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        here = self.here
-        if is_compiling() or not here.steps:
-            return
-        try:
-            here.steps = here.steps[:-1]
-            if here.steps:
-                return
-            self._close_span()
-            self.out.count("optimizer.steps", 1)
-            if get_ident() == self.loop.owner:
-                self.loop.work |= STEP
-                if self.began is not None:
-                    self.device.note("gpu.optimizer_s", self.began)
-                    self.began = None
-        except Exception as error:
-            self.part.failed(error)
-
-    def _with_closure(self, args: Any, kwargs: Any) -> Any:
+    def with_closure(self, args: Any, kwargs: Any) -> Any:
+        """What a step is to be called with, so that its closure lies outside the span; None: it has none."""
         closure = kwargs.get("closure")
         if closure is not None:
             return args, {**kwargs, "closure": self._outside(closure)} if callable(closure) else None
@@ -186,31 +133,27 @@ class Optimizers:
             if not steps:
                 return closure(*args, **kwargs)
             here.steps = ()
-            self._close_span()
+            self.hook.close_span()
             result = closure(*args, **kwargs)
             here.steps = steps
-            self._open_span()
+            self.hook.open_span()
             return result
 
         return functools.update_wrapper(outside, closure)
 
 
-def patch_zero_grad(patches: Patches, part: Part, here: Here, loop: Loop) -> None:
+def patch_zero_grad(patches: Patches, part: Part, loop: Loop) -> None:
     """zero_grad of optimizers and of modules."""
-    span = loop.out.span("zero_grad")
     for owner in (torch.optim.Optimizer, torch.nn.Module):
-        patches.set(owner, "zero_grad", _zero_grad(owner.zero_grad, span, part, here, loop))
+        patches.set(owner, "zero_grad", _zero_grad(owner.zero_grad, part, loop))
 
 
-def _zero_grad(original: Any, span: Any, part: Part, here: Here, loop: Loop) -> Any:
+def _zero_grad(original: Any, part: Part, loop: Loop) -> Any:
+    timed = _pmtop.Hook(loop, part, loop.out.span("zero_grad"), original, loop, ()).zero_grad
+
     @functools.wraps(original)
     def zero_grad(*args: Any, **kwargs: Any) -> Any:
-        if is_compiling() or not part.is_on or here.paused:
-            return original(*args, **kwargs)
-        if get_ident() == loop.owner:
-            loop.work |= ZERO_GRAD
-        with span:
-            return original(*args, **kwargs)
+        return original(*args, **kwargs) if is_compiling() else timed(*args, **kwargs)
 
     return zero_grad
 

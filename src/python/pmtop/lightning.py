@@ -315,7 +315,7 @@ class _Parts:
         device.batch_ends(pmtop)
         pmtop.batch_end(None if value is None else value * parts_of_loss)
         device.read(pmtop)
-        if loop.forwards is not None and loop.forwards.is_learning:
+        if loop.forwards is not None and loop.is_learning:
             loop.forwards.batch_ended(bool(loop.work & FORWARD))
 
 

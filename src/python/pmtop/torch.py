@@ -111,14 +111,14 @@ class Instrumentation:
     def _install_phases(self) -> None:
         parts, loop, patches, device = self.parts, self._loop, self._patches, self._device
         if parts["forward"].is_on:
-            forwards = ForwardTimes(patches, parts["forward"], _here, loop)
+            forwards = ForwardTimes(patches, parts["forward"], loop)
             loop.forwards = forwards if parts["forward"].is_on else None
         if parts["backward"].is_on:
-            Backward(patches, parts["backward"], _here, loop, device, parts["loss"])
+            Backward(patches, parts["backward"], loop, device, parts["loss"])
         if parts["optimizer"].is_on:
             self._optimizers = Optimizers(parts["optimizer"], _here, loop, device, self._optimised)
         if parts["zero_grad"].is_on:
-            patch_zero_grad(patches, parts["zero_grad"], _here, loop)
+            patch_zero_grad(patches, parts["zero_grad"], loop)
 
     def _install_rest(self) -> None:
         parts, out = self.parts, self._out
@@ -170,10 +170,9 @@ class Instrumentation:
         passes = loop.passes
         data_span = loop.out.span("data")
 
-        @functools.wraps(original)
-        def __next__(iterator: Any) -> Any:
+        def turn_unusually(iterator: Any) -> Any:
             now = passes.get(id(iterator))
-            if now is None or not part.is_on or _here.paused:
+            if now is None:
                 return original(iterator)
             is_beside = False
             inside = _here.inside
@@ -203,6 +202,12 @@ class Instrumentation:
             except Exception as error:
                 part.failed(error)
             return data
+
+        turn = _pmtop._pmtop.Hook(loop, part, data_span, original, turn_unusually, ()).turn
+
+        @functools.wraps(original)
+        def __next__(iterator: Any) -> Any:
+            return turn(iterator)
 
         return __next__
 

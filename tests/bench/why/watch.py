@@ -42,7 +42,7 @@ class Told:
         self.flagged = {}        # (epoch, batch) → the newest object
         self.warnings = {}       # (rule, message's subject) → the first object
         self.patterns = []       # of the last object
-        self.memory = {}         # the last that has a slope
+        self.slopes = []         # (finished batches, memory) wherever a slope was told
         self.stall = None
         self.verdicts = []
         self.others_ratio = 0.0
@@ -59,11 +59,16 @@ class Told:
         self.patterns = told.get('patterns', self.patterns)
         memory = told.get('memory', {})
         if 'slope_bytes_per_s' in memory:
-            self.memory = memory
+            self.slopes.append((told.get('batch', {}).get('count', 0), memory))
         verdict = memory.get('verdict')
         if verdict and (not self.verdicts or self.verdicts[-1] != verdict):
             self.verdicts.append(verdict)
         self.stall = told.get('stall', self.stall)
+
+
+    def memory_before(self, batches):
+        """The last that was told of memory before so many batches had ended: later its processes end, one after another."""
+        return next((memory for count, memory in reversed(self.slopes) if count <= batches), {})
 
 
 def machine_busy_s():

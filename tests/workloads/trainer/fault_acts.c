@@ -204,19 +204,21 @@ ACT(stop_trainer)
 
 ACT(shm_leak)
 {
-	size_t size = (size_t)(fault->mb * 1e6);
+	size_t size = (size_t)(fault->mb * 1e6) / PAGE * PAGE;
 	off_t end;
-	char *block;
+	char *kept = MAP_FAILED;
 	int fd = shm_open(faults->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	UNUSED;
 	if (fd < 0)
 		return;
 	end = lseek(fd, 0, SEEK_END);
-	block = calloc(1, size);
-	if (end >= 0 && block && pwrite(fd, block, size, end) == (ssize_t)size)
+	if (end >= 0 && ftruncate(fd, end + (off_t)size) == 0)
+		kept = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, end);
+	if (kept != MAP_FAILED) {
+		memset(kept, 1, size);
 		fault->kept_bytes += (double)size;
-	free(block);
+	}
 	close(fd);
 }
 

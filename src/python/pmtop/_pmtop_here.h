@@ -1,0 +1,182 @@
+/* What the hooks of pmtop.torch stand on: what a thread is in the middle of, switches, and how errors of our own end.
+ *
+ * The types here and in the files that include this one are bases: Python classes add what is needed seldom. They are static, as the run is. */
+#ifndef PMTOP_HERE_H
+#define PMTOP_HERE_H
+
+#include "_pmtop_span.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#define MOST_OPEN_STEPS 8
+
+enum { WORK_FORWARD = 1, WORK_BACKWARD = 2, WORK_STEP = 4, WORK_ZERO_GRAD = 8 };
+
+/* Steps of optimizers that are open, outermost first: their addresses. Those beyond the most are only counted. */
+struct here {
+	int inside;                /* not 0: a module that is called is not the outermost one */
+	int paused, backward, saving, waiting;
+	int is_stepping;           /* a span "optimizer" is open */
+	uint32_t step_count;
+	uintptr_t steps[MOST_OPEN_STEPS];
+};
+
+static __thread struct here here;
+
+static PyObject *here_get(PyObject *self, void *offset)
+{
+	(void)self;
+	return PyLong_FromLong(*(int *)((char *)&here + (uintptr_t)offset));
+}
+
+static int here_set(PyObject *self, PyObject *value, void *offset)
+{
+	long number = value ? PyLong_AsLong(value) : 0;
+	(void)self;
+	if (number == -1 && PyErr_Occurred())
+		return -1;
+	*(int *)((char *)&here + (uintptr_t)offset) = (int)number;
+	return 0;
+}
+
+static PyObject *here_steps(PyObject *self, void *unused)
+{
+	uint32_t count = here.step_count < MOST_OPEN_STEPS ? here.step_count : MOST_OPEN_STEPS;
+	PyObject *steps = PyTuple_New(count);
+	(void)self, (void)unused;
+	for (uint32_t i = 0; steps && i < count; i++) {
+		PyObject *step = PyLong_FromVoidPtr((void *)here.steps[i]);
+		if (!step || PyTuple_SetItem(steps, i, step))
+			Py_CLEAR(steps);
+	}
+	return steps;
+}
+
+static int here_set_steps(PyObject *self, PyObject *steps, void *unused)
+{
+	(void)self, (void)unused;
+	if (!steps || !PyTuple_Check(steps) || PyTuple_Size(steps) > MOST_OPEN_STEPS)
+		return PyErr_SetString(PyExc_TypeError, "steps must be a tuple of ids"), -1;
+	for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++)
+		here.steps[i] = (uintptr_t)PyLong_AsVoidPtr(PyTuple_GetItem(steps, i));
+	here.step_count = PyErr_Occurred() ? 0 : (uint32_t)PyTuple_Size(steps);
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+#define OF_HERE(field) { #field, here_get, here_set, NULL, (void *)offsetof(struct here, field) }
+static PyGetSetDef here_fields[] = {
+	OF_HERE(inside), OF_HERE(paused), OF_HERE(backward), OF_HERE(saving), OF_HERE(waiting), OF_HERE(is_stepping),
+	{ "steps", here_steps, here_set_steps, NULL, NULL },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
+
+static PyType_Slot here_slots[] = {
+	{ Py_tp_doc, "What the calling thread is in the middle of." }, { Py_tp_new, PyType_GenericNew }, { Py_tp_getset, here_fields }, { 0, NULL },
+};
+static PyType_Spec here_spec = { "pmtop._pmtop.Here", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, here_slots };
+
+/* -- switches */
+
+struct part {
+	PyObject_HEAD
+	char is_on;
+};
+
+static PyMemberDef part_members[] = { { "is_on", T_BOOL, offsetof(struct part, is_on), 0, NULL }, { NULL, 0, 0, 0, NULL } };
+static PyType_Slot part_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_members, part_members }, { 0, NULL } };
+static PyType_Spec part_spec = { "pmtop._pmtop.Switch", sizeof(struct part), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, part_slots };
+
+struct device {
+	PyObject_HEAD
+	char can_come, is_ready;
+	char measures;             /* the running batch */
+};
+
+static PyMemberDef device_members[] = {
+	{ "can_come", T_BOOL, offsetof(struct device, can_come), 0, NULL },
+	{ "is_ready", T_BOOL, offsetof(struct device, is_ready), 0, NULL },
+	{ "measures", T_BOOL, offsetof(struct device, measures), 0, NULL },
+	{ NULL, 0, 0, 0, NULL },
+};
+static PyType_Slot device_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_members, device_members }, { 0, NULL } };
+static PyType_Spec device_spec = { "pmtop._pmtop.DeviceState", sizeof(struct device), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, device_slots };
+
+/* -- errors */
+
+/* The exception that is set, taken away for a while; NULL where none is. */
+struct pending {
+	PyObject *type, *value, *trace;
+};
+
+static struct pending pending_take(void)
+{
+	struct pending pending;
+	PyErr_Fetch(&pending.type, &pending.value, &pending.trace);
+	return pending;
+}
+
+/* Where another has been set since, that one stays. */
+static void pending_put_back(struct pending pending)
+{
+	if (pending.type && PyErr_Occurred()) {
+		Py_XDECREF(pending.type);
+		Py_XDECREF(pending.value);
+		Py_XDECREF(pending.trace);
+	} else if (pending.type) {
+		PyErr_Restore(pending.type, pending.value, pending.trace);
+	}
+}
+
+/* An error of our own switches its part off, which says so. False: it is not ours (KeyboardInterrupt), and still set. */
+static int is_ours(struct part *part)
+{
+	struct pending pending;
+	if (!PyErr_ExceptionMatches(PyExc_Exception))
+		return 0;
+	pending = pending_take();
+	PyErr_NormalizeException(&pending.type, &pending.value, &pending.trace);
+	PyObject *said = PyObject_CallMethod((PyObject *)part, "failed", "O", pending.value);
+	Py_XDECREF(said);
+	Py_XDECREF(pending.type);
+	Py_XDECREF(pending.value);
+	Py_XDECREF(pending.trace);
+	if (!said)
+		PyErr_Clear();
+	return 1;
+}
+
+/* What a seldom called method of ours gave, which may be None: a new reference. NULL: an exception that is not ours. */
+static PyObject *ask(struct part *part, PyObject *object, const char *method, PyObject *argument)
+{
+	PyObject *name = PyUnicode_FromString(method);
+	PyObject *result = name ? PyObject_CallMethodObjArgs(object, name, argument, NULL) : NULL;
+	Py_XDECREF(name);
+	if (!result && is_ours(part))
+		Py_RETURN_NONE;
+	return result;
+}
+
+static inline unsigned long this_thread(void)
+{
+	return PyThread_get_thread_ident();
+}
+
+static inline void span_begins(const struct span *span)
+{
+	pmtop_scope_begin(region_now(), (struct pmtop_site *)&span->site, span->text.utf8, span->notes);
+}
+
+static inline void span_ends(void)
+{
+	pmtop_span_end(region_now());
+}
+
+static void free_object(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+	Py_DECREF((PyObject *)type);
+}
+
+#endif

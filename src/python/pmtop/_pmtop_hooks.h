@@ -1,0 +1,406 @@
+/* What pmtop.torch puts around torch's own calls, as far as every step goes through it. Each asks Python only for what is seldom.
+ *
+ * Whatever torch.compile could trace calls these from Python code that looks first whether it is being traced. */
+#ifndef PMTOP_HOOKS_H
+#define PMTOP_HOOKS_H
+
+#include "_pmtop_loop.h"
+
+#define MOST_MORE 5
+
+struct hook {
+	PyObject_HEAD
+	struct loop *loop;
+	struct part *part;
+	struct span *span;
+	PyObject *original;        /* what was replaced */
+	PyObject *seldom;          /* what is asked for the rest */
+	PyObject *more;            /* a tuple; `at` is what it holds */
+	PyObject *at[MOST_MORE];
+	PyObject *began;           /* of a step: the device's mark, or NULL */
+	struct pmtop_site steps;
+};
+
+/* Hook(loop, part, span, original, seldom, more) */
+static int hook_init(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	struct hook *hook = (struct hook *)self;
+	PyObject *loop, *part, *span, *original, *seldom, *more;
+	(void)keywords;
+	if (!PyArg_ParseTuple(arguments, "O!O!O!OOO!", hook_types.loop, &loop, hook_types.part, &part, hook_types.span, &span, &original, &seldom,
+	                      &PyTuple_Type, &more))
+		return -1;
+	if (hook->loop || !((struct loop *)loop)->device || PyTuple_Size(more) > MOST_MORE)
+		return PyErr_SetString(PyExc_TypeError, "a hook is made once, for a loop that is"), -1;
+	PyObject *kept[] = { loop, part, span, original, seldom, more };
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		Py_INCREF(kept[i]);
+	hook->loop = (struct loop *)loop;
+	hook->part = (struct part *)part;
+	hook->span = (struct span *)span;
+	hook->original = original;
+	hook->seldom = seldom;
+	hook->more = more;
+	for (Py_ssize_t i = 0; i < PyTuple_Size(more); i++)
+		hook->at[i] = PyTuple_GetItem(more, i);
+	return 0;
+}
+
+static int hook_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	struct hook *hook = (struct hook *)self;
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT((PyObject *)hook->loop);
+	Py_VISIT((PyObject *)hook->part);
+	Py_VISIT(hook->original);
+	Py_VISIT(hook->seldom);
+	Py_VISIT(hook->more);
+	Py_VISIT(hook->began);
+	return 0;
+}
+
+/* What a call would need stays until the end: cycles go through `seldom`. */
+static int hook_clear(PyObject *self)
+{
+	struct hook *hook = (struct hook *)self;
+	Py_CLEAR(hook->seldom);
+	Py_CLEAR(hook->began);
+	return 0;
+}
+
+static void hook_free(PyObject *self)
+{
+	struct hook *hook = (struct hook *)self;
+	PyObject_GC_UnTrack(self);
+	hook_clear(self);
+	Py_CLEAR(hook->loop);
+	Py_CLEAR(hook->part);
+	Py_CLEAR(hook->span);
+	Py_CLEAR(hook->original);
+	Py_CLEAR(hook->more);
+	free_object(self);
+}
+
+static int is_at_work(const struct hook *hook)
+{
+	return hook->seldom && hook->part->is_on && !here.paused;
+}
+
+/* -- the loader's turns */
+
+static void close_step_span(void)
+{
+	if (here.is_stepping) {
+		here.is_stepping = 0;
+		span_ends();
+	}
+}
+
+/* Ends the span of a step that did not come to its end, because of an exception in it. */
+static void forget_steps(void)
+{
+	here.step_count = 0;
+	close_step_span();
+}
+
+/* After the loader handed out `data`. Samples are 0 where they are not known beforehand. */
+static PyObject *hand_on(struct hook *hook, struct pass *now, PyObject *data)
+{
+	struct loop *loop = hook->loop;
+	uint64_t index = now->index++;
+	if (loop->batch != now && !open_batch(loop, now, index))
+		Py_RETURN_NONE;
+	loop->work = 0;
+	loop->loss = NAN;
+	if (index < now->full && now->batch_size != loop->samples_planned)
+		pmtop_batch_samples(region_now(), now->batch_size);
+	if (index < now->full && !loop->device->can_come)
+		Py_RETURN_NONE;
+	return PyObject_CallMethod((PyObject *)loop, "_began", "OKO", (PyObject *)now, (unsigned long long)index, data);
+}
+
+/* A turn of the pass that owns the batches, by the thread that does. */
+static PyObject *usual_turn(struct hook *hook, struct pass *now, PyObject *iterator)
+{
+	struct loop *loop = hook->loop;
+	PyObject *said;
+	if (here.step_count)
+		forget_steps();
+	loop->is_busy = 1;
+	int is_fine = end_batch_of(loop) || is_ours(hook->part), inside = here.inside;
+	loop->is_busy = 0;
+	if (!is_fine)
+		return NULL;
+	here.inside = 1;
+	PyObject *data = PyObject_CallFunctionObjArgs(hook->original, iterator, NULL);
+	here.inside = inside;
+	if (!data) {
+		struct pending pending = { NULL, NULL, NULL };
+		if (PyErr_ExceptionMatches(PyExc_StopIteration)) {
+			pending = pending_take();
+			said = ask(hook->part, (PyObject *)loop, "pass_ends", (PyObject *)now);
+			Py_XDECREF(said);
+		}
+		pending_put_back(pending);
+		return NULL;
+	}
+	loop->is_busy = 1;
+	said = loop->usual == now ? hand_on(hook, now, data) : PyObject_CallMethod((PyObject *)loop, "handed", "OO", (PyObject *)now, data);
+	loop->is_busy = 0;
+	if (!said && !is_ours(hook->part))
+		Py_CLEAR(data);
+	Py_XDECREF(said);
+	return data;
+}
+
+/* iterator.__next__(). `seldom`: the same in Python, for whatever is not usual. */
+static PyObject *hook_turn(PyObject *self, PyObject *iterator)
+{
+	struct hook *hook = (struct hook *)self;
+	struct loop *loop = hook->loop;
+	if (!is_at_work(hook))
+		return PyObject_CallFunctionObjArgs(hook->original, iterator, NULL);
+	if (__atomic_load_n(&loop->owner, __ATOMIC_RELAXED) != this_thread() || !loop->usual || loop->usual->iterator != (uintptr_t)iterator || has_late(loop))
+		return PyObject_CallFunctionObjArgs(hook->seldom, iterator, NULL);
+	struct pass *now = loop->usual;
+	Py_INCREF((PyObject *)now);
+	PyObject *data = usual_turn(hook, now, iterator);
+	Py_DECREF((PyObject *)now);
+	return data;
+}
+
+/* -- zero_grad */
+
+static PyObject *hook_zero_grad(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	struct hook *hook = (struct hook *)self;
+	if (!is_at_work(hook))
+		return PyObject_Call(hook->original, arguments, keywords);
+	if (hook->loop->owner == this_thread())
+		hook->loop->work |= WORK_ZERO_GRAD;
+	span_begins(hook->span);
+	PyObject *result = PyObject_Call(hook->original, arguments, keywords);
+	span_ends();
+	return result;
+}
+
+/* -- backward; more: (torch.Tensor, its numel, its item, the losses' part, what a scaler made of losses) */
+
+enum { TENSOR, NUMEL, ITEM, LOSSES, UNSCALED };
+
+static int is_one(PyObject *number)
+{
+	long value = number ? PyLong_AsLong(number) : 0;
+	Py_XDECREF(number);
+	return value == 1;
+}
+
+/* The value that a backward starts from, where it is one plain number on the CPU. */
+static PyObject *note_loss(struct hook *hook, PyObject *value)
+{
+	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0)
+		return PyObject_CallMethod(hook->seldom, "note_loss", "O", value);
+	PyObject *is_cpu = PyObject_GetAttrString(value, "is_cpu");
+	Py_XDECREF(is_cpu);
+	if (is_cpu != Py_True)
+		return is_cpu ? PyObject_CallMethod(hook->seldom, "note_loss", "O", value) : NULL;
+	if (is_one(PyObject_CallFunctionObjArgs(hook->at[NUMEL], value, NULL))) {
+		PyObject *item = PyObject_CallFunctionObjArgs(hook->at[ITEM], value, NULL);
+		double loss = item ? PyFloat_AsDouble(item) : -1.0;
+		Py_XDECREF(item);
+		if (!PyErr_Occurred())
+			hook->loop->loss = loss;
+	}
+	if (PyErr_Occurred())
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static struct part *losses_of(const struct hook *hook)
+{
+	return (struct part *)hook->at[LOSSES];
+}
+
+/* The device's mark, or None; NULL: an exception that is not ours. */
+static PyObject *backward_begins(struct hook *hook, PyObject *value)
+{
+	struct loop *loop = hook->loop;
+	PyObject *said;
+	if (loop->owner != this_thread())
+		return ask(hook->part, (PyObject *)loop, "backward_elsewhere", NULL);
+	loop->work |= WORK_BACKWARD;
+	if (loop->awaits_backward) {
+		said = ask(hook->part, (PyObject *)loop, "has_backward", NULL);
+		if (!said)
+			return NULL;
+		Py_DECREF(said);
+	}
+	if (losses_of(hook)->is_on && value) {
+		said = note_loss(hook, value);
+		if (!said && !is_ours(losses_of(hook)))
+			return NULL;
+		Py_XDECREF(said);
+	}
+	if (loop->device->measures)
+		return ask(hook->part, hook->seldom, "begins", NULL);
+	Py_RETURN_NONE;
+}
+
+/* What began at `began`, a new reference, is over; an exception of training stays. */
+static void ends_with(struct part *part, PyObject *seldom, PyObject *began)
+{
+	if (began != Py_None) {
+		struct pending pending = pending_take();
+		PyObject *said = ask(part, seldom, "ends", began);
+		Py_XDECREF(said);
+		pending_put_back(pending);
+	}
+	Py_DECREF(began);
+}
+
+static PyObject *hook_backward(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	struct hook *hook = (struct hook *)self;
+	if (!is_at_work(hook) || here.backward)
+		return PyObject_Call(hook->original, arguments, keywords);
+	here.backward = 1;
+	PyObject *result = NULL, *value = PyTuple_Size(arguments) ? PyTuple_GetItem(arguments, 0) : keywords ? PyDict_GetItemString(keywords, "tensors") : NULL;
+	PyObject *began = backward_begins(hook, value);
+	if (began) {
+		span_begins(hook->span);
+		result = PyObject_Call(hook->original, arguments, keywords);
+		span_ends();
+		ends_with(hook->part, hook->seldom, began);
+	}
+	here.backward = 0;
+	if (result && PyErr_Occurred())
+		Py_CLEAR(result);
+	return result;
+}
+
+/* -- an optimizer's step, between torch's own hooks */
+
+static void open_step_span(const struct hook *hook)
+{
+	here.is_stepping = 1;
+	span_begins(hook->span);
+}
+
+static int is_open_step(uintptr_t optimizer)
+{
+	for (uint32_t i = 0; i < here.step_count && i < MOST_OPEN_STEPS; i++)
+		if (here.steps[i] == optimizer)
+			return 1;
+	return 0;
+}
+
+/* Tells `seldom` of an optimizer that has not stepped in this epoch. NULL: an exception is set. */
+static PyObject *tell_stepper(struct hook *hook, PyObject *optimizer)
+{
+	struct loop *loop = hook->loop;
+	int is_owner = loop->owner == this_thread();
+	for (unsigned i = 0; is_owner && i < loop->stepper_count; i++)
+		if (loop->steppers[i] == (uintptr_t)optimizer)
+			Py_RETURN_NONE;
+	PyObject *said = PyObject_CallMethod(hook->seldom, "stepped", "O", optimizer);
+	if (said && is_owner && loop->stepper_count < MOST_OPEN_STEPS)
+		loop->steppers[loop->stepper_count++] = (uintptr_t)optimizer;
+	return said;
+}
+
+/* The outermost step begins. What torch is to call it with, or None. */
+static PyObject *step_begins(struct hook *hook, PyObject *optimizer, PyObject *arguments, PyObject *keywords)
+{
+	struct loop *loop = hook->loop;
+	PyObject *said = tell_stepper(hook, optimizer);
+	if (!said)
+		return NULL;
+	if (loop->device->measures && loop->owner == this_thread()) {
+		Py_DECREF(said);
+		Py_CLEAR(hook->began);
+		if (!(hook->began = said = PyObject_CallMethod(hook->seldom, "begins", NULL)))
+			return NULL;
+		Py_INCREF(said);
+	}
+	if (PyTuple_Size(arguments) > 1 || PyDict_Size(keywords) > 0) {
+		Py_DECREF(said);
+		said = PyObject_CallMethod(hook->seldom, "with_closure", "OO", arguments, keywords);
+		if (!said || said != Py_None)
+			return said;
+	}
+	Py_DECREF(said);
+	open_step_span(hook);
+	Py_RETURN_NONE;
+}
+
+/* before(optimizer, args, kwargs) */
+static PyObject *hook_before_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+	struct hook *hook = (struct hook *)self;
+	if (count != 3 || !PyTuple_Check(given[1]) || !PyDict_Check(given[2]) || !is_at_work(hook))
+		Py_RETURN_NONE;
+	uintptr_t me = (uintptr_t)given[0];
+	if (is_open_step(me))
+		forget_steps();
+	if (here.step_count < MOST_OPEN_STEPS)
+		here.steps[here.step_count] = me;
+	if (here.step_count++)
+		Py_RETURN_NONE;
+	PyObject *said = step_begins(hook, given[0], given[1], given[2]);
+	if (!said && is_ours(hook->part))
+		Py_RETURN_NONE;
+	return said;
+}
+
+static PyObject *hook_after_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+	struct hook *hook = (struct hook *)self;
+	(void)given, (void)count;
+	if (!here.step_count || --here.step_count || !hook->seldom)
+		Py_RETURN_NONE;
+	close_step_span();
+	pmtop_count_at(region_now(), &hook->steps, "optimizer.steps", 1);
+	if (hook->loop->owner != this_thread())
+		Py_RETURN_NONE;
+	hook->loop->work |= WORK_STEP;
+	PyObject *began = hook->began;
+	hook->began = NULL;
+	if (began)
+		ends_with(hook->part, hook->seldom, began);
+	if (PyErr_Occurred())
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static PyObject *hook_open_span(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	open_step_span((struct hook *)self);
+	Py_RETURN_NONE;
+}
+
+static PyObject *hook_close_span(PyObject *self, PyObject *unused)
+{
+	(void)self, (void)unused;
+	close_step_span();
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef hook_methods[] = {
+	{ "turn", hook_turn, METH_O, NULL },
+	{ "zero_grad", (PyCFunction)(void (*)(void))hook_zero_grad, METH_VARARGS | METH_KEYWORDS, NULL },
+	{ "backward", (PyCFunction)(void (*)(void))hook_backward, METH_VARARGS | METH_KEYWORDS, NULL },
+	{ "before_step", (PyCFunction)(void (*)(void))hook_before_step, METH_FASTCALL, NULL },
+	{ "after_step", (PyCFunction)(void (*)(void))hook_after_step, METH_FASTCALL, NULL },
+	{ "open_span", hook_open_span, METH_NOARGS, NULL },
+	{ "close_span", hook_close_span, METH_NOARGS, NULL },
+	{ NULL, NULL, 0, NULL },
+};
+
+static PyType_Slot hook_slots[] = {
+	{ Py_tp_new, PyType_GenericNew }, { Py_tp_init, hook_init }, { Py_tp_methods, hook_methods },
+	{ Py_tp_traverse, hook_traverse }, { Py_tp_clear, hook_clear }, { Py_tp_dealloc, hook_free }, { 0, NULL },
+};
+static PyType_Spec hook_spec = { "pmtop._pmtop.Hook", sizeof(struct hook), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, hook_slots };
+
+#endif

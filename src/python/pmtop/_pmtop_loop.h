@@ -1,0 +1,265 @@
+/* The quick part of _torch_batches.py: which pass owns the batches, and the usual end and begin of one. What is unusual asks Python. */
+#ifndef PMTOP_LOOP_H
+#define PMTOP_LOOP_H
+
+#include "_pmtop_calls.h"
+#include "_pmtop_here.h"
+
+enum { PASS_UNDECIDED, PASS_TRAINING, PASS_VALIDATION };
+
+/* One iterator of a loader. */
+struct pass {
+	PyObject_HEAD
+	uintptr_t iterator;                    /* its address, while it lives */
+	int kind;
+	unsigned long long index;              /* of the next batch */
+	unsigned long long full, batch_size;   /* the first `full` batches have so many samples */
+};
+
+/* One thread's, the owner's; others read `owner` and append to `late`. */
+struct loop {
+	PyObject_HEAD
+	unsigned long owner;
+	char owner_trains, is_busy, is_left_alone, is_learning, watches_forward, awaits_backward;
+	unsigned work;                         /* what the batch had so far */
+	double loss;                           /* NAN: none */
+	unsigned long long since_step, accumulation, samples_planned;
+	struct pass *usual, *batch;            /* the pass whose turns need no thought; that of the open batch. Or NULL */
+	struct device *device;
+	PyObject *late;                        /* list: passes that ended where they could not be let go of */
+	uintptr_t steppers[MOST_OPEN_STEPS];   /* optimizers that stepped in this epoch */
+	unsigned stepper_count;
+};
+
+static struct {
+	PyTypeObject *here, *part, *device, *pass, *loop, *hook, *module_hook, *timed, *span;
+} hook_types;
+
+static int pass_init(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	struct pass *pass = (struct pass *)self;
+	PyObject *iterator;
+	(void)keywords;
+	if (!PyArg_ParseTuple(arguments, "OKK", &iterator, &pass->full, &pass->batch_size))
+		return -1;
+	pass->iterator = (uintptr_t)iterator;
+	return 0;
+}
+
+static PyMemberDef pass_members[] = {
+	{ "kind", T_INT, offsetof(struct pass, kind), 0, NULL },
+	{ "index", T_ULONGLONG, offsetof(struct pass, index), 0, NULL },
+	{ NULL, 0, 0, 0, NULL },
+};
+static PyType_Slot pass_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_init, pass_init }, { Py_tp_members, pass_members }, { 0, NULL } };
+static PyType_Spec pass_spec = { "pmtop._pmtop.PassState", sizeof(struct pass), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, pass_slots };
+
+static int loop_init(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	struct loop *loop = (struct loop *)self;
+	PyObject *device;
+	(void)keywords;
+	if (!PyArg_ParseTuple(arguments, "O!", hook_types.device, &device))
+		return -1;
+	Py_INCREF(device);
+	Py_XDECREF((PyObject *)loop->device);
+	loop->device = (struct device *)device;
+	loop->loss = NAN;
+	if (!loop->late)
+		loop->late = PyList_New(0);
+	return loop->late ? 0 : -1;
+}
+
+static int has_late(const struct loop *loop)
+{
+	return PyList_Size(loop->late) != 0;
+}
+
+/* -- batches */
+
+static int open_batch(struct loop *loop, struct pass *now, uint64_t index)
+{
+	struct pmtop *pm = run.is_forked || run.are_batches_by_hand ? NULL : region_now();
+	loop->is_left_alone = !pm;
+	if (!pm)
+		return 0;
+	pmtop_batch_begin(pm, index);
+	PyObject *before = (PyObject *)loop->batch;
+	Py_INCREF((PyObject *)now);
+	loop->batch = now;
+	Py_XDECREF(before);
+	return 1;
+}
+
+/* Counts batches to the next step. True: not as many as always. */
+static int is_new_interval(struct loop *loop, unsigned long long *since)
+{
+	*since = loop->since_step + 1;
+	loop->since_step = loop->work & WORK_STEP ? 0 : *since;
+	if (!(loop->work & WORK_STEP) && loop->work & WORK_BACKWARD)
+		pmtop_batch_kind(region_now(), "accumulate");
+	return loop->work & WORK_STEP && *since != loop->accumulation;
+}
+
+static PyObject *say_interval(struct loop *loop, unsigned long long since)
+{
+	return PyObject_CallMethod((PyObject *)loop, "_note_interval", "K", since);
+}
+
+/* After a batch in which a forward was looked for: one while modules are being learnt, or without a forward though it had a backward. */
+static int is_forward_in_question(const struct loop *loop)
+{
+	return loop->is_learning || (loop->work & (WORK_FORWARD | WORK_BACKWARD)) == WORK_BACKWARD;
+}
+
+/* 0: an exception is set. */
+static int end_batch_of(struct loop *loop)
+{
+	struct pass *now = loop->batch;
+	unsigned long long since;
+	PyObject *said = NULL;
+	int is_fine = 1;
+	if (!now)
+		return 1;
+	loop->batch = NULL;
+	if (now->kind == PASS_TRAINING && is_new_interval(loop, &since)) {
+		is_fine = (said = say_interval(loop, since)) != NULL;
+		Py_XDECREF(said);
+	}
+	Py_DECREF((PyObject *)now);
+	if (is_fine && loop->device->is_ready) {
+		is_fine = (said = PyObject_CallMethod((PyObject *)loop, "_end_with_device", NULL)) != NULL;
+		Py_XDECREF(said);
+	} else if (is_fine && !run.is_forked && !run.are_batches_by_hand) {
+		pmtop_batch_end(region_now(), loop->loss);
+	}
+	if (is_fine && is_forward_in_question(loop)) {
+		is_fine = (said = PyObject_CallMethod((PyObject *)loop, "_look_for_forward", NULL)) != NULL;
+		Py_XDECREF(said);
+	}
+	return is_fine;
+}
+
+static PyObject *loop_end_batch(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	if (!end_batch_of((struct loop *)self))
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static PyObject *loop_begin_batch(PyObject *self, PyObject *arguments)
+{
+	PyObject *now;
+	unsigned long long index;
+	if (!PyArg_ParseTuple(arguments, "O!K", hook_types.pass, &now, &index))
+		return NULL;
+	return PyBool_FromLong(open_batch((struct loop *)self, (struct pass *)now, index));
+}
+
+static PyObject *loop_forget_steppers(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	((struct loop *)self)->stepper_count = 0;
+	Py_RETURN_NONE;
+}
+
+/* -- for Python */
+
+static PyObject *loop_get_loss(PyObject *self, void *unused)
+{
+	(void)unused;
+	return float_or_none(((struct loop *)self)->loss);
+}
+
+static int loop_set_loss(PyObject *self, PyObject *value, void *unused)
+{
+	double loss = value && value != Py_None ? PyFloat_AsDouble(value) : NAN;
+	(void)unused;
+	if (PyErr_Occurred())
+		return -1;
+	((struct loop *)self)->loss = loss;
+	return 0;
+}
+
+static PyObject *loop_get_pass(PyObject *self, void *offset)
+{
+	PyObject *pass = *(PyObject **)((char *)self + (uintptr_t)offset);
+	pass = pass ? pass : Py_None;
+	Py_INCREF(pass);
+	return pass;
+}
+
+static int loop_set_pass(PyObject *self, PyObject *value, void *offset)
+{
+	PyObject **pass = (PyObject **)((char *)self + (uintptr_t)offset), *before = *pass;
+	if (value && value != Py_None && !PyObject_TypeCheck(value, hook_types.pass))
+		return PyErr_SetString(PyExc_TypeError, "not a pass"), -1;
+	*pass = value == Py_None ? NULL : value;
+	Py_XINCREF(*pass);
+	Py_XDECREF(before);
+	return 0;
+}
+
+static PyMethodDef loop_methods[] = {
+	{ "_end_batch", loop_end_batch, METH_NOARGS, "The open batch, if there is one, ends." },
+	{ "_begin_batch", loop_begin_batch, METH_VARARGS, "_begin_batch($self, pass, index, /)\n--\n\nA batch of the pass begins; False: the script publishes its own." },
+	{ "_forget_steppers", loop_forget_steppers, METH_NOARGS, "Each optimizer's next step is told to `optimised` again." },
+	{ NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef loop_fields[] = {
+	{ "loss", loop_get_loss, loop_set_loss, NULL, NULL },
+	{ "usual", loop_get_pass, loop_set_pass, NULL, (void *)offsetof(struct loop, usual) },
+	{ "batch", loop_get_pass, loop_set_pass, NULL, (void *)offsetof(struct loop, batch) },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
+
+#define OF_LOOP(field, type, flags) { #field, type, offsetof(struct loop, field), flags, NULL }
+static PyMemberDef loop_members[] = {
+	OF_LOOP(owner, T_ULONG, 0), OF_LOOP(owner_trains, T_BOOL, 0), OF_LOOP(is_busy, T_BOOL, 0), OF_LOOP(is_left_alone, T_BOOL, 0),
+	OF_LOOP(is_learning, T_BOOL, 0), OF_LOOP(watches_forward, T_BOOL, 0), OF_LOOP(awaits_backward, T_BOOL, 0), OF_LOOP(work, T_UINT, 0),
+	OF_LOOP(since_step, T_ULONGLONG, 0), OF_LOOP(accumulation, T_ULONGLONG, 0), OF_LOOP(samples_planned, T_ULONGLONG, 0),
+	OF_LOOP(late, T_OBJECT, READONLY), OF_LOOP(device, T_OBJECT, READONLY),
+	{ NULL, 0, 0, 0, NULL },
+};
+
+static int loop_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	struct loop *loop = (struct loop *)self;
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT((PyObject *)loop->usual);
+	Py_VISIT((PyObject *)loop->batch);
+	Py_VISIT((PyObject *)loop->device);
+	Py_VISIT(loop->late);
+	return 0;
+}
+
+/* `device` and `late` stay: a hook may still ask for them. */
+static int loop_clear(PyObject *self)
+{
+	struct loop *loop = (struct loop *)self;
+	Py_CLEAR(loop->usual);
+	Py_CLEAR(loop->batch);
+	return 0;
+}
+
+static void loop_free(PyObject *self)
+{
+	struct loop *loop = (struct loop *)self;
+	PyObject_GC_UnTrack(self);
+	loop_clear(self);
+	Py_CLEAR(loop->device);
+	Py_CLEAR(loop->late);
+	free_object(self);
+}
+
+static PyType_Slot loop_slots[] = {
+	{ Py_tp_new, PyType_GenericNew }, { Py_tp_init, loop_init }, { Py_tp_methods, loop_methods }, { Py_tp_getset, loop_fields },
+	{ Py_tp_members, loop_members }, { Py_tp_traverse, loop_traverse }, { Py_tp_clear, loop_clear }, { Py_tp_dealloc, loop_free }, { 0, NULL },
+};
+static PyType_Spec loop_spec = {
+	"pmtop._pmtop.LoopState", sizeof(struct loop), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, loop_slots
+};
+
+#endif

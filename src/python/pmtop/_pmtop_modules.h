@@ -1,0 +1,180 @@
+/* The descriptor that _torch_modules.py puts in place of nn.Module._compiled_call_impl: it gives a timed call to the outermost module. */
+#ifndef PMTOP_MODULES_H
+#define PMTOP_MODULES_H
+
+#include "_pmtop_hooks.h"
+
+/* A module hook's `more`: the code that asks for the call, the class of losses, their span, the variables of torch.compiler and the name of its
+ * flag there (or None and what to call instead). */
+enum { CODE, LOSS, LOSS_SPAN, FLAGS, FLAG };
+
+static PyObject *compiled_call_name, *call_name;
+
+/* What is called once: a module, timed by a hook. */
+struct timed {
+	PyObject_HEAD
+	struct hook *hook;
+	PyObject *module, *plain;
+};
+
+/* True also where that cannot be known. */
+static int is_compiling(const struct hook *hook)
+{
+	PyObject *is_so = hook->at[FLAGS] != Py_None ? PyDict_GetItemWithError(hook->at[FLAGS], hook->at[FLAG]) : NULL;
+	if (is_so)
+		return is_so != Py_False;
+	PyErr_Clear();
+	if (hook->at[FLAGS] != Py_None || !(is_so = PyObject_CallFunctionObjArgs(hook->at[FLAG], NULL))) {
+		PyErr_Clear();
+		return 1;
+	}
+	Py_DECREF(is_so);
+	return is_so != Py_False;
+}
+
+/* Others who read the attribute are to see what would be there without us. */
+static int is_called_by(PyObject *code)
+{
+	PyFrameObject *frame = PyEval_GetFrame();
+	PyObject *running = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
+	Py_XDECREF(running);
+	return running && running == code;
+}
+
+static PyObject *timed_new(struct hook *hook, PyObject *module, PyObject *plain)
+{
+	struct timed *timed = PyObject_New(struct timed, hook_types.timed);
+	if (!timed)
+		return NULL;
+	Py_INCREF((PyObject *)hook);
+	Py_INCREF(module);
+	Py_XINCREF(plain);
+	timed->hook = hook;
+	timed->module = module;
+	timed->plain = plain;
+	return (PyObject *)timed;
+}
+
+static PyObject *module_get(PyObject *self, PyObject *module, PyObject *type)
+{
+	struct hook *hook = (struct hook *)self;
+	PyObject *variables = module && module != Py_None ? PyObject_GenericGetDict(module, NULL) : NULL;
+	(void)type;
+	if (!variables) {
+		PyErr_Clear();
+		Py_RETURN_NONE;
+	}
+	PyObject *plain = PyDict_GetItemWithError(variables, compiled_call_name);
+	if (!hook->loop || here.inside || !is_at_work(hook) || is_compiling(hook) || !is_called_by(hook->at[CODE])) {
+		plain = plain ? plain : Py_None;
+		Py_INCREF(plain);
+	} else {
+		plain = timed_new(hook, module, plain == Py_None ? NULL : plain);
+	}
+	Py_DECREF(variables);
+	return plain;
+}
+
+static int module_set(PyObject *self, PyObject *module, PyObject *value)
+{
+	PyObject *variables = PyObject_GenericGetDict(module, NULL);
+	(void)self;
+	if (!variables)
+		return -1;
+	int failed = value ? PyDict_SetItem(variables, compiled_call_name, value) : PyDict_DelItem(variables, compiled_call_name);
+	if (failed && !value && PyErr_ExceptionMatches(PyExc_KeyError))
+		PyErr_SetObject(PyExc_AttributeError, compiled_call_name);
+	Py_DECREF(variables);
+	return failed;
+}
+
+/* The device's mark, or None; NULL: an exception that is not ours. */
+static PyObject *forward_begins(struct hook *hook, PyObject *module, int is_loss)
+{
+	struct loop *loop = hook->loop;
+	int is_owner = loop->owner == this_thread();
+	if (is_owner)
+		loop->work |= WORK_FORWARD;
+	if (!loop->is_learning && !(is_owner && (loop->watches_forward || loop->device->measures)))
+		Py_RETURN_NONE;
+	PyObject *said = PyObject_CallMethod(hook->seldom, "begins", "Oi", module, is_loss);
+	if (!said && is_ours(hook->part))
+		Py_RETURN_NONE;
+	return said;
+}
+
+static PyObject *call_plain(const struct timed *timed, PyObject *arguments, PyObject *keywords)
+{
+	if (timed->plain)
+		return PyObject_Call(timed->plain, arguments, keywords);
+	PyObject *call = PyObject_GetAttr(timed->module, call_name), *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
+	Py_XDECREF(call);
+	return result;
+}
+
+static PyObject *timed_call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	const struct timed *timed = (struct timed *)self;
+	struct hook *hook = timed->hook;
+	PyObject *result = NULL;
+	int is_loss = PyType_IsSubtype(Py_TYPE(timed->module), (PyTypeObject *)hook->at[LOSS]);
+	here.inside = 1;
+	PyObject *began = forward_begins(hook, timed->module, is_loss);
+	if (began) {
+		span_begins(is_loss ? (struct span *)hook->at[LOSS_SPAN] : hook->span);
+		result = call_plain(timed, arguments, keywords);
+		span_ends();
+	}
+	here.inside = 0;
+	if (began)
+		ends_with(hook->part, hook->seldom ? hook->seldom : Py_None, began);
+	if (result && PyErr_Occurred())
+		Py_CLEAR(result);
+	return result;
+}
+
+static void timed_free(PyObject *self)
+{
+	struct timed *timed = (struct timed *)self;
+	PyTypeObject *type = Py_TYPE(self);
+	Py_DECREF((PyObject *)timed->hook);
+	Py_DECREF(timed->module);
+	Py_XDECREF(timed->plain);
+	PyObject_Free(self);
+	Py_DECREF((PyObject *)type);
+}
+
+static PyType_Slot timed_slots[] = { { Py_tp_new, refuse_new }, { Py_tp_call, timed_call }, { Py_tp_dealloc, timed_free }, { 0, NULL } };
+static PyType_Spec timed_spec = { "pmtop._pmtop.TimedCall", sizeof(struct timed), 0, Py_TPFLAGS_DEFAULT, timed_slots };
+
+static PyType_Slot module_hook_slots[] = {
+	{ Py_tp_new, PyType_GenericNew }, { Py_tp_init, hook_init }, { Py_tp_descr_get, module_get }, { Py_tp_descr_set, module_set },
+	{ Py_tp_traverse, hook_traverse }, { Py_tp_clear, hook_clear }, { Py_tp_dealloc, hook_free }, { 0, NULL },
+};
+static PyType_Spec module_hook_spec = {
+	"pmtop._pmtop.ModuleHook", sizeof(struct hook), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, module_hook_slots
+};
+
+/* Once, before the module is used. False: an exception is set. */
+static int make_hook_types(PyTypeObject *span)
+{
+	static const struct {
+		PyTypeObject **type;
+		PyType_Spec *spec;
+	} made[] = {
+		{ &hook_types.here, &here_spec }, { &hook_types.part, &part_spec }, { &hook_types.device, &device_spec }, { &hook_types.pass, &pass_spec },
+		{ &hook_types.loop, &loop_spec }, { &hook_types.hook, &hook_spec }, { &hook_types.module_hook, &module_hook_spec },
+		{ &hook_types.timed, &timed_spec },
+	};
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+		if (!*made[i].type && !(*made[i].type = (PyTypeObject *)PyType_FromSpec(made[i].spec)))
+			return 0;
+	hook_types.span = span;
+	if (!compiled_call_name)
+		compiled_call_name = PyUnicode_InternFromString("_compiled_call_impl");
+	if (!call_name)
+		call_name = PyUnicode_InternFromString("_call_impl");
+	return compiled_call_name && call_name;
+}
+
+#endif
