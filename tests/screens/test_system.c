@@ -17,6 +17,7 @@ static void play(struct stage *stage, int width, int height)
 	options.batches = 1000;
 	stage_open(stage, &options, width, height);
 	stage_play(stage, 120);
+	alerts_release(&stage->alerts);
 	machine_fill(stage->model);
 	for (size_t i = 0; i < stage->model->process_count; i++) {
 		struct process *process = &stage->model->processes[i];

@@ -80,6 +80,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, the_machine_and_the_cgroup_are_told);
 	tcase_add_test(tests, what_is_not_known_is_not_there);
