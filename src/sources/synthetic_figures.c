@@ -250,7 +250,9 @@ static double idle_ns(const struct synthetic *synthetic, int64_t now_ns)
 
 void synthetic_tell_figures(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
-	static const enum metric limits[] = { METRIC_CGROUP_CPU_LIMIT, METRIC_CGROUP_MEMORY, METRIC_CGROUP_MEMORY_LIMIT };
+	static const enum metric limits[] = {
+		METRIC_CGROUP_CPU_LIMIT, METRIC_CGROUP_MEMORY, METRIC_CGROUP_MEMORY_LIMIT, METRIC_CGROUP_MEMORY_ANONYMOUS, METRIC_CGROUP_MEMORY_FILE, METRIC_CGROUP_MEMORY_SHARED,
+	};
 	if (!synthetic->is_introduced) {
 		struct record *disk = sample_set_add(out, RECORD_INSTANCE, 0, now_ns);
 		if (disk) {

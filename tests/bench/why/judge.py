@@ -93,7 +93,7 @@ def kept_bytes(truth):
 
 
 def judge_leak(verdict, truth, told):
-    memory, true = told.memory, kept_bytes(truth) / truth['batches']
+    memory, true = told.memory_before(0.95 * truth['batches']), kept_bytes(truth) / truth['batches']
     slope = memory.get('slope_bytes_per_batch')
     verdict.slope = slope / true if slope and true else None
     verdict.claims.append(('verdict leak or growing', bool({'leak', 'growing'} & set(told.verdicts)), told.verdicts))

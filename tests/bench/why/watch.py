@@ -42,7 +42,7 @@ class Told:
         self.flagged = {}        # (epoch, batch) → the newest object
         self.warnings = {}       # (rule, message's subject) → the first object
         self.patterns = []       # of the last object
-        self.memory = {}         # the last that has a slope
+        self.slopes = []         # (finished batches, memory) wherever a slope was told
         self.stall = None
         self.verdicts = []
         self.others_ratio = 0.0
@@ -59,11 +59,16 @@ class Told:
         self.patterns = told.get('patterns', self.patterns)
         memory = told.get('memory', {})
         if 'slope_bytes_per_s' in memory:
-            self.memory = memory
+            self.slopes.append((told.get('batch', {}).get('count', 0), memory))
         verdict = memory.get('verdict')
         if verdict and (not self.verdicts or self.verdicts[-1] != verdict):
             self.verdicts.append(verdict)
         self.stall = told.get('stall', self.stall)
+
+
+    def memory_before(self, batches):
+        """The last that was told of memory before so many batches had ended: later its processes end, one after another."""
+        return next((memory for count, memory in reversed(self.slopes) if count <= batches), {})
 
 
 def machine_busy_s():
@@ -113,8 +118,17 @@ def command_of(case, told, truth, seed):
 
 def be_nice():
     """WHY_NICE=-10 keeps what else runs on a shared machine from the runs, where that is allowed."""
-    if os.environ.get('WHY_NICE'):
-        os.nice(int(os.environ['WHY_NICE']))
+    wanted = os.environ.get('WHY_NICE')
+    if not wanted:
+        return
+    os.nice(int(wanted))
+    # Where sessions share the CPUs evenly, niceness counts within each only.
+    os.setsid()
+    try:
+        with open('/proc/self/autogroup', 'w') as file:
+            file.write(wanted)
+    except OSError:
+        pass
 
 
 def wait_for_open(run):
