@@ -10,8 +10,8 @@
 #include "src/rules/patterns_private.h"
 
 enum { ROUNDS_MOST = 6 };
-/* Of many steps a few new ones change little: so many of them have to come. */
-enum { STEPS_A_LOOK = 512 };
+/* Of many steps a few new ones change little, and a look costs more: it is for the part that is new, and for so many once a second. */
+enum { STEPS_A_LOOK = 512, STEPS_A_SECOND = 2048 };
 
 const char *pattern_kind_name(enum pattern_kind kind)
 {
@@ -193,8 +193,9 @@ static void look(struct patterns *patterns, const struct model *model, const str
 void patterns_update(struct patterns *patterns, const struct model *model, const struct run *run)
 {
 	const struct track *track = run_main(run);
-	uint64_t kept = track->end - track->first, least = 1 + (kept < STEPS_MOST ? kept : STEPS_MOST) / STEPS_A_LOOK;
-	if (patterns->renewed_ns && model->now_ns - patterns->renewed_ns < NS_PER_S && run->is_live)
+	uint64_t kept = track->end - track->first < STEPS_MOST ? track->end - track->first : STEPS_MOST, least = 1 + kept / STEPS_A_LOOK;
+	int64_t pause_ns = (int64_t)(1 + kept / STEPS_A_SECOND) * NS_PER_S;
+	if (patterns->renewed_ns && model->now_ns - patterns->renewed_ns < pause_ns && run->is_live)
 		return;
 	if (track->end == patterns->seen || (track->end > patterns->seen && track->end - patterns->seen < least && run->is_live))
 		return;

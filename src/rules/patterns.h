@@ -42,7 +42,7 @@ struct patterns {
 
 const char *pattern_kind_name(enum pattern_kind kind);
 const char *pattern_unit_name(enum pattern_unit unit);
-/* Looks again, at most once a second and only where steps have come. */
+/* Looks again, at most once a second (of thousands of steps every few seconds) and only where steps have come. */
 void patterns_update(struct patterns *patterns, const struct model *model, const struct run *run);
 /* "every 40th batch is 2.3× slower, in data (12 of 12)": one line. */
 const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size);

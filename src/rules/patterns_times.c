@@ -6,7 +6,7 @@
 #include "src/model/statistics.h"
 #include "src/rules/patterns_private.h"
 
-enum { BEATS_MOST = 64, PARTNERS_MOST = 8, ANCHORS = 8, BEATS_LEAST = 5, SLIPS_MOST = 3 };
+enum { BEATS_MOST = 64, PARTNERS_MOST = 8, ANCHORS = 8, BEATS_LEAST = 5, SLIPS_MOST = 3, HOPELESS_AFTER = 6 };
 #define BEAT_HITS_RATIO 0.8
 #define BEAT_CHANCE_MOST (-9.2)      /* ln 1e-4 */
 /* Of the distance, beside one step: of timers, and of what keeps time less well. */
@@ -45,10 +45,7 @@ static void gather_events(const struct steps *steps, enum pattern_unit unit, str
 		axis->events[axis->count++] = (struct beat_event){ row, row, at };
 	}
 	size_t newest = steps->count - 1;
-	double bases[STEPS_MOST];
-	for (size_t row = 0; row < steps->count; row++)
-		bases[row] = steps->base_s[row];
-	axis->step = unit == PATTERN_BATCHES ? 1 : median_of(bases, steps->count);
+	axis->step = unit == PATTERN_BATCHES ? 1 : steps->base_s[newest];
 	axis->now = unit == PATTERN_BATCHES ? steps->place[newest] : seconds_between(zero_ns, steps->batches[newest]->begin_ns) + steps->step_s[newest];
 }
 
@@ -127,6 +124,8 @@ static bool follow(const struct axis *axis, size_t anchor, size_t partner, doubl
 		size_t found = event_near(axis, next, last - since * period, slack * sqrt(since));
 		if (found == axis->count) {
 			slips++;
+			if (expected > HOPELESS_AFTER && 2 * beat->hits < expected)
+				return false;
 			continue;
 		}
 		slips = 0;

@@ -66,11 +66,11 @@ static inline struct batch *steps_add(struct steps_run *steps, double step_s)
 	return batch;
 }
 
-/* A second later, so that it is looked again. */
+/* Some seconds later, so that it is looked again. */
 static inline const struct patterns *steps_look(struct steps_run *steps)
 {
 	int64_t now_ns = (int64_t)(steps->now_s * 1e9);
-	steps->model.now_ns = now_ns > steps->model.now_ns + NS_PER_S ? now_ns : steps->model.now_ns + NS_PER_S;
+	steps->model.now_ns = now_ns > steps->model.now_ns + 5 * NS_PER_S ? now_ns : steps->model.now_ns + 5 * NS_PER_S;
 	patterns_update(&steps->patterns, &steps->model, &steps->run);
 	return &steps->patterns;
 }
