@@ -17,6 +17,7 @@
 #include "src/base/text.h"
 #include "src/commands/doctor.h"
 #include "src/commands/output.h"
+#include "src/rules/rule_book.h"
 
 enum { TEXT_SIZE = 16 * 1024, COLUMNS_LEAST = 40, ROWS_LEAST = 10 };
 #define SHM_LEAST_BYTES 16e6
@@ -66,6 +67,28 @@ static void check_config(struct doctor *doctor)
 		doctor_say(doctor, FINDING_OFF, NULL, "no %.180s: the defaults hold", path);
 	else
 		doctor_say(doctor, FINDING_MISSING, why.remedy, "%s", why.text[0] ? why.text : "it could not be read");
+}
+
+static void check_rules(struct doctor *doctor)
+{
+	char folder[4096];
+	struct rule_book *book = rule_book_new();
+	const struct reason *faults;
+	if (!book) {
+		doctor_say(doctor, FINDING_MISSING, NULL, "out of memory");
+		return;
+	}
+	bool has_folder = rule_book_path(folder, sizeof folder) == STATUS_OK;
+	if (has_folder)
+		rule_book_load_folder(book, folder);
+	size_t count = rule_book_faults(book, &faults);
+	if (count > 0)
+		doctor_say(doctor, FINDING_MISSING, faults[0].remedy, "%s", faults[0].text);
+	else if (has_folder && access(folder, R_OK) == 0)
+		doctor_say(doctor, FINDING_OK, NULL, "the built-in ones, and those in %.150s", folder);
+	else
+		doctor_say(doctor, FINDING_OK, NULL, "the built-in ones");
+	rule_book_free(book);
 }
 
 static void check_clock(struct doctor *doctor)
@@ -313,6 +336,7 @@ static const struct {
 } checks[] = {
 	{ "pmtop", "version", false, check_version },
 	{ "pmtop", "pmtop.yaml", true, check_config },
+	{ "pmtop", "rules", true, check_rules },
 	{ "pmtop", "clock", false, check_clock },
 	{ "terminal", "screen", false, check_terminal },
 	{ "terminal", "colours", false, check_colors },

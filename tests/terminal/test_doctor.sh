@@ -55,6 +55,11 @@ has bad_config_is_named_with_its_line    '^  missing +pmtop\.yaml +.*pmtop\.yaml
 has bad_config_is_told_in_the_last_line  'what pmtop cannot do without is missing$'
 doctor another_config_that_is_not_there 1 -- --config="$scratch/nothere.yaml"
 rm "$XDG_CONFIG_HOME/pmtop/pmtop.yaml"
+mkdir -p "$XDG_CONFIG_HOME/pmtop/rules"
+printf 'mine:\n  nonsense: 1\n' > "$XDG_CONFIG_HOME/pmtop/rules/mine.yaml"
+doctor bad_rule_is_essential 1 --
+has bad_rule_is_named_with_its_line      '^  missing +rules +.*mine\.yaml:2:'
+rm -r "$XDG_CONFIG_HOME/pmtop/rules"
 
 sleep 0 & dead=$!
 wait $dead
