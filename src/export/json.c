@@ -6,6 +6,7 @@
 
 #include "src/base/json.h"
 #include "src/export/json_memory.h"
+#include "src/export/json_stall.h"
 #include "src/export/json_system.h"
 #include "src/export/json_workers.h"
 #include "src/export/patterns.h"
@@ -356,6 +357,8 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		json_integer(&json, "pid", pid);
 	if (chosen)
 		write_run(&json, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
+	if (chosen)
+		json_stall(&json, model, chosen);
 	if (chosen)
 		ranks_as_json(&json, model, run);
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);

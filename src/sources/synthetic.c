@@ -9,9 +9,9 @@
 #include "src/sources/synthetic_private.h"
 #include "src/sources/target.h"
 
-enum name { NAME_NONE_GIVEN, NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_WAIT, NAME_CHECKPOINT, NAME_GC, NAME_SAMPLES, NAME_TRAIN, NAME_ACCUMULATE, NAME_STEPS, NAME_COUNT };
+enum name { NAME_NONE_GIVEN, NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_WAIT, NAME_CHECKPOINT, NAME_GC, NAME_SAMPLES, NAME_TRAIN, NAME_ACCUMULATE, NAME_STEPS, NAME_INFERENCE, NAME_COUNT };
 static const char *const names[NAME_COUNT] = {
-	"", "data", "forward", "backward", "optimizer", "wait", "checkpoint", "gc", "samples", "train", "accumulate", "optimizer.steps",
+	"", "data", "forward", "backward", "optimizer", "wait", "checkpoint", "gc", "samples", "train", "accumulate", "optimizer.steps", "inference",
 };
 static const double usual_shares[SYNTHETIC_PHASES] = { 0.12, 0.32, 0.38, 0.14, 0.04 };
 
@@ -115,10 +115,9 @@ static double write_phase(struct synthetic *synthetic, enum synthetic_phase phas
 	return slow_s;
 }
 
-static void write_evidence(struct synthetic *synthetic, double batch_s, double slow_s)
+static void write_evidence(struct synthetic *synthetic, double batch_s, double slow_s, double bigger)
 {
 	const struct scenario *scenario = synthetic->scenario;
-	double bigger = slow_s > 0 && scenario->samples_ratio > 0 ? scenario->samples_ratio : 1;
 	pass(synthetic, 2e-6);
 	write_event(synthetic, RECORD_EVIDENCE)->evidence = (struct evidence){
 		.cpu_s = 0.85 * (batch_s - slow_s) + scenario->cpu_ratio * slow_s, .run_queue_wait_s = 0.002 * (batch_s - slow_s) + scenario->queue_ratio * slow_s,
@@ -192,7 +191,10 @@ static void write_batch(struct synthetic *synthetic)
 	double step_s = scenario->step_s > 0 ? scenario->step_s : 0.1;
 	const double *shares = scenario->shares[SYNTHETIC_FORWARD] > 0 ? scenario->shares : usual_shares;
 	bool is_slow = is_due(synthetic, synthetic->batch), steps = !scenario->accumulate || (synthetic->batch + 1) % scenario->accumulate == 0;
-	double ratio = ratio_of(synthetic), slow_s = 0;
+	bool is_bigger = is_slow && scenario->samples_ratio > 0;
+	double ratio = ratio_of(synthetic) * (is_bigger ? scenario->samples_ratio : 1), slow_s = 0;
+	if (is_bigger)
+		remember_planted(synthetic, synthetic->batch);
 	synthetic->event_count = synthetic->next_event = 0;
 	write_batch_begin(synthetic);
 	for (enum synthetic_phase phase = 0; phase <= SYNTHETIC_OPTIMIZER; phase++) {
@@ -201,15 +203,15 @@ static void write_batch(struct synthetic *synthetic)
 			seconds += scenario->first_s;
 		if (phase == SYNTHETIC_OPTIMIZER && !steps)
 			continue;
-		slow_s += write_phase(synthetic, phase, phase == SYNTHETIC_OPTIMIZER && scenario->accumulate ? 4 * seconds : seconds, is_slow);
+		slow_s += write_phase(synthetic, phase, phase == SYNTHETIC_OPTIMIZER && scenario->accumulate ? 4 * seconds : seconds, is_slow && !is_bigger);
 		if (phase == SYNTHETIC_DATA)
 			write_fetch(synthetic, step_s, slow_s, synthetic->written_ns);
 		if (phase == SYNTHETIC_BACKWARD && scenario->hang_at == synthetic->batch && scenario->hang_at)
 			synthetic->events[synthetic->event_count - 1].record.time_ns = synthetic->written_ns = SYNTHETIC_FOREVER_NS;
 	}
 	write_batch_end(synthetic, steps);
-	write_evidence(synthetic, seconds_between(synthetic->state.batch_begin_ns, synthetic->written_ns), slow_s);
-	write_phase(synthetic, SYNTHETIC_BETWEEN, shares[SYNTHETIC_BETWEEN] * step_s, is_slow);
+	write_evidence(synthetic, seconds_between(synthetic->state.batch_begin_ns, synthetic->written_ns), slow_s, is_bigger ? scenario->samples_ratio : 1);
+	write_phase(synthetic, SYNTHETIC_BETWEEN, shares[SYNTHETIC_BETWEEN] * step_s, is_slow && !is_bigger);
 	synthetic->batch++;
 }
 
@@ -369,7 +371,7 @@ enum status synthetic_new(const char *told, int64_t start_ns, struct synthetic *
 	synthetic->seed = synthetic->noise = seed;
 	synthetic->offset = scenario->every > 1 ? seed * 7 % scenario->every : 0;
 	synthetic->start_ns = synthetic->written_ns = synthetic->told_ns = start_ns;
-	synthetic->state = (struct run_state){ .mode = NAME_TRAIN, .epochs_planned = 20, .batches_per_epoch = SYNTHETIC_EPOCH, .samples_per_batch = SYNTHETIC_SAMPLES, .loss = NAN };
+	synthetic->state = (struct run_state){ .mode = scenario->is_inference ? NAME_INFERENCE : NAME_TRAIN, .epochs_planned = 20, .batches_per_epoch = SYNTHETIC_EPOCH, .samples_per_batch = SYNTHETIC_SAMPLES, .loss = NAN };
 	snprintf(synthetic->name, sizeof synthetic->name, "synthetic %s", scenario->name);
 	*out = synthetic;
 	return STATUS_OK;

@@ -81,7 +81,7 @@ double synthetic_kept_bytes(const struct synthetic *synthetic)
 static double kept_by(const struct synthetic *synthetic, enum metric metric, enum synthetic_who who)
 {
 	const struct scenario *scenario = synthetic->scenario;
-	bool is_spike = scenario->spike_every && synthetic->batch % scenario->spike_every == 0 && metric == METRIC_PROCESS_ANONYMOUS && who == OF_TRAINER && synthetic->batch;
+	bool is_spike = scenario->spike_every && synthetic->batch % scenario->spike_every < 8 && metric == METRIC_PROCESS_ANONYMOUS && who == OF_TRAINER && synthetic->batch >= 8;
 	return (scenario->leaks == metric && scenario->leaker == who ? synthetic_kept_bytes(synthetic) : 0) + (is_spike ? scenario->spike_bytes : 0);
 }
 
@@ -95,6 +95,12 @@ static void tell_memory(const struct synthetic *synthetic, int64_t now_ns, int32
 	sample_set_figure(out, now_ns, METRIC_PROCESS_ANONYMOUS, pid, anonymous);
 	sample_set_figure(out, now_ns, METRIC_PROCESS_FILE, pid, file);
 	sample_set_figure(out, now_ns, METRIC_PROCESS_SHARED, pid, shared);
+}
+
+/* The worker that is killed is the last. */
+static bool is_gone(const struct synthetic *synthetic, unsigned worker)
+{
+	return synthetic->scenario->worker_gone_at && synthetic->batch > synthetic->scenario->worker_gone_at && worker == SYNTHETIC_WORKERS - 1;
 }
 
 /* -- processes ------------------------------------------------------------------------------------------------------------------ */
@@ -157,10 +163,20 @@ static void tell_processes(struct synthetic *synthetic, int64_t now_ns, struct s
 		for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++)
 			tell_seen(out, now_ns, pid_of_worker(worker), "synthetic worker");
 	}
+	if (!synthetic->worker_is_gone && is_gone(synthetic, SYNTHETIC_WORKERS - 1)) {
+		struct record *gone = sample_set_add(out, RECORD_WORKER_GONE, SYNTHETIC_WORKERS - 1, now_ns), *process = sample_set_add(out, RECORD_PROCESS_GONE, 0, now_ns);
+		if (gone)
+			gone->text = "its process ended without closing it";
+		if (process)
+			process->process.pid = pid_of_worker(SYNTHETIC_WORKERS - 1);
+		synthetic->worker_is_gone = true;
+	}
 	tell_memory(synthetic, now_ns, SYNTHETIC_PID, OF_TRAINER, synthetic->scenario->leaker == OF_TRAINER, out);
 	tell_state(synthetic, now_ns, SYNTHETIC_PID, 'R', synthetic->scenario->trainer_state, out);
 	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++) {
 		bool is_it = worker == synthetic->slow_worker;
+		if (is_gone(synthetic, worker))
+			continue;
 		tell_memory(synthetic, now_ns, pid_of_worker(worker), OF_ONE_WORKER, synthetic->scenario->leaker == OF_ONE_WORKER && worker == 2, out);
 		tell_state(synthetic, now_ns, pid_of_worker(worker), 'S', is_it ? synthetic->scenario->worker_state : 0, out);
 	}
@@ -171,6 +187,8 @@ static void tell_workers(const struct synthetic *synthetic, int64_t now_ns, stru
 {
 	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++) {
 		const struct synthetic_fetches *fetches = &synthetic->fetches[worker];
+		if (is_gone(synthetic, worker))
+			continue;
 		struct worker_row *row = sample_set_allocate(out, sizeof *row);
 		uint32_t *histogram = sample_set_allocate(out, sizeof fetches->histogram);
 		struct record *record = sample_set_add(out, RECORD_WORKER, worker, now_ns);
@@ -195,7 +213,9 @@ static void tell_workers(const struct synthetic *synthetic, int64_t now_ns, stru
 
 static double value_of(const struct synthetic *synthetic, const struct figure *figure, int64_t now_ns)
 {
-	double value = level_of(synthetic, figure->metric, figure->who, figure->base) + figure->per_s * seconds_between(synthetic->start_ns, now_ns);
+	bool is_counter = metric_table[figure->metric].kind == KIND_COUNTER;
+	double per_s = is_counter ? level_of(synthetic, figure->metric, figure->who, figure->per_s) : figure->per_s;
+	double value = (is_counter ? figure->base : level_of(synthetic, figure->metric, figure->who, figure->base)) + per_s * seconds_between(synthetic->start_ns, now_ns);
 	bool has_stepped = synthetic->stepped_ns && now_ns >= synthetic->stepped_ns;
 	value += effect_of(synthetic, figure->metric, figure->who, now_ns);
 	if (has_stepped && figure->metric == METRIC_SYSTEM_CLOCK_OFFSET)
@@ -214,13 +234,25 @@ static void tell_figure(const struct synthetic *synthetic, const struct figure *
 		sample_set_figure(out, now_ns, figure->metric, figure->who == OF_TRAINER ? SYNTHETIC_PID : figure->who == OF_DISK ? THE_DISK : 0, value);
 		return;
 	}
-	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++)
+	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS && !is_gone(synthetic, worker); worker++)
 		sample_set_figure(out, now_ns, figure->metric, pid_of_worker(worker), worker == synthetic->slow_worker ? value : value - effect_of(synthetic, figure->metric, figure->who, now_ns));
+}
+
+/* What the other states leave of the CPUs' time. */
+static double idle_ns(const struct synthetic *synthetic, int64_t now_ns)
+{
+	double all_ns = CPUS * seconds_between(synthetic->start_ns, now_ns) * 1e9;
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		if (figures[i].metric == METRIC_SYSTEM_CPU_BUSY || figures[i].metric == METRIC_SYSTEM_CPU_IO_WAIT)
+			all_ns -= value_of(synthetic, &figures[i], now_ns) - figures[i].base;
+	return 1e14 + fmax(all_ns, 0);
 }
 
 void synthetic_tell_figures(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
-	double limit = level_of(synthetic, METRIC_CGROUP_CPU_LIMIT, OF_MACHINE, 0), seconds = seconds_between(synthetic->start_ns, now_ns);
+	static const enum metric limits[] = {
+		METRIC_CGROUP_CPU_LIMIT, METRIC_CGROUP_MEMORY, METRIC_CGROUP_MEMORY_LIMIT, METRIC_CGROUP_MEMORY_ANONYMOUS, METRIC_CGROUP_MEMORY_FILE, METRIC_CGROUP_MEMORY_SHARED,
+	};
 	if (!synthetic->is_introduced) {
 		struct record *disk = sample_set_add(out, RECORD_INSTANCE, 0, now_ns);
 		if (disk) {
@@ -232,9 +264,12 @@ void synthetic_tell_figures(struct synthetic *synthetic, int64_t now_ns, struct 
 	tell_processes(synthetic, now_ns, out);
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		tell_figure(synthetic, &figures[i], now_ns, out);
-	sample_set_figure(out, now_ns, METRIC_SYSTEM_CPU_IDLE, 0, 1e14 + fmax(0, CPUS - 2.72) * seconds * 1e9);
-	if (limit > 0)
-		sample_set_figure(out, now_ns, METRIC_CGROUP_CPU_LIMIT, 0, limit);
+	sample_set_figure(out, now_ns, METRIC_SYSTEM_CPU_IDLE, 0, idle_ns(synthetic, now_ns));
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		double limit = level_of(synthetic, limits[i], OF_MACHINE, 0);
+		if (limit > 0)
+			sample_set_figure(out, now_ns, limits[i], 0, limit);
+	}
 	tell_workers(synthetic, now_ns, out);
 	struct record *counter = sample_set_add(out, RECORD_COUNTER, SYNTHETIC_RUN, now_ns);
 	if (counter) {

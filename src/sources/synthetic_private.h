@@ -25,7 +25,7 @@ struct synthetic {
 	const struct scenario *scenario;
 	uint64_t seed, noise, offset;        /* offset: by how many batches the slow ones are moved, by seed */
 	int64_t start_ns, told_ns;
-	bool is_introduced, child_is_here;
+	bool is_introduced, child_is_here, worker_is_gone;
 	char name[64];
 	/* the batch that is being told */
 	uint64_t batch, sequence;            /* batches written, and events told */

@@ -16,7 +16,7 @@ enum { EFFECTS_MOST = 8, LEVELS_MOST = 6 };
 
 /* A counter's growth while a slow batch is slow, in the metric's unit for each second that it takes longer. */
 struct synthetic_effect { enum metric metric; enum synthetic_who who; double per_s; };
-/* A gauge that is not as in other runs. */
+/* A gauge that is not as in other runs; of a counter, its growth a second. */
 struct synthetic_level { enum metric metric; enum synthetic_who who; double value; };
 
 struct scenario {
@@ -42,7 +42,7 @@ struct scenario {
 	enum metric leaks;                   /* PROCESS_ANONYMOUS (of `leaker`), PROCESS_SHARED (in /dev/shm), PROCESS_FILE */
 	enum synthetic_who leaker;
 	uint64_t sawtooth;                   /* batches after which it is all given back; 0 = never */
-	uint64_t spike_every;                /* memory takes spike_bytes more for one batch in so many */
+	uint64_t spike_every;                /* memory takes spike_bytes more for eight batches in so many */
 	double spike_bytes;
 	uint64_t slower_from;                /* batch from which on each takes slower_ratio times as long; 0 = never */
 	double slower_ratio;
@@ -50,6 +50,8 @@ struct scenario {
 	uint64_t hang_at;                    /* 0 = never */
 	uint64_t step_clock_at;              /* batch in which the clock is set by clock_s, or the machine sleeps for suspend_s; 0 = never */
 	double clock_s, suspend_s;
+	uint64_t worker_gone_at;             /* batch in which a worker is killed; 0 = never */
+	bool is_inference;
 	uint32_t accumulate;                 /* the optimizer steps with every k-th; published; 0 = 1 */
 };
 

@@ -11,7 +11,7 @@ QUEUE_MOST = 0.2
 QUEUE_IS_PLANTED = {'cpu_wait', 'child', 'throttled', 'stopped', 'compiler'}
 
 # True of any run, sound ones too: which operation is the largest, and that a core is in use.
-ALWAYS_TRUE = {'bottleneck', 'consider_optimizing', 'forward_share', 'backward_share', 'cpu_high', 'cpu_busy'}
+ALWAYS_TRUE = {'bottleneck', 'consider_optimizing', 'slow_forward', 'slow_backward', 'cpu_bound'}
 # Where no `kind` is told: the words of the cause.
 WORDS = (('garbage', 'gc'), ('checkpoint', 'checkpoint'), ('compiler', 'compiler'), ('bigger', 'bigger'), ('unknown', 'unknown'))
 
@@ -40,6 +40,7 @@ class Verdict:
         self.claims = []                 # (what is expected, whether it was told, what was told)
         self.alarms = []                 # warnings and patterns where nothing is wrong
         self.seconds = 0.0
+        self.others_ratio = 0.0          # of all CPUs, taken by what is neither the run nor pmtop
 
 
 def judge_batches(verdict, truth, told):
@@ -92,7 +93,7 @@ def kept_bytes(truth):
 
 
 def judge_leak(verdict, truth, told):
-    memory, true = told.memory, kept_bytes(truth) / truth['batches']
+    memory, true = told.memory_before(0.95 * truth['batches']), kept_bytes(truth) / truth['batches']
     slope = memory.get('slope_bytes_per_batch')
     verdict.slope = slope / true if slope and true else None
     verdict.claims.append(('verdict leak or growing', bool({'leak', 'growing'} & set(told.verdicts)), told.verdicts))
@@ -103,7 +104,7 @@ def judge_leak(verdict, truth, told):
 
 def judge(case, seed, arguments, period, truth, told):
     verdict = Verdict(case, seed, arguments)
-    verdict.seconds = truth.get('total_s', 0)
+    verdict.seconds, verdict.others_ratio = truth.get('total_s', 0), told.others_ratio
     kinds = {pattern.get('kind', 'period') for pattern in told.patterns}
     if case.causes:
         judge_batches(verdict, truth, told)
@@ -125,7 +126,7 @@ def judge(case, seed, arguments, period, truth, told):
         stall = told.stall or {}
         verdict.claims.append((f'stall in {case.expect["stall"]}', case.expect['stall'] in str(stall.get('stack', '')), stall))
     if 'nothing' in case.expect:
-        verdict.alarms = [rule for rule in told.warnings if rule not in ALWAYS_TRUE] + [f'pattern {kind}' for kind in sorted(kinds)]
+        verdict.alarms = [rule for rule, warning in told.warnings.items() if rule not in ALWAYS_TRUE and warning['severity'] != 'info'] + [f'pattern {kind}' for kind in sorted(kinds)]
         for entry in told.flagged.values():
             verdict.others[kind_of((entry['causes'] or [{'what': 'none'}])[0])] += 1
     return verdict

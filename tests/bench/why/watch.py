@@ -1,8 +1,10 @@
 """Starts a run, has pmtop watch it from before its first batch to its end, and gives back what really happened and what was told."""
 import json
 import os
+import resource
 import subprocess
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, '../../..'))
@@ -40,9 +42,10 @@ class Told:
         self.flagged = {}        # (epoch, batch) → the newest object
         self.warnings = {}       # (rule, message's subject) → the first object
         self.patterns = []       # of the last object
-        self.memory = {}         # the last that has a slope
+        self.slopes = []         # (finished batches, memory) wherever a slope was told
         self.stall = None
         self.verdicts = []
+        self.others_ratio = 0.0
 
     def take(self, line):
         told = json.loads(line)
@@ -56,11 +59,38 @@ class Told:
         self.patterns = told.get('patterns', self.patterns)
         memory = told.get('memory', {})
         if 'slope_bytes_per_s' in memory:
-            self.memory = memory
+            self.slopes.append((told.get('batch', {}).get('count', 0), memory))
         verdict = memory.get('verdict')
         if verdict and (not self.verdicts or self.verdicts[-1] != verdict):
             self.verdicts.append(verdict)
         self.stall = told.get('stall', self.stall)
+
+
+    def memory_before(self, batches):
+        """The last that was told of memory before so many batches had ended: later its processes end, one after another."""
+        return next((memory for count, memory in reversed(self.slopes) if count <= batches), {})
+
+
+def machine_busy_s():
+    with open('/proc/stat') as file:
+        user, nice, system, _, _, irq, softirq, steal = (int(word) for word in file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf('SC_CLK_TCK')
+
+
+class Others:
+    """What share of all CPUs others take meanwhile: processes that this one does not wait for in the end."""
+
+    def __init__(self):
+        self.begin = self.now()
+
+    @staticmethod
+    def now():
+        own = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+        return time.monotonic(), machine_busy_s() - own
+
+    def ratio(self):
+        seconds, busy_s = (after - before for after, before in zip(self.now(), self.begin))
+        return max(0.0, busy_s / (seconds * os.cpu_count()))
 
 
 def torch_python():
@@ -86,6 +116,21 @@ def command_of(case, told, truth, seed):
     raise Skip(f'no program {case.program}')
 
 
+def be_nice():
+    """WHY_NICE=-10 keeps what else runs on a shared machine from the runs, where that is allowed."""
+    wanted = os.environ.get('WHY_NICE')
+    if not wanted:
+        return
+    os.nice(int(wanted))
+    # Where sessions share the CPUs evenly, niceness counts within each only.
+    os.setsid()
+    try:
+        with open('/proc/self/autogroup', 'w') as file:
+            file.write(wanted)
+    except OSError:
+        pass
+
+
 def wait_for_open(run):
     """Until it waits for a line: it says so. Ended instead: why."""
     line = run.stdout.readline()
@@ -103,11 +148,13 @@ def watch(case, told, seed, limit_s, until=None):
     with tempfile.TemporaryDirectory() as scratch:
         truth = os.path.join(scratch, 'truth')
         command, environment = command_of(case, told, truth, seed)
-        run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        others = Others()
+        run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=be_nice)
         monitor = None
         try:
             wait_for_open(run)
-            monitor = subprocess.Popen(['timeout', str(limit_s), PMTOP, '-b', '--format=json', '-d', REFRESH_S, '-p', str(run.pid)], stdout=subprocess.PIPE, text=True)
+            monitor = subprocess.Popen(['timeout', str(limit_s), PMTOP, '-b', '--format=json', '-d', REFRESH_S, '-p', str(run.pid)], stdout=subprocess.PIPE, text=True,
+                                       preexec_fn=be_nice)
             seen = Told()
             for line in monitor.stdout:
                 seen.take(line)
@@ -120,6 +167,7 @@ def watch(case, told, seed, limit_s, until=None):
             if monitor.wait() != 0:
                 raise RuntimeError(f'pmtop -b ended with {monitor.returncode}')
             run.wait(timeout=20)
+            seen.others_ratio = others.ratio()
             with open(truth) as file:
                 return json.load(file), seen
         finally:

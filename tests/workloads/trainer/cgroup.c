@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PERIOD_US = 20000 };
+enum { PERIOD_US = 100000 };
 
 static const char *const names[] = { "cpu", "memory" };
 
@@ -126,7 +126,7 @@ bool cgroup_limit_cpus(const struct cgroup *cgroup, double cpus)
 		return put(cgroup->folder, "cpu.max", text);
 	}
 	snprintf(text, sizeof text, "%.0f", cpus > 0 ? cpus * PERIOD_US : -1);
-	if (cpus > 0 && !put(cgroup->folder, "cpu.cfs_period_us", "20000"))
+	if (cpus > 0 && !put(cgroup->folder, "cpu.cfs_period_us", "100000"))
 		return false;
 	return put(cgroup->folder, "cpu.cfs_quota_us", text);
 }

@@ -92,8 +92,15 @@ ACT(sleep_forward) { UNUSED; wait_out(fault, act); }
 ACT(busy_forward) { UNUSED; work(fault->ms); }
 ACT(slow_optimizer) { UNUSED; work(fault->ms); }
 ACT(page_out) { UNUSED; scratch_touch(&faults->scratch, duration_of(fault)); }
-ACT(sync_log) { UNUSED; scratch_write(&faults->scratch, fault->mb); }
 ACT(bigger) { UNUSED; }
+
+ACT(sync_log)
+{
+	UNUSED;
+	do
+		scratch_write(&faults->scratch, fault->mb);
+	while (now_ns() < end_of(fault, act));
+}
 
 ACT(fault_storm)
 {
@@ -197,19 +204,21 @@ ACT(stop_trainer)
 
 ACT(shm_leak)
 {
-	size_t size = (size_t)(fault->mb * 1e6);
+	size_t size = (size_t)(fault->mb * 1e6) / PAGE * PAGE;
 	off_t end;
-	char *block;
+	char *kept = MAP_FAILED;
 	int fd = shm_open(faults->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	UNUSED;
 	if (fd < 0)
 		return;
 	end = lseek(fd, 0, SEEK_END);
-	block = calloc(1, size);
-	if (end >= 0 && block && pwrite(fd, block, size, end) == (ssize_t)size)
+	if (end >= 0 && ftruncate(fd, end + (off_t)size) == 0)
+		kept = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, end);
+	if (kept != MAP_FAILED) {
+		memset(kept, 1, size);
 		fault->kept_bytes += (double)size;
-	free(block);
+	}
 	close(fd);
 }
 

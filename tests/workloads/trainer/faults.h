@@ -40,12 +40,12 @@ enum fault_place { AT_LOAD, AT_DATA, AT_FORWARD, AT_OPTIMIZER, AT_BOOKKEEPING, A
 	X("page-out", page_out, AT_FORWARD, 60, 96, 0, "the pages of a mapped file of mb are gone from memory, and touched for ms") \
 	X("memory-pressure", memory_pressure, AT_FORWARD, 60, 96, 0, "the cgroup's memory is too small for the same (needs the right to make a cgroup)") \
 	X("slow-optimizer", slow_optimizer, AT_OPTIMIZER, 60, 0, 0, "the optimizer works for ms longer: accumulation that nobody published") \
-	X("sync", sync_log, AT_BOOKKEEPING, 0, 96, 0, "writes mb and waits until they are on the disk (fsync)") \
+	X("sync", sync_log, AT_BOOKKEEPING, 0, 96, 0, "writes mb and waits until they are on the disk (fsync), again and again for ms") \
 	X("shm-leak", shm_leak, AT_BOOKKEEPING, 0, 0.5, 0, "keeps mb in /dev/shm") \
 	X("checkpoint", save_checkpoint, AT_BETWEEN, 0, 96, 0, "writes a checkpoint of mb and waits until it is on the disk, in a span") \
 	X("hog", hog, AT_BATCH, 0, 0, 0, "other processes want the same CPU") \
 	X("child-hog", child_hog, AT_BATCH, 0, 0, 0, "children of the trainer want the same CPU") \
-	X("quota", quota, AT_BATCH, 0, 0, 0.05, "the cgroup has a quota of size CPUs (needs the right to make one)") \
+	X("quota", quota, AT_BATCH, 0, 0, 0.01, "the cgroup has a quota of size CPUs (needs the right to make one)") \
 	X("stop", stop_trainer, AT_FORWARD, 300, 0, 0, "another process stops the trainer for ms (SIGSTOP)") \
 	X("bigger", bigger, AT_SIZE, 0, 0, 4, "the batch has size times the samples, and so much more work")
 
