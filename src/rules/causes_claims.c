@@ -112,15 +112,16 @@ void claim_by_name(struct case_file *file, struct pool *pool)
 
 /* -- a bigger batch -- */
 
-/* Only as much as more samples cost, whether the thread worked for them or waited for a device that did. */
+/* Only as much as so many more samples cost the whole step, shared out over its excess; whether the thread worked for them or waited for a device that did. */
 void claim_bigger(struct case_file *file, struct pool *pool)
 {
-	double ratio = file->out->samples / file->out->usual_samples, usual_s = pool->row->usual_s;
-	if (!file->out->is_bigger || !(usual_s > 0))
+	double ratio = file->out->samples / file->out->usual_samples;
+	if (!file->out->is_bigger || !(pool->row->usual_s > 0))
 		return;
-	double most_s = usual_s * (ratio - 1) * BIGGER_TOLERANCE, taken_s = pool_take(&pool->cpu_s, most_s);
+	double most_s = file->usual->step_s * (ratio - 1) * BIGGER_TOLERANCE * pool->row->excess_s / file->whole_s, taken_s = pool_take(&pool->cpu_s, most_s);
 	taken_s += pool_take(&pool->away_s, most_s - taken_s);
-	struct claim claim = { .kind = CAUSE_BIGGER, .seconds = taken_s + pool_take(&pool->left_s, most_s - taken_s) };
+	taken_s += pool_take(&pool->left_s, most_s - taken_s);
+	struct claim claim = { .kind = CAUSE_BIGGER, .seconds = taken_s };
 	claim_evidence(&claim, "samples", file->out->samples, file->out->usual_samples);
 	REST_ON(&claim, cpu_s);
 	causes_add(file, pool->row, &claim);

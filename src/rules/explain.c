@@ -68,7 +68,15 @@ void explain_batch(const struct run *run, const struct batch *batch, const struc
 		out->ratio = batch->step_s / usual->step_s;
 	}
 	add_below(out, &(struct pair){ batch, usual }, NAME_NONE, 0);
-	struct case_file file = { .run = run, .batch = batch, .usual = usual, .around = around, .out = out };
+	struct case_file file;       /* its claims are not cleared: lists call this for every row that they draw */
+	file.run = run;
+	file.batch = batch;
+	file.usual = usual;
+	file.around = around;
+	file.out = out;
+	file.whole_s = NAN;
+	file.named_s[0] = file.named_s[1] = 0;
+	file.claim_count = 0;
 	if (out->excess_s > 0)
 		causes_find(&file);
 	explain_context(&file);

@@ -136,7 +136,7 @@ static void share_out(struct explanation *out)
 		struct explain_context *found = row_of(out, cause);
 		if (!found && cause->evidence_count > 0) {
 			found = add(out, cause->evidence[0].key, cause->evidence[0].this_value, cause->evidence[0].usual_value);
-			name(found, cause_kind_name(cause->kind));
+			name(found, cause->kind == CAUSE_SLEPT ? "asleep" : cause_kind_name(cause->kind));
 		}
 		if (found)
 			found->explains_ratio += cause->share_ratio;
