@@ -20,7 +20,7 @@ static void write_part(struct json *json, const char *key, const struct row *row
 	size_t known = 0;
 
 	for (size_t i = 0; i < count; i++)
-		known += isfinite(rows[i].value);
+		known += isfinite(rows[i].value) ? 1 : 0;
 	if (known == 0)
 		return;
 	json_open_object(json, key);

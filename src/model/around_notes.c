@@ -6,6 +6,8 @@
 /* A fetch that takes so much longer than is usual, and so long at all, is noted. */
 #define LONG_FETCH_RATIO 1.3
 #define LONG_FETCH_LEAST_S 0.01
+/* The times of a reading may lie so far apart. */
+#define READ_APART_NS (20 * NS_PER_MS)
 #define TORCH_WORKER "pt_data_worker"
 
 const enum metric watched_metrics[SLOT_COUNT] = {
@@ -184,8 +186,8 @@ void around_usual_fetch(const struct model *model, const struct worker_kept *kep
 	for (size_t i = 0; workers && i < workers->crew_count; i++)
 		if (workers->crews[i]->crew.owner == kept->worker.owner)
 			crew_s = workers->crews[i]->crew.work.fetch.p50_s;
-	*usual_s = kept->worker.work.fetch.p50_s;
-	*long_s = fmax(fmin(*usual_s, crew_s) * LONG_FETCH_RATIO, LONG_FETCH_LEAST_S);
+	*usual_s = fmin(kept->worker.work.fetch.p50_s, crew_s);
+	*long_s = fmax(*usual_s * LONG_FETCH_RATIO, LONG_FETCH_LEAST_S);
 }
 
 static const struct worker_kept *find_kept(const struct model *model, unsigned source_id)
@@ -197,21 +199,29 @@ static const struct worker_kept *find_kept(const struct model *model, unsigned s
 	return NULL;
 }
 
-/* Of several that ended since the last reading the longest is noted, where that is known, else their mean. */
+/* The longest of those that ended since the last reading, within what a bucket is wide; NAN where that is not told. */
+static double longest_new(const struct worker_kept *kept, const struct worker_row *row)
+{
+	for (size_t i = row->histogram ? HISTOGRAM_BUCKETS : 0; i-- > 0;)
+		if (row->histogram[i] > kept->histogram[i])
+			return fmin(histogram_lower_ns(i) * exp2(0.5 / HISTOGRAM_PER_OCTAVE) * 1e-9, row->max_s);
+	return NAN;
+}
+
+/* The longest is noted. If it can be the one that ran at the last reading it is; else it ended before the one that runs now began. */
 static void note_fetch(struct surroundings *notes, const struct model *model, const struct worker_kept *kept, const struct record *record)
 {
 	const struct worker_row *row = record->worker;
-	const struct worker_work *before = &kept->worker.work;
-	uint64_t fetches = row->fetches - before->fetches;
-	double usual_s, long_s, seconds = (row->total_s - kept->total_s) / (double)fetches;
-	bool is_first = fetches == 1 && kept->worker.fetch_begin_ns;
-	if (fetches > 1 && row->max_s > before->fetch.max_s)
-		seconds = row->max_s;
+	bool is_only = row->fetches == kept->worker.work.fetches + 1;
+	double usual_s, long_s, seconds = is_only ? row->total_s - kept->total_s : longest_new(kept, row);
 	around_usual_fetch(model, kept, &usual_s, &long_s);
 	if (!(seconds > long_s) || seconds > 1e6)
 		return;
-	int64_t length_ns = (int64_t)(seconds * 1e9), end_ns = is_first ? kept->worker.fetch_begin_ns + length_ns : record->time_ns;
-	end_ns = end_ns < record->time_ns ? end_ns : record->time_ns;
+	int64_t length_ns = (int64_t)(seconds * 1e9), read_ns = kept->moments[kept->newest].time_ns;
+	int64_t last_end_ns = row->fetch_begin_ns && row->fetch_begin_ns < record->time_ns ? row->fetch_begin_ns : record->time_ns;
+	int64_t end_ns = kept->worker.fetch_begin_ns + length_ns;
+	if (kept->worker.fetch_begin_ns == 0 || end_ns < read_ns - READ_APART_NS || end_ns > last_end_ns + READ_APART_NS)
+		end_ns = last_end_ns;
 	notes->fetches[notes->fetch_next] = (struct fetch_noted){ row->pid, kept->worker.id, end_ns - length_ns, end_ns, usual_s };
 	notes->fetch_next = (notes->fetch_next + 1) % FETCHES_NOTED;
 	notes->fetch_count += notes->fetch_count < FETCHES_NOTED;

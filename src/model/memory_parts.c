@@ -10,6 +10,11 @@
 /* How far views of the same memory may differ, for they are not read at the same moment. */
 #define ALIKE_RATIO 0.15
 #define EIGHTH 8
+#define NOTICEABLE_RATIO 0.005
+#define NOTICEABLE_LEAST_BYTES 4e6
+/* What grows batch by batch lies so close to a line over batches, or closer to that than to one over time. */
+#define BATCHES_OFF 0.5
+#define CLOSER_RATIO 1.05
 
 /* -- the parts of the tree ----------------------------------------------------------------------------------------------------- */
 
@@ -46,10 +51,12 @@ static double system_figure(const struct model *model, enum metric metric, enum 
 static void take_group(const struct model *model, double swap_bytes, struct memory_sample *out)
 {
 	const double *now = model->system.now;
-	if (!model->system.owns_cgroup || !(now[METRIC_CGROUP_MEMORY] > 0))
+	if (!(now[METRIC_CGROUP_MEMORY] > 0))
+		return;
+	out->part[PART_GROUP_SHARED] = now[METRIC_CGROUP_MEMORY_SHARED];
+	if (!model->system.owns_cgroup)
 		return;
 	out->part[PART_GROUP_ANONYMOUS] = now[METRIC_CGROUP_MEMORY_ANONYMOUS] + positive(swap_bytes);
-	out->part[PART_GROUP_SHARED] = now[METRIC_CGROUP_MEMORY_SHARED];
 	out->part[PART_GROUP_FILE] = now[METRIC_CGROUP_MEMORY_FILE] - now[METRIC_CGROUP_MEMORY_SHARED];
 }
 
@@ -130,22 +137,64 @@ static bool is_known_throughout(const struct memory_trend *trend, size_t from, e
 	return !isnan(trend->now.part[part]) && !isnan(trend->base.part[part]);
 }
 
-/* Views may overlap wholly or not at all: what /dev/shm holds grows by as much as the largest at least, and as all of them at most. More is another's. */
-static enum memory_part choose_shared(const struct memory_trend *trend, size_t from)
+double memory_noticeable(const struct memory *memory)
+{
+	return fmax(NOTICEABLE_RATIO * memory->tree_rss_bytes, NOTICEABLE_LEAST_BYTES);
+}
+
+/* Least squares: how far the part lies from a line over batches, or over time; *slope is that line's. */
+static double distance_from_line(const struct memory_trend *trend, size_t from, enum memory_part part, bool over_batches, double *slope)
+{
+	const struct memory_sample *first = &trend->samples[from];
+	double n = (double)(trend->count - from), x_sum = 0, y_sum = 0, xx = 0, xy = 0, yy = 0;
+	for (size_t i = from; i < trend->count; i++) {
+		const struct memory_sample *sample = &trend->samples[i];
+		double x = over_batches ? sample->batches - first->batches : seconds_between(first->time_ns, sample->time_ns), y = sample->part[part] - first->part[part];
+		x_sum += x;
+		y_sum += y;
+		xx += x * x;
+		xy += x * y;
+		yy += y * y;
+	}
+	double x_spread = xx - x_sum * x_sum / n, common = xy - x_sum * y_sum / n, y_spread = yy - y_sum * y_sum / n;
+	*slope = common / x_spread;
+	return sqrt(positive(y_spread - common * *slope) / n);
+}
+
+/* Nobody of the run has it mapped: whether it is the run's can only be told from its growing as the run's batches go on. */
+static bool grows_with_batches(const struct memory_trend *trend, size_t from, enum memory_part part)
+{
+	double a_batch, a_second;
+	double off_batches = distance_from_line(trend, from, part, true, &a_batch), off_time = distance_from_line(trend, from, part, false, &a_second);
+	return a_batch > 0 && (off_batches <= BATCHES_OFF * a_batch || off_batches <= CLOSER_RATIO * off_time);
+}
+
+/* Views may overlap wholly or not at all: what /dev/shm holds grows by as much as the largest at least, and as all of them at most. More is another's, but
+ * for files that were written and never mapped. The cgroup's figure leaves out who is not in it. */
+static enum memory_part choose_shared(const struct memory_trend *trend, size_t from, double noticeable_bytes)
 {
 	double largest = memory_part_growth(trend, from, PART_SHARED), sum = memory_part_growth(trend, from, PART_SHARED_SUM);
 	double held = memory_part_growth(trend, from, PART_SHM);
-	bool is_alike = largest > 0 && held >= largest * (1 - ALIKE_RATIO) && held <= sum * (1 + ALIKE_RATIO);
-	return is_alike && is_known_throughout(trend, from, PART_SHM) ? PART_SHM : PART_SHARED;
+	bool is_known = is_known_throughout(trend, from, PART_SHM);
+	if (is_known && largest > 0 && held >= largest * (1 - ALIKE_RATIO) && held <= sum * (1 + ALIKE_RATIO))
+		return PART_SHM;
+	enum memory_part unmapped = is_known_throughout(trend, from, PART_GROUP_SHARED) ? PART_GROUP_SHARED : PART_SHM;
+	double grown = memory_part_growth(trend, from, unmapped);
+	if (is_known && grown > noticeable_bytes && !(largest > ALIKE_RATIO * grown) && grows_with_batches(trend, from, unmapped))
+		return unmapped;
+	return PART_SHARED;
 }
 
 void memory_choose_basis(struct model *model, size_t from)
 {
 	struct memory_trend *trend = &model->private->trend;
 	bool is_group = is_known_throughout(trend, from, PART_GROUP_ANONYMOUS) && is_known_throughout(trend, from, PART_GROUP_SHARED);
+	double largest = memory_part_growth(trend, from, PART_SHARED), grown;
 	trend->basis.anonymous = is_group ? PART_GROUP_ANONYMOUS : PART_ANONYMOUS;
-	trend->basis.shared = is_group ? PART_GROUP_SHARED : choose_shared(trend, from);
+	trend->basis.shared = is_group ? PART_GROUP_SHARED : choose_shared(trend, from, memory_noticeable(&model->memory));
 	trend->basis.file = is_group ? PART_GROUP_FILE : PART_FILE;
+	grown = memory_part_growth(trend, from, trend->basis.shared);
+	model->memory.is_unmapped = trend->basis.shared != PART_SHARED && !(largest > ALIKE_RATIO * grown);
 }
 
 /* -- who grows ----------------------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 enum { TREND_SAMPLES_MOST = 600, GROWTH_POINTS_MOST = 24, USUAL_POINTS = 32 };
 
+struct memory;
 struct model;
 
 /* Views of the same pages are never added up where growth is judged. */
@@ -19,8 +20,8 @@ struct model;
 	X(SHARED_SUM)        /* the sum of all views: right where each process has its own */ \
 	X(SHM)               /* used of /dev/shm, by whomever */ \
 	X(GROUP_ANONYMOUS)   /* of the cgroup, where the run owns it; and swapped out */ \
-	X(GROUP_FILE) \
-	X(GROUP_SHARED)
+	X(GROUP_FILE)        /* likewise */ \
+	X(GROUP_SHARED)      /* of the cgroup, whoever is in it */
 
 enum memory_part {
 #define MEMORY_PART_ID(id) PART_##id,
@@ -71,6 +72,8 @@ void memory_take_parts(struct model *model, struct memory_sample *out);
 /* Once a second. */
 void memory_note_processes(struct model *model);
 void memory_choose_basis(struct model *model, size_t from);
+/* What growth has to exceed. */
+double memory_noticeable(const struct memory *memory);
 /* What cannot be taken back by the kernel: anonymous and shared. NAN where a part is not known. */
 double memory_kept(const struct memory_sample *sample, struct memory_basis basis);
 double memory_cached(const struct memory_sample *sample, struct memory_basis basis);

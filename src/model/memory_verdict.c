@@ -11,8 +11,6 @@ enum { BLOCKS = 48, LAST_BLOCKS_LEAST = 8, SAMPLES_LEAST = 8, TEETH_MOST = 64, T
 #define LEAK_UNBATCHED_S 300.0
 #define LEAK_FIRST_EPOCH_S 1800.0
 #define TOOTH_LEAST_S 3.0
-#define NOTICEABLE_RATIO 0.005
-#define NOTICEABLE_LEAST_BYTES 4e6
 #define LEAK_RATIO 0.01
 #define LEAK_LEAST_BYTES 16e6
 #define CACHE_RATIO 0.02
@@ -308,7 +306,7 @@ void memory_judge(struct model *model, size_t from)
 	if (look.trend->count < from + SAMPLES_LEAST)
 		return;
 	memory->growing_since_ns = growing_since_ns;
-	look.noticeable = fmax(NOTICEABLE_RATIO * memory->tree_rss_bytes, NOTICEABLE_LEAST_BYTES);
+	look.noticeable = memory_noticeable(memory);
 	look.window_s = seconds_between(look.trend->samples[from].time_ns, look.trend->samples[look.trend->count - 1].time_ns);
 	fill_blocks(&look, memory_kept);
 	if (!measure(&look))

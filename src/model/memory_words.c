@@ -64,8 +64,15 @@ bool memory_is_growing(const struct memory *memory)
 	return memory->verdict && (strcmp(memory->verdict, "growing") == 0 || strcmp(memory->verdict, "leak") == 0);
 }
 
+static bool is_of_unmapped(const struct memory *memory)
+{
+	return memory->is_unmapped && memory->grower_kind && strcmp(memory->grower_kind, "shared") == 0 && memory_is_growing(memory);
+}
+
 const char *memory_meaning(const struct memory *memory)
 {
+	if (is_of_unmapped(memory))
+		return "/dev/shm is filled as the batches go on, with files that no process of the run has mapped now; that they are the run's is not certain.";
 	return words_of(memory)->meaning;
 }
 

@@ -49,8 +49,8 @@ struct process {
 /* What the memory of the tree does, judged once a second over the time since the warm-up or the last ten minutes, whichever is shorter (the window).
  *
  * Judged is what the kernel cannot take back: anonymous memory, swapped out or not, and shared memory. Pages that several processes see count once: of a
- * child what it has beyond what it was born with, of shared memory what /dev/shm holds where the processes' views bear it out, else the largest
- * single view; where the run owns its cgroup, the cgroup's figures. Where the kinds are not told, resident sets. Noticeable is 0.5 % of the tree's resident
+ * child what it has beyond what it was born with, of shared memory what /dev/shm holds where the processes' views bear it out, or where nobody has mapped
+ * it but it grows batch by batch (then in the target's cgroup, where that is told), else the largest single view; where the run owns its cgroup, the cgroup's figures. Where the kinds are not told, resident sets. Noticeable is 0.5 % of the tree's resident
  * set, at least 4 MB. The last third is the window's.
  *
  *   growing        after 4 s or more, even the low end of the slope's interval makes more than the noticeable over the window; or it cannot be a leak yet
@@ -83,6 +83,7 @@ struct memory {
 	const char *grower_kind;
 	int32_t grower_pid;                             /* 0 = no single process */
 	double grower_share_ratio;                      /* of the growth; NAN */
+	bool is_unmapped;                               /* shared memory that grows is in files that no process of the run has mapped: it grows as its batches go on */
 	/* the nearest limit: the cgroup's or the machine's (of shared memory that grows, also /dev/shm's); when it is reached if the slope goes on: only
 	 * where the verdict is growing or leak. NAN = not known */
 	double limit_bytes, limit_room_bytes, limit_in_s;

@@ -63,8 +63,9 @@ double pool_take_cpu(struct pool *pool, double most_s);
 
 /* Growth of a counter that was surely seen inside the window, over the usual; 0 where nothing was. */
 double seen_over(const struct case_file *file, enum metric metric, int32_t instance);
-/* Whether it goes on all the time, or was seen inside the window: enough to name what a wait that is known from elsewhere was for. */
-double seen_growing(const struct case_file *file, enum metric metric);
+/* The most by which it can have grown in the window, or usually does in so long a one: names what a wait was for that the record tells of, and is never a
+ * second of its own. */
+double seen_about(const struct case_file *file, enum metric metric);
 /* The largest such event; `pid` 0: of any process. NULL = none. */
 const struct around_event *seen_event(const struct case_file *file, enum around_event_kind kind, int32_t pid);
 /* Its seconds; 0 where there is none. */

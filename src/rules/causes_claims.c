@@ -24,6 +24,7 @@
 #define FAULTS_RATIO 2
 /* Of what is to be explained: a figure that reaches so much of it names it. */
 #define NAMING_RATIO 0.25
+#define THROTTLED_RATIO 0.5
 /* Over the samples' own ratio: steps seldom grow by more. */
 #define BIGGER_TOLERANCE 1.25
 #define FORCED_LEAST 5
@@ -132,7 +133,7 @@ static void claim_reading(struct case_file *file, struct pool *pool)
 	double blocks = EXCESS_OF(blocks_read), bytes = blocks * BYTES_PER_BLOCK, reads = fmin(EXCESS_OF(voluntary_switches), blocks / BLOCKS_PER_READ_LEAST);
 	if (!(blocks > 0))
 		return;
-	bool is_swap = seen_growing(file, METRIC_SYSTEM_SWAP_IN) >= bytes / 2 && EXCESS_OF(major_faults) > 0;
+	bool is_swap = seen_about(file, METRIC_SYSTEM_SWAP_IN) >= bytes / 2 && EXCESS_OF(major_faults) > 0;
 	struct claim claim = { .kind = is_swap ? CAUSE_SWAPPED : CAUSE_DISK_READ,
 		.seconds = pool_take(&pool->away_s, fmax(reads * READ_MOST_S, bytes / READ_LEAST_BYTES_PER_S))
 		         + pool_take_cpu(pool, reads * READ_CPU_S + bytes * COPY_S_PER_BYTE) };
@@ -203,6 +204,7 @@ void claim_away(struct case_file *file, struct pool *pool)
 	struct child child = find_child(file);
 	claim_simply(file, pool, &pool->away_s, CAUSE_SUSPENDED, "suspended_s", seen_seconds(file, AROUND_SUSPENDED));
 	claim_simply(file, pool, &pool->away_s, CAUSE_STOPPED, "stopped_s", seen_seconds(file, AROUND_TARGET_STOPPED));
+	claim_simply(file, pool, &pool->away_s, CAUSE_THROTTLED, "throttled_s", seen_over(file, METRIC_CGROUP_THROTTLED, 0) * S_PER_NS);
 	claim_reading(file, pool);
 	claim_writing(file, pool);
 	claim_simply(file, pool, &pool->away_s, CAUSE_PREEMPTED, "stolen_s", seen_over(file, METRIC_SYSTEM_CPU_STOLEN, 0) * S_PER_NS);
@@ -221,10 +223,10 @@ void claim_away(struct case_file *file, struct pool *pool)
 void claim_queue(struct case_file *file, struct pool *pool)
 {
 	struct child child = find_child(file);
-	double throttled_s = seen_growing(file, METRIC_CGROUP_THROTTLED) * S_PER_NS;
+	double throttled_s = seen_about(file, METRIC_CGROUP_THROTTLED) * S_PER_NS;
 	const struct around_figure *figure = throttled_s > 0 ? around_find(file->around, METRIC_CGROUP_THROTTLED, 0) : NULL;
 	struct claim throttled = { .kind = CAUSE_THROTTLED }, waited = { .kind = CAUSE_CPU_WAIT };
-	if (figure && throttled_s >= NAMING_RATIO * pool->queue_s) {
+	if (figure && throttled_s >= THROTTLED_RATIO * EXCESS_OF(run_queue_wait_s)) {
 		throttled.seconds = pool_take(&pool->queue_s, INFINITY);
 		claim_evidence(&throttled, "throttled_s", figure->least * S_PER_NS, figure->usual * S_PER_NS);
 		REST_ON(&throttled, run_queue_wait_s);

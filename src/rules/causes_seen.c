@@ -8,6 +8,8 @@
 
 /* Of a worker's median. */
 #define FETCH_SLOW 1.5
+/* Of what a state would explain: readings that are far apart see about so much of it. */
+#define SEEN_RATIO 0.25
 
 /* -- what the samplers saw -- */
 
@@ -19,11 +21,11 @@ double seen_over(const struct case_file *file, enum metric metric, int32_t insta
 	return excess > 0 && isfinite(excess) ? excess : 0;
 }
 
-/* Whether it goes on all the time, or was seen inside the window: enough to name what a wait that is known from elsewhere was for. */
-double seen_growing(const struct case_file *file, enum metric metric)
+double seen_about(const struct case_file *file, enum metric metric)
 {
-	const struct around_figure *figure = file->around && file->around->readings ? around_find(file->around, metric, 0) : NULL;
-	return figure ? fmax(isnan(figure->least) ? 0 : figure->least, isnan(figure->usual) ? 0 : figure->usual) : 0;
+	const struct around_figure *figure = file->around ? around_find(file->around, metric, 0) : NULL;
+	double most = figure && isfinite(figure->most) ? figure->most : 0;
+	return figure ? fmax(most, fmax(isnan(figure->least) ? 0 : figure->least, isnan(figure->usual) ? 0 : figure->usual)) : 0;
 }
 
 const struct around_event *seen_event(const struct case_file *file, enum around_event_kind kind, int32_t pid)
@@ -62,15 +64,16 @@ static const struct around_event *slowest_fetch(const struct case_file *file)
 	return found;
 }
 
-/* Stopped, or on disk: seconds in which readings saw it so. A fetch of the same worker that this makes up for the most part is explained as a whole. */
+/* Stopped, or on disk: readings see it now and then. Where they saw it for a good part of what it would explain (the worker's long fetch; else the wait),
+ * it explains that; where for less, only what they saw. */
 static void claim_worker_state(struct case_file *file, struct pool *pool, enum around_event_kind seen, enum cause_kind kind, const char *key)
 {
 	const struct around_event *event = file->around->readings ? seen_event(file, seen, 0) : NULL;
 	if (!event || !(event->value > 0))
 		return;
 	const struct around_event *fetch = seen_event(file, AROUND_WORKER_FETCHED, event->pid);
-	double fetch_s = fetch_over(fetch);
-	struct claim claim = { .kind = kind, .seconds = pool_take(&pool->left_s, event->value >= fetch_s / 2 ? fmax(event->value, fetch_s) : event->value) };
+	double whole_s = fetch_over(fetch) > 0 ? fetch_over(fetch) : pool->left_s;
+	struct claim claim = { .kind = kind, .seconds = pool_take(&pool->left_s, event->value >= SEEN_RATIO * whole_s ? fmax(event->value, whole_s) : event->value) };
 	call_worker(event, claim.who);
 	claim_evidence(&claim, key, event->value, event->usual);
 	if (fetch)

@@ -39,6 +39,7 @@ NUMBER(still_seconds)
 	return look_ranks(look)->count < 2 ? NAN : !rank ? 0 : rank->state == RANK_KILLED ? INFINITY : rank->still_s;
 }
 
+NUMBER(hangs) { UNUSED; return still_of(look) != NULL; }
 NUMBER(still_age) { UNUSED; return still_of(look) ? still_of(look)->still_s : NAN; }
 NUMBER(still_number) { UNUSED; return still_of(look) ? (double)still_of(look)->number : NAN; }
 NUMBER(still_pid) { UNUSED; return still_of(look) ? (double)still_of(look)->pid : NAN; }
@@ -60,6 +61,7 @@ static const struct figure rows[] = {
 	RANK_NUMBER("ranks.synchronous", NUMBER, synchronous, "1: they wait for each other in every step"),
 	RANK_TEXT("ranks.slowest", slowest_words, "all of that in one line"),
 	RANK_NUMBER("ranks.still_s", SECONDS, still_seconds, "for how long one stands still while others wait for it; 0 = none does"),
+	RANK_NUMBER("ranks.hangs", NUMBER, hangs, "1: one stands still, and the others wait for it; 0: none does, or there is one rank"),
 	RANK_NUMBER("ranks.still_age_s", SECONDS, still_age, "the same, of one that was killed too"),
 	RANK_NUMBER("ranks.still_number", NUMBER, still_number, "that rank"),
 	RANK_NUMBER("ranks.still_pid", NUMBER, still_pid, "its process id"),

@@ -300,12 +300,13 @@ static bool is_bigger(const struct comparison *comparison, struct pattern *patte
 	return these >= BIGGER_RATIO * others && say(pattern, "bigger batches: %.0f samples, the others %.0f", these, others);
 }
 
+/* Only some batches end with a step of the optimizer. */
 static bool is_accumulation(const struct comparison *comparison, struct pattern *pattern)
 {
 	const struct run *run = comparison->steps->run;
 	bool is_known = run_accumulation(run) || comparison->steps->track->kind_count > 1;
 	return !is_known && pattern->period <= ACCUMULATION_MOST && pattern->phase != NAME_NONE && phase_kind(run, pattern->phase) == PHASE_OPTIMIZER
-		&& say(pattern, "looks like gradient accumulation over %.0f batches", pattern->period);
+		&& say(pattern, "gradient accumulation over %.0f batches, as it seems", pattern->period);
 }
 
 static bool is_epoch_length(const struct comparison *comparison, struct pattern *pattern)
@@ -344,7 +345,7 @@ static bool is_round_time(const struct comparison *comparison, struct pattern *p
 typedef bool candidate_test(const struct comparison *comparison, struct pattern *pattern);
 
 /* The surest first. */
-static candidate_test *const of_batches[] = { is_epoch_begin, is_span, is_other_mode, is_mark, is_bigger, is_accumulation, is_epoch_length, is_loader, is_round, NULL };
+static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_other_mode, is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
 static candidate_test *const of_seconds[] = { is_span, is_other_mode, is_mark, is_bigger, is_round_time, NULL };
 
 /* -- the three -- */

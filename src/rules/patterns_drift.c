@@ -14,6 +14,7 @@ enum { SIDE_LEAST = 50, WINDOW_LEAST = 2 * SIDE_LEAST, BLOCKS_MOST = 256, CALM_B
 /* What was so slow before, for a while, is no news: this quantile of what was, and how much of the growth has to lie above it. */
 #define HISTORY_QUANTILE 0.9
 #define HISTORY_RATIO 0.3
+#define THROUGHOUT_RATIO 0.9
 /* Of the whole growth: what each quarter has to add where steps creep. */
 #define CREEP_QUARTER_RATIO 0.15
 #define MAD_TO_DEVIATION 1.4826
@@ -143,6 +144,17 @@ static size_t after_least(size_t before)
 
 /* -- the change -- */
 
+/* Nearly all of its stretches are slower: not some bursts that came close together. */
+static bool is_slower_throughout(const struct relative *all, size_t from, double halfway)
+{
+	double blocks[STEPS_MOST / CALM_BLOCK + 1];
+	size_t length = all->count - from, block = length / CALM_BLOCKS > CALM_BLOCK ? length / CALM_BLOCKS : CALM_BLOCK, slower = 0;
+	size_t count = medians_of_blocks(all, from, all->count, block, blocks);
+	for (size_t i = 0; i < count; i++)
+		slower += blocks[i] > halfway;
+	return (double)slower >= THROUGHOUT_RATIO * (double)count;
+}
+
 struct drift {
 	size_t from, to, at;         /* before: from … to; after: at … the newest */
 	double before, after;
@@ -180,7 +192,7 @@ static bool is_worth_telling(const struct steps *steps, const struct relative *a
 	/* It is still so. */
 	if (median_between(all, all->count - SIDE_LEAST / 2, all->count) < halfway)
 		return false;
-	return !is_by_place(steps, all, drift->at, halfway);
+	return is_slower_throughout(all, drift->at, halfway) && !is_by_place(steps, all, drift->at, halfway);
 }
 
 static bool find_change(const struct steps *steps, const struct relative *all, size_t from, struct drift *out)

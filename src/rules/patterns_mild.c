@@ -124,6 +124,13 @@ bool find_mild(struct steps *steps, struct pattern *out)
 		return false;
 	best.period = steps_part(steps, best.clock, best.period, best.remainder, best.from);
 	best.remainder %= best.period;
+	uint32_t from = best.from;
+	best.from = 0;
+	mark_members(steps, &best);
+	/* All that is kept, or at least the newest. */
+	if (measure(steps, &best, out) && goes_on(steps))
+		return true;
+	best.from = from;
 	mark_members(steps, &best);
 	if (measure(steps, &best, out) && goes_on(steps))
 		return true;

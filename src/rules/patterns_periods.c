@@ -9,8 +9,8 @@ enum { PERIOD_MOST = 2048, ANCHORS_MOST = 32, MISSES_MOST = 3, EPOCHS_LEAST = 3 
 #define HITS_LEAST_RATIO 0.8
 /* A walk that has met so few is not going to get there. */
 #define HOPELESS_RATIO 0.6
-/* ln 1e-4: of the chance that steps without any period look like this one, all periods and begins that were tried taken together. */
-#define CHANCE_MOST (-9.2)
+/* ln 5e-4: of the chance that steps without any period look like this one, all periods and begins that were tried taken together. */
+#define CHANCE_MOST (-7.6)
 /* What is known already is not given up at once: ln of how much likelier chance may be, and how many of the batches may fail. */
 #define KNOWN_BONUS 6
 #define KNOWN_HITS_RATIO 0.7

@@ -260,6 +260,11 @@ static enum status check_book(struct rule_reading *reading)
 	for (size_t i = 0; i < reading->book->count && status == STATUS_OK; i++)
 		status = check_names(reading, reading->book->list[i]);
 	const struct rule *ringed = status == STATUS_OK ? put_in_order(reading->book) : NULL;
+	/* Those of other files were well before this one came. */
+	for (size_t i = 0; ringed && i < reading->entry_count; i++) {
+		const struct rule *rule = rule_find(reading->book, reading->entries[i].name);
+		ringed = rule->quiets_count ? rule : ringed;
+	}
 	if (ringed)
 		return reason_set(reading->reader->why_not, STATUS_INVALID, "remove one of them from \"quiets\"", "%s:%zu: rule \"%s\" and another quiet each other",
 		                  ringed->file, ringed->line, ringed->name);

@@ -51,6 +51,15 @@ static const struct open_span *innermost(const struct run *run)
 	return found;
 }
 
+/* What the lane does as a whole. */
+static const struct open_span *outermost(const struct run *run, const struct open_span *last)
+{
+	for (size_t i = 0; last && i < run->open_span_count; i++)
+		if (run->open_spans[i].lane == last->lane && run->open_spans[i].depth < last->depth)
+			last = &run->open_spans[i];
+	return last;
+}
+
 static void tell_stack(const struct run *run, const struct open_span *last, char out[STALL_STACK_SIZE])
 {
 	char whole[4 * STALL_STACK_SIZE] = "";
@@ -162,7 +171,7 @@ bool stall_find(const struct model *model, const struct run *run, struct stall *
 	double usual_s = usual_step(run), seconds = seconds_between(moved_ns, model->now_ns);
 	if (isnan(usual_s))
 		return false;
-	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * usual_s, stopped_least_s), least_s) : patience_s(run, span, usual_s);
+	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * usual_s, stopped_least_s), least_s) : patience_s(run, outermost(run, span), usual_s);
 	if (!(seconds >= patience))
 		return false;
 	*out = (struct stall){ .seconds = seconds, .usual_s = usual_s, .is_between = !state->in_batch };

@@ -11,6 +11,8 @@
 #include "src/sources/system_private.h"
 
 #define SPACE_NS (10 * NS_PER_S)
+/* What is in /dev/shm can grow as fast as other memory, and is cheap to ask once the way there is known. */
+#define SHM_NS (900 * NS_PER_MS)
 #define SHM_PATH "/dev/shm"
 
 struct place {
@@ -101,6 +103,7 @@ static void read_shm(struct system_reader *reader, struct sample_set *out, int64
 	struct reason why;
 	if (mounts_find(reader->text, SHM_PATH, &mount) && strcmp(mount.type, "tmpfs") == 0 && !may_hang(reader->text, SHM_PATH)) {
 		ask(reader, &shm, out, now_ns);
+		reader->kept[KEPT_SHM].next_ns = now_ns + SHM_NS;
 		return;
 	}
 	reason_set(&why, STATUS_NOT_FOUND, "mount one: mount -t tmpfs tmpfs " SHM_PATH, "the target has no " SHM_PATH " of its own");
@@ -112,9 +115,17 @@ void system_read_space(struct system_reader *reader, struct sample_set *out, int
 	struct kept_file *kept = &reader->kept[KEPT_SPACE];
 	const struct target *target = reader->target;
 	size_t length;
-	if (now_ns < kept->next_ns || target->member_count == 0)
+	if (target->member_count == 0)
 		return;
+	if (now_ns < kept->next_ns) {
+		if (now_ns >= reader->kept[KEPT_SHM].next_ns) {
+			ask(reader, &shm, out, now_ns);
+			reader->kept[KEPT_SHM].next_ns = now_ns + SHM_NS;
+		}
+		return;
+	}
 	kept->next_ns = now_ns + SPACE_NS;
+	reader->kept[KEPT_SHM].next_ns = INT64_MAX;
 	enum status status = file_read(target->members[0].directory_fd, "mountinfo", reader->text, sizeof reader->text, &length);
 	if (status != STATUS_OK) {
 		tell_denied(reader, &space, status, out, now_ns);

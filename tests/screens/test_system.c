@@ -145,6 +145,12 @@ START_TEST(what_a_warning_is_about_is_marked)
 	*alert = (struct alert){ .rule = "busy_machine", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "busy 92 % ⚠ · run"));
+	alert->severity = SEVERITY_INFO;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "busy 92 % • · run"));
+	alert->is_raised = false;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "busy 92 % · run"));
 	close_stage(&stage);
 }
 END_TEST

@@ -128,7 +128,8 @@ class Truth(unittest.TestCase):
             self.assertGreater(flagged[batch]["ratio"], 3)
             cause = flagged[batch]["causes"][0]
             self.assertTrue(cause["what"].startswith("data"), cause)
-            self.assertGreater(cause["share_ratio"], 0.8)
+            # Where others want the CPU too, a part of it is waiting for that.
+            self.assertGreater(sum(c["share_ratio"] for c in flagged[batch]["causes"] if c["what"].startswith("data")), 0.8)
         self.assertLessEqual(len(flagged) - len(judged), 12, "a busy machine flags some; not this many")
         self.assertIn("flagged_batches", {w["rule"] for w in told["warnings"]})
 

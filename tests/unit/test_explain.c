@@ -353,6 +353,7 @@ int main(void)
 {
 	Suite *suite = suite_create("explain");
 	TCase *tests = tcase_create("explain");
+	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, start, NULL);
 	tcase_add_test(tests, a_slow_decode_is_named_with_the_phase_around_it);
 	tcase_add_test(tests, rows_stand_depth_first_whatever_the_order_of_the_spans);

@@ -313,6 +313,24 @@ static struct worker_row *tell_worker(double time_s, unsigned place, int32_t pid
 	return row;
 }
 
+START_TEST(the_longest_of_several_fetches_between_two_readings_is_found)
+{
+	tell_child(0, WORKER, "pt_data_worker");
+	tell_worker(0, 1, WORKER, 0, 100, 10, 0);
+	read_until(10);
+	struct worker_row *row = tell_worker(11, 1, WORKER, 0, 104, 10.75, 10.9);
+	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(100000000)] = 101;
+	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(600000000)] = 1;
+	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(10000000)] = 2;
+	row->max_s = 0.6;
+	read_until(12);
+	batch(10.2, 10.8);
+	ck_assert(look());
+	ck_assert_ptr_nonnull(event(AROUND_WORKER_FETCHED));
+	ck_assert_double_eq_tol(event(AROUND_WORKER_FETCHED)->value, 0.5, 0.02);      /* until the window's end; the next one began at 10.9 */
+}
+END_TEST
+
 static void states(int32_t pid, char state, double until_s)
 {
 	while (at_s + TICK <= until_s + 1e-9) {
@@ -581,6 +599,7 @@ int main(void)
 		a_compiler_that_came_and_went_is_told_with_what_it_used, who_was_there_when_pmtop_came_did_not_come_then,
 		a_worker_that_waits_for_the_disk_is_told_with_how_long, a_stop_is_told_also_where_it_began_before_and_ended_after,
 		a_worker_that_died_and_a_fetch_that_took_long_are_told, a_fetch_that_still_runs_counts_up_to_the_end_of_the_window,
+		the_longest_of_several_fetches_between_two_readings_is_found,
 		a_step_of_the_clock_a_suspend_and_a_mark_are_told, more_than_fits_leaves_the_busiest_and_some_of_each_kind,
 		a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slower_counters, a_target_that_ends_right_after_leaves_what_is_known,
 		a_batch_that_a_person_flags_has_it_at_once_and_unflagged_no_more, however_many_are_flagged_nothing_is_lost_or_left,

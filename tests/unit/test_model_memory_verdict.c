@@ -208,7 +208,7 @@ END_TEST
 static void another_fills_shm(struct play *play)
 {
 	play->trees[0].shared = 20e6 + LEAK_A_BATCH * (double)play->batches;
-	set_shm(play, 300e6 + 10 * LEAK_A_BATCH * (double)play->batches);
+	set_shm(play, 300e6 + 50e6 * play->at_s);
 }
 
 START_TEST(what_others_put_into_shm_does_not_count)
@@ -223,7 +223,7 @@ END_TEST
 
 static void no_change_here_but_in_shm(struct play *play)
 {
-	set_shm(play, 300e6 + 10 * LEAK_A_BATCH * (double)play->batches);
+	set_shm(play, 300e6 + 50e6 * play->at_s);
 }
 
 START_TEST(shm_that_only_others_fill_is_no_growth)
@@ -234,6 +234,46 @@ START_TEST(shm_that_only_others_fill_is_no_growth)
 	ck_assert_str_eq(memory->verdict, "plateau");
 	ck_assert_str_eq(memory->grower, "");
 	ck_assert_ptr_null(memory->grower_kind);
+	close_play(&play);
+}
+END_TEST
+
+static void write_files_to_shm(struct play *play)
+{
+	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
+}
+
+START_TEST(files_in_shm_that_nobody_maps_count_where_they_grow_as_the_batches_go_on)
+{
+	struct play play;
+	open_play(&play, write_files_to_shm);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "/dev/shm");
+	ck_assert(memory->is_unmapped);
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	ck_assert_ptr_nonnull(strstr(memory_meaning(memory), "not certain"));
+	close_play(&play);
+}
+END_TEST
+
+/* The cgroup leaves out what another container puts there. */
+static void write_files_in_a_cgroup(struct play *play)
+{
+	set_shm(play, 300e6 + 50e6 * play->at_s + LEAK_A_BATCH * (double)play->batches);
+	tell_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 3);
+	tell_system(play, METRIC_CGROUP_MEMORY, 2e9);
+	tell_system(play, METRIC_CGROUP_MEMORY_SHARED, 10e6 + LEAK_A_BATCH * (double)play->batches);
+}
+
+START_TEST(cgroup_tells_the_runs_files_in_shm_from_those_of_others)
+{
+	struct play play;
+	open_play(&play, write_files_in_a_cgroup);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "/dev/shm");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
 	close_play(&play);
 }
 END_TEST
@@ -580,6 +620,8 @@ int main(void)
 	tcase_add_test(tests, shared_pages_that_each_has_for_itself_are_added);
 	tcase_add_test(tests, what_others_put_into_shm_does_not_count);
 	tcase_add_test(tests, shm_that_only_others_fill_is_no_growth);
+	tcase_add_test(tests, files_in_shm_that_nobody_maps_count_where_they_grow_as_the_batches_go_on);
+	tcase_add_test(tests, cgroup_tells_the_runs_files_in_shm_from_those_of_others);
 	tcase_add_test(tests, forks_of_a_leaking_trainer_do_not_multiply_its_leak);
 	tcase_add_test(tests, mapped_files_that_grow_are_a_cache);
 	tcase_add_test(tests, leak_is_seen_beside_files_that_grow_faster);

@@ -68,7 +68,7 @@ const char *system_mark_sign(const struct scene *scene, enum system_mark mark)
 {
 	const struct alert *alert = alert_of(scene, mark);
 
-	return alert == NULL ? "" : alert->severity == SEVERITY_INFO ? " ·" : " ⚠";
+	return alert == NULL ? "" : alert->severity == SEVERITY_INFO ? " •" : " ⚠";
 }
 
 /* -- pieces ------------------------------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ const struct missing *system_missing(const struct model *model, const char *abou
 
 /* What figures a raised warning may be about. */
 enum system_mark { MARK_NONE, MARK_CPU, MARK_IO_WAIT, MARK_MEMORY, MARK_SWAP, MARK_DISK, MARK_THROTTLED, MARK_SHM, MARK_SPACE, MARK_CGROUP_MEMORY };
-/* The role for such a figure, ROLE_NORMAL where no warning stands, and what to write behind it (" ⚠", of a remark " ·", or nothing). */
+/* The role for such a figure, ROLE_NORMAL where no warning stands, and what to write behind it (" ⚠", of a remark " •", or nothing). */
 enum role system_mark_role(const struct scene *scene, enum system_mark mark);
 const char *system_mark_sign(const struct scene *scene, enum system_mark mark);
 

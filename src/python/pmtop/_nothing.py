@@ -209,6 +209,10 @@ def watch_collections(threshold_ns: Optional[int]) -> None:
     pass
 
 
+def instances(objects: list[Any], types: set[type]) -> list[Any]:
+    return [thing for thing in objects if type(thing) in types]
+
+
 def always(value: Any) -> Callable[..., Any]:
     return lambda *given, **named: value
 
@@ -243,7 +247,7 @@ class PassState:
 class LoopState:
     owner = work = since_step = accumulation = samples_planned = 0
     usual = batch = loss = None
-    owner_trains = is_busy = is_left_alone = is_learning = watches_forward = awaits_backward = False
+    owner_trains = is_busy = is_left_alone = is_learning = times_forwards = watches_forward = awaits_backward = False
 
     def __init__(self, device: Any) -> None:
         self.device = device

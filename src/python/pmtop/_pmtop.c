@@ -104,6 +104,7 @@ static PyMethodDef functions[] = {
 	  "directory=\"\": no file; what is published goes with the process. Facts about the run must be told again." },
 	{ "collected", (PyCFunction)(void (*)(void))gc_collected, METH_FASTCALL, "For gc.callbacks." },
 	{ "watch_collections", gc_watch, METH_O, "watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None: no longer." },
+	{ "instances", instances, METH_VARARGS, "instances($module, objects, types, /)\n--\n\nThose in a list of objects whose type is in a set." },
 	{ "always", always, METH_O, "always($module, value, /)\n--\n\nA function that takes anything and returns this value." },
 	{ "connect", connect_python, METH_VARARGS, "connect($module, opener, decorator, /)\n--\n\nThe parts that are written in Python." },
 	{ NULL, NULL, 0, NULL },

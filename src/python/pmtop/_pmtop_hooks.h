@@ -200,7 +200,7 @@ static PyObject *note_loss(struct hook *hook, PyObject *value)
 {
 	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0)
 		return PyObject_CallMethod(hook->seldom, "note_loss", "O", value);
-	PyObject *is_cpu = PyObject_GetAttrString(value, "is_cpu");
+	PyObject *is_cpu = PyObject_GetAttr(value, hook_names.is_cpu);
 	Py_XDECREF(is_cpu);
 	if (is_cpu != Py_True)
 		return is_cpu ? PyObject_CallMethod(hook->seldom, "note_loss", "O", value) : NULL;

@@ -20,7 +20,7 @@ struct pass {
 struct loop {
 	PyObject_HEAD
 	unsigned long owner;
-	char owner_trains, is_busy, is_left_alone, is_learning, watches_forward, awaits_backward;
+	char owner_trains, is_busy, is_left_alone, is_learning, times_forwards, watches_forward, awaits_backward;
 	unsigned work;                         /* what the batch had so far */
 	double loss;                           /* NAN: none */
 	unsigned long long since_step, accumulation, samples_planned;
@@ -34,6 +34,11 @@ struct loop {
 static struct {
 	PyTypeObject *here, *part, *device, *pass, *loop, *hook, *module_hook, *timed, *span;
 } hook_types;
+
+/* Looked up in every step: an interned name is found many times as quickly. */
+static struct {
+	PyObject *compiled_call, *call, *is_cpu;
+} hook_names;
 
 static int pass_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -109,7 +114,7 @@ static PyObject *say_interval(struct loop *loop, unsigned long long since)
 /* After a batch in which a forward was looked for: one while modules are being learnt, or without a forward though it had a backward. */
 static int is_forward_in_question(const struct loop *loop)
 {
-	return loop->is_learning || (loop->work & (WORK_FORWARD | WORK_BACKWARD)) == WORK_BACKWARD;
+	return loop->is_learning || (loop->times_forwards && (loop->work & (WORK_FORWARD | WORK_BACKWARD)) == WORK_BACKWARD);
 }
 
 /* 0: an exception is set. */
@@ -218,7 +223,7 @@ static PyGetSetDef loop_fields[] = {
 #define OF_LOOP(field, type, flags) { #field, type, offsetof(struct loop, field), flags, NULL }
 static PyMemberDef loop_members[] = {
 	OF_LOOP(owner, T_ULONG, 0), OF_LOOP(owner_trains, T_BOOL, 0), OF_LOOP(is_busy, T_BOOL, 0), OF_LOOP(is_left_alone, T_BOOL, 0),
-	OF_LOOP(is_learning, T_BOOL, 0), OF_LOOP(watches_forward, T_BOOL, 0), OF_LOOP(awaits_backward, T_BOOL, 0), OF_LOOP(work, T_UINT, 0),
+	OF_LOOP(is_learning, T_BOOL, 0), OF_LOOP(times_forwards, T_BOOL, 0), OF_LOOP(watches_forward, T_BOOL, 0), OF_LOOP(awaits_backward, T_BOOL, 0), OF_LOOP(work, T_UINT, 0),
 	OF_LOOP(since_step, T_ULONGLONG, 0), OF_LOOP(accumulation, T_ULONGLONG, 0), OF_LOOP(samples_planned, T_ULONGLONG, 0),
 	OF_LOOP(late, T_OBJECT, READONLY), OF_LOOP(device, T_OBJECT, READONLY),
 	{ NULL, 0, 0, 0, NULL },

@@ -8,8 +8,6 @@
  * flag there (or None and what to call instead). */
 enum { CODE, LOSS, LOSS_SPAN, FLAGS, FLAG };
 
-static PyObject *compiled_call_name, *call_name;
-
 /* What is called once: a module, timed by a hook. */
 struct timed {
 	PyObject_HEAD
@@ -64,7 +62,7 @@ static PyObject *module_get(PyObject *self, PyObject *module, PyObject *type)
 		PyErr_Clear();
 		Py_RETURN_NONE;
 	}
-	PyObject *plain = PyDict_GetItemWithError(variables, compiled_call_name);
+	PyObject *plain = PyDict_GetItemWithError(variables, hook_names.compiled_call);
 	if (!hook->loop || here.inside || !is_at_work(hook) || is_compiling(hook) || !is_called_by(hook->at[CODE])) {
 		plain = plain ? plain : Py_None;
 		Py_INCREF(plain);
@@ -81,9 +79,9 @@ static int module_set(PyObject *self, PyObject *module, PyObject *value)
 	(void)self;
 	if (!variables)
 		return -1;
-	int failed = value ? PyDict_SetItem(variables, compiled_call_name, value) : PyDict_DelItem(variables, compiled_call_name);
+	int failed = value ? PyDict_SetItem(variables, hook_names.compiled_call, value) : PyDict_DelItem(variables, hook_names.compiled_call);
 	if (failed && !value && PyErr_ExceptionMatches(PyExc_KeyError))
-		PyErr_SetObject(PyExc_AttributeError, compiled_call_name);
+		PyErr_SetObject(PyExc_AttributeError, hook_names.compiled_call);
 	Py_DECREF(variables);
 	return failed;
 }
@@ -107,7 +105,7 @@ static PyObject *call_plain(const struct timed *timed, PyObject *arguments, PyOb
 {
 	if (timed->plain)
 		return PyObject_Call(timed->plain, arguments, keywords);
-	PyObject *call = PyObject_GetAttr(timed->module, call_name), *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
+	PyObject *call = PyObject_GetAttr(timed->module, hook_names.call), *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
 	Py_XDECREF(call);
 	return result;
 }
@@ -155,6 +153,43 @@ static PyType_Spec module_hook_spec = {
 	"pmtop._pmtop.ModuleHook", sizeof(struct hook), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, module_hook_slots
 };
 
+/* -- for _torch_modules.py: instances(objects, types), those of a list whose type is in a set */
+
+#define TYPES_REMEMBERED 1024u
+
+static int is_wanted(PyObject *types, PyObject *type, PyObject **remembered)
+{
+	PyObject **known = &remembered[((uintptr_t)type >> 4 ^ (uintptr_t)type >> 14) % TYPES_REMEMBERED];
+	if (*known == type)
+		return 0;
+	int is_in = PySet_Contains(types, type);
+	if (is_in == 0)
+		*known = type;
+	return is_in;
+}
+
+static PyObject *instances(PyObject *module, PyObject *arguments)
+{
+	PyObject *objects, *types, *found, *unwanted[TYPES_REMEMBERED] = { NULL };
+	(void)module;
+	if (!PyArg_ParseTuple(arguments, "O!O!", &PyList_Type, &objects, &PySet_Type, &types) || !(found = PyList_New(0)))
+		return NULL;
+	for (Py_ssize_t i = 0, count = PyList_Size(objects); i < count; i++) {
+		PyObject *object = PyList_GetItem(objects, i);
+		int is_in = object ? is_wanted(types, (PyObject *)Py_TYPE(object), unwanted) : -1;
+		if (is_in < 0 || (is_in && PyList_Append(found, object))) {
+			Py_DECREF(found);
+			return NULL;
+		}
+	}
+	return found;
+}
+
+static int has_name(PyObject **name, const char *text)
+{
+	return *name || (*name = PyUnicode_InternFromString(text));
+}
+
 /* Once, before the module is used. False: an exception is set. */
 static int make_hook_types(PyTypeObject *span)
 {
@@ -170,11 +205,7 @@ static int make_hook_types(PyTypeObject *span)
 		if (!*made[i].type && !(*made[i].type = (PyTypeObject *)PyType_FromSpec(made[i].spec)))
 			return 0;
 	hook_types.span = span;
-	if (!compiled_call_name)
-		compiled_call_name = PyUnicode_InternFromString("_compiled_call_impl");
-	if (!call_name)
-		call_name = PyUnicode_InternFromString("_call_impl");
-	return compiled_call_name && call_name;
+	return has_name(&hook_names.compiled_call, "_compiled_call_impl") && has_name(&hook_names.call, "_call_impl") && has_name(&hook_names.is_cpu, "is_cpu");
 }
 
 #endif

@@ -66,7 +66,7 @@ class Loop(_pmtop.LoopState):
 
     Compiled code does what is usual, in _pmtop_loop.h and _pmtop_hooks.h; its state are attributes too: `owner` (the thread that trains) and
     owner_trains; `batch` (the pass of the open one), its `work` and `loss`; `usual` (the pass whose turns need no thought); watches_forward;
-    is_learning (modules); awaits_backward (one tells something about the pass); is_left_alone (the script publishes its batches itself);
+    is_learning (modules) and times_forwards; awaits_backward (one tells something about the pass); is_left_alone (the script publishes its batches itself);
     is_busy; `late` (passes that ended where nothing could be done about it); since_step, accumulation, samples_planned."""
 
     def __init__(self, out: Any, optimised: Optimised, device: Any, epochs: int = 0) -> None:

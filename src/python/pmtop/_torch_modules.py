@@ -145,7 +145,7 @@ class Optimised:
         self.is_stale = False
         modules, optimizers = _kinds(nn.Module), _kinds(torch.optim.Optimizer)
         wanted = modules | optimizers
-        found = [thing for thing in gc.get_objects() if type(thing) in wanted]
+        found = _pmtop.instances(gc.get_objects(), wanted)
         trained: dict[int, set[int]] = {}
         for thing in found:
             if type(thing) in optimizers and "param_groups" in vars(thing):

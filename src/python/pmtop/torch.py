@@ -113,6 +113,7 @@ class Instrumentation:
         if parts["forward"].is_on:
             forwards = ForwardTimes(patches, parts["forward"], loop)
             loop.forwards = forwards if parts["forward"].is_on else None
+            loop.times_forwards = parts["forward"].is_on
         if parts["backward"].is_on:
             Backward(patches, parts["backward"], loop, device, parts["loss"])
         if parts["optimizer"].is_on:
