@@ -239,7 +239,10 @@ def write_truth(path, chosen, fault, seconds, queued, planted):
              "median_s": statistics.median(seconds), "leaked_bytes": 0, "faults": []}
     if fault:
         kept = len(planted) * fault.mb * 1e6 if fault.name in ("leak", "worker-leak", "shm-leak") else 0
-        truth["faults"] = [{"name": fault.name, "every": fault.every, "odds": fault.odds, "from": fault.start, "kept_bytes": kept, "batches": planted,
+        # A step goes from a batch's begin to the next one's, and a loader's batch begins when its data is there: the wait for it is in the step before.
+        before = 1 if fault.name in ("slow-item", "busy-item", "slow-worker", "cold-read") else 0
+        planted = [batch for batch in planted if batch >= before]
+        truth["faults"] = [{"name": fault.name, "every": fault.every, "odds": fault.odds, "from": fault.start, "kept_bytes": kept, "batches": [batch - before for batch in planted],
                             "took_s": [0.0] * len(planted), "batch_s": [seconds[batch] for batch in planted], "queue_s": [queued[batch] for batch in planted]}]
     with open(path, "w") as file:
         json.dump(truth, file)

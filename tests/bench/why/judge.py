@@ -6,6 +6,8 @@ FIRST_JUDGED = 32
 # Of a planted batch to the usual: from here on it must be flagged.
 PLAIN_RATIO = 2.0
 SLOPE_WITHIN = 0.15
+# A period that came back less often need not be told.
+REPEATS_LEAST = 8
 # A planted batch that spent more than this share of its excess in a queue for a CPU, because of others, is not what was planted.
 QUEUE_MOST = 0.2
 QUEUE_IS_PLANTED = {'cpu_wait', 'child', 'throttled', 'stopped', 'compiler'}
@@ -73,11 +75,14 @@ def judge_batches(verdict, truth, told):
             verdict.others[kind_of((entry['causes'] or [{'what': 'none'}])[0])] += 1
 
 
-def judge_periods(verdict, told, period):
+def judge_periods(verdict, truth, told, period):
     expect = verdict.case.expect
     unit, planted = ('seconds', float(expect['seconds'])) if 'seconds' in expect else ('batches', period)
     got = [pattern for pattern in told.patterns if pattern.get('kind', 'period') == 'period']
     numbers = [(pattern.get('unit', 'batches'), pattern.get('period')) for pattern in got]
+    repeats = len(truth['faults'][0]['batches']) if truth.get('faults') else REPEATS_LEAST
+    if planted is not None and repeats < REPEATS_LEAST and not got:
+        return
     verdict.periods = (planted and (unit, planted), numbers)
     if planted is None:
         verdict.period_is_right = not got
@@ -115,7 +120,7 @@ def judge(case, seed, arguments, period, truth, told):
         wanted = case.expect['verdict']
         verdict.claims.append((f'memory {wanted}', wanted in told.verdicts, told.verdicts))
     if case.causes or 'period' in case.expect:
-        judge_periods(verdict, told, period)
+        judge_periods(verdict, truth, told, period)
     if 'leak' in case.expect:
         judge_leak(verdict, truth, told)
     if 'drift' in case.expect:
