@@ -87,7 +87,7 @@ static bool keep_texts(struct entry *entry)
 	case RECORD_PROCESS_SEEN: return keep_text(entry, 0, &record->process.command);
 	case RECORD_PROCESS_WAIT: return keep_text(entry, 0, &record->wait.text);
 	case RECORD_INSTANCE: return keep_text(entry, 0, &record->instance.name);
-	default: return keep_text(entry, 0, &record->missing.figure) & keep_text(entry, 1, &record->missing.text) & keep_text(entry, 2, &record->missing.remedy);
+	default: return keep_text(entry, 0, &record->missing.figure) && keep_text(entry, 1, &record->missing.text) && keep_text(entry, 2, &record->missing.remedy);
 	}
 }
 
