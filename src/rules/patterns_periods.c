@@ -170,8 +170,8 @@ static void count_members(const struct steps *steps, struct pattern *out)
 	out->count = out->of = 0;
 	for (size_t row = 0; row < steps->count; row++) {
 		double around = steps->is_member[row] ? steps_around(steps, row) : NAN;
-		out->of += isfinite(around);
-		out->count += steps->step_s[row] - around >= (out->after_s - out->before_s) / 2;
+		out->of += isfinite(around) ? 1 : 0;
+		out->count += steps->step_s[row] - around >= (out->after_s - out->before_s) / 2 ? 1 : 0;
 	}
 }
 
