@@ -639,10 +639,10 @@ END_TEST
 START_TEST(kinds_have_names_for_people_and_programs)
 {
 	for (int kind = 0; kind < CAUSE_COUNT; kind++) {
-		ck_assert_msg(cause_kind_id(kind) && cause_kind_id(kind)[0], "kind %d", kind);
-		ck_assert_ptr_nonnull(cause_kind_name(kind));
+		ck_assert_msg(cause_kind_id((enum cause_kind)kind) && cause_kind_id((enum cause_kind)kind)[0], "kind %d", kind);
+		ck_assert_ptr_nonnull(cause_kind_name((enum cause_kind)kind));
 		for (int other = 0; other < kind; other++)
-			ck_assert_str_ne(cause_kind_id(kind), cause_kind_id(other));
+			ck_assert_str_ne(cause_kind_id((enum cause_kind)kind), cause_kind_id((enum cause_kind)other));
 	}
 }
 END_TEST
