@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/base/clock.h"
 #include "src/rules/rule_figures.h"
@@ -41,35 +42,23 @@ static double machine_bytes(const struct look *look)
 
 NUMBER(tree_share) { UNUSED; return look->model->memory.tree_rss_bytes / machine_bytes(look); }
 
-enum { SPIKE_WINDOW_S = 60, SPIKE_COLUMNS = 60 };
-
-/* How far memory rose in the last minute above what it was both before and after: what it came down from again. */
-static double find_spike(const struct look *look)
+/* The verdict, where there is one yet: a slope may be positive long after growth has come to rest. */
+NUMBER(grows)
 {
-	struct series_column columns[SPIKE_COLUMNS];
-	double lowest_before = INFINITY, highest = -INFINITY, spike = 0;
-	int64_t now_ns = look->model->now_ns, from_ns = now_ns - SPIKE_WINDOW_S * NS_PER_S;
-	if (!look->model->series.tree_resident || series_first_ns(look->model->series.tree_resident) > from_ns || now_ns <= SPIKE_WINDOW_S * NS_PER_S)
-		return NAN;
-	series_columns(look->model->series.tree_resident, from_ns, now_ns, columns, SPIKE_COLUMNS);
-	for (size_t i = 0; i < SPIKE_COLUMNS; i++) {
-		if (!columns[i].has)
-			continue;
-		lowest_before = fmin(lowest_before, columns[i].min);
-		highest = fmax(highest, columns[i].max);
-		spike = fmax(spike, highest - fmax(lowest_before, columns[i].min));
-	}
-	return isfinite(lowest_before) ? spike : NAN;
+	UNUSED;
+	const struct memory *memory = &look->model->memory;
+	return !memory->verdict || strcmp(memory->verdict, "unknown") == 0 ? (double)NAN : memory_is_growing(memory);
 }
+
+#define SPIKE_RECENT_NS (60 * NS_PER_S)
 
 NUMBER(spike)
 {
 	UNUSED;
-	if (!look->cache->has_spike) {
-		look->cache->spike_bytes = find_spike(look);
-		look->cache->has_spike = true;
-	}
-	return look->cache->spike_bytes;
+	const struct memory *memory = &look->model->memory;
+	if (isnan(memory->tree_rss_bytes))
+		return NAN;
+	return memory->spike_ns && look->model->now_ns - memory->spike_ns < SPIKE_RECENT_NS ? memory->spike_bytes : 0;
 }
 
 NUMBER(spike_share) { return spike(look, argument) / look->model->memory.tree_rss_bytes; }
@@ -101,6 +90,7 @@ static const struct figure rows[] = {
 	WORDS("memory.limit", limit, "the nearest limit: machine, cgroup or /dev/shm"),
 	MADE("memory.limit_room_bytes", BYTES, limit_room, "what is left up to it"),
 	MADE("memory.limit_in_s", SECONDS, limit_in, "when it is reached if the slope goes on"),
+	MADE("memory.grows", COUNT, grows, "1 where the verdict is growing or leak, else 0"),
 	MADE("memory.spike_bytes", BYTES, spike, "how far it rose in the last minute above what it was before and after"),
 	MADE("memory.spike_ratio", PERCENT, spike_share, "the same, of what it is now"),
 };

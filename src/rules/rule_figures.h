@@ -26,12 +26,11 @@ struct common_cause { size_t explained; double slow_ratio; struct cause cause; }
 
 /* What costs something to find out: asked for at most once a look. */
 struct look_cache {
-	bool has_ranks, has_cause, has_stall, is_stalled, has_crew, has_spike;
+	bool has_ranks, has_cause, has_stall, is_stalled, has_crew;
 	struct ranks ranks;
 	struct common_cause cause;
 	struct stall stall;
 	struct crew_now crew;
-	double spike_bytes;
 };
 
 /* What is judged, gathered once for each run and update. Of the whole model: run and track are NULL and the rest is empty. */

@@ -88,7 +88,7 @@ static void gather_phases(struct look *look)
 void look_at(struct look *look, struct look_cache *cache, const struct model *model, int index, const struct patterns *patterns)
 {
 	*look = (struct look){ .model = model, .cache = cache, .patterns = patterns };
-	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_crew = cache->has_spike = false;
+	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_crew = false;
 	if (index < 0)
 		return;
 	look->index = (unsigned)index;

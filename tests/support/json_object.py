@@ -37,8 +37,8 @@ MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, 
      "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
      "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch", "growth_per_epoch_bytes",
      "grower_share_ratio", "limit_bytes", "limit_room_bytes", "limit_in_s", "spike_bytes"), float)
-PATTERN = {"kind": str, "period": float, "unit": str, "counted_by": str, "what": str, "phase": str, "count": int, "of": int, "candidate": str,
-           "before_s": float, "after_s": float, "first": int, "first_epoch": int, "first_batch": int, "since_ns": int}
+PATTERN = dict.fromkeys(("kind", "unit", "counted_by", "what", "phase", "candidate"), str) | dict.fromkeys(
+    ("count", "of", "first", "first_epoch", "first_batch", "since_ns"), int) | dict.fromkeys(("period", "before_s", "after_s"), float)
 OBJECT = {
     "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
@@ -51,7 +51,7 @@ OBJECT = {
     "modes": {"*": MODE},
     "flagged": [{"epoch": int, "batch": int, "seconds": float, "ratio": float, "mode": str, "kind": str, "samples": float, "usual_samples": float,
                  "causes": [CAUSE]}],
-    "patterns": [PATTERN], "stall": {"seconds": float, "usual_s": float, "is_between_batches": bool, "stack": str, "why": str},
+    "patterns": [PATTERN],
     "lost_events": int, "before_attach_events": int,
     "memory": MEMORY,
     "cpu": {"state": str} | dict.fromkeys(
