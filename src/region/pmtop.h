@@ -843,7 +843,8 @@ static __attribute__((noinline)) void pmtop_i_total_note(struct pmtop_total *tot
 	}
 }
 
-static inline void pmtop_i_total_add(struct pmtop_total *total, const struct pmtop_i_sample *sample, uint32_t depth)
+/* Within its callers, and what is seldom gets a copy: so the sample stays in registers. */
+static inline __attribute__((always_inline)) void pmtop_i_total_add(struct pmtop_total *total, const struct pmtop_i_sample *sample, uint32_t depth)
 {
 	uint32_t *bucket = &total->buckets[pmtop_bucket(sample->duration_ns)];
 	/* Whole numbers: exact, and a floating-point sum would hold the next reading of the clock up. */
@@ -862,8 +863,10 @@ static inline void pmtop_i_total_add(struct pmtop_total *total, const struct pmt
 		PMTOP_I_SET(total->max_ns, sample->duration_ns);
 	if (depth < total->depth)
 		PMTOP_I_SET(total->depth, depth);
-	if (__builtin_expect((sample->cpu_ns & sample->memory_bytes) != PMTOP_UNKNOWN, 0))
-		pmtop_i_total_note(total, sample);
+	if (__builtin_expect((sample->cpu_ns & sample->memory_bytes) != PMTOP_UNKNOWN, 0)) {
+		const struct pmtop_i_sample noted = *sample;
+		pmtop_i_total_note(total, &noted);
+	}
 	PMTOP_I_SET(*bucket, *bucket + 1);
 	pmtop_i_write_end(&total->sequence, odd);
 }

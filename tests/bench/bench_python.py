@@ -5,6 +5,7 @@ Prints rows for tests/bench/run (see there). A round times every subject once, i
 the thread, of statements as people write them. Runs in build/python-venv, which `make check-python` makes; what is not there is said.
 PMTOP_BENCH_SMOKE=1 only shows that it works.
 """
+import gc
 import json
 import mmap
 import operator
@@ -315,6 +316,8 @@ def count_instructions(samples):
     import torch.utils.data
     torch.set_num_threads(1)
     train(5, samples, WIDTH, 'plain')        # what torch loads at first use, for all
+    gc.collect()
+    gc.freeze()        # else one collection more or less in the steps counted, which each child has elsewhere, is more than all the rest
     children = {}
     for how in ('plain', 'instrumented'):
         for steps in FEW_AND_MANY:
