@@ -86,15 +86,16 @@ static void add_figures(struct case_file *file)
 	}
 }
 
-static const struct { enum around_event_kind kind; const char *key, *format; } event_rows[] = {
-	{ AROUND_CHILD_RAN, "child_cpu_s", "CPU time of %s" },
-	{ AROUND_WORKER_ON_DISK, "worker_on_disk_s", "%s: waits for the disk" },
-	{ AROUND_WORKER_STOPPED, "worker_stopped_s", "%s: stopped" },
-	{ AROUND_WORKER_FETCHED, "fetch_s", "%s: fetch" },
-	{ AROUND_TARGET_STOPPED, "stopped_s", "stopped%s" },
-	{ AROUND_TARGET_ON_DISK, "on_disk_s", "seen waiting for the disk%s" },
-	{ AROUND_CLOCK_STEPPED, "clock_step_s", "the clock was set%s" },
-	{ AROUND_SUSPENDED, "suspended_s", "the machine was suspended%s" },
+/* Whose it is stands between the two; only of children and workers that is said. */
+static const struct { enum around_event_kind kind; const char *key; bool has_who; const char *before, *after; } event_rows[] = {
+	{ AROUND_CHILD_RAN, "child_cpu_s", true, "CPU time of ", "" },
+	{ AROUND_WORKER_ON_DISK, "worker_on_disk_s", true, "", ": waits for the disk" },
+	{ AROUND_WORKER_STOPPED, "worker_stopped_s", true, "", ": stopped" },
+	{ AROUND_WORKER_FETCHED, "fetch_s", true, "", ": fetch" },
+	{ AROUND_TARGET_STOPPED, "stopped_s", false, "stopped", "" },
+	{ AROUND_TARGET_ON_DISK, "on_disk_s", false, "seen waiting for the disk", "" },
+	{ AROUND_CLOCK_STEPPED, "clock_step_s", false, "the clock was set", "" },
+	{ AROUND_SUSPENDED, "suspended_s", false, "the machine was suspended", "" },
 };
 
 static void add_event(struct case_file *file, const struct around_event *event)
@@ -103,12 +104,11 @@ static void add_event(struct case_file *file, const struct around_event *event)
 		if (event_rows[i].kind != event->kind)
 			continue;
 		char who[AROUND_TEXT_SIZE] = "", what[2 * AROUND_TEXT_SIZE];
-		int cut = (int)(strstr(event_rows[i].format, "%s") - event_rows[i].format);
 		if (event->kind == AROUND_CHILD_RAN)
 			snprintf(who, sizeof who, "%.*s", (int)strcspn(event->text, " "), event->text);
-		else
+		else if (event_rows[i].has_who)
 			call_worker(event, who);
-		snprintf(what, sizeof what, "%.*s%s%s", cut, event_rows[i].format, cut ? who : *who ? who : "worker", event_rows[i].format + cut + 2);
+		snprintf(what, sizeof what, "%s%s%s", event_rows[i].before, event_rows[i].has_who && !*who ? "worker" : who, event_rows[i].after);
 		struct explain_context *row = add(file->out, event_rows[i].key, event->value, event->usual);
 		if (row)
 			text_clean(row->what, sizeof row->what, what, strlen(what));
