@@ -3,6 +3,8 @@
 #   make deps demo     set up, build, start a training run and watch it
 #   make deps check    set up, build and run every test (last line: N passed, N failed)
 #   make               build/pmtop          make install   PREFIX, DESTDIR
+#   make demo FAULT=slow-worker   the same with something wrong in it (tests/workloads/faults.txt)
+#   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
 #   make lint          layers, man pages    make pictures  the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
@@ -56,6 +58,7 @@ TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil -ldl
 
 SOURCES := $(wildcard src/*/*.c ui/*.c ui/views/*.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+RULES := $(sort $(wildcard config/rules/*.yaml))
 SUPPORT := $(wildcard tests/support/*.c)
 SUPPORT_OBJECTS := $(SUPPORT:%.c=$(BUILD)/%.o)
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/screens/test_*.c tests/faults/test_*.c tests/terminal/test_*.c))
@@ -69,7 +72,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: all programs demo check check-python python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: all programs demo why-bench check check-python python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -77,9 +80,20 @@ all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
 $(BUILD)/pmtop: $(BUILD)/src/main.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libpmtop.a: $(OBJECTS)
+$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
+
+# The built-in rules as text in the program, line by line, so that nothing need be installed.
+$(BUILD)/rules_builtin.c: $(RULES) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "src/rules/rule_builtin.h"'; echo 'const struct rule_builtin rule_builtin[] = {'; \
+	  for file in $(RULES); do \
+	    echo "{ \"$${file##*/}\","; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' "$$file"; echo '},'; \
+	  done; echo '{ 0 } };'; } > $@
+
+$(BUILD)/rules_builtin.o: $(BUILD)/rules_builtin.c | $(BUILD)/.needs
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/%.o: %.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
@@ -125,7 +139,7 @@ check: programs
 t/%: $(BUILD)/tests/% $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
 
--include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
@@ -151,12 +165,20 @@ $(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $< $(LIBS)
 
+$(BUILD)/tests/bench/why/synthetic: $(BUILD)/tests/bench/why/synthetic.o $(BUILD)/libpmtop.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # With Python's, where check-python has made their environment.
 bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
 
+# FAULT=slow-worker: with something wrong in it (tests/workloads/faults.txt)
 demo: all $(WORKLOADS)
-	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/demo
+	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/demo $(FAULT)
+
+# WHY_SEEDS, WHY_BATCHES, WHY_CLEAN_S and WHY_ONLY make it shorter. With PyTorch where check-python has made its environment.
+why-bench: all $(BUILD)/tests/bench/why/synthetic $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/why_bench.py
 
 pictures: all $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/pictures man/pictures
@@ -181,6 +203,8 @@ install: all
 	$(INSTALL) -m 644 src/region/pmtop.h $(DESTDIR)$(INCLUDEDIR)/pmtop.h
 	$(INSTALL) -m 644 $(BUILD)/pmtop.pc $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc
 	$(INSTALL) -m 644 config/pmtop.yaml $(DESTDIR)$(DATADIR)/pmtop.yaml
+	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rules
+	$(INSTALL) -m 644 $(RULES) $(DESTDIR)$(DATADIR)/rules
 	@for page in $(MAN_PAGES); do \
 	  folder=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  echo "$(INSTALL) -m 644 $$page $$folder"; \
@@ -190,7 +214,8 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)
+	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/rules $(DESTDIR)$(DATADIR)
 
 clean:
 	rm -rf build build-* src/python/build src/python/*.egg-info src/python/pmtop/*.so

@@ -21,6 +21,8 @@ struct view_state {
 	int sort;                         /* column of the view's table */
 	bool sort_ascending;
 	int row, scroll;                  /* selected row and first row of a list */
+	uint64_t chosen;                  /* what the selected row is about, where rows change places; 0 = whatever stands there */
+	bool is_open;                     /* the selected row is shown large */
 	struct scale scales[4];
 	char search[64];
 	struct rect plot, list;           /* where they were drawn last, for clicks; empty: not drawn */

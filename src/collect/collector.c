@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/collect/ledger.h"
 #include "src/collect/queue.h"
 #include "src/sources/source.h"
 
@@ -43,9 +44,11 @@ struct collector {
 	unsigned feed_count;
 	struct feed feeds[SOURCES_MAX];
 	struct sample_set set;     /* the sampler's, being filled */
+	struct ledger *ledger;     /* of all that was told */
 	uint64_t pushed;           /* sets, by the sampler */
 
 	uint64_t taken;            /* sets, by the main thread */
+	_Atomic bool wants_snapshot;
 	_Atomic uint64_t last_set; /* number of the set after which nothing comes; 0 = not known yet */
 
 	pthread_t thread;
@@ -122,6 +125,7 @@ static bool read_sources(struct collector *collector)
 	if (set->count >= RECORDS_WAITING_MAX)
 		return true;
 	int64_t now_ns = clock_monotonic_ns();
+	size_t before = set->count;
 	if (now_ns >= collector->refresh_ns && target_refresh(collector->target) == STATUS_OK)
 		collector->refresh_ns = now_ns + TREE_PERIOD_NS;
 	set->time_ns = now_ns;
@@ -130,7 +134,23 @@ static bool read_sources(struct collector *collector)
 		feed_read(&collector->feeds[i], collector->target, set, now_ns);
 		is_more |= !collector->feeds[i].is_over;
 	}
+	ledger_note(collector->ledger, set, before);
 	return is_more;
+}
+
+/* Right after a reading, when nothing waits to be delivered: so it lies between two sets and fits both. */
+static void take_snapshot(struct collector *collector)
+{
+	struct sample_set *set = &collector->set;
+	int64_t now_ns = clock_monotonic_ns();
+	atomic_store(&collector->wants_snapshot, false);
+	set->time_ns = now_ns;
+	set->source = "collector";
+	set->is_snapshot = true;
+	ledger_tell(collector->ledger, now_ns, set);
+	for (unsigned i = 0; i < collector->feed_count; i++)
+		if (collector->feeds[i].state && collector->feeds[i].source->tell_all)
+			collector->feeds[i].source->tell_all(collector->feeds[i].state, now_ns, set);
 }
 
 static bool deliver(struct collector *collector)
@@ -139,6 +159,16 @@ static bool deliver(struct collector *collector)
 		return false;
 	collector->pushed++;
 	return true;
+}
+
+/* Where there is no room for it, it is asked for again. */
+static void deliver_snapshot(struct collector *collector)
+{
+	take_snapshot(collector);
+	if (deliver(collector))
+		return;
+	sample_set_clear(&collector->set);
+	atomic_store(&collector->wants_snapshot, true);
 }
 
 /* Waits until `period` after *last_ns, on an absolute pace; a turn that was missed is left out. False: stop. */
@@ -180,6 +210,8 @@ static void *sample(void *argument)
 		if (!is_more)
 			atomic_store(&collector->last_set, collector->pushed + 1);
 		is_delivered = deliver(collector);
+		if (is_delivered && is_more && atomic_load(&collector->wants_snapshot))
+			deliver_snapshot(collector);
 		if (collector->pushed == 1)
 			tell_first_reading(collector);
 		/* What an ended target left is read without pauses. */
@@ -199,6 +231,7 @@ static void collector_free(struct collector *collector)
 			collector->feeds[i].source->close(collector->feeds[i].state);
 	sample_set_release(&collector->set);
 	queue_free(collector->queue);
+	ledger_free(collector->ledger);
 	pthread_mutex_destroy(&collector->lock);
 	pthread_cond_destroy(&collector->changed);
 	free(collector);
@@ -243,6 +276,7 @@ enum status collector_start_with(const struct source *const *sources, unsigned c
 	for (; collector->feed_count < count && collector->feed_count < SOURCES_MAX; collector->feed_count++)
 		collector->feeds[collector->feed_count] = (struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN };
 	collector->queue = queue_new(QUEUE_CAPACITY);
+	collector->ledger = ledger_new();
 	int error = collector->queue ? start_thread(collector) : 0;
 	if (!collector->queue || error) {
 		collector_free(collector);
@@ -276,6 +310,11 @@ bool collector_has_ended(const struct collector *collector)
 {
 	uint64_t last = atomic_load(&collector->last_set);
 	return last != 0 && collector->taken >= last;
+}
+
+void collector_want_snapshot(struct collector *collector)
+{
+	atomic_store(&collector->wants_snapshot, true);
 }
 
 void collector_set_period(struct collector *collector, int64_t period_ns)

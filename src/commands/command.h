@@ -18,11 +18,15 @@ struct options {
 	const struct command *command;
 	pid_t pid;                   /* 0 = none */
 	const char *run_name;        /* -s */
+	const char *demo;            /* --demo: "SCENARIO:SEED", "" = the usual; NULL = not asked for */
 	char **child;                /* after --, or NULL */
 	int64_t count;               /* -n; 0 = until the target ends */
 	enum output_format format;
+	const char *config;          /* --config, or NULL */
 	const char *view;            /* --view */
 	int width, height;           /* --size; 0 = as the terminal, or 120×40 */
+	const char *check;           /* rules --check=FILE */
+	bool figures;                /* rules --figures */
 };
 
 /* COMMAND(NAME, "how it is asked for", "what it does"): one file each, src/commands/NAME.c. */
@@ -31,7 +35,9 @@ struct options {
 	X(stream, "-b",                           "plain lines, JSON objects or CSV rows from now on") \
 	X(once,   "--once",                       "one screen as text") \
 	X(list,   "list, -l",                     "what can be watched, as a table") \
-	X(report, "report PID",                   "the summary tables")
+	X(report, "report PID",                   "the summary tables") \
+	X(rules,  "rules",                        "what is warned of, and the figures of now") \
+	X(doctor, "doctor [-p PID]",              "each figure that is missing, why, and what brings it")
 
 struct command {
 	const char *name;

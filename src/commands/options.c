@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_ONCE = 256, OPTION_FORMAT, OPTION_JSON, OPTION_COLOR, OPTION_ASCII, OPTION_CONFIG, OPTION_VIEW, OPTION_SIZE, OPTION_VERSION };
+#include "src/sources/synthetic.h"
+
+enum { OPTION_ONCE = 256, OPTION_FORMAT, OPTION_JSON, OPTION_COLOR, OPTION_ASCII, OPTION_CONFIG, OPTION_VIEW, OPTION_SIZE, OPTION_DEMO, OPTION_CHECK, OPTION_FIGURES, OPTION_VERSION };
+
+static void list_synthetic(void)
+{
+	const char *help, *name;
+	for (unsigned i = 0; (name = synthetic_scenario(i, &help)); i++)
+		printf("%-16s %s\n", name, help);
+}
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },       { "session", required_argument, NULL, 's' },
@@ -17,6 +26,8 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, OPTION_JSON },    { "color", required_argument, NULL, OPTION_COLOR },
 	{ "ascii", no_argument, NULL, OPTION_ASCII },  { "config", required_argument, NULL, OPTION_CONFIG },
 	{ "view", required_argument, NULL, OPTION_VIEW }, { "size", required_argument, NULL, OPTION_SIZE },
+	{ "demo", optional_argument, NULL, OPTION_DEMO },
+	{ "check", required_argument, NULL, OPTION_CHECK }, { "figures", no_argument, NULL, OPTION_FIGURES },
 	{ "help", no_argument, NULL, 'h' },            { "version", no_argument, NULL, OPTION_VERSION },
 	{ 0 },
 };
@@ -28,8 +39,11 @@ static const char help_text[] =
 	"  pmtop -p PID               watch a process and its children\n"
 	"  pmtop -s NAME              watch a published run by its name, or NAME.PID; also one that crashed\n"
 	"  pmtop -- COMMAND ...       start COMMAND and watch it; its exit status is kept\n"
+	"  pmtop --demo[=FAULT]       watch a synthetic run, in which FAULT happens (--demo=list names them; FAULT:SEED)\n"
 	"  pmtop list, -l             what can be watched, as a table (--json)\n"
 	"  pmtop report PID|NAME      the summary tables (--format=text|json|csv)\n"
+	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
+	"  pmtop doctor [-p PID]      each figure that is missing, why, and what brings it (--json)\n"
 	"\n"
 	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"
 	"  -n, --iterations=N         with -b: end after N refreshes; with --once: draw after N\n"
@@ -147,23 +161,29 @@ static enum exit_code take_option(int option, struct options *options, struct gi
 		given->has_color = true;
 		return EXIT_OK;
 	case OPTION_ASCII: given->ascii = true; return EXIT_OK;
-	case OPTION_CONFIG: given->config = optarg; return EXIT_OK;
+	case OPTION_CONFIG: given->config = options->config = optarg; return EXIT_OK;
 	case OPTION_VIEW: options->view = optarg; return EXIT_OK;
+	case OPTION_DEMO: options->demo = optarg ? optarg : ""; return EXIT_OK;
 	case OPTION_SIZE:
 		if (!size_number(optarg, &options->width, &options->height))
 			return usage("--size takes COLUMNSxROWS, such as 120x40, not", optarg);
 		return EXIT_OK;
+	case OPTION_CHECK: options->check = optarg; return EXIT_OK;
+	case OPTION_FIGURES: options->figures = true; return EXIT_OK;
 	default: return EXIT_USAGE;
 	}
 }
 
-static enum exit_code read_settings(const struct given *given, struct settings *settings)
+static enum exit_code read_settings(const struct options *options, const struct given *given, struct settings *settings)
 {
 	char path[4096];
 	struct reason reason = { 0 };
 	enum status status = STATUS_NOT_FOUND;
 	settings_default(settings);
-	if (given->config)
+	/* The doctor says itself what is wrong with it. */
+	if (options->command == &doctor_command)
+		status = STATUS_OK;
+	else if (given->config)
 		status = settings_load(settings, given->config, &reason);
 	else if (settings_path(path, sizeof path) == STATUS_OK && (status = settings_load(settings, path, &reason)) == STATUS_NOT_FOUND)
 		status = STATUS_OK;
@@ -182,8 +202,12 @@ static enum exit_code read_settings(const struct given *given, struct settings *
 	return EXIT_OK;
 }
 
-/* The words that are not options: `list`, or `report TARGET`. */
-static enum exit_code take_words(int argc, char **argv, struct options *options, struct given *given)
+/* What stands as a word: `list`, `report TARGET`. */
+static const struct { const char *word; const struct command *command; bool takes_target; } words_of[] = {
+	{ "list", &list_command, false }, { "report", &report_command, true }, { "rules", &rules_command, false }, { "doctor", &doctor_command, false },
+};
+
+static enum exit_code take_words(int argc, char **argv, struct options *options)
 {
 	bool after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
 	if (after_dashes) {
@@ -194,15 +218,13 @@ static enum exit_code take_words(int argc, char **argv, struct options *options,
 	}
 	if (optind == argc)
 		return EXIT_OK;
-	const char *word = argv[optind];
-	if (!strcmp(word, "list") && optind + 1 == argc) {
-		given->list = true;
-		return EXIT_OK;
-	}
-	if (!strcmp(word, "report") && optind + 2 >= argc) {
-		options->command = &report_command;
-		if (optind + 2 == argc && !set_target(options, argv[optind + 1]))
-			return usage("report takes one target, and has another in", argv[optind + 1]);
+	const char *word = argv[optind], *target = optind + 1 < argc ? argv[optind + 1] : NULL;
+	for (size_t i = 0; i < sizeof words_of / sizeof *words_of; i++) {
+		if (strcmp(word, words_of[i].word) != 0 || optind + 2 < argc || (target && !words_of[i].takes_target))
+			continue;
+		options->command = words_of[i].command;
+		if (target && !set_target(options, target))
+			return usage("report takes one target, and has another in", target);
 		return EXIT_OK;
 	}
 	return usage("not understood:", word);
@@ -210,16 +232,20 @@ static enum exit_code take_words(int argc, char **argv, struct options *options,
 
 static enum exit_code choose_command(struct options *options, const struct given *given)
 {
-	bool is_report = options->command == &report_command;
-	if (given->batch + given->once + given->list + is_report > 1)
-		return usage("-b, --once, list and report exclude one another", NULL);
-	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) > 1)
-		return usage("-p, -s and -- COMMAND exclude one another", NULL);
-	if (!is_report)
+	bool is_report = options->command == &report_command, is_rules = options->command == &rules_command, is_doctor = options->command == &doctor_command;
+	if (given->batch + given->once + given->list + (options->command != NULL) > 1)
+		return usage("-b, --once, list, report, rules and doctor exclude one another", NULL);
+	if (!is_rules && (options->check || options->figures))
+		return usage(options->check ? "--check goes with rules: pmtop rules --check=" : "--figures goes with rules: pmtop rules --figures", options->check);
+	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) > 1)
+		return usage("-p, -s, --demo and -- COMMAND exclude one another", NULL);
+	if (!options->command)
 		options->command = given->list ? &list_command : given->batch ? &stream_command : given->once ? &once_command : &watch_command;
-	bool has_target = options->pid || options->run_name || options->child;
+	bool has_target = options->pid || options->run_name || options->child || options->demo;
 	if (!has_target && (is_report || given->batch || given->once))
 		return usage(is_report ? "report needs a target: pmtop report PID" : given->batch ? "-b needs a target: -p PID or -s NAME" : "--once needs a target: -p PID or -s NAME", NULL);
+	if (is_doctor && options->format > FORMAT_JSON)
+		return usage("doctor speaks text and json", NULL);
 	if (options->format == FORMAT_SVG && !given->once)
 		return usage("--format=svg goes with --once", NULL);
 	return EXIT_OK;
@@ -236,14 +262,18 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 			fputs(option == 'h' ? help_text : "pmtop " PMTOP_VERSION "\n", stdout);
 			return EXIT_OK;
 		}
+		if (option == OPTION_DEMO && optarg && !strcmp(optarg, "list")) {
+			list_synthetic();
+			return EXIT_OK;
+		}
 		enum exit_code code = take_option(option, options, &given);
 		if (option == '?')
 			return usage("not understood, or without its value:", argv[optind - 1]);
 		if (code != EXIT_OK)
 			return code;
 	}
-	enum exit_code code = take_words(argc, argv, options, &given);
+	enum exit_code code = take_words(argc, argv, options);
 	if (code == EXIT_OK)
 		code = choose_command(options, &given);
-	return code == EXIT_OK ? read_settings(&given, settings) : code;
+	return code == EXIT_OK ? read_settings(options, &given, settings) : code;
 }

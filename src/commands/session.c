@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/commands/hooks.h"
 #include "src/commands/runs.h"
 #include "src/model/ranks.h"
+#include "src/sources/synthetic.h"
 
 /* Nobody reads warnings faster. */
 #define JUDGE_EVERY_NS (400 * NS_PER_MS)
@@ -113,10 +115,50 @@ static void end_session(struct session *session)
 	if (session->collector)
 		collector_stop(session->collector);
 	model_free(session->model);
+	hooks_close(session->hooks);
 	alerts_release(&session->alerts);
+	rule_book_free(session->rules);
 	sample_set_release(&session->set);
 	session->collector = NULL;
 	session->model = NULL;
+	session->hooks = NULL;
+	session->rules = NULL;
+}
+
+/* A rule file that is wrong is left out, and said: here, and where warnings are. */
+static void read_rules(struct session *session)
+{
+	char folder[4096];
+	const struct reason *faults;
+	session->rules = rule_book_new();
+	if (!session->rules)
+		return;
+	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
+		rule_book_load_folder(session->rules, folder);
+	session->settings.rules = session->rules;
+	size_t count = rule_book_faults(session->rules, &faults);
+	for (size_t i = 0; i < count; i++) {
+		fail(STATUS_INVALID, &faults[i]);
+		alerts_note(&session->alerts, clock_monotonic_ns(), "rule_file", SEVERITY_WARNING, &faults[i]);
+	}
+}
+
+/* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried again. */
+static enum status check_synthetic(const char *told, struct reason *why_not)
+{
+	struct synthetic *synthetic = NULL;
+	enum status status = synthetic_new(told, 0, &synthetic, why_not);
+	synthetic_free(synthetic);
+	return status;
+}
+
+static enum status start_collector(struct session *session, const struct settings *settings, struct reason *why_not)
+{
+	static const struct source *const invented[] = { &synthetic_source };
+	int64_t period_ns = (int64_t)(settings->refresh_s * (double)NS_PER_S);
+	if (session->target.synthetic)
+		return collector_start_with(invented, 1, &session->target, period_ns, &session->collector, why_not);
+	return collector_start(&session->target, period_ns, &session->collector, why_not);
 }
 
 /* Root reads everybody's; anybody else only his own. */
@@ -128,7 +170,7 @@ static uid_t region_owner(const char *path)
 
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
 {
-	*session = (struct session){ .settings = settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
+	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
 	struct reason reason = { 0 };
 	enum status status = STATUS_OK;
 	pid_t pid = options->pid;
@@ -138,13 +180,19 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	} else if (options->run_name) {
 		status = find_run(session, options->run_name, &pid, &reason);
 	}
+	if (options->demo)
+		status = check_synthetic(options->demo, &reason);
 	if (status == STATUS_OK && pid)
 		status = target_open(&session->target, pid, "/proc", &reason);
 	else if (status == STATUS_OK)
-		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .region_path = session->region_path, .uid = region_owner(session->region_path) };
+		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .synthetic = options->demo, .region_path = session->region_path, .uid = region_owner(session->region_path) };
 	if (status != STATUS_OK)
 		return fail(status, &reason);
 
+	read_rules(session);
+	/* A single look is nobody's watch. */
+	if (options->command == &watch_command || options->command == &stream_command)
+		session->hooks = hooks_new(&session->settings);
 	struct model_options model_options;
 	model_options_default(&model_options);
 	model_options.flag_mad = settings->flag_mad;
@@ -153,7 +201,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	model_options.flag_window = (unsigned)settings->flag_window;
 	model_options.warmup_most = (unsigned)settings->warmup_most;
 	session->model = model_new(&model_options);
-	status = session->model ? collector_start(&session->target, (int64_t)(settings->refresh_s * (double)NS_PER_S), &session->collector, &reason)
+	status = session->model ? start_collector(session, settings, &reason)
 	                        : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
 	if (status != STATUS_OK) {
 		target_close(&session->target);
@@ -171,7 +219,18 @@ void session_apply(struct session *session, const struct sample_set *set)
 	if (session->judged_ns && model->now_ns - session->judged_ns < JUDGE_EVERY_NS && !model->target_ended && !collector_has_ended(session->collector))
 		return;
 	session->judged_ns = model->now_ns;
-	alerts_update(&session->alerts, model, session->settings);
+	alerts_update(&session->alerts, model, &session->settings);
+	session_tick(session);
+}
+
+void session_tick(struct session *session)
+{
+	hooks_update(session->hooks, &session->alerts, session->model, clock_monotonic_ns());
+}
+
+int session_tick_ms(const struct session *session)
+{
+	return hooks_are_busy(session->hooks) ? 200 : -1;
 }
 
 bool session_step(struct session *session)

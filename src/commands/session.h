@@ -9,9 +9,14 @@
 #include "src/commands/command.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
+#include "src/rules/rule_book.h"
+
+struct hooks;
 
 struct session {
-	const struct settings *settings;
+	struct settings settings;    /* those given, with the user's rules */
+	struct rule_book *rules;
+	struct hooks *hooks;         /* NULL: none are set, or this command starts none */
 	struct target target;
 	struct collector *collector;
 	struct model *model;
@@ -30,6 +35,10 @@ struct session {
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings);
 /* Applies a set to the model and, a few times a second of the model's time, judges what it now says. */
 void session_apply(struct session *session, const struct sample_set *set);
+/* What goes on beside the sets: hooks that run. To be called whenever a wait is over. */
+void session_tick(struct session *session);
+/* For how long a wait may last until the next tick, in milliseconds; −1 = for ever. */
+int session_tick_ms(const struct session *session);
 /* Applies the next waiting set. False: none waits. */
 bool session_step(struct session *session);
 /* Waits at most `timeout_ms` (−1 = for ever) for a set; true when one waits or the target has ended. */

@@ -62,7 +62,7 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	bool is_open = output_flush(&stream.out, &output_code);
 	for (int64_t printed = 1; is_open && !is_interrupted && (options->count == 0 || printed < options->count); printed++) {
 		while (!is_interrupted && !session_wait(&stream.session, 200) && !reader_is_gone())
-			continue;
+			session_tick(&stream.session);
 		if (is_interrupted || reader_is_gone() || (!session_step(&stream.session) && session_has_ended(&stream.session)))
 			break;
 		print_refresh(&stream);

@@ -139,8 +139,9 @@ static void watch_until_quit(struct watch *watch)
 			{ .fd = is_followed ? collector_fd(watch->session.collector) : -1, .events = POLLIN },
 			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1, .events = POLLOUT },
 		};
-		if (poll(ready, sizeof ready / sizeof *ready, -1) < 0 && errno != EINTR)
+		if (poll(ready, sizeof ready / sizeof *ready, session_tick_ms(&watch->session)) < 0 && errno != EINTR)
 			return;
+		session_tick(&watch->session);
 		if (ready[1].revents) {
 			watch->has_quit = signals_answer(watch->signal_fd, watch->terminal);
 			watch->is_dirty = true;
@@ -201,7 +202,7 @@ static void release(struct watch *watch)
 static enum exit_code run_watch(const struct options *options, const struct settings *settings)
 {
 	const char *term = getenv("TERM");
-	bool has_target = options->pid || options->run_name || options->child;
+	bool has_target = options->pid || options->run_name || options->child || options->demo;
 	if (!isatty(STDOUT_FILENO) || !term || !*term || !strcmp(term, "dumb"))
 		return has_target ? stream_command.run(options, settings) : list_command.run(options, settings);
 	struct options target = *options;

@@ -19,13 +19,18 @@ struct lines {
 	uint64_t run_key;            /* which run and mode the two below count in; 0 = none yet */
 	uint64_t next_ordinal;
 	int64_t printed_until_ns;    /* end of the last batch or epoch printed */
+	int64_t flagged_until_ns;    /* begin of the last flagged batch told of */
 	uint64_t next_epoch, next_mark;      /* since the start of the run, dropped ones included */
+	const char *memory_verdict;          /* the last that was told; NULL = none */
 	size_t warned_count;         /* warnings that stand and were printed */
 	struct { const char *rule; unsigned run; uint32_t subject; } warned[ALERTS_MAX];
+	size_t pattern_count;        /* patterns that stand and were printed */
+	struct { int run; enum pattern_kind kind; int64_t since_ns; } patterns[PATTERNS_MAX];
 };
 void lines_init(struct lines *lines, int64_t batch_lines);
 /* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept), marks, at each epoch's end its two
- * lines, then warnings that were raised since; where nothing publishes, one line of process figures. */
+ * lines, then flagged batches with their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, and
+ * warnings that were raised since; where nothing publishes, one line of process figures. */
 void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
 
 /* PERFORMANCE SUMMARY, AGGREGATE STATISTICS, epochs, warnings, as the guides show them. */

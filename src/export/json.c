@@ -1,10 +1,15 @@
 #include "src/export/export.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/json_memory.h"
+#include "src/export/json_stall.h"
+#include "src/export/json_system.h"
 #include "src/export/json_workers.h"
+#include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/rules/explain.h"
@@ -198,9 +203,12 @@ static void write_cause(struct json *json, const struct run *run, const struct e
 {
 	json_open_object(json, NULL);
 	json_text(json, "what", cause->what);
+	json_text(json, "kind", cause_kind_id(cause->kind));
 	if (cause->phase != NAME_NONE)
 		json_text(json, "phase", run_name(run, cause->phase));
 	json_number(json, "share_ratio", cause->share_ratio);
+	json_number(json, "excess_s", cause->excess_s);
+	json_text(json, "next", cause->next[0] ? cause->next : NULL);
 	json_open_object(json, "evidence");
 	json_number(json, "excess_s", cause->excess_s);
 	for (size_t i = 0; i < why->row_count; i++)
@@ -208,6 +216,12 @@ static void write_cause(struct json *json, const struct run *run, const struct e
 			json_number(json, "this_s", why->rows[i].this_s);
 			json_number(json, "usual_s", why->rows[i].usual_s);
 		}
+	for (size_t i = 0; i < cause->evidence_count; i++) {
+		char key[64];
+		snprintf(key, sizeof key, "usual_%s", cause->evidence[i].key);
+		json_number(json, cause->evidence[i].key, cause->evidence[i].this_value);
+		json_number(json, key, cause->evidence[i].usual_value);
+	}
 	json_close_object(json);
 	json_close_object(json);
 }
@@ -248,7 +262,7 @@ static void write_flagged(struct json *json, const struct run *run)
 	json_close_array(json);
 }
 
-static void write_run(struct json *json, const struct run *run)
+static void write_run(struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
 {
 	const struct track *track = run_main(run);
 	json_text(json, "run", run->name);
@@ -263,48 +277,9 @@ static void write_run(struct json *json, const struct run *run)
 	write_late_figures(json, run, track->mode);
 	write_modes(json, run);
 	write_flagged(json, run);
-	/* No rule finds recurring causes, so none are claimed. */
-	json_open_array(json, "patterns");
-	json_close_array(json);
+	patterns_as_json(json, alerts, run, index, realtime_offset_ns);
 	json_unsigned(json, "lost_events", run->lost_events);
 	json_unsigned(json, "before_attach_events", run->before_attach_events);
-}
-
-static void write_allocator(struct json *json, const struct run *run)
-{
-	struct allocator allocator = run_allocator(run);
-	if (isnan(allocator.allocated_bytes) && isnan(allocator.reserved_bytes) && isnan(allocator.peak_bytes))
-		return;
-	json_open_object(json, "gpu_allocator");
-	json_number(json, "allocated_bytes", allocator.allocated_bytes);
-	json_number(json, "reserved_bytes", allocator.reserved_bytes);
-	json_number(json, "peak_bytes", allocator.peak_bytes);
-	json_close_object(json);
-}
-
-/* `run` may be NULL. */
-static void write_memory(struct json *json, const struct memory *memory, const struct run *run)
-{
-	json_open_object(json, "memory");
-	json_number(json, "rss_bytes", memory->rss_bytes);
-	json_number(json, "peak_rss_bytes", memory->peak_rss_bytes);
-	json_number(json, "tree_rss_bytes", memory->tree_rss_bytes);
-	json_number(json, "anonymous_bytes", memory->anonymous_bytes);
-	json_number(json, "file_bytes", memory->file_bytes);
-	json_number(json, "shared_bytes", memory->shared_bytes);
-	json_number(json, "swap_bytes", memory->swap_bytes);
-	if (memory->slope.points) {
-		json_number(json, "slope_bytes_per_s", memory->slope.per_s);
-		json_number(json, "slope_low_bytes_per_s", memory->slope.low_per_s);
-		json_number(json, "slope_high_bytes_per_s", memory->slope.high_per_s);
-	}
-	json_number(json, "slope_bytes_per_batch", memory->slope_per_batch);
-	json_number(json, "slope_low_bytes_per_batch", memory->slope_per_batch_low);
-	json_number(json, "slope_high_bytes_per_batch", memory->slope_per_batch_high);
-	json_text(json, "verdict", memory->verdict);
-	if (run)
-		write_allocator(json, run);
-	json_close_object(json);
 }
 
 static void write_cpu(struct json *json, const struct model *model)
@@ -381,11 +356,14 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 	if (pid)
 		json_integer(&json, "pid", pid);
 	if (chosen)
-		write_run(&json, chosen);
+		write_run(&json, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
+	if (chosen)
+		json_stall(&json, model, chosen);
 	if (chosen)
 		ranks_as_json(&json, model, run);
-	write_memory(&json, &model->memory, chosen);
+	json_memory(&json, model, chosen, realtime_ns - model->now_ns);
 	write_cpu(&json, model);
+	json_system(&json, model);
 	json_workers(&json, model, run);
 	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
 	write_self(&json, model);

@@ -2,11 +2,14 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "src/base/clock.h"
-#include "src/export/ranks.h"
+#include "src/base/text.h"
+#include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
+#include "src/rules/explain.h"
 
 #define BYTES_PER_MB 1e6
 
@@ -52,6 +55,7 @@ static void begin_run(struct lines *lines, const struct model *model, const stru
 	for (i = 0; i < run->mark_count && run->marks[i].time_ns <= lines->printed_until_ns;)
 		i++;
 	lines->next_mark = run->marks_dropped + i;
+	lines->flagged_until_ns = lines->printed_until_ns - 1;
 }
 
 /* The main track changes once "train" occurs: what was printed of the other one is not printed again. */
@@ -112,6 +116,44 @@ static void add_batch(struct buffer *out, struct lines *lines, const struct batc
 	lines->printed_until_ns = batch->end_ns;
 }
 
+/* -- flagged batches -- */
+
+/* Why it was slow is known once the samplers have read after its end; then, or when they have not after so long, it is told. */
+#define FLAGGED_PATIENCE_NS (2 * NS_PER_S)
+
+static bool is_due(const struct model *model, const struct run *run, const struct flagged *flagged)
+{
+	int64_t end_ns = flagged->batch.begin_ns + (int64_t)(flagged->batch.step_s * 1e9);
+	return flagged->around || !run->is_live || model->target_ended || model->now_ns - end_ns > FLAGGED_PATIENCE_NS;
+}
+
+static void add_flagged_line(struct buffer *out, const struct run *run, const struct flagged *flagged)
+{
+	struct explanation why;
+	char percent[NUMBER_SIZE];
+	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %.3fs", flagged->batch.index, flagged->batch.step_s);
+	if (!isnan(why.ratio))
+		buffer_printf(out, " = %.1f× the usual", why.ratio);
+	if (why.cause_count && why.causes[0].kind == CAUSE_UNKNOWN)
+		buffer_puts(out, ", cause unknown");
+	else if (why.cause_count)
+		buffer_printf(out, ", %s (%s)", why.causes[0].what, format_percent(percent, why.causes[0].share_ratio));
+	buffer_puts(out, "\n");
+}
+
+/* Those of the main mode that began after the last that was told, in their order; one that is not due yet holds up those after it. */
+static void add_flagged(struct buffer *out, struct lines *lines, const struct model *model, const struct run *run, const struct track *track)
+{
+	for (size_t i = 0; i < run->flagged_count && is_due(model, run, &run->flagged[i]); i++) {
+		const struct flagged *flagged = &run->flagged[i];
+		if (flagged->mode != track->mode || flagged->batch.is_by_hand || flagged->batch.begin_ns <= lines->flagged_until_ns)
+			continue;
+		add_flagged_line(out, run, flagged);
+		lines->flagged_until_ns = flagged->batch.begin_ns;
+	}
+}
+
 /* The resident set about the end of the epoch's last batch; NAN where that batch is no longer kept. */
 static double resident_at_end(const struct track *track, const struct epoch *epoch)
 {
@@ -136,7 +178,8 @@ static void add_epoch(struct buffer *out, struct lines *lines, const struct trac
 	lines->next_epoch++;
 }
 
-static void add_run(struct buffer *out, struct lines *lines, const struct model *model, int run_index)
+/* Whether an epoch has ended meanwhile. */
+static bool add_run(struct buffer *out, struct lines *lines, const struct model *model, int run_index)
 {
 	const struct run *run = &model->runs[run_index];
 	const struct track *track = run_main(run);
@@ -159,6 +202,8 @@ static void add_run(struct buffer *out, struct lines *lines, const struct model 
 	}
 	if (lines->next_epoch > epochs_before)
 		ranks_as_line(out, model, run_index);
+	add_flagged(out, lines, model, run, track);
+	return lines->next_epoch > epochs_before;
 }
 
 static void add_process(struct buffer *out, const struct model *model)
@@ -183,6 +228,29 @@ static void add_process(struct buffer *out, const struct model *model)
 		separator = ", ";
 	}
 	buffer_printf(out, "%s%s\n", separator, state ? state : "state unknown");
+}
+
+/* "Memory: leak, worker 4711, 0.5MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)": where it began to grow, at epochs' ends while it does, and
+ * once when it no longer does. */
+static void add_memory_verdict(struct buffer *out, struct lines *lines, const struct memory *memory, bool has_epoch_ended)
+{
+	bool is_growing = memory_is_growing(memory), is_same = lines->memory_verdict == memory->verdict;
+	char text[NUMBER_SIZE];
+	if (!is_growing && !lines->memory_verdict)
+		return;
+	if (is_growing ? is_same && !has_epoch_ended : strcmp(memory->verdict ? memory->verdict : "unknown", "unknown") == 0)
+		return;
+	lines->memory_verdict = is_growing ? memory->verdict : NULL;
+	buffer_printf(out, "  Memory: %s", memory->verdict);
+	if (is_growing && memory->grower[0])
+		buffer_printf(out, ", %s", memory->grower);
+	if (is_growing) {
+		add_memory(out, "", memory->slope_per_batch, 2, " a batch");
+		add_memory(out, "", memory->growth_per_epoch, 1, " an epoch");
+	}
+	if (!isnan(memory->limit_in_s))
+		buffer_printf(out, ", full in %s (%s)", format_seconds(text, memory->limit_in_s), memory->limit);
+	buffer_puts(out, "\n");
 }
 
 static bool was_printed(const struct lines *lines, const struct alert *alert)
@@ -212,9 +280,10 @@ static void add_warnings(struct buffer *out, struct lines *lines, const struct a
 
 void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run)
 {
-	if (scope_run(model, run))
-		add_run(out, lines, model, run);
-	else
+	bool has_epoch_ended = scope_run(model, run) && add_run(out, lines, model, run);
+	if (!scope_run(model, run))
 		add_process(out, model);
+	add_memory_verdict(out, lines, &model->memory, has_epoch_ended);
+	patterns_as_lines(out, lines, alerts, model, run);
 	add_warnings(out, lines, alerts, run);
 }

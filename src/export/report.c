@@ -3,9 +3,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/base/text.h"
+#include "src/export/patterns.h"
 #include "src/export/ranks.h"
+#include "src/export/report_memory.h"
 #include "src/export/report_workers.h"
 #include "src/export/scope.h"
 #include "src/export/table.h"
@@ -263,6 +266,30 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	buffer_puts(out, "\n");
 }
 
+/* What to try about what slowed most of these batches: each once, with how many it would have helped. */
+static void add_next_steps(struct buffer *out, const struct run *run, size_t first)
+{
+	struct { char next[CAUSE_NEXT_SIZE], what[CAUSE_BRIEF_SIZE]; size_t count; } steps[REPORT_FLAGGED];
+	size_t step_count = 0, at;
+	for (size_t i = run->flagged_count; i-- > first;) {
+		const struct flagged *flagged = &run->flagged[i];
+		struct explanation why;
+		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+		if (!why.cause_count || !why.causes[0].next[0])
+			continue;
+		for (at = 0; at < step_count && strcmp(steps[at].next, why.causes[0].next) != 0;)
+			at++;
+		if (at == step_count) {
+			steps[step_count].count = 0;
+			memcpy(steps[step_count].next, why.causes[0].next, sizeof steps[0].next);
+			cause_brief(run, &why.causes[0], steps[step_count++].what);
+		}
+		steps[at].count++;
+	}
+	for (at = 0; at < step_count; at++)
+		buffer_printf(out, "try (%s, %zu of these): %s\n", steps[at].what, steps[at].count, steps[at].next);
+}
+
 static void add_flagged(struct buffer *out, const struct run *run)
 {
 	char title[96];
@@ -277,60 +304,7 @@ static void add_flagged(struct buffer *out, const struct run *run)
 	}
 	for (size_t i = first; i < run->flagged_count; i++)
 		add_flagged_batch(out, run, &run->flagged[i]);
-	table_rule(out, '=');
-}
-
-static void add_bytes(struct buffer *out, const char *name, double bytes)
-{
-	char text[NUMBER_SIZE];
-	table_name(out, 0, name);
-	table_right(out, 11, format_bytes(text, bytes));
-	buffer_puts(out, "\n");
-}
-
-/* "+3.80 MB a second (+3.10 MB to +4.40 MB)" */
-static void add_slope(struct buffer *out, const char *name, double slope, double low, double high)
-{
-	char text[3][NUMBER_SIZE];
-	if (isnan(slope))
-		return;
-	table_name(out, 0, name);
-	table_right(out, 11, format_bytes(text[0], slope));
-	buffer_printf(out, "   (95 %% sure: %s to %s)\n", format_bytes(text[1], low), format_bytes(text[2], high));
-}
-
-static void add_allocator(struct buffer *out, const struct run *run)
-{
-	struct allocator allocator = run_allocator(run);
-	const struct { const char *name; double bytes; } rows[] = {
-		{ "GPU allocated", allocator.allocated_bytes }, { "GPU reserved", allocator.reserved_bytes }, { "GPU peak", allocator.peak_bytes },
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (!isnan(rows[i].bytes))
-			add_bytes(out, rows[i].name, rows[i].bytes);
-}
-
-/* `run` may be NULL. */
-static void add_memory(struct buffer *out, const struct memory *memory, const struct run *run)
-{
-	table_title(out, "MEMORY");
-	add_bytes(out, "Resident set", memory->rss_bytes);
-	add_bytes(out, "Peak", memory->peak_rss_bytes);
-	add_bytes(out, "Anonymous", memory->anonymous_bytes);
-	add_bytes(out, "File", memory->file_bytes);
-	add_bytes(out, "Shared", memory->shared_bytes);
-	add_bytes(out, "Swapped out", memory->swap_bytes);
-	add_bytes(out, "Whole tree, upper bound", memory->tree_rss_bytes);
-	if (run)
-		add_allocator(out, run);
-	if (memory->slope.points)
-		add_slope(out, "Tree's growth a second", memory->slope.per_s, memory->slope.low_per_s, memory->slope.high_per_s);
-	add_slope(out, "Tree's growth a batch", memory->slope_per_batch, memory->slope_per_batch_low, memory->slope_per_batch_high);
-	if (memory->verdict) {
-		table_name(out, 0, "Verdict");
-		table_right(out, 11, memory->verdict);
-		buffer_puts(out, "\n");
-	}
+	add_next_steps(out, run, first);
 	table_rule(out, '=');
 }
 
@@ -356,8 +330,9 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 	add_warnings(out, alerts, run_index);
 	if (run) {
 		buffer_puts(out, "\n");
+		patterns_as_table(out, alerts, model, run_index);
 		add_flagged(out, run);
 	}
 	buffer_puts(out, "\n");
-	add_memory(out, &model->memory, run);
+	report_memory(out, &model->memory, run);
 }

@@ -28,7 +28,7 @@ struct around_figure {               /* a counter's growth, in its own unit; of 
 	X(WORKER_WENT)       /* a loader worker died; text: why */ \
 	X(WORKER_ON_DISK)    /* seconds in which it was seen to wait for the disk (state D) */ \
 	X(WORKER_STOPPED)    /* seconds in which it was seen stopped (state T) */ \
-	X(WORKER_FETCHED)    /* seconds for which a fetch had run when it ended, or had run so far, in the window; usual: the worker's median */ \
+	X(WORKER_FETCHED)    /* seconds for which a fetch had run when it ended, or had run so far, in the window; usual: the worker's median, or its crew's where that is less */ \
 	X(TARGET_STOPPED)    /* seconds */ \
 	X(TARGET_ON_DISK)    /* seconds */ \
 	X(CLOCK_STEPPED)     /* seconds, signed */ \

@@ -6,13 +6,26 @@
 /* The list slides through its storage, so that dropping the oldest moves the rest only once in so many times. */
 enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MOST = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };
 
+static void drop_oldest(struct run *run)
+{
+	free(run->flagged->around);
+	run->flagged++;
+	run->flagged_count--;
+}
+
+void run_release_flagged(struct run *run)
+{
+	for (size_t i = 0; i < run->flagged_count; i++)
+		free(run->flagged[i].around);
+	free(run->private->flagged_storage);
+}
+
 static bool make_room(struct run *run)
 {
 	struct run_private *private = run->private;
 	size_t offset = private->flagged_storage ? (size_t)(run->flagged - private->flagged_storage) : 0;
 	if (run->flagged_count == RUN_FLAGGED_MAX) {
-		run->flagged++;
-		run->flagged_count--;
+		drop_oldest(run);
 		offset++;
 	}
 	if (offset + run->flagged_count < private->flagged_room)
@@ -30,10 +43,8 @@ static bool make_room(struct run *run)
 	}
 	if (private->flagged_room == 0)
 		return false;
-	if (offset == 0) {
-		run->flagged++;
-		run->flagged_count--;
-	}
+	if (offset == 0)
+		drop_oldest(run);
 	memmove(private->flagged_storage, run->flagged, run->flagged_count * sizeof *run->flagged);
 	run->flagged = private->flagged_storage;
 	return true;
@@ -56,8 +67,7 @@ void run_add_flagged(struct run *run, const struct track *track, const struct ba
 	memmove(run->flagged + place + 1, run->flagged + place, (run->flagged_count - place) * sizeof *run->flagged);
 	run->flagged_count++;
 	struct flagged *flagged = &run->flagged[place];
-	flagged->mode = track->mode;
-	flagged->batch = *batch;
+	*flagged = (struct flagged){ .mode = track->mode, .batch = *batch };
 	track_usual(track, batch->ordinal, &flagged->usual);
 }
 
@@ -75,6 +85,7 @@ static bool remove_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
 	if (!flagged)
 		return false;
 	size_t after = run->flagged_count - (size_t)(flagged - run->flagged) - 1;
+	free(flagged->around);
 	memmove(flagged, flagged + 1, after * sizeof *flagged);
 	run->flagged_count--;
 	return true;

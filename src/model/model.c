@@ -26,9 +26,11 @@ struct model *model_new(const struct model_options *options)
 		private->run_by_id[i] = -1;
 	model_init_memory(model);
 	model_init_workers(model);
+	model_init_system(model);
+	model_init_around(model);
 #define NEW_SERIES(name) model->series.name = series_new();
 	PROCESS_SERIES(NEW_SERIES)
-	NEW_SERIES(tree_resident)
+	TREE_SERIES(NEW_SERIES)
 #undef NEW_SERIES
 	return model;
 }
@@ -41,9 +43,12 @@ void model_free(struct model *model)
 		run_release(&model->runs[i]);
 #define FREE_SERIES(name) series_free(model->series.name);
 	PROCESS_SERIES(FREE_SERIES)
-	FREE_SERIES(tree_resident)
+	TREE_SERIES(FREE_SERIES)
 #undef FREE_SERIES
 	model_free_workers(model);
+	model_free_memory(model);
+	model_free_system(model);
+	model_free_around(model);
 	free(model->private->pasts);
 	free(model->private);
 	free(model->processes);
@@ -151,10 +156,18 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_PROCESS_REPLACED:
 		model_replace_process(model, record);
 		break;
+	case RECORD_INSTANCE:
+		model_name_instance(model, record);
+		break;
+	case RECORD_PROCESS_WAIT:
+		model_take_wait(model, record);
+		break;
 	case RECORD_WORKER:
+		model_note_worker(model, record);
 		model_take_worker(model, record);
 		break;
 	case RECORD_WORKER_GONE:
+		model_note_worker(model, record);
 		model_lose_worker(model, record);
 		break;
 	case RECORD_RUN_OPENED:
@@ -180,13 +193,18 @@ void model_apply(struct model *model, const struct sample_set *set)
 	for (size_t i = 0; i < set->count; i++)
 		apply_record(model, set, i);
 	model_refresh_processes(model);
+	model_refresh_system(model);
 	for (unsigned i = 0; i < model->run_count; i++)
 		run_refresh(&model->runs[i], model->now_ns);
 	model_refresh_workers(model);
 	model_refresh_memory(model);
+	model_refresh_around(model, false);
 }
 
 bool model_flag(struct model *model, unsigned run, unsigned track, uint64_t ordinal, bool flagged)
 {
-	return run < model->run_count && run_flag(&model->runs[run], track, ordinal, flagged);
+	if (run >= model->run_count || !run_flag(&model->runs[run], track, ordinal, flagged))
+		return false;
+	model_refresh_around(model, true);
+	return true;
 }

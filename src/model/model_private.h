@@ -2,10 +2,11 @@
 #ifndef PMTOP_MODEL_MODEL_PRIVATE_H
 #define PMTOP_MODEL_MODEL_PRIVATE_H
 
+#include "src/model/memory_private.h"
 #include "src/model/model.h"
 #include "src/model/run_private.h"
 
-enum { PROCESSES_MOST = 512, RUN_IDS = 256, TREND_SAMPLES_MOST = 600 };
+enum { PROCESSES_MOST = 512, RUN_IDS = 256 };
 
 /* The last reading of each counter, and what it grew by since the one before. */
 struct process_past {
@@ -13,15 +14,9 @@ struct process_past {
 	double rate_per_s[METRIC_COUNT];     /* NAN = not known: first reading, or the counter was reset */
 	int64_t state_since_ns;
 	bool is_new_in_set;
-};
-
-/* The tree's resident set, at first eight times a second, later once; at most the last ten minutes then. */
-struct memory_trend {
-	size_t count;
-	int64_t interval_ns, renewed_ns;
-	int64_t base_for_ns;                 /* the end of the warm-up that growth_since_ns was found for; −1 = none */
-	double base_bytes;
-	struct { int64_t time_ns; double bytes, batches; } samples[TREND_SAMPLES_MOST];
+	struct process_growth growth;
+	int64_t came_after_ns;               /* it came after this reading, with all counters at 0; 0 = it was there when pmtop came */
+	struct watched *watched;             /* around.c's; NULL = not watched so closely */
 };
 
 struct model_private {
@@ -32,8 +27,11 @@ struct model_private {
 	int64_t self_cpu_ns;                 /* when it was read */
 	double self_cpu;
 	struct memory_trend trend;
+	struct memory_spikes spikes;
 	uint64_t tree_version;               /* changes with the processes that there are, and with the runs */
-	struct workers *workers;             /* NULL: out of memory */
+	struct workers *workers;             /* NULL: out of memory, here and below */
+	struct system_past *system;
+	struct surroundings *surroundings;
 };
 
 /* -- processes.c -- */
@@ -41,12 +39,14 @@ void model_see_process(struct model *model, const struct record *record);
 void model_lose_process(struct model *model, const struct record *record);
 void model_replace_process(struct model *model, const struct record *record);
 void model_take_figure(struct model *model, const struct record *record);
+void model_take_wait(struct model *model, const struct record *record);
 void model_tell_resident(struct model *model, int index);
 /* After a set: rates of what was read in it, series, states. */
 void model_refresh_processes(struct model *model);
 
 /* -- memory.c -- */
 void model_init_memory(struct model *model);
+void model_free_memory(struct model *model);
 /* Another program runs in the target: what it grew by before says nothing. */
 void model_restart_memory(struct model *model);
 void model_refresh_memory(struct model *model);
@@ -58,5 +58,32 @@ void model_take_worker(struct model *model, const struct record *record);
 void model_lose_worker(struct model *model, const struct record *record);
 /* After a set, and after model_refresh_processes. */
 void model_refresh_workers(struct model *model);
+
+/* -- system.c -- */
+void model_init_system(struct model *model);
+void model_free_system(struct model *model);
+void model_name_instance(struct model *model, const struct record *record);
+/* False: it is not a figure of the machine or the cgroup. */
+bool model_take_system_figure(struct model *model, const struct record *record);
+/* After a set. */
+void model_refresh_system(struct model *model);
+
+/* -- around.c: what lies about the newest batches is noted -- */
+void model_init_around(struct model *model);
+void model_free_around(struct model *model);
+/* A counter of the machine grew; NAN = nobody knows by how much. */
+void model_note_growth(struct model *model, enum metric metric, int32_t instance, int64_t time_ns, double growth);
+/* The same of a process, and its state, and that it came (`is_new`: since the last reading) or went. */
+void model_note_process_growth(struct model *model, size_t process, enum metric metric, int64_t time_ns, double growth);
+void model_note_state(struct model *model, size_t process, int64_t time_ns);
+void model_note_process_came(struct model *model, size_t process, int64_t time_ns);
+void model_note_process_went(struct model *model, size_t process, int64_t time_ns);
+void model_forget_watched(struct model *model, struct process_past *past);
+/* Before model_take_worker, and before model_lose_worker. */
+void model_note_worker(struct model *model, const struct record *record);
+/* Something that happened between two readings. */
+void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid, double value, const char *text);
+/* After a set, last of all: what is known of flagged batches is laid beside them. `all`: of any of them, else of the newest. */
+void model_refresh_around(struct model *model, bool all);
 
 #endif

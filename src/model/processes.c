@@ -54,6 +54,7 @@ static bool drop_gone(struct model *model)
 	if (oldest == model->process_count)
 		return false;
 	size_t after = model->process_count - oldest - 1;
+	model_forget_watched(model, &private->pasts[oldest]);
 	memmove(&model->processes[oldest], &model->processes[oldest + 1], after * sizeof *model->processes);
 	memmove(&private->pasts[oldest], &private->pasts[oldest + 1], after * sizeof *private->pasts);
 	model->process_count--;
@@ -69,7 +70,7 @@ static struct process *add_process(struct model *model)
 	struct process_past *past = &private->pasts[model->process_count];
 	private->newest_process = model->process_count++;
 	*process = (struct process){ .cpu_ratio = NAN, .run_queue_wait_ratio = NAN, .read_bytes_per_s = NAN, .write_bytes_per_s = NAN,
-		.major_faults_per_s = NAN, .state_since_s = NAN };
+		.major_faults_per_s = NAN, .state_since_s = NAN, .grown_bytes = NAN };
 	*past = (struct process_past){ .is_new_in_set = false };
 	for (size_t i = 0; i < METRIC_COUNT; i++)
 		process->now[i] = past->rate_per_s[i] = NAN;
@@ -87,6 +88,8 @@ static void end_process(struct model *model, struct process *process, int64_t ti
 {
 	process->is_gone = true;
 	process->gone_ns = time_ns;
+	process->wait[0] = '\0';
+	model_note_process_went(model, (size_t)(process - model->processes), time_ns);
 	model->private->tree_version++;
 	model->private->is_tree_changed = true;
 }
@@ -98,7 +101,8 @@ void model_see_process(struct model *model, const struct record *record)
 		end_process(model, process, record->time_ns);
 		process = NULL;
 	}
-	if (!process) {
+	bool is_new = !process;
+	if (is_new) {
 		process = add_process(model);
 		if (!process)
 			return;
@@ -110,6 +114,8 @@ void model_see_process(struct model *model, const struct record *record)
 	process->parent = record->process.parent;
 	process->is_target = record->process.is_target;
 	put_text(process->command, sizeof process->command, record->process.command);
+	if (is_new)
+		model_note_process_came(model, (size_t)(process - model->processes), record->time_ns);
 	if (process->is_target)
 		set_target(model, process);
 }
@@ -142,6 +148,13 @@ void model_replace_process(struct model *model, const struct record *record)
 	model_restart_memory(model);
 }
 
+void model_take_wait(struct model *model, const struct record *record)
+{
+	struct process *process = find_process(model, record->wait.pid);
+	if (process)
+		put_text(process->wait, sizeof process->wait, record->wait.text ? record->wait.text : "");
+}
+
 static void take_self(struct model *model, const struct record *record)
 {
 	struct model_private *private = model->private;
@@ -157,11 +170,14 @@ static void take_self(struct model *model, const struct record *record)
 }
 
 /* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
-static double rate_since(const struct process_past *past, enum metric metric, double before, const struct record *record)
+static void take_counter(struct model *model, size_t at, double before, const struct record *record)
 {
-	if (past->time_ns[metric] <= 0 || isnan(before) || record->figure.value < before)
-		return NAN;
-	return (record->figure.value - before) * 1e9 / ((double)record->time_ns - (double)past->time_ns[metric]);
+	struct process_past *past = &model->private->pasts[at];
+	enum metric metric = record->figure.metric;
+	bool is_first = past->time_ns[metric] <= 0 || isnan(before), is_known = !is_first && record->figure.value >= before;
+	double growth = is_known ? record->figure.value - before : is_first && past->came_after_ns ? record->figure.value : NAN;
+	past->rate_per_s[metric] = is_known ? growth * 1e9 / ((double)record->time_ns - (double)past->time_ns[metric]) : NAN;
+	model_note_process_growth(model, at, metric, record->time_ns, growth);
 }
 
 static void push_gauge(struct model *model, enum metric metric, const struct record *record)
@@ -215,23 +231,28 @@ void model_take_figure(struct model *model, const struct record *record)
 		take_self(model, record);
 		return;
 	}
+	if (model_take_system_figure(model, record))
+		return;
 	struct process *process = find_process(model, record->figure.instance);
 	if (!process) {
 		tell_runs(model, record);
 		return;
 	}
-	struct process_past *past = &model->private->pasts[process - model->processes];
+	size_t at = (size_t)(process - model->processes);
+	struct process_past *past = &model->private->pasts[at];
 	double before = process->now[metric];
 	bool is_counter = metric_table[metric].kind == KIND_COUNTER;
 	if (past->time_ns[metric] > record->time_ns || (is_counter && past->time_ns[metric] == record->time_ns))
 		return;
 	if (is_counter)
-		past->rate_per_s[metric] = rate_since(past, metric, before, record);
+		take_counter(model, at, before, record);
 	process->now[metric] = record->figure.value;
 	past->time_ns[metric] = record->time_ns;
 	past->is_new_in_set = true;
 	if (metric == METRIC_PROCESS_STATE && before != record->figure.value)
 		past->state_since_ns = record->time_ns;
+	if (metric == METRIC_PROCESS_STATE)
+		model_note_state(model, at, record->time_ns);
 	if (process->is_target)
 		push_gauge(model, metric, record);
 	model->private->is_tree_changed |= metric == METRIC_PROCESS_RESIDENT;

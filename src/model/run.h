@@ -88,6 +88,7 @@ struct flagged {
 	struct batch batch;
 	struct usual usual;
 	struct around *around;       /* NULL: not known yet, or no sampler saw its window */
+	bool is_around_settled;      /* no more will become known */
 };
 
 struct figures {                 /* count and mean 0/NAN while nothing is there */

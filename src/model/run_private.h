@@ -184,6 +184,7 @@ void batch_add_between(struct batch *batch, uint32_t name, double seconds);
 void run_add_flagged(struct run *run, const struct track *track, const struct batch *batch);
 /* By hand: model_flag. */
 bool run_flag(struct run *run, unsigned track, uint64_t ordinal, bool flagged);
+void run_release_flagged(struct run *run);
 /* The copy of a batch that was flagged before it was finished. */
 void run_renew_flagged(struct run *run, const struct track *track, const struct batch *batch);
 

@@ -54,8 +54,10 @@ static double select_rank(double *values, size_t n, size_t rank)
 	return values[rank];
 }
 
-static double quantile_of(double *values, size_t n, double q)
+double quantile_of(double *values, size_t n, double q)
 {
+	if (n == 0)
+		return NAN;
 	double position = q * (double)(n - 1);
 	size_t below = (size_t)position;
 	double low = select_rank(values, n, below);
@@ -69,7 +71,7 @@ static double quantile_of(double *values, size_t n, double q)
 
 double median_of(double *values, size_t n)
 {
-	return n ? quantile_of(values, n, 0.5) : NAN;
+	return quantile_of(values, n, 0.5);
 }
 
 double mad_of(double *values, size_t n, double median)

@@ -9,6 +9,7 @@
 
 /* Of a sorted array; linear between ranks (type 7). NAN for n = 0. */
 double quantile_of_sorted(const double *sorted, size_t n, double q);
+double quantile_of(double *values, size_t n, double q);       /* the same of any; reorders `values` */
 double median_of(double *values, size_t n);                  /* reorders `values` */
 double mad_of(double *values, size_t n, double median);      /* overwrites `values` */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/region/guard.h"
@@ -183,6 +184,28 @@ enum region_status region_cut_or(const struct region *region, enum region_status
 	return guard_is_cut(region->guard) ? REGION_CUT_SHORT : status;
 }
 
+static int64_t clock_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+bool region_wait(struct region *region)
+{
+	enum { SECOND_NS = 1000000000, MOST_NS = 20000000 };
+	int64_t now_ns = clock_ns();
+	if (now_ns - region->waits_since_ns > SECOND_NS) {
+		region->waits_since_ns = now_ns;
+		region->waited_ns = 0;
+	}
+	if (region->waited_ns > MOST_NS)
+		return false;
+	sched_yield();
+	region->waited_ns += clock_ns() - now_ns;
+	return true;
+}
+
 enum region_status region_copy(struct region *region, void *to, const void *from, size_t size)
 {
 	enum { TRIES = 110, AT_ONCE = 100 };      /* bounded, for a hostile writer can keep everything odd */
@@ -197,8 +220,8 @@ enum region_status region_copy(struct region *region, void *to, const void *from
 			if (region_load(from) == sequence)
 				return region_cut_or(region, REGION_OK);
 		}
-		if (i >= AT_ONCE)
-			sched_yield();
+		if (i >= AT_ONCE && !region_wait(region))
+			break;
 	}
 	if (has_moved || region_is_live(region, -1))
 		return region_cut_or(region, REGION_BUSY);

@@ -21,6 +21,7 @@ struct region {
 	uint32_t lane_count;
 	uint64_t slots_per_lane;
 	struct lane_cursor lanes[REGION_LANES_MAX];
+	int64_t waits_since_ns, waited_ns;                          /* for the writer, within the second that began then */
 	bool has_state;
 	struct pmtop_state state;                                   /* the last whole copy */
 	struct pmtop_meta_entry meta;                               /* what region_read_meta points into */
@@ -43,6 +44,8 @@ void region_copy_raw(void *to, const void *from, size_t size);
 uint32_t region_load(const void *from);
 /* Copies what stands under the sequence at its first four bytes. A writer that died in the middle leaves what it had written by then. */
 enum region_status region_copy(struct region *region, void *to, const void *from, size_t size);
+/* Lets the writer go on with what it has begun. False: no longer, for a hostile one, or one that gets no CPU, may keep everything half written. */
+bool region_wait(struct region *region);
 enum region_status region_cut_or(const struct region *region, enum region_status status);
 
 /* Mapped regions are found in /proc/PID/maps. */

@@ -1,7 +1,6 @@
 #include "src/region/region.h"
 
 #include <math.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -264,9 +263,8 @@ enum region_status region_read_history(struct region *region, struct region_bin 
 			};
 		}
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (sequence % 2 == 0 && region_load(merges) == sequence)
+		if ((sequence % 2 == 0 && region_load(merges) == sequence) || !region_wait(region))
 			break;
-		sched_yield();
 	}
 	*count = filled;
 	return region_cut_or(region, REGION_OK);
@@ -305,9 +303,8 @@ enum region_status region_read_epochs(struct region *region, struct region_epoch
 		*upto = region->state.batches;
 		*count = copy_epochs(region, *dropped, state.epochs_begun, out);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (before % 2 == 0 && region_load(sequence) == before)
+		if ((before % 2 == 0 && region_load(sequence) == before) || !region_wait(region))
 			break;
-		sched_yield();
 	}
 	return region_cut_or(region, REGION_OK);
 }

@@ -5,197 +5,150 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/model/ranks.h"
-#include "src/model/statistics.h"
-#include "src/rules/rule.h"
+#include "src/rules/alerts_private.h"
 
 #define CLEAR_RATIO 0.9
-#define CLEAR_AFTER_NS (10 * NS_PER_S)
+#define NEAR_RATIO 0.5
 
-const char *severity_name(enum severity severity)
+/* -- a figure against its level -- */
+
+bool rule_is_over(const struct rule *rule, double value)
 {
-	static const char *const names[] = { [SEVERITY_INFO] = "info", [SEVERITY_WARNING] = "warning", [SEVERITY_CRITICAL] = "critical" };
-	return names[severity];
+	return rule->is_below ? value < rule->level : value > rule->level;
 }
 
-/* -- what is judged -- */
-
-/* The steps of one kind. */
-struct of_kind { size_t count; double fastest_s, slowest_s, steps[RUN_RECENT]; };
-
-static void add_step(struct of_kind *of, double step_s)
+bool rule_is_calm(const struct rule *rule, double value)
 {
-	of->fastest_s = of->count && of->fastest_s < step_s ? of->fastest_s : step_s;
-	of->slowest_s = of->count && of->slowest_s > step_s ? of->slowest_s : step_s;
-	of->steps[of->count++] = step_s;
+	if (!isnan(rule->clear_level))
+		return rule->is_below ? value >= rule->clear_level : value <= rule->clear_level;
+	/* Nine tenths of nothing is nothing. */
+	if (!(rule->level < 0) && !(rule->level > 0))
+		return !rule_is_over(rule, value);
+	return rule->is_below ? value * CLEAR_RATIO > rule->level : value < CLEAR_RATIO * rule->level;
 }
 
-/* Kinds differ in what they do: a spread is one within a kind, and the first step is held against its own. */
-static void compare_kinds(struct look *look, struct of_kind kinds[RUN_KINDS_MAX])
+bool rule_is_near(const struct rule *rule, double value)
 {
-	const struct track *track = look->track;
-	bool is_first_known = track->slow_first_kind != NAME_BETWEEN;
-	for (unsigned i = 0; i < RUN_KINDS_MAX; i++) {
-		struct of_kind *of = &kinds[i];
-		if (of->count == 0)
-			continue;
-		if (look->slowest_s * of->fastest_s <= of->slowest_s * look->fastest_s) {
-			look->fastest_s = of->fastest_s;
-			look->slowest_s = of->slowest_s;
-			look->spread_kind = i < track->kind_count ? track->kinds[i].kind : NAME_NONE;
-		}
-		if (is_first_known && track_kind(track, track->slow_first_kind) != i)
-			continue;
-		double median_s = of->count == look->steps ? look->median_s : median_of(of->steps, of->count);
-		look->first_usual_s = isnan(look->first_usual_s) || median_s > look->first_usual_s ? median_s : look->first_usual_s;
-	}
-}
-
-/* From the newest back. The newest may have no step yet, and lost events leave holes, so a few more are looked at. */
-static void gather_steps(struct look *look)
-{
-	double steps[RUN_RECENT], sum = 0;
-	struct of_kind kinds[RUN_KINDS_MAX];
-	for (unsigned i = 0; i < RUN_KINDS_MAX; i++)
-		kinds[i].count = 0;
-	uint64_t count = look->track->count;
-	for (uint64_t back = 1; back <= count && back <= 2 * RUN_RECENT && look->steps < RUN_RECENT; back++) {
-		const struct batch *batch = track_batch(look->track, count - back);
-		if (!batch || batch->is_warmup || !(batch->step_s > 0))
-			continue;
-		look->oldest = batch->ordinal;
-		look->flagged += batch->is_flagged;
-		sum += batch->step_s;
-		add_step(&kinds[track_kind(look->track, batch->kind)], batch->step_s);
-		steps[look->steps++] = batch->step_s;
-	}
-	if (look->steps) {
-		look->mean_s = sum / (double)look->steps;
-		look->median_s = median_of(steps, look->steps);
-		look->first_usual_s = NAN;
-		compare_kinds(look, kinds);
-	}
-}
-
-static void gather_phases(struct look *look)
-{
-	size_t batches, kept = 0, count = track_phases(look->track, RUN_RECENT, look->phases, LOOK_PHASES_MAX, &batches);
-	for (size_t i = 0; i < count; i++)
-		if (look->phases[i].depth == 0)
-			look->phases[kept++] = look->phases[i];
-	look->phase_count = kept;
-}
-
-/* -- the list: raised first, most severe first, then newest -- */
-
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_alerts(const void *left, const void *right)
-{
-	const struct alert *a = left, *b = right;
-	const int64_t order[][2] = {
-		{ b->is_raised, a->is_raised }, { b->severity, a->severity }, { b->since_ns, a->since_ns }, { a->run, b->run }, { a->subject, b->subject },
-	};
-	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-		int way = compare(order[i][0], order[i][1]);
-		if (way)
-			return way;
-	}
-	return strcmp(a->rule, b->rule);
+	return rule->is_below ? value * NEAR_RATIO < rule->level : value > NEAR_RATIO * rule->level;
 }
 
 /* -- raising and clearing -- */
 
-static struct alert *find_alert(struct alerts *alerts, const struct rule *rule, unsigned run, uint32_t subject)
+static struct alert *raise_alert(struct alerts *alerts, struct alert *alert, const struct look *look, const struct rule *rule)
 {
-	for (size_t i = 0; i < alerts->count; i++) {
-		struct alert *alert = &alerts->list[i];
-		if (alert->run == run && alert->subject == subject && strcmp(alert->rule, rule->name) == 0)
-			return alert;
-	}
-	return NULL;
-}
-
-/* Room for one more: the last in the list's order makes way if it is cleared or matters less. NULL where nothing does. */
-static struct alert *claim_alert(struct alerts *alerts, enum severity severity)
-{
-	if (alerts->count < ALERTS_MAX)
-		return &alerts->list[alerts->count++];
-	struct alert *last = &alerts->list[0];
-	for (size_t i = 1; i < alerts->count; i++)
-		if (compare_alerts(&alerts->list[i], last) > 0)
-			last = &alerts->list[i];
-	return last->is_raised && last->severity >= severity ? NULL : last;
-}
-
-static struct alert *raise_alert(struct alerts *alerts, struct alert *alert, const struct look *look, const struct rule *rule, uint32_t subject)
-{
-	if (!alert && !(alert = claim_alert(alerts, rule->severity)))
+	if (!alert && !(alert = alerts_claim(alerts, rule->severity)))
 		return NULL;
 	*alert = (struct alert){
-		.rule = rule->name, .run = look->index, .subject = subject, .severity = rule->severity, .is_raised = true, .since_ns = look->model->now_ns,
+		.rule = rule->name, .run = look->index, .subject = look->phase ? look->phase->name : NAME_NONE, .severity = rule->severity, .is_raised = true,
+		.since_ns = look->model->now_ns, .unit = figure_form_unit(rule->figure.row->form),
 	};
 	return alert;
 }
 
-static void clear_alert(struct alert *alert, int64_t now_ns)
-{
-	if (!alert || !alert->is_raised)
-		return;
-	alert->is_raised = false;
-	alert->cleared_ns = now_ns;
-}
-
 /* The figure is low enough to clear the warning: since when, and is that long enough? */
-static void calm_alert(struct alert *alert, int64_t now_ns)
+static void calm_alert(struct alert *alert, double clear_s, int64_t now_ns)
 {
 	if (!alert->calm_since_ns)
 		alert->calm_since_ns = now_ns;
-	if (now_ns - alert->calm_since_ns >= CLEAR_AFTER_NS)
-		clear_alert(alert, now_ns);
+	if (seconds_between(alert->calm_since_ns, now_ns) >= clear_s)
+		alert_clear(alert, now_ns);
 }
 
-static double level_of(const struct rule *rule, const struct settings *settings)
+static void tell(struct alert *alert, const struct alerts *alerts, const struct look *look, const struct rule *rule, double value, const struct watch *watch)
 {
-	return *(const double *)(const void *)((const char *)settings + rule->level);
+	alert->value = value;
+	alert->level = rule->level;
+	alert->history = watch ? watch->history : NULL;
+	alert_tell(alert, alerts->private->book, rule, look);
+}
+
+static enum truth holds(const struct rule *rule, const struct look *look, double *value)
+{
+	if (look->run && (double)look->steps < rule->least)
+		return TRUTH_UNKNOWN;
+	enum truth condition = rule_terms_hold(&rule->terms, look, NULL);
+	if (condition != TRUTH_YES)
+		return condition;
+	*value = figure_number(&rule->figure, look);
+	return isnan(*value) ? TRUTH_UNKNOWN : TRUTH_YES;
+}
+
+/* Whether it has been beyond its level for as long as the rule asks. */
+static bool has_lasted(const struct rule *rule, struct watch *watch, double value, int64_t now_ns)
+{
+	bool is_over = rule_is_over(rule, value);
+	if (!watch)
+		return is_over && rule->for_s <= 0;
+	if (!is_over)
+		watch->over_since_ns = 0;
+	else if (!watch->over_since_ns)
+		watch->over_since_ns = now_ns;
+	return is_over && seconds_between(watch->over_since_ns, now_ns) >= rule->for_s;
 }
 
 /* Holds one figure against its rule. Returns whether the warning stands. */
-static bool judge(struct alerts *alerts, const struct look *look, const struct rule *rule, const struct phase_row *phase)
+static bool judge(struct alerts *alerts, const struct look *look, const struct rule *rule)
 {
-	uint32_t subject = phase ? phase->name : NAME_NONE;
-	struct alert *alert = find_alert(alerts, rule, look->index, subject);
+	int64_t now_ns = look->model->now_ns;
+	struct alert *alert = alerts_find(alerts, rule->name, look->index, look->phase ? look->phase->name : NAME_NONE);
 	bool is_raised = alert && alert->is_raised;
-	double value = look->steps >= rule->steps_least ? rule->measure(look, phase) : NAN, level = level_of(rule, look->settings);
-	if (isnan(value) || (!is_raised && !(value > level)))
+	double value = NAN;
+	enum truth truth = holds(rule, look, &value);
+	if (truth == TRUTH_UNKNOWN)
 		return is_raised;
-	if (is_raised && value < CLEAR_RATIO * level) {
-		calm_alert(alert, look->model->now_ns);
+	struct watch *watch = truth == TRUTH_YES ? watch_figure(alerts, rule, look, value) : watch_find(alerts->private, rule, look->index, look->phase ? look->phase->name : NAME_NONE);
+	if (truth == TRUTH_NO && watch)
+		watch->over_since_ns = 0;
+	if (!is_raised && (truth == TRUTH_NO || !has_lasted(rule, watch, value, now_ns)))
+		return false;
+	if (is_raised && (truth == TRUTH_NO || rule_is_calm(rule, value))) {
+		calm_alert(alert, rule->clear_s, now_ns);
 		return alert->is_raised;
 	}
-	if (!is_raised && !(alert = raise_alert(alerts, alert, look, rule, subject)))
+	if (!is_raised && !(alert = raise_alert(alerts, alert, look, rule)))
 		return false;
 	alert->calm_since_ns = 0;
-	alert->evidence_count = alert->advice_count = 0;
-	rule->tell(look, phase, alert);
+	tell(alert, alerts, look, rule, value, watch);
 	return true;
 }
 
-static void judge_phase(struct alerts *alerts, const struct look *look, const struct phase_row *phase)
+/* One that another keeps quiet is gone at once, and begins anew afterwards. */
+static void quieten(struct alerts *alerts, const struct look *look, const struct rule *rule)
 {
-	bool is_told = false;
-	for (const struct rule *rule = rules; rule < rules + RULE_COUNT; rule++) {
-		if (rule->scope != RULE_OF_PHASE)
+	uint32_t subject = look->phase ? look->phase->name : NAME_NONE;
+	struct watch *watch = watch_find(alerts->private, rule, look->index, subject);
+	if (watch)
+		watch->over_since_ns = 0;
+	alert_clear(alerts_find(alerts, rule->name, look->index, subject), look->model->now_ns);
+}
+
+static bool is_quieted(const struct rule *rule, const struct rule *const *standing, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < standing[i]->quiets_count; k++)
+			if (strcmp(standing[i]->quiets[k], rule->name) == 0)
+				return true;
+	return false;
+}
+
+/* Those that quiet others come first in the book. */
+static void judge_scope(struct alerts *alerts, const struct look *look, enum rule_scope scope)
+{
+	const struct rule_book *book = alerts->private->book;
+	const struct rule *standing[RULES_MAX];
+	size_t standing_count = 0;
+	for (size_t i = 0; i < book->count; i++) {
+		const struct rule *rule = book->list[i];
+		if (rule->of != scope || !rule_judges(rule))
 			continue;
-		if (is_told)
-			clear_alert(find_alert(alerts, rule, look->index, phase->name), look->model->now_ns);
-		else
-			is_told = judge(alerts, look, rule, phase);
+		if (is_quieted(rule, standing, standing_count))
+			quieten(alerts, look, rule);
+		else if (judge(alerts, look, rule) && rule->quiets_count)
+			standing[standing_count++] = rule;
 	}
 }
+
+/* -- a run -- */
 
 static bool has_phase(const struct look *look, uint32_t name)
 {
@@ -205,43 +158,40 @@ static bool has_phase(const struct look *look, uint32_t name)
 	return false;
 }
 
+static double clear_time(const struct alerts *alerts, const struct alert *alert)
+{
+	const struct rule *rule = rule_find(alerts->private->book, alert->rule);
+	return rule ? rule->clear_s : 0;
+}
+
 /* An operation that no recent step has any more takes no time. */
 static void calm_absent_phases(struct alerts *alerts, const struct look *look)
 {
 	for (size_t i = 0; i < alerts->count; i++) {
 		struct alert *alert = &alerts->list[i];
 		if (alert->is_raised && alert->run == look->index && alert->subject != NAME_NONE && !has_phase(look, alert->subject))
-			calm_alert(alert, look->model->now_ns);
+			calm_alert(alert, clear_time(alerts, alert), look->model->now_ns);
 	}
 }
 
-static bool is_of_model(const struct alert *alert)
+static bool is_of_run(const struct alerts *alerts, const struct alert *alert)
 {
-	for (const struct rule *rule = rules; rule < rules + RULE_COUNT; rule++)
-		if (rule->scope == RULE_OF_MODEL && strcmp(rule->name, alert->rule) == 0)
-			return true;
-	return false;
+	const struct rule *rule = rule_find(alerts->private->book, alert->rule);
+	return rule && rule->of != RULE_OF_MODEL;
 }
 
-static void judge_scope(struct alerts *alerts, const struct look *look, enum rule_scope scope)
+static void judge_run(struct alerts *alerts, const struct model *model, unsigned index)
 {
-	for (const struct rule *rule = rules; rule < rules + RULE_COUNT; rule++)
-		if (rule->scope == scope)
-			judge(alerts, look, rule, NULL);
-}
-
-static void judge_run(struct alerts *alerts, const struct model *model, const struct settings *settings, unsigned index)
-{
-	const struct run *run = &model->runs[index];
-	struct look look = { .model = model, .settings = settings, .index = index, .run = run, .track = run_main(run) };
-	gather_steps(&look);
-	if (look.steps == 0)
-		return;
-	gather_phases(&look);
-	judge_scope(alerts, &look, RULE_OF_RUN);
-	for (size_t i = 0; i < look.phase_count; i++)
-		judge_phase(alerts, &look, &look.phases[i]);
-	calm_absent_phases(alerts, &look);
+	struct look *look = &alerts->private->look;
+	look_at(look, &alerts->private->cache, model, (int)index, alerts_patterns(alerts, index));
+	judge_scope(alerts, look, RULE_OF_RUN);
+	for (size_t i = 0; i < look->phase_count; i++) {
+		look->phase = &look->phases[i];
+		judge_scope(alerts, look, RULE_OF_PHASE);
+	}
+	look->phase = NULL;
+	if (look->steps)
+		calm_absent_phases(alerts, look);
 }
 
 /* The ranks of a run do the same: the one that is shown first and the slowest speak for all. */
@@ -255,14 +205,19 @@ static bool speaks_for_others(const struct model *model, const struct ranks *ran
 static void calm_run(struct alerts *alerts, unsigned index, int64_t now_ns)
 {
 	for (size_t i = 0; i < alerts->count; i++)
-		if (alerts->list[i].run == index && alerts->list[i].is_raised && !is_of_model(&alerts->list[i]))
-			calm_alert(&alerts->list[i], now_ns);
+		if (alerts->list[i].run == index && alerts->list[i].is_raised && is_of_run(alerts, &alerts->list[i]))
+			calm_alert(&alerts->list[i], clear_time(alerts, &alerts->list[i]), now_ns);
 }
+
+/* -- all of them -- */
 
 void alerts_release(struct alerts *alerts)
 {
-	for (size_t i = 0; i < alerts->count; i++)
-		series_free(alerts->list[i].history);
+	if (alerts->private) {
+		watches_release(alerts);
+		rule_book_free(alerts->private->own);
+		free(alerts->private);
+	}
 	free(alerts->patterns);
 	*alerts = (struct alerts){ 0 };
 }
@@ -286,29 +241,43 @@ static void update_patterns(struct alerts *alerts, const struct model *model)
 		patterns_update(&alerts->patterns[i], model, &model->runs[i]);
 }
 
+/* False: out of memory. */
+static bool take_rules(struct alerts *alerts, const struct rule_book *rules)
+{
+	if (!alerts->private && !(alerts->private = calloc(1, sizeof *alerts->private)))
+		return false;
+	struct alerts_private *private = alerts->private;
+	if (!rules && !private->own)
+		private->own = rule_book_new();
+	rules = rules ? rules : private->own;
+	if (rules != private->book)
+		watches_release(alerts);
+	private->book = rules;
+	return rules != NULL;
+}
+
 void alerts_update(struct alerts *alerts, const struct model *model, const struct settings *settings)
 {
+	if (!take_rules(alerts, settings->rules))
+		return;
 	update_patterns(alerts, model);
-	struct look look = { .model = model, .settings = settings };
-	struct ranks ranks;
+	struct alerts_private *private = alerts->private;
+	look_at(&private->look, &private->cache, model, -1, NULL);
+	judge_scope(alerts, &private->look, RULE_OF_MODEL);
+
+	struct ranks *ranks = &private->cache.ranks;
+	bool speaks[MODEL_RUNS_MAX];
 	int first = ranks_first(model, NULL, NULL);
-	ranks_compare(model, first < 0 ? model->run_count : (unsigned)first, &ranks);
-	judge_scope(alerts, &look, RULE_OF_MODEL);
+	ranks_compare(model, first < 0 ? model->run_count : (unsigned)first, ranks);
+	for (unsigned i = 0; i < model->run_count && i < MODEL_RUNS_MAX; i++)
+		speaks[i] = speaks_for_others(model, ranks, first, i);
 	for (unsigned i = 0; i < model->run_count; i++) {
 		if (!model->runs[i].is_used)
 			continue;
-		if (speaks_for_others(model, &ranks, first, i))
-			judge_run(alerts, model, settings, i);
+		if (i >= MODEL_RUNS_MAX || speaks[i])
+			judge_run(alerts, model, i);
 		else
 			calm_run(alerts, i, model->now_ns);
 	}
-	qsort(alerts->list, alerts->count, sizeof alerts->list[0], compare_alerts);
-}
-
-size_t alerts_raised(const struct alerts *alerts)
-{
-	size_t raised = 0;
-	for (size_t i = 0; i < alerts->count; i++)
-		raised += alerts->list[i].is_raised;
-	return raised;
+	alerts_sort(alerts);
 }

@@ -2,11 +2,12 @@
  *
  * Evaluated on the main thread after sets were applied. Deterministic: a function of the model, the settings and what was raised before.
  *
- * Judged are a run's last 200 finished steps of its main mode, the warm-up left out, once 20 of them are known (5 for the slow first batch);
- * memory once its slope is known. A warning is raised when its figure is above its level (not on it), and cleared when the figure has stayed
- * below nine tenths of the level for 10 s of the model's time; so a figure that wavers about its level raises one warning, once. A figure
- * that is unknown changes nothing. Of the ranks of one run two are judged: the one that is shown first, and the slowest. Of one operation at
- * most one warning stands: data_loading, else bottleneck, else consider_optimizing. */
+ * What is judged, and against which level, stands in rules (rule_book.h). Of a run its last 200 finished steps of its main mode are judged, the
+ * warm-up left out, once there are as many as the rule asks for. A warning is raised when its rule's condition holds and its figure has been beyond
+ * its level (not on it) for as long as the rule says, and cleared when the figure has stayed calm (by default below nine tenths of the level) for
+ * 10 s of the model's time, or the condition has not held for so long; so a figure that wavers about its level raises one warning, once. What is
+ * unknown changes nothing. Of the ranks of one run two are judged: the one that is shown first, and the slowest. A rule that stands keeps those that it
+ * quiets from the same operation. */
 #ifndef PMTOP_RULES_ALERTS_H
 #define PMTOP_RULES_ALERTS_H
 
@@ -26,8 +27,8 @@ enum { ALERT_EVIDENCE_MAX = 6, ALERT_ADVICE_MAX = 4, ALERTS_MAX = 64 };
 struct alert_evidence { const char *key; double value; };   /* "share_ratio" 0.34: base units, the unit in the key */
 
 struct alert {
-	const char *rule;            /* "data_loading", "slow_first_batch", "flagged_batches", "variance", "bottleneck", "consider_optimizing", "memory_growth", "slowest_rank", "still_rank" */
-	unsigned run;                /* index into model->runs; 0 for memory_growth, slowest_rank and still_rank, which are of all */
+	const char *rule;            /* its name: "data_loading"; "rule_file" or "hook" for what went wrong with these */
+	unsigned run;                /* index into model->runs; 0 where it is of the whole model */
 	uint32_t subject;            /* name id of the operation; NAME_NONE */
 	enum severity severity;
 	bool is_raised;              /* false: cleared, kept for its history */
@@ -49,13 +50,17 @@ struct alerts {
 	struct alert list[ALERTS_MAX];        /* raised first, most severe first, then newest */
 	size_t pattern_room;
 	struct patterns *patterns;            /* by run; NULL until the first update; the alerts' own */
+	struct alerts_private *private;       /* NULL until the first update */
 };
 
 void alerts_release(struct alerts *alerts);
 /* Of a run; NULL: nothing was looked for yet. */
 const struct patterns *alerts_patterns(const struct alerts *alerts, unsigned run);
 
+/* By the rules of the settings, which must live as long as the alerts; where these have none, by the built-in ones. */
 void alerts_update(struct alerts *alerts, const struct model *model, const struct settings *settings);
+/* Something else to be told, once: what a rule file or a hook has wrong. `name` is static. It stands until the end. */
+void alerts_note(struct alerts *alerts, int64_t now_ns, const char *name, enum severity severity, const struct reason *reason);
 size_t alerts_raised(const struct alerts *alerts);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "src/model/run.h"
 
-enum { EXPLAIN_CAUSES_MAX = 6, EXPLAIN_ROWS_MAX = RUN_PHASES_MAX * 2, EXPLAIN_CONTEXT_MAX = 12 };
+enum { EXPLAIN_CAUSES_MAX = 6, EXPLAIN_ROWS_MAX = RUN_PHASES_MAX * 2, EXPLAIN_CONTEXT_MAX = 32, EXPLAIN_WHAT_SIZE = 56 };
 
 struct explain_row {             /* a phase, depth first; parents before their children */
 	uint32_t name, parent;
@@ -19,10 +19,11 @@ struct explain_row {             /* a phase, depth first; parents before their c
 enum explain_unit { EXPLAIN_SECONDS, EXPLAIN_COUNT, EXPLAIN_BYTES };
 
 struct explain_context {         /* what else happened in the window: evidence, against the usual */
-	const char *what;            /* "CPU time of the training thread", "major faults", … */
+	char what[EXPLAIN_WHAT_SIZE];/* "CPU time of the training thread", "major faults", "worker 3: fetch", … */
 	const char *key;             /* "cpu_s", "major_faults", …: as in JSON */
 	enum explain_unit unit;
 	double this_value, usual_value;       /* NAN = not known */
+	double explains_ratio;       /* of the excess: the causes that rest on it first; 0 = none */
 };
 
 /* Why a phase took longer. CAUSE_PHASE: only where it lies is known; then `what` has no second part. */
@@ -45,6 +46,7 @@ struct explain_context {         /* what else happened in the window: evidence, 
 	X(GC, "garbage collection") \
 	X(COMPILER, "a compiler runs") \
 	X(CHILD, "another process of the run takes the CPU") \
+	X(CHILD_AWAITED, "waiting for a process that it started") \
 	X(THROTTLED, "the CPU quota is used up") \
 	X(STOPPED, "the process was stopped") \
 	X(SUSPENDED, "the machine was suspended") \
@@ -84,7 +86,12 @@ struct explanation {
 	struct cause causes[EXPLAIN_CAUSES_MAX];
 };
 
-const char *cause_kind_name(enum cause_kind kind);
+enum { CAUSE_BRIEF_SIZE = 96 };
+
+const char *cause_kind_name(enum cause_kind kind);       /* as in CAUSES */
+const char *cause_kind_id(enum cause_kind kind);         /* "disk_read": for programs */
+/* For a column: "data: reads disk", "data › decode", "unknown". */
+const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
 /* `around` is NULL where no sampler saw the window. */
 void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out);
 

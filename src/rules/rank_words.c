@@ -1,12 +1,11 @@
 #include "src/rules/rank_words.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/rules/advice.h"
-#include "src/rules/rule.h"
 
 /* Two names and three times fit on a line. */
 enum { NAME_SIZE = 20 };
@@ -91,96 +90,4 @@ const char *rank_words_still(const struct ranks *ranks, char out[RANK_WORDS_SIZE
 const char *rank_words(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
 {
 	return *rank_words_still(ranks, out) ? out : rank_words_slowest(ranks, out);
-}
-
-/* -- the rules of ranks --------------------------------------------------------------------------------------------------------- */
-
-static void compare(const struct look *look, struct ranks *ranks)
-{
-	int run = ranks_any(look->model);
-	ranks_compare(look->model, run < 0 ? look->model->run_count : (unsigned)run, ranks);
-}
-
-double measure_slowest_rank(const struct look *look, const struct phase_row *phase)
-{
-	struct ranks ranks;
-	(void)phase;
-	compare(look, &ranks);
-	return !ranks.is_compared ? NAN : ranks.slowest < 0 ? 0 : ranks.excess_ratio;
-}
-
-bool rank_only_waits(const struct look *look, const struct phase_row *phase)
-{
-	struct ranks ranks;
-	if (look->model->run_count < 2)
-		return false;
-	ranks_compare(look->model, (unsigned)(look->run - look->model->runs), &ranks);
-	return ranks.slowest >= 0 && ranks.wait && &look->model->runs[ranks.list[ranks.slowest].run] != look->run && strcmp(ranks.wait, run_name(look->run, phase->name)) == 0;
-}
-
-/* Of the kind of the phase that is slow there. */
-static enum phase_kind kind_of_slowest(const struct look *look, const struct ranks *ranks)
-{
-	const struct rank *rank = &ranks->list[ranks->slowest];
-	for (size_t i = 0; i < rank->phase_count; i++)
-		if (rank->phases[i].name == ranks->phase)
-			return phase_kind(&look->model->runs[rank->run], rank->phases[i].id);
-	return PHASE_OTHER;
-}
-
-void tell_slowest_rank(const struct look *look, const struct phase_row *phase, struct alert *alert)
-{
-	struct ranks ranks;
-	(void)phase;
-	compare(look, &ranks);
-	if (ranks.slowest < 0)
-		return;
-	const struct rank *rank = &ranks.list[ranks.slowest];
-	rank_words_slowest(&ranks, alert->message);
-	explain_meaning(alert, ranks.is_synchronous ? "Ranks that train together go at the pace of the slowest: the others wait for it in every step."
-	                                            : "This rank's steps take longer than the others'.");
-	add_evidence(alert, "rank", (double)rank->number);
-	add_evidence(alert, "own_s", rank->own_s);
-	add_evidence(alert, "others_own_s", ranks.others_own_s);
-	add_evidence(alert, "excess_s", ranks.excess_s);
-	add_evidence(alert, "phase_s", ranks.phase_s);
-	add_evidence(alert, "phase_others_s", ranks.phase_others_s);
-	advise(alert, "look at that rank: [ and ] choose one");
-	if (ranks.phase)
-		advise_phase(look->model, &look->model->runs[rank->run], kind_of_slowest(look, &ranks), false, alert);
-	advise(alert, "see what else runs where it runs, and whether it has as many cores and samples as the others");
-}
-
-/* One that was killed is worth its warning as long as others wait for it. */
-double measure_still_rank(const struct look *look, const struct phase_row *phase)
-{
-	struct ranks ranks;
-	(void)phase;
-	compare(look, &ranks);
-	if (ranks.count < 2)
-		return NAN;
-	const struct rank *rank = ranks.still < 0 ? NULL : &ranks.list[ranks.still];
-	return !rank ? 0 : rank->state == RANK_KILLED ? INFINITY : rank->still_s;
-}
-
-void tell_still_rank(const struct look *look, const struct phase_row *phase, struct alert *alert)
-{
-	struct ranks ranks;
-	(void)phase;
-	compare(look, &ranks);
-	if (ranks.still < 0)
-		return;
-	const struct rank *rank = &ranks.list[ranks.still];
-	rank_words_still(&ranks, alert->message);
-	explain_meaning(alert, "Ranks that train together wait for one that stands still, stopped or died: nothing goes on until it does.");
-	add_evidence(alert, "rank", (double)rank->number);
-	add_evidence(alert, "pid", (double)rank->pid);
-	add_evidence(alert, "still_s", rank->still_s);
-	add_evidence(alert, "batches", (double)rank->batches);
-	if (rank->state == RANK_STOPPED)
-		advise(alert, "let it go on: kill -CONT %d", (int)rank->pid);
-	else if (rank->state == RANK_KILLED)
-		advise(alert, "see why process %d ended: its output, and dmesg for the kernel's out-of-memory killer", (int)rank->pid);
-	else
-		advise(alert, "see what it does: its output, and py-spy dump --pid %d", (int)rank->pid);
 }

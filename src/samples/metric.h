@@ -28,7 +28,7 @@ enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 	X(PROCESS_READ,             "process.read_bytes",           BYTES,       COUNTER) /* io: read_bytes (from storage) */ \
 	X(PROCESS_WRITTEN,          "process.write_bytes",          BYTES,       COUNTER) /* io: write_bytes */ \
 	X(PROCESS_READ_CALLS,       "process.read_characters",      BYTES,       COUNTER) /* io: rchar, page cache and pipes included */ \
-	X(PROCESS_DISK_WAIT,        "process.disk_wait",            NANOSECONDS, COUNTER) /* stat: delayacct_blkio_ticks, all threads; only where the kernel keeps it */ \
+	X(PROCESS_DISK_WAIT,        "process.disk_wait",            NANOSECONDS, COUNTER) /* stat: delayacct_blkio_ticks, main thread only; only where the kernel keeps it */ \
 	X(PROCESS_DESCRIPTORS,      "process.descriptors",          ITEMS,       GAUGE)   /* entries of fd */ \
 	X(SYSTEM_CPUS,              "system.cpus",                  ITEMS,       GAUGE)   /* on line */ \
 	X(SYSTEM_CPU_BUSY,          "system.cpu_busy",              NANOSECONDS, COUNTER) /* /proc/stat: user, nice, system, irq, softirq, all CPUs */ \

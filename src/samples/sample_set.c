@@ -17,7 +17,7 @@ struct arena {
 void sample_set_clear(struct sample_set *set)
 {
 	set->count = 0;
-	set->failed = false;
+	set->failed = set->is_snapshot = false;
 	if (!set->arena)
 		return;
 	struct arena *block = set->arena->next;

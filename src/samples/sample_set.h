@@ -182,6 +182,7 @@ struct sample_set {
 	const char *source;       /* the source's name */
 	struct record *records;
 	size_t count, capacity;
+	bool is_snapshot;         /* nothing new: what one who comes now must be told before he understands what follows */
 	bool failed;              /* out of memory: some records are not here; the reader counts it */
 	struct arena *arena;      /* private */
 };

@@ -7,7 +7,7 @@
 #include "src/base/buffer.h"
 #include "src/settings/settings.h"
 
-enum setting_kind { SETTING_NUMBER, SETTING_INTEGER, SETTING_FLAG, SETTING_COLOR };
+enum setting_kind { SETTING_NUMBER, SETTING_INTEGER, SETTING_FLAG, SETTING_COLOR, SETTING_COMMAND };
 
 struct setting_row {
 	const char *section, *key;
@@ -17,7 +17,7 @@ struct setting_row {
 };
 
 #define SETTING_ONE(section, key, member, kind, value, least, most) + 1
-enum { SETTING_ROWS = 1 SETTINGS(SETTING_ONE) };
+enum { SETTING_ROWS = 1 SETTINGS(SETTING_ONE) + SETTING_COMMANDS };
 #undef SETTING_ONE
 
 extern const struct setting_row setting_rows[SETTING_ROWS];      /* the rows of a section stand together */
@@ -28,6 +28,7 @@ int setting_row_find(const char *section, const char *key);
 enum setting_fault { SETTING_TAKEN, SETTING_WRONG_TYPE, SETTING_OUT_OF_RANGE };
 /* Numbers have a decimal point in every locale. *settings is untouched unless the value is taken. */
 enum setting_fault setting_take(const struct setting_row *row, const char *text, struct settings *settings);
+void setting_take_command(const struct setting_row *row, const struct setting_command *command, struct settings *settings);
 /* "a number from 1 to 1000", "true or false", … */
 void setting_wanted(const struct setting_row *row, struct buffer *out);
 

@@ -21,15 +21,15 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	X(flags, after_batches,           flag_after,             INTEGER, 20,   5, 1000000) \
 	X(flags, window_batches,          flag_window,            INTEGER, 200,  20, 4096) \
 	X(flags, warmup_batches,          warmup_most,            INTEGER, 10,   0, 10) \
-	X(warnings, slow_first_batch,     rule_first_batch,       NUMBER,  2,    1.01, 1000)  /* first batch ÷ median */ \
-	X(warnings, variance_ratio,       rule_variance,          NUMBER,  2,    1.01, 1000)  /* max ÷ min, warm-up left out */ \
-	X(warnings, flagged_ratio,        rule_flagged,           NUMBER,  0.01, 0.0001, 1)   /* share of the last 200 batches that are flagged */ \
-	X(warnings, bottleneck_ratio,     rule_bottleneck,        NUMBER,  0.5,  0.01, 1) \
-	X(warnings, consider_ratio,       rule_consider,          NUMBER,  0.2,  0.01, 1) \
-	X(warnings, data_ratio,           rule_data,              NUMBER,  0.3,  0.01, 1) \
-	X(warnings, memory_growth_mb,     rule_memory_growth_mb,  NUMBER,  100,  1, 1e9)      /* MB = 10^6 bytes, since the warm-up */ \
-	X(warnings, slowest_rank_ratio,   rule_slowest_rank,      NUMBER,  0.05, 0.05, 1000)  /* its own time above the others' */ \
-	X(warnings, still_rank_seconds,   rule_still_rank_s,      NUMBER,  10,   2, 1e6)
+	X(hooks, least_seconds,           hook_least_s,           NUMBER,  60,   0, 86400)    /* between two of the same rule */ \
+	X(hooks, at_most,                 hooks_at_most,          INTEGER, 4,    1, 64)       /* running at a time */ \
+	X(hooks, seconds_most,            hook_most_s,            NUMBER,  30,   0.1, 3600)   /* then it is killed */
+
+/* hooks: on_info, on_warning, on_critical: the program and its arguments, one after the other, each with its NUL. */
+enum { SETTING_WORDS_MAX = 16, SETTING_COMMAND_SIZE = 1024, SETTING_COMMANDS = 3 };
+struct setting_command { unsigned count; char text[SETTING_COMMAND_SIZE]; };
+
+struct rule_book;
 
 struct settings {
 	enum color_choice color;             /* screen: color: auto|always|never */
@@ -42,6 +42,8 @@ struct settings {
 #undef SETTING_MEMBER_NUMBER
 #undef SETTING_MEMBER_INTEGER
 #undef SETTING_MEMBER_FLAG
+	struct setting_command on_info, on_warning, on_critical;
+	const struct rule_book *rules;       /* borrowed; NULL: the built-in ones. Not in pmtop.yaml: rules/ beside it (src/rules/rule_book.h) */
 };
 
 void settings_default(struct settings *settings);

@@ -35,7 +35,19 @@ static const struct {
 	{ 27, offsetof(struct proc_stat, end_code) },       { 28, offsetof(struct proc_stat, start_stack) },
 };
 
-enum { STAT_FIRST_NUMBER = 4, STAT_LAST_NUMBER = 28 };
+enum { STAT_FIRST_NUMBER = 4, STAT_LAST_NUMBER = 28, STAT_DISK_WAIT = 42 };
+
+/* The words between are not parsed, for there are many processes. */
+static uint64_t word_far_on(const char *at, unsigned words)
+{
+	for (; words > 0; words--) {
+		at += strspn(at, " ");
+		at = strchr(at, ' ');
+		if (!at)
+			return 0;
+	}
+	return strtoull(at, NULL, 10);
+}
 
 bool proc_stat_parse(const char *text, size_t length, struct proc_stat *out)
 {
@@ -65,6 +77,7 @@ bool proc_stat_parse(const char *text, size_t length, struct proc_stat *out)
 		if (next < sizeof stat_fields / sizeof *stat_fields && number == stat_fields[next].number)
 			memcpy((char *)&stat + stat_fields[next++].offset, &value, sizeof value);
 	}
+	stat.disk_wait_ticks = word_far_on(at, STAT_DISK_WAIT - STAT_LAST_NUMBER - 1);
 	*out = stat;
 	return true;
 }

@@ -27,6 +27,7 @@ struct proc_stat {
 	uint64_t resident_pages;
 	/* Where program and stack begin: they change with an exec. ≤ 1 where we may not know or there is no program (zombie). */
 	uint64_t start_code, end_code, start_stack;
+	uint64_t disk_wait_ticks;        /* of its main thread; 0 too where nobody counts it */
 };
 
 /* False where the text is no stat line; *out is untouched then. */

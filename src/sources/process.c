@@ -6,12 +6,12 @@
 
 #include "src/base/clock.h"
 #include "src/base/file.h"
+#include "src/sources/process_private.h"
 #include "src/sources/source.h"
-#include "src/sources/target.h"
 
 /* Every member's stat is read at each refresh (by target.c). The other files of the target are, too; those of further members, which may
  * be many, about once a second. */
-enum { OTHERS_PERIOD_MS = 900, TEXT_SIZE = 16 * 1024 };
+enum { OTHERS_PERIOD_MS = 900 };
 
 /* In the order of their lines, so that one pass finds them all. */
 struct figure_field {
@@ -39,9 +39,7 @@ static const struct figure_field io_fields[] = {
 	{ NULL, 0, 0 },
 };
 
-/* The optional files. `fields` NULL: schedstat, three bare numbers. */
-enum { FILE_STATUS, FILE_IO, FILE_SCHEDSTAT, FILE_COUNT };
-
+/* `fields` NULL: schedstat, three bare numbers. */
 static const struct optional_file {
 	const char *name, *figure;
 	const struct figure_field *fields;
@@ -50,27 +48,6 @@ static const struct optional_file {
 	[FILE_STATUS] = { "status", "memory", status_fields, "the kernel tells no memory figures", "" },
 	[FILE_IO] = { "io", "disk I/O", io_fields, "the kernel counts no I/O per process", "boot a kernel with CONFIG_TASK_IO_ACCOUNTING" },
 	[FILE_SCHEDSTAT] = { "schedstat", "run-queue wait", NULL, "the kernel counts no run-queue wait", "boot a kernel with CONFIG_SCHED_INFO" },
-};
-
-struct known_process {
-	pid_t pid;
-	uint64_t start_ticks;
-	unsigned generation;
-	char command[TARGET_COMMAND_SIZE];
-	int fds[FILE_COUNT];
-};
-
-struct process_reader {
-	struct target *target;
-	int self_fd;                        /* pmtop's own statm; −1 = not there */
-	double ns_per_tick, page_bytes;
-	int64_t others_next_ns;
-	enum status told[FILE_COUNT];       /* of the target's files, as said last */
-	unsigned told_left_out;
-	bool told_no_children;
-	size_t count;
-	struct known_process known[TARGET_MEMBERS_MAX];   /* in the order of the target's members */
-	char text[TEXT_SIZE];
 };
 
 /* -- who is there --------------------------------------------------------------------------------------------------------------- */
@@ -129,7 +106,8 @@ static void tell_members(struct process_reader *reader, struct sample_set *out, 
 		struct known_process *known = &reader->known[i];
 		bool is_new = i == reader->count;
 		if (is_new) {
-			*known = (struct known_process){ .pid = member->pid, .start_ticks = member->start_ticks, .generation = member->generation };
+			*known = (struct known_process){ .pid = member->pid, .start_ticks = member->start_ticks, .generation = member->generation,
+				.descriptors_next_ns = INT64_MIN };
 			for (int file = 0; file < FILE_COUNT; file++)
 				known->fds[file] = -1;
 			reader->count++;
@@ -270,7 +248,7 @@ static enum status process_open(struct target *target, void **state, struct reas
 	reader->self_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	reader->ns_per_tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
 	reader->page_bytes = (double)sysconf(_SC_PAGESIZE);
-	reader->others_next_ns = INT64_MIN;
+	reader->others_next_ns = reader->accounting_next_ns = INT64_MIN;
 	*state = reader;
 	return STATUS_OK;
 }
@@ -284,13 +262,16 @@ static enum status process_read(void *state, int64_t now_ns, struct sample_set *
 	if (target->has_ended || target->pid == 0)
 		return STATUS_END;
 
+	process_begin_more(reader, out, now_ns);
 	bool with_others = now_ns >= reader->others_next_ns;
 	if (with_others)
 		reader->others_next_ns = now_ns + OTHERS_PERIOD_MS * NS_PER_MS;
 	for (size_t i = 0; i < target->member_count; i++) {
 		const struct target_member *member = &target->members[i];
-		if (member->has_stat)
+		if (member->has_stat) {
 			tell_stat(reader, member, out, now_ns);
+			process_tell_more(reader, i, with_others, out, now_ns);
+		}
 		for (int file = 0; file < FILE_COUNT && (i == 0 || with_others); file++) {
 			enum status status = tell_file(reader, member, &reader->known[i].fds[file], &optional_files[file], out, now_ns);
 			if (i == 0)

@@ -413,6 +413,16 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 	return is_over && !has_runs ? STATUS_END : STATUS_OK;
 }
 
+static enum status region_tell_all(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct region_reader *reader = state;
+	for (size_t i = 0; i < RUNS_MAX; i++)
+		if (reader->slots[i].run)
+			region_run_tell_all(reader->slots[i].run, now_ns, out);
+	region_workers_tell_all(reader->workers, now_ns, out);
+	return STATUS_OK;
+}
+
 static enum status region_source_open(struct target *target, void **state, struct reason *why_not)
 {
 	struct region_reader *reader = calloc(1, sizeof *reader);
@@ -438,5 +448,6 @@ const struct source region_source = {
 	.name = "region",
 	.open = region_source_open,
 	.read = region_read,
+	.tell_all = region_tell_all,
 	.close = region_source_close,
 };

@@ -236,23 +236,29 @@ static enum region_status tell_epochs(struct region_run *run)
 	return is_fatal(status) ? status : REGION_OK;
 }
 
-/* Everything that pmtop could not know because it came late. */
-static enum region_status tell_all(struct region_run *run)
+/* Everything that one could not know who comes late. */
+static enum region_status tell_kept(struct region_run *run, struct region_state *state)
 {
 	struct region_identity identity;
-	struct region_state state;
 	enum region_status status = region_identify(run->region, &identity);
 	if (status != REGION_OK)
 		return status;
 	teller_opened(&run->teller, &identity, run->pid, run->is_live);
 	teller_names(&run->teller);
-	status = tell_state(run, &state);
+	status = tell_state(run, state);
 	if (status == REGION_OK)
 		status = tell_totals(run, ALL_LANES);
 	if (status == REGION_OK)
 		status = tell_history(run);
 	if (status == REGION_OK)
 		status = tell_epochs(run);
+	return status;
+}
+
+static enum region_status tell_all(struct region_run *run)
+{
+	struct region_state state;
+	enum region_status status = tell_kept(run, &state);
 	for (uint32_t i = 0; i < run->lane_count && status == REGION_OK; i++) {
 		struct region_lane_status lane = { 0 };
 		status = region_lane_status(run->region, i, &lane);
@@ -372,6 +378,40 @@ enum status region_run_read(struct region_run *run, int64_t now_ns, struct sampl
 	return has_more ? STATUS_AGAIN : STATUS_OK;
 }
 
+static void forget_told(struct region_run *run)
+{
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		run->counters[i] = (double)NAN;
+	memset(run->metas, 0, sizeof run->metas);
+	run->teller.names_told = run->teller.mode = 0;
+	run->has_state = false;
+	run->refused = 0;
+}
+
+enum status region_run_tell_all(struct region_run *run, int64_t now_ns, struct sample_set *out)
+{
+	struct region_state state = { 0 };
+	struct region_run *kept = malloc(sizeof *kept);
+	if (!kept)
+		return STATUS_NO_MEMORY;
+	*kept = *run;
+	forget_told(run);
+	run->teller.out = out;
+	run->teller.now_ns = now_ns;
+	enum region_status status = tell_kept(run, &state);
+	if (status == REGION_OK && run->before > 0)
+		teller_count(&run->teller, RECORD_BEFORE_ATTACH, 0, run->before);
+	if (status == REGION_OK)
+		status = tell_gauges(run, state.gauge_count);
+	if (status == REGION_OK)
+		status = tell_counters(run, state.counter_count);
+	if (status == REGION_OK)
+		status = tell_open_spans(run);
+	*run = *kept;
+	free(kept);
+	return status == REGION_OK ? STATUS_OK : STATUS_DAMAGED;
+}
+
 enum status region_run_open(struct region *region, unsigned id, pid_t pid, int directory_fd, struct region_run **out)
 {
 	struct region_run *run = calloc(1, sizeof *run);
@@ -387,8 +427,7 @@ enum status region_run_open(struct region *region, unsigned id, pid_t pid, int d
 	run->had_open_spans = calloc(run->lane_count + 1, sizeof *run->had_open_spans);
 	run->begun = calloc(run->lane_count + 1, sizeof *run->begun);
 	run->teller = (struct region_teller){ .region = region, .run = id, .offset_ns = region_clock_offset_ns(region, directory_fd) };
-	for (size_t i = 0; i < VALUES_MAX; i++)
-		run->counters[i] = (double)NAN;
+	forget_told(run);
 	if (!run->lanes || !run->had_open_spans || !run->begun) {
 		region_run_close(run);
 		return STATUS_NO_MEMORY;

@@ -218,6 +218,12 @@ enum status region_worker_read(struct region_worker *worker, int64_t now_ns, boo
 	return status == REGION_OK || status == REGION_BUSY ? STATUS_OK : status == REGION_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_DAMAGED;
 }
 
+enum status region_worker_tell(struct region_worker *worker, int64_t now_ns, struct sample_set *out)
+{
+	enum region_status status = tell_row(worker, now_ns, out);
+	return status == REGION_OK || status == REGION_BUSY ? STATUS_OK : STATUS_DAMAGED;
+}
+
 enum status region_worker_open(struct region *region, unsigned id, pid_t pid, int directory_fd, struct region_worker **out)
 {
 	struct region_identity identity = { .start_ns = 0 };

@@ -25,6 +25,7 @@ enum status region_worker_open(struct region *region, unsigned id, pid_t pid, in
 void region_worker_close(struct region_worker *worker);
 /* A row, where there is anything new, at most five times a second; `is_last`: in any case. A failure: it can be read no further. */
 enum status region_worker_read(struct region_worker *worker, int64_t now_ns, bool is_last, struct sample_set *out);
+enum status region_worker_tell(struct region_worker *worker, int64_t now_ns, struct sample_set *out);        /* the row as it stands */
 /* Its writer has closed it, as of the last reading. */
 bool region_worker_has_ended(const struct region_worker *worker);
 

@@ -99,3 +99,10 @@ void region_workers_read(struct region_workers *workers, const struct target *ta
 	if (workers)
 		workers->used = used;
 }
+
+void region_workers_tell_all(struct region_workers *workers, int64_t now_ns, struct sample_set *out)
+{
+	for (size_t i = 0; workers && i < workers->used; i++)
+		if (workers->places[i].worker)
+			region_worker_tell(workers->places[i].worker, now_ns, out);
+}

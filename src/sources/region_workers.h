@@ -22,4 +22,7 @@ void region_workers_add(struct region_workers *workers, struct region *region, c
 bool region_workers_has(const struct region_workers *workers, const struct target_member *member);
 void region_workers_read(struct region_workers *workers, const struct target *target, int64_t now_ns, struct sample_set *out);
 
+/* All rows as they stand. */
+void region_workers_tell_all(struct region_workers *workers, int64_t now_ns, struct sample_set *out);
+
 #endif

@@ -21,6 +21,9 @@ struct source {
 	enum status (*open)(struct target *target, void **state, struct reason *why_not);
 	/* Appends what was read; a figure that could not be read is not appended. STATUS_END: nothing more will come. */
 	enum status (*read)(void *state, int64_t now_ns, struct sample_set *out);
+	/* Appends all that was told before and still stands, but for figures, processes, instances and what is missing: of these the collector keeps
+	 * account. NULL: there is nothing else. */
+	enum status (*tell_all)(void *state, int64_t now_ns, struct sample_set *out);
 	void (*close)(void *state);
 };
 

@@ -46,6 +46,7 @@ struct target {
 	struct target_member *members;      /* in the order in which they were found */
 	char *scratch;                      /* one file's text, private */
 	int descriptors;                    /* how many we may have open */
+	const char *synthetic;              /* --demo: which invented run; else NULL */
 	const char *region_path;            /* -s: the region's file, where it is known beforehand; else NULL */
 };
 

@@ -11,7 +11,7 @@ static void play(struct stage *stage, double leak_bytes, int width, int height)
 
 	story_options_default(&options);
 	options.epochs = 5;
-	options.batches = 1000;
+	options.batches = 300;
 	options.leak_bytes = leak_bytes;
 	stage_open(stage, &options, width, height);
 	stage_play(stage, 150);

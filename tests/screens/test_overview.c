@@ -1,8 +1,10 @@
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "tests/support/machine.h"
 #include "tests/support/stage.h"
 
 /* Nine minutes of a long run that pmtop joined after two, with a leak and a slow batch every 40. */
@@ -163,6 +165,74 @@ START_TEST(a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_
 }
 END_TEST
 
+/* -- the machine, and what slow batches have in common -------------------------------------------------------------------------- */
+
+START_TEST(the_machine_has_a_line)
+{
+	struct stage stage;
+	struct alert *alert;
+
+	play(&stage, 120, 40);
+	ck_assert(stage_shows(&stage, "GPU – not read"));
+	machine_fill(stage.model);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 more"));
+	alert = &stage.alerts.list[0];
+	*alert = (struct alert){ .rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
+	stage.model->system.throttled_ratio = 0;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 more"));
+	stage_resize(&stage, 80, 24);
+	ck_assert(stage_shows(&stage, " CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms ⚠\n"));
+	stage.model->system.io_wait_ratio = stage.model->system.cpu_ratio = NAN;
+	stage.model->system.swap_per_s = 2e6;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "\n mem 41 % · swaps 2.00 MB/s · disk nvme0n1"));
+	machine_release(stage.model);
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_process_that_publishes_nothing_has_the_machine_too)
+{
+	struct story_options options = long_run();
+	struct stage stage;
+
+	options.is_published = false;
+	stage_open(&stage, &options, 80, 24);
+	stage_play(&stage, 80);
+	machine_fill(stage.model);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, " machine: CPU 92 % (run 75 %) · iowait 3 %"));
+	machine_release(stage.model);
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of_it)
+{
+	struct stage stage;
+	struct pattern *pattern;
+	char words[200];
+
+	play(&stage, 120, 40);
+	ck_assert_uint_ge(stage.alerts.pattern_room, 1);
+	stage.alerts.patterns[0].count = 0;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "▲ 1/1159 · 2.2× the median · data › decode: reading from disk +0.250 s"));
+	stage_type(&stage, "nN");
+	ck_assert(stage_shows(&stage, "│ ▲ 1/1119 · 2.2× the median"));
+	pattern = &stage.alerts.patterns[0].list[0];
+	stage.alerts.patterns[0].count = 1;
+	*pattern = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = 40, .count = 12, .of = 12, .first = 40, .last = 480,
+		.before_s = 0.2, .after_s = 0.45, .phase = STORY_DATA, .what = "data › decode", .candidate = "prefetch_factor 10 × 4 workers" };
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, pattern_words(pattern, &stage.model->runs[0], words, sizeof words)));
+	ck_assert(stage_shows(&stage, " · matches prefetch_factor 10 × 4 workers"));
+	stage_close(&stage);
+}
+END_TEST
+
 /* -- keys ---------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(zoom_goes_from_the_last_batches_to_the_whole_run)
@@ -269,7 +339,7 @@ END_TEST
 
 START_TEST(a_view_without_a_source_says_why_and_what_to_do)
 {
-	static const char keys[] = "5679";
+	static const char keys[] = "579";
 	struct stage stage;
 
 	play(&stage, 80, 24);
@@ -325,6 +395,9 @@ int main(void)
 	tcase_add_test(tests, a_killed_run_keeps_its_last_picture_with_a_summary);
 	tcase_add_test(tests, a_finished_run_says_when_and_what_it_was);
 	tcase_add_test(tests, a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_eta);
+	tcase_add_test(tests, the_machine_has_a_line);
+	tcase_add_test(tests, a_process_that_publishes_nothing_has_the_machine_too);
+	tcase_add_test(tests, the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of_it);
 	tcase_add_test(tests, zoom_goes_from_the_last_batches_to_the_whole_run);
 	tcase_add_test(tests, n_shows_the_newest_flag_and_enter_explains_it);
 	tcase_add_test(tests, a_click_into_the_plot_chooses_a_batch);

@@ -1,5 +1,6 @@
 #include "tests/support/fake_proc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -20,6 +21,22 @@ void fake_proc_init(struct fake_proc *proc)
 {
 	strcpy(proc->root, "/tmp/pmtop-proc-XXXXXX");
 	must(mkdtemp(proc->root) != NULL, "mkdtemp");
+	fake_proc_put(proc, "sys/kernel/task_delayacct", "1\n");
+}
+
+void fake_proc_put(const struct fake_proc *proc, const char *name, const char *text)
+{
+	char path[512];
+	int written = snprintf(path, sizeof path, "%s/%s", proc->root, name);
+	must(written > 0 && (size_t)written < sizeof path, name);
+	for (char *slash = path + strlen(proc->root) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		must(mkdir(path, 0755) == 0 || errno == EEXIST, path);
+		*slash = '/';
+	}
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	must(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text), path);
+	close(fd);
 }
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)

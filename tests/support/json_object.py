@@ -10,12 +10,35 @@ OPERATION = {"name": str, "depth": int, "count": int} | dict.fromkeys(
 KIND = {"kind": str, "count": int, "median_s": float, "p95_s": float}
 LATE = {"*": {"count": int, "last": float, "median": float, "mean": float}}
 MODE = {"count": int, "operations": [OPERATION], "kinds": [KIND], "figures": LATE} | FIGURES
-CAUSE = {"what": str, "phase": str, "share_ratio": float, "evidence": {"*": float}}
+CAUSE = {"what": str, "kind": str, "phase": str, "share_ratio": float, "excess_s": float, "next": str, "evidence": {"*": float}}
 TIMES = dict.fromkeys(("mean", "p50", "p95", "min", "max"), float)
 SPAN = {"name": str, "count": int, "total_s": float, "mean_s": float, "share_ratio": float}
 WORK = {"fetches": int, "failed": int, "items": float, "fetch_s": TIMES, "item_s": TIMES, "spans": [SPAN]}
 WORKER = {"pid": int, "id": int, "state": str, "ended": str} | WORK | dict.fromkeys(
     ("fetches_per_s", "items_per_s", "busy_ratio", "idle_ratio", "cpu_ratio", "rss_bytes", "read_bytes_per_s", "state_since_s"), float)
+CGROUP = ("memory_bytes", "memory_limit_bytes", "memory_ratio", "anonymous_bytes", "file_bytes", "shared_bytes", "members_outside",
+          "oom_kills", "cpu_ratio", "cpu_limit", "throttled_ratio")
+DISK = ("busy_ratio", "read_bytes_per_s", "write_bytes_per_s", "reads_per_s", "writes_per_s", "read_latency_s", "write_latency_s")
+SYSTEM = {
+    "cpu": dict.fromkeys(("count", "busy_ratio", "io_wait_ratio", "stolen_ratio", "running", "blocked", "load"), float),
+    "pressure": dict.fromkeys(("cpu_ratio", "memory_ratio", "io_ratio"), float),
+    "memory": dict.fromkeys(("total_bytes", "available_bytes", "used_ratio", "cached_bytes", "dirty_bytes"), float),
+    "swap": dict.fromkeys(("total_bytes", "used_bytes", "in_bytes_per_s", "out_bytes_per_s"), float),
+    "shm": dict.fromkeys(("total_bytes", "used_bytes", "used_ratio"), float),
+    "space": dict.fromkeys(("total_bytes", "free_bytes", "used_ratio"), float),
+    "disks": [{"name": str} | dict.fromkeys(DISK, float)],
+    "networks": [{"name": str, "received_bytes_per_s": float, "sent_bytes_per_s": float}],
+    "cgroup": dict.fromkeys(CGROUP, float), "clock_step_s": float, "suspend_s": float,
+}
+MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, "limit": str, "spikes": int, "spike_ns": int,
+          "gpu_allocator": dict.fromkeys(("allocated_bytes", "reserved_bytes", "peak_bytes"), float)} | dict.fromkeys(
+    ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "tree_anonymous_bytes", "tree_file_bytes", "tree_shared_bytes",
+     "anonymous_bytes", "file_bytes", "shared_bytes", "swap_bytes", "growth_bytes",
+     "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
+     "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch", "growth_per_epoch_bytes",
+     "grower_share_ratio", "limit_bytes", "limit_room_bytes", "limit_in_s", "spike_bytes"), float)
+PATTERN = dict.fromkeys(("kind", "unit", "counted_by", "what", "phase", "candidate"), str) | dict.fromkeys(
+    ("count", "of", "first", "first_epoch", "first_batch", "since_ns"), int) | dict.fromkeys(("period", "before_s", "after_s"), float)
 OBJECT = {
     "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
@@ -28,15 +51,13 @@ OBJECT = {
     "modes": {"*": MODE},
     "flagged": [{"epoch": int, "batch": int, "seconds": float, "ratio": float, "mode": str, "kind": str, "samples": float, "usual_samples": float,
                  "causes": [CAUSE]}],
-    "patterns": [],
+    "patterns": [PATTERN],
     "lost_events": int, "before_attach_events": int,
-    "memory": {"verdict": str, "gpu_allocator": dict.fromkeys(("allocated_bytes", "reserved_bytes", "peak_bytes"), float)} | dict.fromkeys(
-        ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "anonymous_bytes", "file_bytes", "shared_bytes", "swap_bytes",
-         "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
-         "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch"), float),
+    "memory": MEMORY,
     "cpu": {"state": str} | dict.fromkeys(
         ("ratio", "tree_ratio", "user_s", "system_s", "run_queue_wait_ratio", "major_faults_per_s", "read_bytes_per_s",
          "write_bytes_per_s", "threads"), float),
+    "system": SYSTEM,
     "workers": [WORKER], "workers_total": {"seen": int, "died": int} | WORK,
     "warnings": [{"rule": str, "severity": str, "message": str, "evidence": {"*": float}, "advice": [str], "since_ns": int}],
     "self": {"cpu_ratio": float, "memory_bytes": float, "missing": [{"figure": str, "reason": str, "remedy": str}]},

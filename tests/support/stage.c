@@ -37,10 +37,12 @@ void stage_open(struct stage *stage, const struct story_options *options, int wi
 
 void stage_close(struct stage *stage)
 {
+	alerts_release(&stage->alerts);
 	story_free(stage->story);
 	sample_set_release(&stage->set);
 	canvas_release(&stage->canvas);
 	screen_free(stage->screen);
+	alerts_release(&stage->alerts);
 	model_free(stage->model);
 }
 

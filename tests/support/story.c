@@ -208,9 +208,10 @@ static void tell_figures(struct story *story, struct sample_set *out)
 	for (unsigned i = 0; i <= options->workers; i++) {
 		int32_t pid = options->pid + (int32_t)i;
 		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * plot_chance(&story->figures_random);
+		double file = 0.08 * (i ? 2e8 : options->resident_bytes), shared = file / 4;           /* what leaks is anonymous */
 		const struct { enum metric metric; double value; } figures[] = {
-			{ METRIC_PROCESS_RESIDENT, resident }, { METRIC_PROCESS_RESIDENT_PEAK, resident + 2e6 }, { METRIC_PROCESS_ANONYMOUS, 0.9 * resident },
-			{ METRIC_PROCESS_FILE, 0.08 * resident }, { METRIC_PROCESS_SHARED, 0.02 * resident }, { METRIC_PROCESS_SWAP, 0 },
+			{ METRIC_PROCESS_RESIDENT, resident }, { METRIC_PROCESS_RESIDENT_PEAK, resident + 2e6 }, { METRIC_PROCESS_ANONYMOUS, resident - file - shared },
+			{ METRIC_PROCESS_FILE, file }, { METRIC_PROCESS_SHARED, shared }, { METRIC_PROCESS_SWAP, 0 },
 			{ METRIC_PROCESS_THREADS, i ? 1 : 9 }, { METRIC_PROCESS_STATE, i ? 'S' : 'R' },
 			{ METRIC_PROCESS_CPU_USER, floor(elapsed_ns * (i ? 0.4 : 0.85) / 1e7) * 1e7 }, { METRIC_PROCESS_CPU_SYSTEM, floor(elapsed_ns * 0.05 / 1e7) * 1e7 },
 			{ METRIC_PROCESS_RUN_QUEUE_WAIT, elapsed_ns * 0.002 }, { METRIC_PROCESS_MINOR_FAULTS, floor(elapsed_ns * 5e-7) },

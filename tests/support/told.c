@@ -49,7 +49,8 @@ static void forget_figures(struct told *told)
 	double *const unknown[] = {
 		&memory->rss_bytes, &memory->peak_rss_bytes, &memory->anonymous_bytes, &memory->file_bytes, &memory->shared_bytes, &memory->swap_bytes,
 		&memory->tree_rss_bytes, &memory->tree_peak_bytes, &memory->growth_bytes, &memory->slope_per_batch, &memory->slope_per_batch_low,
-		&memory->slope_per_batch_high, &told->model.self.cpu_ratio, &told->model.self.memory_bytes, &told->process.cpu_ratio,
+		&memory->slope_per_batch_high, &memory->tree_anonymous_bytes, &memory->tree_file_bytes, &memory->tree_shared_bytes, &memory->growth_per_epoch,
+		&memory->grower_share_ratio, &memory->limit_bytes, &memory->limit_room_bytes, &memory->limit_in_s, &memory->spike_bytes, &told->model.self.cpu_ratio, &told->model.self.memory_bytes, &told->process.cpu_ratio,
 		&told->process.run_queue_wait_ratio, &told->process.read_bytes_per_s, &told->process.write_bytes_per_s,
 		&told->process.major_faults_per_s, &told->process.state_since_s, &told->run.loss, &told->run.loss_trend, &told->run.epoch_done_ratio,
 		&told->run.epoch_eta_s, &told->run.run_done_ratio, &told->run.run_eta_s,

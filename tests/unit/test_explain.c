@@ -169,7 +169,7 @@ START_TEST(a_part_that_carries_half_or_less_is_not_named)
 	phase(DATA, 0, 0.5, 0.1);
 	phase(DECODE, DATA, 0.25, 0.05);
 	phase(COLLATE, DATA, 0.25, 0.05);
-	phase(EXTRA, DECODE, 0.45, 0.05);      /* nor is what it holds, though its other parts were faster */
+	phase(OPTIMIZER, DECODE, 0.45, 0.05);  /* nor is what it holds, though its other parts were faster */
 	phase(CHECKPOINT, DECODE, 0.0, 0.2);
 	explain();
 	ck_cause(0, "data", DATA, 1);
@@ -320,13 +320,15 @@ START_TEST(a_pause_is_named_where_it_happened)
 	phase(EXTRA, FORWARD, 0.46, NAN);
 	phase(BACKWARD, 0, 0.14, 0.1);
 	explain();
-	ck_assert_str_eq(why.causes[0].what, "forward › gc");
+	ck_assert_str_eq(why.causes[0].what, "forward: garbage collection");
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_GC);
 	ck_assert_double_eq_tol(why.causes[0].share_ratio, 0.45 / 0.49, 1e-6);
 	start();
 	phase(FORWARD, 0, 0.1, 0.1);
 	phase(CHECKPOINT, 0, 0.9, NAN);
 	explain();
 	ck_assert_str_eq(why.causes[0].what, "checkpoint");
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_CHECKPOINT);
 	ck_assert_double_eq_tol(why.causes[0].share_ratio, 1, 1e-6);
 }
 END_TEST
@@ -351,6 +353,7 @@ int main(void)
 {
 	Suite *suite = suite_create("explain");
 	TCase *tests = tcase_create("explain");
+	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, start, NULL);
 	tcase_add_test(tests, a_slow_decode_is_named_with_the_phase_around_it);
 	tcase_add_test(tests, rows_stand_depth_first_whatever_the_order_of_the_spans);

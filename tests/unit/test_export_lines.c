@@ -204,6 +204,30 @@ START_TEST(warnings_of_another_run_are_not_told)
 }
 END_TEST
 
+START_TEST(memory_is_told_when_it_begins_to_grow_when_it_is_a_leak_and_when_it_rests)
+{
+	struct memory *memory = &told.model.memory;
+	memory->verdict = "plateau";
+	ck_assert_str_eq(refresh(), "");
+	memory->verdict = "growing";
+	ck_assert_str_eq(refresh(), "  Memory: growing\n");
+	ck_assert_str_eq(refresh(), "");
+	memory->verdict = "leak";
+	snprintf(memory->grower, sizeof memory->grower, "worker 4711");
+	memory->slope_per_batch = 0.5e6;
+	memory->growth_per_epoch = 47.5e6;
+	memory->limit = "machine";
+	memory->limit_in_s = 5460;
+	ck_assert_str_eq(refresh(), "  Memory: leak, worker 4711, 0.50MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)\n");
+	memory->verdict = "unknown";
+	memory->limit_in_s = NAN;
+	ck_assert_str_eq(refresh(), "");
+	memory->verdict = "plateau";
+	ck_assert_str_eq(refresh(), "  Memory: plateau\n");
+	ck_assert_str_eq(refresh(), "");
+}
+END_TEST
+
 START_TEST(unpublished_process_gets_a_line_each_refresh)
 {
 	told.process.now[METRIC_PROCESS_RESIDENT] = 1648.9e6;
@@ -293,6 +317,7 @@ int main(void)
 	tcase_add_test(all, warning_is_told_when_it_is_raised_and_again_after_it_was_cleared);
 	tcase_add_test(all, warnings_of_one_rule_about_two_operations_are_two);
 	tcase_add_test(all, warnings_of_another_run_are_not_told);
+	tcase_add_test(all, memory_is_told_when_it_begins_to_grow_when_it_is_a_leak_and_when_it_rests);
 	tcase_add_test(all, unpublished_process_gets_a_line_each_refresh);
 	tcase_add_test(all, process_of_which_nothing_is_known_is_not_given_figures);
 	tcase_add_test(all, the_allocators_memory_is_told_in_the_guides_words);

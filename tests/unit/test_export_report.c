@@ -86,7 +86,7 @@ static void fill(void)
 	memory->swap_bytes = 0;
 	memory->tree_rss_bytes = 3.42e9;
 	memory->slope = (struct slope){ 3.8e6, 3.1e6, 4.4e6, 50 };
-	memory->verdict = "growing";
+	memory->verdict = "plateau";
 }
 
 START_TEST(whole_report_reads_like_the_guides_tables)
@@ -143,7 +143,36 @@ START_TEST(whole_report_reads_like_the_guides_tables)
 		"Swapped out                           0 B\n"
 		"Whole tree, upper bound           3.42 GB\n"
 		"Tree's growth a second            3.80 MB   (95 % sure: 3.10 MB to 4.40 MB)\n"
-		"Verdict                           growing\n"
+		"Verdict                           plateau\n"
+		DOUBLE_RULE);
+}
+END_TEST
+
+START_TEST(leak_says_who_when_it_is_full_and_what_to_try)
+{
+	struct memory *memory = &told.model.memory;
+	fill();
+	memory->verdict = "leak";
+	memory->growth_per_epoch = 47.5e6;
+	snprintf(memory->grower, sizeof memory->grower, "worker 4711");
+	memory->grower_kind = "anonymous";
+	memory->grower_share_ratio = 0.97;
+	memory->limit = "cgroup";
+	memory->limit_bytes = 24e9;
+	memory->limit_room_bytes = 20.7e9;
+	memory->limit_in_s = 5460;
+	const char *told_memory = strstr(report_of(0), "Tree's growth a second");
+	ck_assert_ptr_nonnull(told_memory);
+	ck_assert_str_eq(told_memory,
+		"Tree's growth a second            3.80 MB   (95 % sure: 3.10 MB to 4.40 MB)\n"
+		"Tree's growth an epoch            47.5 MB\n"
+		"Grows the most                       97 %   of the growth: worker 4711, anonymous\n"
+		"Room to the nearest limit         20.7 GB   (cgroup: 24.0 GB)\n"
+		"Full at this pace in               1 h 31\n"
+		"Verdict                              leak\n"
+		"    A loader worker keeps memory after each batch and does not give it back, epoch after epoch.\n"
+		"    try: Look at what the data set's __getitem__ keeps (a list, a cache without bound, opened files); hold samples in arrays, not in lists of Python "
+		"objects. persistent_workers=False starts workers afresh each epoch.\n"
 		DOUBLE_RULE);
 }
 END_TEST
@@ -317,6 +346,7 @@ int main(void)
 	TCase *all = tcase_create("all");
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_add_test(all, whole_report_reads_like_the_guides_tables);
+	tcase_add_test(all, leak_says_who_when_it_is_full_and_what_to_try);
 	tcase_add_test(all, unpublished_process_says_what_is_not_known_and_why);
 	tcase_add_test(all, long_and_wide_names_are_cut_visibly_and_keep_the_columns);
 	tcase_add_test(all, figures_too_large_for_their_column_lose_places_not_their_alignment);

@@ -35,6 +35,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+	alerts_release(&telling.alerts);
 	model_free(telling.model);
 	story_free(telling.story);
 	sample_set_release(&telling.set);
@@ -154,21 +155,37 @@ START_TEST(lines_tell_the_first_batches_each_epoch_and_each_warning_once)
 }
 END_TEST
 
+/* Takes the lines that begin so out of a text, and gives them. */
+static void take_lines(struct buffer *text, const char *begin, struct buffer *taken)
+{
+	struct buffer left = BUFFER_INIT;
+	for (const char *line = text->data; *line; line = strchr(line, '\n') + 1)
+		buffer_add(strncmp(line, begin, strlen(begin)) == 0 ? taken : &left, line, (size_t)(strchr(line, '\n') + 1 - line));
+	buffer_release(text);
+	*text = left;
+}
+
 START_TEST(lines_of_one_late_refresh_are_those_of_many)
 {
 	struct lines often, once;
-	struct buffer whole = BUFFER_INIT;
+	struct buffer whole = BUFFER_INIT, flagged_once = BUFFER_INIT, flagged_often = BUFFER_INIT;
 	lines_init(&often, 1000);
 	lines_init(&once, 1000);
 	options.epochs = 2;
 	while (tell_on())
 		export_lines(&telling.out, &often, telling.model, &(struct alerts){ .count = 0 }, 0);
 	export_lines(&whole, &once, telling.model, &(struct alerts){ .count = 0 }, 0);
+	take_lines(&whole, "  ⚠", &flagged_once);
+	take_lines(&telling.out, "  ⚠", &flagged_often);
+	ck_assert_str_eq(flagged_once.data, flagged_often.data);
+	ck_assert_uint_ge(count_of(flagged_once.data, "× the usual, data › decode: reading from disk ("), 5);
 	ck_assert_uint_eq(count_of(whole.data, "\n"), 2 * 100 + 2 * 2);
 	ck_assert_uint_eq(count_of(telling.out.data, "\n"), 2 * 100 + 2 * 2);
 	for (const char *a = telling.out.data, *b = whole.data; a && b && *a; a = strchr(a, '\n') + 1, b = strchr(b, '\n') + 1)
 		ck_assert_msg(strncmp(a, b, strcspn(a, ",\n")) == 0, "%.40s / %.40s", a, b);
 	buffer_release(&whole);
+	buffer_release(&flagged_once);
+	buffer_release(&flagged_often);
 }
 END_TEST
 

@@ -97,6 +97,7 @@ START_TEST(an_optimizer_step_every_few_batches_is_no_trouble)
 		ck_assert_ptr_null(alert_of("slow_first_batch", &alerts));
 		for (uint64_t i = 1; i < 400; i++)
 			ck_assert_msg(!track_batch(run_main(run), i)->is_warmup, "batch %u of %u is warm-up", (unsigned)i, every);
+		alerts_release(&alerts);
 		teardown();
 		setup();
 	}
@@ -210,6 +211,7 @@ START_TEST(a_spread_within_a_kind_is_a_variance_and_says_which)
 	ck_assert_ptr_nonnull(strstr(alert->message, "slowest step (long) 1.2"));
 	ck_assert_double_eq_tol(alert->evidence[2].value, 2.4, NEAR);
 	ck_assert_uint_le(strlen(alert->message), 110);
+	alerts_release(&alerts);
 }
 END_TEST
 
@@ -220,6 +222,7 @@ START_TEST(a_slow_first_batch_is_held_against_its_kind)
 		step_of_kind(i, i == 0 ? 0.9 : i % 10 ? 0.1 : 0.6, i % 10 ? 0 : LONG_KIND);
 	ck_assert_ptr_null(alert_of("slow_first_batch", &alerts));
 	ck_assert_ptr_null(alert_of("variance", &alerts));
+	alerts_release(&alerts);
 }
 END_TEST
 

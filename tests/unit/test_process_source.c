@@ -2,6 +2,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -138,6 +139,122 @@ START_TEST(child_that_ends_is_gone_and_others_stay_themselves)
 	ck_assert_ptr_nonnull(set_process(&set, RECORD_PROCESS_SEEN, 104));
 	ck_figure(METRIC_PROCESS_RUN_QUEUE_WAIT, 103, 777);
 	ck_figure(METRIC_PROCESS_RUN_QUEUE_WAIT, 101, 700000);
+}
+END_TEST
+
+/* The fields up to the 24th, then those of a program that waited so long for the disk. */
+static void put_stat(int pid, char process_state, unsigned user_ticks, unsigned disk_wait_ticks)
+{
+	char text[512];
+	snprintf(text, sizeof text, "%d (train er) %c %d 1 1 0 -1 4194304 1000 0 7 0 %u 50 0 0 20 0 3 0 1234%d 99999744 2500 "
+		"18446744073709551615 4194304 4300000 140720000000000 0 0 0 0 0 0 0 0 0 17 1 0 0 %u 0 0 0 0 0 0 0 0 0 0\n", pid, process_state, pid == 100 ? 1 : 100, user_ticks, pid, disk_wait_ticks);
+	fake_proc_puts(&proc, pid, "stat", text);
+}
+
+START_TEST(wait_for_the_disk_is_told_where_the_kernel_counts_it)
+{
+	double tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
+	put_stat(100, 'S', 250, 0);
+	open_source(100, proc.root);
+	read_source(0);
+	ck_figure(METRIC_PROCESS_DISK_WAIT, 100, 0);
+	put_stat(100, 'S', 250, 37);
+	read_source(NS_PER_S);
+	ck_figure(METRIC_PROCESS_DISK_WAIT, 100, 37 * tick);
+	ck_assert_ptr_null(set_missing(&set, "disk wait"));
+}
+END_TEST
+
+START_TEST(wait_for_the_disk_that_nobody_counts_is_missing_and_not_zero)
+{
+	fake_proc_put(&proc, "sys/kernel/task_delayacct", "0\n");
+	put_stat(100, 'S', 250, 0);
+	open_source(100, proc.root);
+	read_source(0);
+	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DISK_WAIT, 100)));
+	ck_assert_ptr_nonnull(set_missing(&set, "disk wait"));
+	ck_assert_ptr_nonnull(strstr(set_missing(&set, "disk wait")->missing.remedy, "sysctl kernel.task_delayacct=1"));
+	/* Switched on, the kernel counts for those that begin from then on. */
+	fake_proc_put(&proc, "sys/kernel/task_delayacct", "1\n");
+	fake_proc_add(&proc, 101, 100, "worker");
+	read_source(6 * NS_PER_S);
+	fake_proc_puts(&proc, 100, "task/100/children", "101 ");
+	read_source(12 * NS_PER_S);
+	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DISK_WAIT, 100)));
+	ck_figure(METRIC_PROCESS_DISK_WAIT, 101, 0);
+}
+END_TEST
+
+START_TEST(an_older_kernel_that_says_nothing_is_believed_where_it_counted)
+{
+	fake_proc_put(&proc, "sys/kernel/task_delayacct", "");
+	put_stat(100, 'S', 250, 0);
+	open_source(100, proc.root);
+	read_source(0);
+	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DISK_WAIT, 100)));
+	ck_assert_ptr_nonnull(set_missing(&set, "disk wait"));
+	put_stat(100, 'S', 250, 1);
+	read_source(6 * NS_PER_S);
+	ck_assert(!isnan(set_figure(&set, METRIC_PROCESS_DISK_WAIT, 100)));
+	ck_assert_ptr_null(set_missing(&set, "disk wait")->missing.text);
+}
+END_TEST
+
+START_TEST(descriptors_are_counted_every_five_seconds)
+{
+	fake_proc_put(&proc, "100/fd/0", "");
+	fake_proc_put(&proc, "100/fd/1", "");
+	open_source(100, proc.root);
+	read_source(0);
+	double first = set_figure(&set, METRIC_PROCESS_DESCRIPTORS, 100);
+	ck_assert(!isnan(first));                    /* of a folder that is none of the kernel's, any number */
+	read_source(4 * NS_PER_S);
+	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DESCRIPTORS, 100)));
+	read_source(5 * NS_PER_S);
+	ck_figure(METRIC_PROCESS_DESCRIPTORS, 100, first);
+}
+END_TEST
+
+static const char *told_wait(int pid)
+{
+	const char *text = NULL;
+	for (size_t i = 0; i < set.count; i++)
+		if (set.records[i].kind == RECORD_PROCESS_WAIT && set.records[i].wait.pid == pid)
+			text = set.records[i].wait.text;
+	return text;
+}
+
+START_TEST(where_a_process_waits_is_told_when_it_changes)
+{
+	fake_proc_add(&proc, 101, 100, "worker");
+	fake_proc_puts(&proc, 100, "task/100/children", "101 ");
+	fake_proc_puts(&proc, 100, "wchan", "do_poll");
+	fake_proc_puts(&proc, 101, "wchan", "folio_wait_bit_common");
+	put_stat(101, 'R', 10, 0);
+	open_source(100, proc.root);
+	read_source(0);
+	ck_assert_str_eq(told_wait(100), "do_poll");
+	ck_assert_ptr_null(told_wait(101));
+	read_source(NS_PER_S);
+	ck_assert_ptr_null(told_wait(100));
+	/* In D it is told at once, and that it is over, too. */
+	put_stat(101, 'D', 10, 0);
+	read_source(NS_PER_S + NS_PER_S / 10);
+	ck_assert_str_eq(told_wait(101), "folio_wait_bit_common");
+	put_stat(101, 'R', 10, 0);
+	read_source(NS_PER_S + NS_PER_S / 5);
+	ck_assert_str_eq(told_wait(101), "");
+	/* Asleep and never run since: at the next turn of the others. */
+	fake_proc_puts(&proc, 101, "wchan", "pipe_read");
+	put_stat(101, 'S', 11, 0);
+	read_source(2 * NS_PER_S);
+	ck_assert_ptr_null(told_wait(101));
+	read_source(3 * NS_PER_S);
+	ck_assert_str_eq(told_wait(101), "pipe_read");
+	/* "0": the kernel does not say. */
+	fake_proc_puts(&proc, 100, "wchan", "0");
+	read_source(4 * NS_PER_S);
+	ck_assert_str_eq(told_wait(100), "");
 }
 END_TEST
 
@@ -328,7 +445,8 @@ START_TEST(whoever_came_in_a_storm_of_children_also_went)
 	uint64_t seen = 0, gone = 0;
 	for (int i = 0; i < 2000; i++) {
 		ck_assert_int_eq(read_source(i * NS_PER_S), STATUS_OK);
-		ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
+		/* What this kernel counts is not the matter. */
+		ck_assert_uint_eq(set_count(&set, RECORD_MISSING), set_missing(&set, "disk wait") ? 1 : 0);
 		seen += set_count(&set, RECORD_PROCESS_SEEN);
 		gone += set_count(&set, RECORD_PROCESS_GONE);
 	}
@@ -350,6 +468,11 @@ int main(void)
 	tcase_add_test(fixture, every_figure_of_the_target_is_read);
 	tcase_add_test(fixture, children_give_stat_each_time_and_the_rest_each_second);
 	tcase_add_test(fixture, child_that_ends_is_gone_and_others_stay_themselves);
+	tcase_add_test(fixture, wait_for_the_disk_is_told_where_the_kernel_counts_it);
+	tcase_add_test(fixture, wait_for_the_disk_that_nobody_counts_is_missing_and_not_zero);
+	tcase_add_test(fixture, an_older_kernel_that_says_nothing_is_believed_where_it_counted);
+	tcase_add_test(fixture, descriptors_are_counted_every_five_seconds);
+	tcase_add_test(fixture, where_a_process_waits_is_told_when_it_changes);
 	tcase_add_test(fixture, missing_file_is_said_once_with_its_remedy_and_withdrawn);
 	tcase_add_test(fixture, counters_that_the_kernel_does_not_keep_are_missing_not_zero);
 	tcase_add_test(fixture, garbage_gives_no_figure);

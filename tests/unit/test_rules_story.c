@@ -18,7 +18,6 @@ static void start(void)
 {
 	story_options_default(&options);
 	settings_default(&settings);
-	alerts = (struct alerts){ 0 };
 	struct model_options model_options;
 	model_options_default(&model_options);
 	model = model_new(&model_options);
@@ -27,6 +26,7 @@ static void start(void)
 
 static void stop(void)
 {
+	alerts_release(&alerts);
 	model_free(model);
 }
 
@@ -76,10 +76,10 @@ static void ck_explained_by(const char *what)
 START_TEST(planted_slow_batches_are_explained_and_warned_of)
 {
 	tell();
-	ck_explained_by("data › decode");
+	ck_explained_by("data › decode: reading from disk");
 	const struct alert *alert = raised("flagged_batches", NAME_NONE);
 	ck_assert_ptr_nonnull(alert);
-	ck_assert_ptr_nonnull(strstr(alert->message, "data › decode explains"));
+	ck_assert_ptr_nonnull(strstr(alert->message, "data › decode: reading… explains"));
 	ck_assert_double_gt(evidence(alert, "cause_share_ratio"), 0.9);
 	ck_assert_ptr_nonnull(raised("variance", NAME_NONE));
 	ck_assert_double_eq_tol(evidence(raised("variance", NAME_NONE), "ratio"), 2.25, 0.35);
@@ -114,7 +114,7 @@ START_TEST(data_loaded_between_the_batches_is_data)
 {
 	options.loads_between = true;
 	tell();
-	ck_explained_by("data");
+	ck_explained_by("data: reading from disk");
 	unsigned named = 0;
 	for (size_t i = 0; i < alerts.count; i++)
 		named += strcmp(alerts.list[i].rule, "data_loading") == 0 && strncmp(alerts.list[i].message, "data loading takes", 18) == 0;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/settings/config_reader.h"
 #include "src/settings/setting_rows.h"
 #include "src/settings/settings.h"
 #include "src/settings/settings_yaml.h"
@@ -73,13 +74,13 @@ START_TEST(example_file_sets_every_setting_to_its_default)
 }
 END_TEST
 
-START_TEST(example_file_comments_every_setting_of_the_screen_and_the_warnings)
+START_TEST(example_file_comments_every_setting_of_the_screen_and_the_hooks)
 {
 	char *text = read_whole(EXAMPLE), *rest = text, *line;
 	while ((line = strsep(&rest, "\n"))) {
 		for (int i = 0; i < SETTING_ROWS; i++) {
 			const char *section = setting_rows[i].section, *key = strstr(line, setting_rows[i].key);
-			if (key && key[strlen(setting_rows[i].key)] == ':' && (!strcmp(section, "screen") || !strcmp(section, "warnings")))
+			if (key && key[strlen(setting_rows[i].key)] == ':' && (!strcmp(section, "screen") || !strcmp(section, "hooks")))
 				ck_assert_msg(strchr(line, '#') != NULL, "no comment: %s", line);
 		}
 	}
@@ -141,6 +142,49 @@ START_TEST(quotes_and_a_byte_order_mark_do_no_harm)
 }
 END_TEST
 
+static const char *word_of(const struct setting_command *command, unsigned at)
+{
+	const char *word = command->text;
+	while (at-- > 0)
+		word += strlen(word) + 1;
+	return word;
+}
+
+START_TEST(commands_are_lists_of_words)
+{
+	struct settings settings;
+	ck_assert_int_eq(parse("hooks:\n  on_warning: [notify-send, --, \"a b; rm\\n{message}\", '']\n  on_critical:\n    - /bin/true\n    - 7\n  on_info: ~\n", &settings), STATUS_OK);
+	ck_assert_uint_eq(settings.on_warning.count, 4);
+	ck_assert_str_eq(word_of(&settings.on_warning, 0), "notify-send");
+	ck_assert_str_eq(word_of(&settings.on_warning, 2), "a b; rm\n{message}");
+	ck_assert_str_eq(word_of(&settings.on_warning, 3), "");
+	ck_assert_uint_eq(settings.on_critical.count, 2);
+	ck_assert_str_eq(word_of(&settings.on_critical, 1), "7");
+	ck_assert_uint_eq(settings.on_info.count, 0);
+}
+END_TEST
+
+START_TEST(commands_that_are_no_lists_of_words_are_refused)
+{
+	const char *remedy = "write a program and its arguments, such as [notify-send, --, \"{message}\"]";
+	ck_refused("hooks:\n  on_info: notify-send now\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is no list of words: \"notify-send now\"", remedy);
+	ck_refused("hooks:\n  on_info: {a: b}\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is no list of words", remedy);
+	ck_refused("hooks:\n  on_info: [a, [b]]\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" has a word that is no text", remedy);
+	ck_refused("hooks:\n  on_info: [a, \"b\\0c\"]\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" has a word that is no text: \"b^@c\"", remedy);
+	ck_refused("hooks:\n  on_info: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is too long: \"q\"", remedy);
+	ck_refused("hooks:\n  on_info: [\"{message}\"]\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" begins with no program", remedy);
+	ck_refused("hooks:\n  on_info: ['']\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" begins with no program", remedy);
+	ck_refused("hooks:\n  at_most: 0\n", "pmtop.yaml:2: \"at_most\" in section \"hooks\" is out of range: \"0\"", "write a whole number from 1 to 64");
+}
+END_TEST
+
+START_TEST(levels_have_moved_into_rule_files)
+{
+	ck_refused("warnings:\n  data_ratio: 0.4\n", "pmtop.yaml:1: unknown section \"warnings\"",
+	           "levels stand in rule files: ~/.config/pmtop/rules/mine.yaml with \"data_loading: {above: 40 %}\"; see pmtop.yaml(5)");
+}
+END_TEST
+
 START_TEST(limits_belong_to_the_range)
 {
 	char text[128];
@@ -167,8 +211,8 @@ START_TEST(unknown_words_are_refused_with_the_likeliest_and_the_list)
 	ck_refused("flags:\n  window_batch: 3\n", "pmtop.yaml:2: unknown key \"window_batch\" in section \"flags\"",
 	           "did you mean \"window_batches\"? keys are: mad, ratio, after_batches, window_batches, warmup_batches");
 	ck_refused("flag:\n  mad: 3\n", "pmtop.yaml:1: unknown section \"flag\"",
-	           "did you mean \"flags\"? sections are: screen, lines, flags, warnings");
-	ck_refused("mad: 3\n", "pmtop.yaml:1: unknown section \"mad\"", "sections are: screen, lines, flags, warnings");
+	           "did you mean \"flags\"? sections are: screen, lines, flags, hooks");
+	ck_refused("mad: 3\n", "pmtop.yaml:1: unknown section \"mad\"", "sections are: screen, lines, flags, hooks");
 }
 END_TEST
 
@@ -282,13 +326,13 @@ END_TEST
 
 START_TEST(long_paths_are_shown_by_their_end)
 {
-	char path[400] = "/home/", shown[SETTINGS_NAME_SIZE];
+	char path[400] = "/home/", shown[CONFIG_NAME_SIZE];
 	for (int i = 0; i < 12; i++)
 		strcat(path, "a-rather-long-folder/");
 	strcat(path, "pmtop/pmtop.yaml");
-	settings_show_path(shown, path);
+	config_show_path(shown, path);
 	ck_assert_str_eq(shown, "…/a-rather-long-folder/a-rather-long-folder/a-rather-long-folder/pmtop/pmtop.yaml");
-	settings_show_path(shown, "/etc/\x1bx");
+	config_show_path(shown, "/etc/\x1bx");
 	ck_assert_ptr_null(strchr(shown, '\x1b'));
 }
 END_TEST
@@ -329,11 +373,14 @@ int main(void)
 	Suite *suite = suite_create("settings");
 	TCase *tests = tcase_create("settings");
 	tcase_add_test(tests, example_file_sets_every_setting_to_its_default);
-	tcase_add_test(tests, example_file_comments_every_setting_of_the_screen_and_the_warnings);
+	tcase_add_test(tests, example_file_comments_every_setting_of_the_screen_and_the_hooks);
 	tcase_add_test(tests, manual_names_every_section_key_and_default);
 	tcase_add_test(tests, nothing_to_set_leaves_the_settings_as_they_are);
 	tcase_add_test(tests, values_of_every_kind_are_taken);
 	tcase_add_test(tests, quotes_and_a_byte_order_mark_do_no_harm);
+	tcase_add_test(tests, commands_are_lists_of_words);
+	tcase_add_test(tests, commands_that_are_no_lists_of_words_are_refused);
+	tcase_add_test(tests, levels_have_moved_into_rule_files);
 	tcase_add_test(tests, limits_belong_to_the_range);
 	tcase_add_test(tests, unknown_words_are_refused_with_the_likeliest_and_the_list);
 	tcase_add_test(tests, the_longest_advice_fits);

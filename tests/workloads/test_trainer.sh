@@ -42,6 +42,23 @@ train --crash-at 30
 check crash_is_a_segmentation_fault       "$code == 139 && $(figure batches) == 30 && $(figure ended) == \"crash\""
 train --exit-at 30
 check exit_ends_at_once                   "$code == 3 && $(figure batches) == 30"
+train --workers 0 --fault sleep,every=30,ms=40
+check fault_is_in_its_batches             "$(figure max_s) >= 0.04 && $(figure median_s) < 0.03"
+check fault_names_its_batches             "\"$(sed -n 's/.*"name":"sleep".*"batches":\(\[[0-9,]*\]\).*/\1/p' "$scratch/truth")\" == \"[29,59,89]\""
+train --workers 2 --fault slow-worker,worker=1,ms=30
+check slow_worker_has_every_second_batch  "\"$(sed -n 's/.*"batches":\(\[1,3,5\),.*/\1/p' "$scratch/truth")\" == \"[1,3,5\""
+train --workers 2 --fault worker-leak,every=1,mb=0.1
+check workers_leak_is_accounted_for       "$(figure kept_bytes) == 10000000"
+train --workers 0 --fault shm-leak,every=10,mb=0.4096
+check shared_memory_goes_with_the_run     "$(figure kept_bytes) == 4096000 && $(ls /dev/shm | grep -c "^trainer\.$(figure pid)\$") == 0"
+train --workers 0 --fault bigger,every=25,size=3
+check bigger_batches_learn_too            "$code == 0 && $(figure final_loss) < 0.5 * $(figure first_loss)"
+train --fault nonsense
+check unknown_fault_is_refused            "$code == 2 && $(wc -l < "$scratch/err") == 1"
+train --fault slow-data,every=0
+check fault_out_of_range_is_refused       "$code == 2 && $(wc -l < "$scratch/err") == 1"
+train --workers 0 --fault slow-worker
+check what_cannot_be_planted_says_so      "$code == 77 && $(grep -c 'not here' "$scratch/err") == 1"
 train --epochs zero
 check bad_option_is_refused               "$code == 2 && $(wc -l < "$scratch/err") == 1"
 

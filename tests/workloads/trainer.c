@@ -2,7 +2,8 @@
  * optimizer; after each epoch validation and a checkpoint. Publishes itself through pmtop.h, and can be told to misbehave (--help).
  *
  * options.c  what it is told      digits.c   the data set      loader.c  batches from it
- * network.c  what learns          truth.c    what really happened */
+ * network.c  what learns          truth.c    what really happened
+ * faults.c   which batches go wrong, and fault_acts.c how: with scratch.c (a file on a disk), cgroup.c, accomplice.c (other processes) */
 #define PMTOP_IMPLEMENTATION
 #include "pmtop.h"
 
@@ -12,10 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "trainer/clock.h"
 #include "trainer/digits.h"
+#include "trainer/faults.h"
 #include "trainer/loader.h"
 #include "trainer/network.h"
 #include "trainer/options.h"
@@ -23,7 +25,7 @@
 
 static const unsigned layer_sizes[NETWORK_LAYERS + 1] = { DIGITS_PIXELS, 64, 32, DIGITS_CLASSES };
 static const float learning_rate = 0.03f, momentum = 0.9f;
-enum { VALIDATION_BATCH = 128 };
+enum { VALIDATION_BATCH = 128, NOT_HERE = 77 };
 
 /* How the time of a step is shared out, in percent. */
 enum { FORWARD_SHARE = 35, BACKWARD_SHARE = 50, OPTIMIZER_SHARE = 15 };
@@ -48,17 +50,23 @@ static void stop(int signal_number)
 	stopping = 1;
 }
 
-static int64_t now_ns(void)
+/* What a phase's length is measured by: where others are made to take the CPU, it is as much work as ever that takes longer. */
+static int64_t work_ns(const struct trainer *trainer)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
+	return trainer->options.faults.count ? cpu_ns() : now_ns();
 }
 
 static int64_t share_ns(const struct trainer *trainer, int percent)
 {
 	return (int64_t)(trainer->options.step_ms * 1e4) * percent;
+}
+
+/* A bigger batch has so much more work. */
+static int64_t batch_share_ns(const struct trainer *trainer, const struct minibatch *batch, int percent)
+{
+	unsigned usual = trainer->loader.plan.batch_size;
+
+	return share_ns(trainer, percent) * (batch->samples > usual ? batch->samples : usual) / usual;
 }
 
 static bool is_accumulating(const struct trainer *trainer)
@@ -75,14 +83,14 @@ static bool is_last(const struct trainer *trainer, uint64_t index)
 
 static double forward(struct trainer *trainer, const struct minibatch *batch, uint64_t ordinal)
 {
-	int64_t end_ns = now_ns() + share_ns(trainer, FORWARD_SHARE);
+	int64_t end_ns = work_ns(trainer) + batch_share_ns(trainer, batch, FORWARD_SHARE);
 	unsigned correct;
 
 	if (ordinal == 0)
 		end_ns += (int64_t)(trainer->options.slow_first_ms * 1e6);
 	do
 		network_forward(&trainer->network, batch->inputs, batch->samples);
-	while (now_ns() < end_ns && !stopping);
+	while (work_ns(trainer) < end_ns && !stopping);
 	return network_loss(&trainer->network, batch->labels, batch->samples, &correct);
 }
 
@@ -120,22 +128,22 @@ static void misbehave(const struct trainer *trainer, uint64_t ordinal)
 
 static void backward(struct trainer *trainer, const struct minibatch *batch, uint64_t ordinal)
 {
-	int64_t end_ns = now_ns() + share_ns(trainer, BACKWARD_SHARE);
+	int64_t end_ns = work_ns(trainer) + batch_share_ns(trainer, batch, BACKWARD_SHARE);
 
 	misbehave(trainer, ordinal);
 	do
 		network_backward(&trainer->network, batch->inputs, batch->samples);
-	while (now_ns() < end_ns && !stopping);
+	while (work_ns(trainer) < end_ns && !stopping);
 }
 
 static void optimizer(struct trainer *trainer)
 {
-	int64_t end_ns = now_ns() + share_ns(trainer, is_accumulating(trainer) ? 6 * OPTIMIZER_SHARE : OPTIMIZER_SHARE);
+	int64_t end_ns = work_ns(trainer) + share_ns(trainer, is_accumulating(trainer) ? 6 * OPTIMIZER_SHARE : OPTIMIZER_SHARE);
 	double norm;
 
 	do
 		norm = network_gradient_norm(&trainer->network);
-	while (now_ns() < end_ns && !stopping);
+	while (work_ns(trainer) < end_ns && !stopping);
 	network_update(&trainer->network, norm > 5 ? learning_rate * (float)(5 / norm) : learning_rate, momentum);
 	pmtop_gauge(trainer->pm, "gradient_norm", norm);
 	pmtop_count(trainer->pm, "optimizer.steps", 1);
@@ -158,33 +166,47 @@ static void leak(struct trainer *trainer)
 static bool train_batch(struct trainer *trainer, uint64_t index, uint64_t ordinal)
 {
 	struct pmtop *pm = trainer->pm;
+	struct faults *faults = &trainer->options.faults;
 	int64_t begin_ns = now_ns();
 	struct minibatch batch;
 	double loss = NAN;
 	bool good = false, steps = (index + 1) % (uint64_t)trainer->options.accumulate == 0 || is_last(trainer, index);
 
 	pmtop_batch_begin(pm, index);
-	if (!steps)
+	if (!steps && !trainer->options.quiet_kinds)
 		pmtop_batch_kind(pm, "accumulate");
-	PMTOP_SPAN(pm, "data")
+	faults_begin(faults, ordinal);
+	faults_at(faults, AT_BATCH, pm, ordinal, 0);
+	PMTOP_SPAN(pm, "data") {
+		faults_at(faults, AT_DATA, pm, ordinal, loader_worker(&trainer->loader, ordinal));
 		good = loader_next(&trainer->loader, pm, &batch);
+	}
 	if (good) {
+		if (batch.samples != (unsigned)trainer->options.batch_size)
+			pmtop_batch_samples(pm, batch.samples);
 		if (is_accumulating(trainer) && is_last(trainer, index))
 			pmtop_batch_samples(pm, batch.samples = (batch.samples + 1) / 2);
-		PMTOP_SPAN_CPU(pm, "forward")
+		PMTOP_SPAN_CPU(pm, "forward") {
 			loss = forward(trainer, &batch, ordinal);
+			faults_at(faults, AT_FORWARD, pm, ordinal, 0);
+		}
 		PMTOP_SPAN_CPU(pm, "backward")
 			backward(trainer, &batch, ordinal);
 		if (steps)
-			PMTOP_SPAN_CPU(pm, "optimizer")
+			PMTOP_SPAN_CPU(pm, "optimizer") {
 				optimizer(trainer);
+				faults_at(faults, AT_OPTIMIZER, pm, ordinal, 0);
+			}
 		PMTOP_SPAN_MEMORY(pm, "bookkeeping") {
 			leak(trainer);
+			faults_at(faults, AT_BOOKKEEPING, pm, ordinal, 0);
 			pmtop_count(pm, "samples", batch.samples);
 		}
 		pmtop_batch_end(pm, loss);
 		truth_batch(&trainer->truth, (double)(now_ns() - begin_ns) / 1e9, loss);
+		faults_at(faults, AT_BETWEEN, pm, ordinal, 0);
 	}
+	faults_finish(faults, ordinal);
 	return good;
 }
 
@@ -251,7 +273,7 @@ static bool train_epoch(struct trainer *trainer, uint32_t epoch)
 
 /* -- the run -- */
 
-/* Loader workers are forked first: they neither inherit the region nor publish. */
+/* Loader workers are forked first: they do not inherit the region. */
 static bool prepare(struct trainer *trainer)
 {
 	const struct options *options = &trainer->options;
@@ -262,8 +284,10 @@ static bool prepare(struct trainer *trainer)
 		.workers = options->workers < LOADER_WORKERS_MAX ? (unsigned)options->workers : LOADER_WORKERS_MAX,
 		.slow_every = (uint64_t)options->slow_every,
 		.slow_ns = (int64_t)(options->slow_ms * 1e6),
+		.faults = &trainer->options.faults,
+		.is_quiet = options->quiet_workers,
 	};
-	unsigned batch_most = plan.batch_size > VALIDATION_BATCH ? plan.batch_size : VALIDATION_BATCH;
+	unsigned samples_most = faults_samples_most(&options->faults, plan.batch_size), batch_most = samples_most > VALIDATION_BATCH ? samples_most : VALIDATION_BATCH;
 
 	trainer->loader.plan.fd = plan.fd = digits_create(plan.seed);
 	trainer->checkpoint = tmpfile();
@@ -305,7 +329,7 @@ static void publish(struct trainer *trainer)
 	snprintf(text, sizeof text, "%u", (unsigned)options->batch_size);
 	pmtop_meta(trainer->pm, "batch_size", text);
 	snprintf(text, sizeof text, "%u", (unsigned)options->accumulate);
-	if (is_accumulating(trainer))
+	if (is_accumulating(trainer) && !options->quiet_kinds)
 		pmtop_meta(trainer->pm, "accumulation", text);
 	publish_rank(trainer->pm);
 	pmtop_mode(trainer->pm, "train");
@@ -314,6 +338,7 @@ static void publish(struct trainer *trainer)
 static void release(struct trainer *trainer)
 {
 	pmtop_close(trainer->pm);
+	faults_end(&trainer->options.faults);
 	loader_stop(&trainer->loader);
 	network_release(&trainer->network);
 	truth_release(&trainer->truth);
@@ -334,9 +359,12 @@ static const char *train(struct trainer *trainer)
 	bool good = true;
 
 	publish(trainer);
-	if (trainer->options.wait_for_enter)
+	if (trainer->options.wait_for_enter) {
+		puts("ready");
+		fflush(stdout);
 		while (getchar() != '\n' && !feof(stdin) && !stopping)
 			;
+	}
 	for (uint32_t epoch = 0; good && epoch < (uint32_t)trainer->options.epochs && !stopping; epoch++)
 		good = train_epoch(trainer, epoch);
 	if (stopping)
@@ -356,6 +384,11 @@ int main(int argc, char **argv)
 	options_parse(&trainer.options, argc, argv);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
+	if (!faults_start(&trainer.options.faults, (uint64_t)trainer.options.seed, (uint64_t)trainer.options.epochs * (uint64_t)trainer.options.batches,
+	                  (unsigned)trainer.options.workers)) {
+		faults_end(&trainer.options.faults);
+		return NOT_HERE;
+	}
 	if (prepare(&trainer)) {
 		ended = train(&trainer);
 		is_told = truth_write(&trainer.truth, &trainer.options, &trainer.loader.plan, ended);

@@ -41,6 +41,22 @@ const struct batch *batch_find(const struct run *run, const struct track *track,
 	return batch != NULL ? batch : flagged != NULL ? &flagged->batch : NULL;
 }
 
+bool batch_explain(const struct scene *scene, const struct run *run, const struct track *track, uint64_t ordinal, struct explanation *out)
+{
+	struct usual usual;
+	struct around around;
+	const struct batch *batch = batch_find(run, track, ordinal, &usual);
+	const struct flagged *flagged = find_flagged(run, track, ordinal);
+	const struct around *seen = flagged != NULL ? flagged->around : NULL;
+
+	if (batch == NULL)
+		return false;
+	if (seen == NULL && model_around(scene->model, run, batch, &around))
+		seen = &around;
+	explain_batch(run, batch, &usual, seen, out);
+	return true;
+}
+
 const char *batch_kind(char out[BATCH_KIND_SIZE], const struct run *run, const struct track *track, const struct batch *batch)
 {
 	const char *kind = track_kind_name(run, track, batch->kind);

@@ -7,6 +7,7 @@
 #include "src/rules/explain.h"
 #include "ui/layout.h"
 #include "ui/views/batch_focus.h"
+#include "ui/views/panel_patterns.h"
 #include "ui/views/parts.h"
 
 enum { SORT_BATCH, SORT_TIME, SORT_RATIO, SORT_CAUSE, SORTS };
@@ -73,14 +74,14 @@ enum { BATCH_WIDTH = 9, TIME_WIDTH = 9, RATIO_WIDTH = 6 };
 static void cause_text(const struct run *run, const struct flagged *flagged, struct line *line)
 {
 	struct explanation why;
-	char text[NUMBER_SIZE];
+	char text[NUMBER_SIZE], brief[CAUSE_BRIEF_SIZE];
 
 	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	line_start(line, " ");
 	for (int i = 0; i < (int)why.cause_count; i++) {
 		enum role role = i == 0 ? ROLE_NORMAL : ROLE_DIM;
 
-		line_add(line, 2 * i, role, "%s%s", i > 0 ? "· " : "", why.causes[i].what);
+		line_add(line, 2 * i, role, "%s%s", i > 0 ? "· " : "", cause_brief(run, &why.causes[i], brief));
 		line_add(line, 2 * i + 1, role, "%s", format_percent(text, why.causes[i].share_ratio));
 	}
 	if (why.cause_count == 0)
@@ -136,6 +137,7 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "none so far; f flags the batch under the cursor");
 		return;
 	}
+	panel_patterns_draw(scene, run, canvas, &inside);
 	draw_header(canvas, rect_take_top(&inside, 1));
 	state->row = selected >= 0 ? selected : state->row;
 	parts_list_settle(state, (int)count, inside.height);

@@ -1,4 +1,4 @@
-/* Memory: the tree over time, what the target's part is made of, every process of the tree. */
+/* Memory: the tree over time, what it is made of, what it does and what to do about it, every process of the tree. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,19 +9,35 @@
 #include "ui/views/parts.h"
 #include "ui/views/trace.h"
 
-/* -- what the target's memory is made of --------------------------------------------------------------------------------------- */
+/* -- what memory is made of --------------------------------------------------------------------------------------- */
 
 struct kind { const char *name, *note; double bytes; const struct series *series; enum role role; };
-enum { KINDS = 4 };
+enum { KINDS_MOST = 4 };
 
-static void kinds_of(const struct model *model, struct kind out[KINDS])
+static bool has_children(const struct model *model)
+{
+	for (size_t i = 0; i < model->process_count; i++)
+		if (!model->processes[i].is_target && !model->processes[i].is_gone)
+			return true;
+	return false;
+}
+
+/* Of the tree, where there is one; else of the target. */
+static int kinds_of(const struct model *model, struct kind out[KINDS_MOST])
 {
 	const struct memory *memory = &model->memory;
 
+	if (has_children(model) && !isnan(memory->tree_anonymous_bytes)) {
+		out[0] = (struct kind){ "anonymous", "heap, tensors, swap", memory->tree_anonymous_bytes, model->series.tree_anonymous, ROLE_PHASE_2 };
+		out[1] = (struct kind){ "file", "mapped, largest view", memory->tree_file_bytes, model->series.tree_file, ROLE_PHASE_1 };
+		out[2] = (struct kind){ "shared", "the largest view", memory->tree_shared_bytes, model->series.tree_shared, ROLE_PHASE_0 };
+		return 3;
+	}
 	out[0] = (struct kind){ "anonymous", "heap, stacks, tensors", memory->anonymous_bytes, model->series.anonymous, ROLE_PHASE_2 };
 	out[1] = (struct kind){ "file", "mapped files", memory->file_bytes, model->series.file, ROLE_PHASE_1 };
 	out[2] = (struct kind){ "shared", "/dev/shm, queues", memory->shared_bytes, model->series.shared, ROLE_PHASE_0 };
 	out[3] = (struct kind){ "swap", "pushed out", memory->swap_bytes, model->series.swap, ROLE_PHASE_3 };
+	return 4;
 }
 
 static void draw_kind(struct canvas *canvas, struct rect row, const struct kind *kind, double whole_bytes)
@@ -37,53 +53,137 @@ static void draw_kind(struct canvas *canvas, struct rect row, const struct kind 
 }
 
 /* Stacked over time; a column without a sample stays empty. */
-static void draw_stacked(struct scene *scene, const struct kind kinds[KINDS], struct canvas *canvas, struct rect rect)
+static void draw_stacked(struct scene *scene, const struct kind *kinds, int count, struct canvas *canvas, struct rect rect)
 {
-	struct plot_point points[KINDS][TRACE_POINTS_MAX / 4];
+	struct plot_point points[KINDS_MOST][TRACE_POINTS_MAX / 4];
 	struct scale *scale = &scene->state->scales[SCALE_STEPS];
 	int64_t from_ns = trace_since(scene, scene->state->zoom);
-	double least = NAN, most = NAN;
+	double most = 0;
 
-	trace_extremes(scene, scene->model->series.resident, from_ns, &least, &most);
-	if (isnan(most))
+	for (int kind = 0; kind < count; kind++) {
+		double low = NAN, high = NAN;
+
+		trace_extremes(scene, kinds[kind].series, from_ns, &low, &high);
+		most += isnan(high) ? 0 : high;
+	}
+	if (most <= 0)
 		return;
 	scale_update(scale, 0, most, true);
 	struct rect plot = plot_axis(canvas, rect, scale, PLOT_BYTES);
 	size_t columns = plot.width < TRACE_POINTS_MAX / 4 ? (size_t)plot.width : TRACE_POINTS_MAX / 4;
 
-	for (size_t kind = 0; kind < KINDS; kind++)
+	for (int kind = 0; kind < count; kind++)
 		trace_series(scene, kinds[kind].series, from_ns, kinds[kind].role, points[kind], columns);
 	for (size_t column = 0; column < columns; column++) {
-		struct stack_part parts[KINDS];
-		size_t count = 0;
+		struct stack_part parts[KINDS_MOST];
+		size_t known = 0;
 
-		for (size_t kind = 0; kind < KINDS; kind++)
+		for (int kind = 0; kind < count; kind++)
 			if (!isnan(points[kind][column].high))
-				parts[count++] = (struct stack_part){ points[kind][column].high, kinds[kind].role };
-		if (count > 0)
-			plot_stack(canvas, plot, plot.x + (int)column, scale, parts, count, false, false);
+				parts[known++] = (struct stack_part){ points[kind][column].high, kinds[kind].role };
+		if (known > 0)
+			plot_stack(canvas, plot, plot.x + (int)column, scale, parts, known, false, false);
 	}
+}
+
+static double whole_of(const struct kind *kinds, int count)
+{
+	double whole = 0;
+
+	for (int kind = 0; kind < count; kind++)
+		whole += isnan(kinds[kind].bytes) ? 0 : kinds[kind].bytes;
+	return whole;
 }
 
 static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct memory *memory = &scene->model->memory;
-	double whole_bytes = memory->rss_bytes + (memory->swap_bytes > 0 ? memory->swap_bytes : 0);
-	struct kind kinds[KINDS];
+	struct kind kinds[KINDS_MOST];
+	int count = kinds_of(scene->model, kinds);
 	char text[NUMBER_SIZE];
 	struct line line;
 
-	kinds_of(scene->model, kinds);
 	line_start(&line, " · ");
-	line_add(&line, 0, ROLE_NORMAL, "resident %s", format_bytes(text, memory->rss_bytes));
-	line_add(&line, 1, ROLE_NORMAL, "peak %s", format_bytes(text, memory->peak_rss_bytes));
-	struct rect inside = parts_panel(canvas, rect, "Target", &line, ROLE_TITLE), plot = rect_take_top(&inside, inside.height - KINDS);
+	line_add(&line, 0, ROLE_NORMAL, "target %s", format_bytes(text, memory->rss_bytes));
+	line_add(&line, 1, ROLE_NORMAL, "its peak %s", format_bytes(text, memory->peak_rss_bytes));
+	struct rect inside = parts_panel(canvas, rect, "By kind", &line, ROLE_TITLE), plot = rect_take_top(&inside, inside.height - count);
 
 	rect_take_left(&inside, 1);
 	if (plot.height >= 3)
-		draw_stacked(scene, kinds, canvas, plot);
-	for (int kind = 0; kind < KINDS && kind < inside.height; kind++)
-		draw_kind(canvas, rect_row(inside, kind), &kinds[kind], whole_bytes);
+		draw_stacked(scene, kinds, count, canvas, plot);
+	for (int kind = 0; kind < count && kind < inside.height; kind++)
+		draw_kind(canvas, rect_row(inside, kind), &kinds[kind], whole_of(kinds, count));
+}
+
+/* Where there is no room for the panel. */
+static void kinds_line(const struct model *model, struct canvas *canvas, struct rect row)
+{
+	struct kind kinds[KINDS_MOST];
+	int count = kinds_of(model, kinds);
+	char text[NUMBER_SIZE];
+	struct line line;
+
+	line_start(&line, "  ");
+	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, model->memory.rss_bytes));
+	for (int kind = 0; kind < count; kind++)
+		line_add(&line, 1 + kind, ROLE_NORMAL, "%s %s", kinds[kind].name, format_bytes(text, kinds[kind].bytes));
+	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
+}
+
+/* -- the verdict --------------------------------------------------------------------------------------------------------------- */
+
+static void grower_line(const struct memory *memory, struct line *line)
+{
+	char text[NUMBER_SIZE];
+
+	line_start(line, " · ");
+	if (memory->grower[0]) {
+		line_add(line, 0, ROLE_NORMAL, "%s has %s of the growth", memory->grower, format_percent(text, memory->grower_share_ratio));
+		if (memory->grower_kind)
+			line_add(line, 1, ROLE_NORMAL, "%s memory", memory->grower_kind);
+	}
+	if (!isnan(memory->growth_per_epoch) && memory_is_growing(memory))
+		line_add(line, 3, ROLE_NORMAL, "+%s an epoch", format_bytes(text, memory->growth_per_epoch));
+	if (memory->spikes > 0)
+		line_add(line, 2, ROLE_WARNING, "%u spike%s in 5 min, the last +%s", memory->spikes, memory->spikes > 1 ? "s" : "", format_bytes(text, memory->spike_bytes));
+}
+
+static void limit_line(const struct memory *memory, struct line *line)
+{
+	char text[NUMBER_SIZE], whole[NUMBER_SIZE];
+
+	line_start(line, " · ");
+	if (memory->limit == NULL) {
+		line_add(line, 0, ROLE_DIM, "no limit is known");
+		return;
+	}
+	line_add(line, 0, ROLE_NORMAL, "%s: %s left of %s", memory->limit, format_bytes(text, memory->limit_room_bytes), format_bytes(whole, memory->limit_bytes));
+	if (!isnan(memory->limit_in_s))
+		line_add(line, 0, ROLE_WARNING, "full in %s at this pace", parts_waiting(text, memory->limit_in_s));
+}
+
+enum { VERDICT_ROWS = 5 };
+
+static void panel_verdict(const struct memory *memory, struct canvas *canvas, struct rect rect)
+{
+	char text[2 * LINE_PIECE_SIZE + 300];
+	struct line line;
+
+	limit_line(memory, &line);
+	struct rect inside = parts_panel(canvas, rect, "Verdict", &line, ROLE_TITLE);
+
+	rect_take_left(&inside, 1);
+	struct rect row = rect_take_top(&inside, 1);
+
+	memory_verdict_line(memory, &line);
+	line_draw(&line, canvas, row.x, row.y, row.width);
+	grower_line(memory, &line);
+	if (line.count > 0 && inside.height > 2) {
+		row = rect_take_top(&inside, 1);
+		line_draw(&line, canvas, row.x, row.y, row.width);
+	}
+	snprintf(text, sizeof text, "%s%s%s", parts_is_roomy(canvas) ? memory_meaning(memory) : "", parts_is_roomy(canvas) ? " " : "", memory_next_step(memory));
+	parts_wrap(canvas, inside, memory_is_growing(memory) ? ROLE_NORMAL : ROLE_DIM, text);
 }
 
 /* -- the whole ----------------------------------------------------------------------------------------------------------------- */
@@ -109,6 +209,14 @@ static void draw_kinds_and_allocator(struct scene *scene, struct canvas *canvas,
 		panel_allocator(scene, scene_run(scene), canvas, allocator, scene->state->zoom);
 }
 
+static struct rect take_processes(struct rect *rect, int frame, int rows)
+{
+	int least = rect->height / 4 > 3 ? rect->height / 4 : 3, most = rect->height / 2;
+	int table = rows < least ? least : rows > most ? most : rows;
+
+	return rect_take_bottom(rect, rect->height < 8 ? 0 : frame + 1 + table);
+}
+
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct process *shown[PROCESS_ROWS_MAX];
@@ -120,21 +228,22 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		parts_note(canvas, rect, "Memory", "Nothing has been read of the process yet. 8 lists what could not be read, and why.");
 		return;
 	}
-	int least = rect.height / 4 > 3 ? rect.height / 4 : 3, most = rect.height / 2;
-	int table = rows < least ? least : rows > most ? most : rows;
-	struct rect processes = rect_take_bottom(&rect, rect.height < 8 ? 0 : frame + 1 + table);
+	struct rect processes = take_processes(&rect, frame, rows);
+	struct rect verdict = rect_take_bottom(&rect, rect.height < 12 ? (rect.height >= 6 ? frame + 1 : 0) : frame + VERDICT_ROWS);
 
 	if (rect.width >= 100) {
 		draw_kinds_and_allocator(scene, canvas, rect_take_right(&rect, rect.width * 9 / 20));
-	} else if (rect.height >= 10) {
+	} else if (rect.height >= 5) {
 		struct rect allocator = rect_take_bottom(&rect, has_allocator(scene_run(scene)) ? 1 : 0);
 
-		panel_kinds(scene, canvas, rect_take_bottom(&rect, frame + KINDS));
+		kinds_line(scene->model, canvas, rect_take_bottom(&rect, 1));
 		if (allocator.height > 0)
 			panel_allocator(scene, scene_run(scene), canvas, allocator, scene->state->zoom);
 	}
 	if (rect.height > 0)
-		panel_memory(scene, canvas, rect, scene->state->zoom);
+		panel_memory_plot(scene, canvas, rect, scene->state->zoom);
+	if (verdict.height > 0)
+		panel_verdict(&scene->model->memory, canvas, verdict);
 	processes_title(scene->model, &line);
 	if (processes.height > 0)
 		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", &line, ROLE_TITLE), scene->state);
@@ -180,7 +289,7 @@ enum { WRITTEN_COLUMNS = 512 };
 static void write_series(const struct scene *scene, const struct series *const series[], size_t count, struct buffer *out)
 {
 	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
-	struct series_column columns[6][WRITTEN_COLUMNS];
+	struct series_column columns[9][WRITTEN_COLUMNS];
 
 	if (width_ns <= 0)
 		return;
@@ -204,9 +313,11 @@ static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct model *model = scene->model;
 	const struct series *const series[] = { model->series.tree_resident, model->series.resident, model->series.anonymous, model->series.file,
-	                                        model->series.shared, model->series.swap };
+	                                        model->series.shared, model->series.swap, model->series.tree_anonymous, model->series.tree_file,
+	                                        model->series.tree_shared };
 
-	buffer_puts(out, "time_ns,time,tree_resident_bytes,resident_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes\n");
+	buffer_puts(out, "time_ns,time,tree_resident_bytes,resident_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes,"
+	                  "tree_anonymous_bytes,tree_file_bytes,tree_shared_bytes\n");
 	write_series(scene, series, sizeof series / sizeof series[0], out);
 }
 

@@ -8,6 +8,7 @@
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
 #include "ui/views/progress.h"
+#include "ui/views/system_panels.h"
 #include "ui/views/trace.h"
 
 static int clamp(int value, int least, int most)
@@ -18,6 +19,17 @@ static int clamp(int value, int least, int most)
 static int raised_count(const struct scene *scene)
 {
 	return (int)alerts_raised(scene->alerts);
+}
+
+/* The machine, and until it was read why there is no GPU to show. */
+static void draw_machine(const struct scene *scene, struct canvas *canvas, struct rect row)
+{
+	if (!system_is_known(scene->model)) {
+		panel_gpu(canvas, row);
+		return;
+	}
+	rect_take_left(&row, 1);
+	panel_system_line(scene, canvas, row);
 }
 
 /* -- with a run ---------------------------------------------------------------------------------------------------------------- */
@@ -41,7 +53,7 @@ static void draw_pair(struct scene *scene, const struct run *run, struct canvas 
 static void draw_narrow(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	int frame = parts_panel_rows(canvas), height = rect.height;
-	struct rect gpu = rect_take_bottom(&rect, height >= 18 ? 1 : 0);
+	struct rect machine = rect_take_bottom(&rect, height >= 18 ? 1 : 0);
 	int warnings = height < 12 ? 0 : frame + clamp(raised_count(scene) * (height >= 30 ? 2 : 1), 1, height / 6);
 	struct rect bottom = rect_take_bottom(&rect, warnings);
 	struct rect pair = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + clamp(rect.height * 2 / 5, 3, 12));
@@ -52,15 +64,15 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 		draw_pair(scene, run, canvas, pair);
 	if (bottom.height > 0)
 		panel_warnings(scene, canvas, bottom);
-	if (gpu.height > 0)
-		panel_gpu(canvas, gpu);
+	if (machine.height > 0)
+		draw_machine(scene, canvas, machine);
 }
 
 /* Above 160 columns: time on the left, what it is made of on the right, warnings below both. */
 static void draw_wide(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	const struct process *shown[PROCESS_ROWS_MAX];
-	struct rect gpu = rect_take_bottom(&rect, 1), warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
+	struct rect machine = rect_take_bottom(&rect, 1), warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
 	struct rect left = rect_take_left(&rect, rect.width * 29 / 50);
 	struct rect memory = rect_take_bottom(&left, left.height * 2 / 5);
 	struct rect processes = rect_take_bottom(&rect, clamp((int)process_rows(scene, shown) + 3, memory.height, rect.height / 2));
@@ -74,7 +86,7 @@ static void draw_wide(struct scene *scene, const struct run *run, struct canvas 
 		panel_epochs(scene, run, canvas, epochs);
 	process_table(scene, canvas, parts_panel(canvas, processes, "Processes", NULL, ROLE_TITLE), NULL);
 	panel_warnings(scene, canvas, warnings);
-	panel_gpu(canvas, gpu);
+	draw_machine(scene, canvas, machine);
 }
 
 static void draw_run(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
@@ -127,7 +139,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
 	int words = parts_wrap(canvas, measure, ROLE_NORMAL, text);
 	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);
-	struct rect line = rect_take_top(&rect, 1);
+	struct rect line = rect_take_top(&rect, 1), machine = rect_take_top(&rect, system_is_known(scene->model) && rect.height >= 9 ? 1 : 0);
 	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
 	struct rect plots = rect;
 
@@ -139,6 +151,10 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	}
 	rect_take_left(&line, 1);
 	panel_process_line(scene, canvas, line);
+	if (machine.height > 0) {
+		rect_take_left(&machine, 1 + canvas_text(canvas, machine.x + 1, machine.y, machine.width - 1, ROLE_DIM, "machine:"));
+		draw_machine(scene, canvas, machine);
+	}
 	struct rect left = rect_take_left(&plots, plots.width >= 70 ? plots.width / 2 : 0);
 
 	if (!parts_is_roomy(canvas))

@@ -105,7 +105,7 @@ size_t process_rows(const struct scene *scene, const struct process *rows[PROCES
 }
 
 enum process_cell {
-	CELL_PID, CELL_COMMAND, CELL_STATE, CELL_BUSY, CELL_ITEM, CELL_RATE, CELL_SINCE, CELL_CPU, CELL_RESIDENT, CELL_SWAP, CELL_WAIT, CELL_READ, CELL_FAULTS,
+	CELL_PID, CELL_COMMAND, CELL_STATE, CELL_BUSY, CELL_ITEM, CELL_RATE, CELL_SINCE, CELL_CPU, CELL_RESIDENT, CELL_GREW, CELL_SWAP, CELL_WAIT, CELL_READ, CELL_FAULTS,
 	PROCESS_CELLS,
 };
 
@@ -119,6 +119,7 @@ static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_SINCE] = { "FOR", 7, 5, false, false },
 	[CELL_CPU] = { "CPU", 6, 1, false, false },
 	[CELL_RESIDENT] = { "RESIDENT", 8, 0, false, false },
+	[CELL_GREW] = { "GREW", 8, 2, false, false },
 	[CELL_SWAP] = { "SWAP", 8, 3, false, false },
 	[CELL_WAIT] = { "CPU WAIT", 8, 4, false, false },
 	[CELL_READ] = { "READS", 10, 4, false, false },
@@ -149,6 +150,7 @@ static const char *process_cell(const struct process *process, enum process_cell
 	case CELL_SINCE: return parts_waiting(out, process->state_since_s);
 	case CELL_CPU: return format_percent(out, process->cpu_ratio);
 	case CELL_RESIDENT: return format_bytes(out, process->now[METRIC_PROCESS_RESIDENT]);
+	case CELL_GREW: return process->grown_bytes > 0 ? format_bytes(out, process->grown_bytes) : isnan(process->grown_bytes) ? "–" : "0 B";
 	case CELL_SWAP: return format_bytes(out, process->now[METRIC_PROCESS_SWAP]);
 	case CELL_WAIT: return format_percent(out, process->run_queue_wait_ratio);
 	case CELL_READ:

@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "ui/layout.h"
+#include "ui/views/over_time.h"
 #include "ui/views/panel_workers.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
@@ -11,114 +12,101 @@
 
 /* -- memory -------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_growing(const struct memory *memory)
+static void add_slope(const struct memory *memory, struct line *line, enum role role)
 {
-	return memory->verdict != NULL && strcmp(memory->verdict, "growing") == 0;
-}
-
-static void verdict_line(const struct memory *memory, struct line *line)
-{
-	enum role role = is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL;
-	bool is_per_batch = !isnan(memory->slope_per_batch), is_unknown = memory->verdict == NULL || strcmp(memory->verdict, "unknown") == 0;
-	const char *each = is_per_batch ? "a batch" : "a second";
+	bool is_per_batch = !isnan(memory->slope_per_batch);
 	double slope = is_per_batch ? memory->slope_per_batch : memory->slope.per_s;
 	char text[NUMBER_SIZE], high[NUMBER_SIZE];
+
+	line_add(line, 1, role, "%s%s a %s", slope >= 0 ? "+" : "", format_bytes(text, slope), is_per_batch ? "batch" : "second");
+	line_add(line, 4, ROLE_DIM, "(%s … %s)", format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
+	         format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
+}
+
+void memory_verdict_line(const struct memory *memory, struct line *line)
+{
+	bool is_growing = memory_is_growing(memory), is_unknown = memory->verdict == NULL || strcmp(memory->verdict, "unknown") == 0;
+	enum role role = is_growing ? ROLE_WARNING : ROLE_NORMAL;
+	char text[NUMBER_SIZE];
 
 	line_start(line, " ");
 	if (memory->slope.points == 0) {
 		line_add(line, 0, ROLE_DIM, "too early to judge");
 		return;
 	}
-	line_add(line, 0, role, "%s", is_growing(memory) ? "⚠ growing" : is_unknown ? "verdict open," : memory->verdict);
-	line_add(line, 1, role, "%s%s %s", slope >= 0 ? "+" : "", format_bytes(text, slope), each);
-	line_add(line, 2, ROLE_DIM, "(%s … %s)", format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
-	         format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
+	line_add(line, 0, role, "%s%s%s", is_growing ? "⚠ " : "", is_unknown ? "verdict open" : memory->verdict, is_growing && memory->grower[0] ? ":" : "");
+	if (is_growing && memory->grower[0])
+		line_add(line, 3, role, "%s", memory->grower);
+	add_slope(memory, line, role);
+	if (!isnan(memory->limit_in_s))
+		line_add(line, 2, role, "· full in %s", parts_waiting(text, memory->limit_in_s));
 	if (!isnan(memory->growth_bytes))
-		line_add(line, 3, ROLE_DIM, "%s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "", format_bytes(text, memory->growth_bytes));
+		line_add(line, 5, ROLE_DIM, "· %s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "", format_bytes(text, memory->growth_bytes));
 }
 
 static void memory_title(const struct memory *memory, struct line *line)
 {
+	bool is_growing = memory_is_growing(memory);
 	char text[NUMBER_SIZE];
 
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_STRONG, "tree %s", format_bytes(text, memory->tree_rss_bytes));
 	if (memory->slope.points > 0)
-		line_add(line, 1, is_growing(memory) ? ROLE_WARNING : ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "",
-		         format_bytes(text, memory->slope.per_s), is_growing(memory) ? " ⚠" : "");
+		line_add(line, 1, is_growing ? ROLE_WARNING : ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "",
+		         format_bytes(text, memory->slope.per_s), is_growing ? " ⚠" : "");
 	line_add(line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, memory->tree_peak_bytes));
 }
 
 static void memory_parts_line(const struct model *model, struct canvas *canvas, struct rect row)
 {
+	const struct memory *memory = &model->memory;
 	struct crew_now workers;
 	char text[NUMBER_SIZE];
 	struct line line;
 
 	model_crew_now(model, -1, &workers);
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, model->memory.rss_bytes));
+	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, memory->rss_bytes));
 	if (workers.count > 0)
 		line_add(&line, 1, ROLE_NORMAL, "%u workers %s", workers.count, format_bytes(text, workers.resident_bytes));
-	if (model->memory.shared_bytes > 0)
-		line_add(&line, 3, ROLE_NORMAL, "shared %s", format_bytes(text, model->memory.shared_bytes));
-	if (model->memory.swap_bytes > 0)
-		line_add(&line, 2, ROLE_WARNING, "swap %s", format_bytes(text, model->memory.swap_bytes));
+	if (memory->shared_bytes > 0)
+		line_add(&line, 4, ROLE_NORMAL, "shared %s", format_bytes(text, memory->shared_bytes));
+	if (memory->swap_bytes > 0)
+		line_add(&line, 2, ROLE_WARNING, "swap %s", format_bytes(text, memory->swap_bytes));
+	if (memory->limit != NULL)
+		line_add(&line, 3, ROLE_NORMAL, "%s limit %s", memory->limit, format_bytes(text, memory->limit_bytes));
+	if (memory->spikes > 0)
+		line_add(&line, 2, ROLE_WARNING, "%u spike%s, last +%s", memory->spikes, memory->spikes > 1 ? "s" : "", format_bytes(text, memory->spike_bytes));
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
-/* One or two figures over time on one scale; `second` may be NULL. */
-struct over_time {
-	const struct series *first, *second;
-	enum role first_role, second_role;
-	enum plot_unit unit;
-	int zoom;
-};
-
-static void draw_series(struct scene *scene, struct canvas *canvas, struct rect plot, const struct scale *scale, int64_t from_ns,
-                        const struct series *series, enum role role)
+static void draw_tree(struct scene *scene, struct canvas *canvas, struct rect inside, int zoom)
 {
-	struct plot_point points[TRACE_POINTS_MAX];
-	size_t columns = plot_resolution(canvas, plot);
+	const struct model *model = scene->model;
+	struct crew_now workers;
+	model_crew_now(model, -1, &workers);
+	struct over_time what = {
+		.from_ns = trace_since(scene, zoom), .unit = PLOT_BYTES, .level = NAN, .count = workers.count > 0 ? 2 : 1,
+		.lines = { { model->series.tree_resident, ROLE_MEMORY }, { model->series.resident, ROLE_DIM } },
+	};
 
-	columns = columns > TRACE_POINTS_MAX ? TRACE_POINTS_MAX : columns;
-	trace_series(scene, series, from_ns, role, points, columns);
-	plot_points(canvas, plot, scale, points, columns, true);
+	over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
 }
 
-static void draw_over_time(struct scene *scene, struct canvas *canvas, struct rect inside, struct scale *scale, const struct over_time *what)
+void panel_memory_plot(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
 {
-	int64_t from_ns = trace_since(scene, what->zoom);
-	double least = NAN, most = NAN;
+	struct line line;
 
-	trace_extremes(scene, what->first, from_ns, &least, &most);
-	if (what->second != NULL)
-		trace_extremes(scene, what->second, from_ns, &least, &most);
-	if (isnan(most)) {
-		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no figures yet");
-		return;
-	}
-	/* what hardly moves is drawn as what hardly moves */
-	if (most - least < most / 20)
-		least = most - most / 20;
-	scale_update(scale, least, most, what->unit != PLOT_BYTES);
-	struct rect plot = plot_axis(canvas, inside, scale, what->unit);
-
-	if (what->second != NULL)
-		draw_series(scene, canvas, plot, scale, from_ns, what->second, what->second_role);
-	draw_series(scene, canvas, plot, scale, from_ns, what->first, what->first_role);
+	memory_title(&scene->model->memory, &line);
+	draw_tree(scene, canvas, parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE), zoom);
 }
 
 void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
 {
 	const struct model *model = scene->model;
-	const struct memory *memory = &model->memory;
-	struct crew_now workers;
-	model_crew_now(model, -1, &workers);
-	struct over_time what = { model->series.tree_resident, workers.count > 0 ? model->series.resident : NULL, ROLE_MEMORY, ROLE_DIM, PLOT_BYTES, zoom };
 	struct line line;
 
-	memory_title(memory, &line);
+	memory_title(&model->memory, &line);
 	struct rect inside = parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE);
 
 	if (inside.height >= 5) {
@@ -130,10 +118,10 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	if (inside.height >= 3) {
 		struct rect row = rect_take_bottom(&inside, 1);
 
-		verdict_line(memory, &line);
+		memory_verdict_line(&model->memory, &line);
 		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 	}
-	draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
+	draw_tree(scene, canvas, inside, zoom);
 }
 
 /* -- the GPU's allocator ------------------------------------------------------------------------------------------------------- */
@@ -146,7 +134,9 @@ bool has_allocator(const struct run *run)
 void panel_allocator(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect, int zoom)
 {
 	struct allocator allocator = run_allocator(run);
-	struct over_time what = { .first_role = ROLE_MEMORY, .second_role = ROLE_DIM, .unit = PLOT_BYTES, .zoom = zoom };
+	struct over_time what = {
+		.from_ns = trace_since(scene, zoom), .unit = PLOT_BYTES, .level = NAN, .count = 2, .lines = { { NULL, ROLE_MEMORY }, { NULL, ROLE_DIM } },
+	};
 	char text[NUMBER_SIZE];
 	struct line line;
 	double value;
@@ -161,14 +151,14 @@ void panel_allocator(struct scene *scene, const struct run *run, struct canvas *
 
 	if (!is_line)
 		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
-	run_gauge(run, "cuda.allocated_bytes", &value, &what.first);
-	run_gauge(run, "cuda.reserved_bytes", &value, &what.second);
-	if (what.first == NULL) {
-		what.first = what.second;
-		what.second = NULL;
+	run_gauge(run, "cuda.allocated_bytes", &value, &what.lines[0].series);
+	run_gauge(run, "cuda.reserved_bytes", &value, &what.lines[1].series);
+	if (what.lines[0].series == NULL) {
+		what.lines[0].series = what.lines[1].series;
+		what.count = 1;
 	}
-	if (inside.height >= 3 && what.first != NULL)
-		draw_over_time(scene, canvas, inside, &scene->state->scales[SCALE_ALLOCATOR], &what);
+	if (inside.height >= 3 && what.lines[0].series != NULL)
+		over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_ALLOCATOR], &what);
 }
 
 /* -- CPU and what the process waits for ---------------------------------------------------------------------------------------- */
@@ -211,7 +201,10 @@ void panel_process_line(const struct scene *scene, struct canvas *canvas, struct
 
 void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
 {
-	struct over_time what = { scene->model->series.cpu_ratio, NULL, ROLE_PLOT, ROLE_DIM, PLOT_PERCENT, zoom };
+	struct over_time what = {
+		.from_ns = trace_since(scene, zoom), .unit = PLOT_PERCENT, .from_zero = true, .level = NAN, .count = 1,
+		.lines = { { scene->model->series.cpu_ratio, ROLE_PLOT } },
+	};
 	const struct process *target = model_target(scene->model);
 	char text[NUMBER_SIZE];
 	struct line line;
@@ -222,5 +215,5 @@ void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int
 		line_add(&line, 1, ROLE_NORMAL, "waits for CPU %s", format_percent(text, target->run_queue_wait_ratio));
 		line_add(&line, 2, ROLE_NORMAL, "%s threads", format_count(text, target->now[METRIC_PROCESS_THREADS]));
 	}
-	draw_over_time(scene, canvas, parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE), &scene->state->scales[SCALE_CPU], &what);
+	over_time_draw(scene, canvas, parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE), &scene->state->scales[SCALE_CPU], &what);
 }

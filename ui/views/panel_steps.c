@@ -49,22 +49,21 @@ static void stretch_title(const struct run *run, const struct stretch *stretch, 
 }
 
 /* The focused batch instead of the figures: what a person asked for by choosing it. */
-static void focus_title(const struct run *run, const struct batch *batch, struct line *line)
+static void focus_title(const struct scene *scene, const struct run *run, const struct batch *batch, struct line *line)
 {
-	struct usual usual;
 	struct explanation why;
 	double like = run_main(run)->step.p50_s;
-	char name[NUMBER_SIZE], text[NUMBER_SIZE];
+	char name[NUMBER_SIZE], text[NUMBER_SIZE], cause[CAUSE_BRIEF_SIZE];
 
-	track_usual(run_main(run), batch->ordinal, &usual);
-	explain_batch(run, batch, &usual, NULL, &why);
+	if (!batch_explain(scene, run, run_main(run), batch->ordinal, &why))
+		return;
 	line_start(line, " · ");
 	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "", parts_batch_name(name, run, batch));
 	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
 	if (!isnan(why.ratio))
 		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why.ratio);
 	if (why.cause_count > 0 && batch->is_flagged)
-		line_add(line, 2, ROLE_NORMAL, "%s %s s", why.causes[0].what, parts_time_bare(text, why.causes[0].excess_s, 1, true));
+		line_add(line, 2, ROLE_NORMAL, "%s %s s", cause_brief(run, &why.causes[0], cause), parts_time_bare(text, why.causes[0].excess_s, 1, true));
 	line_add(line, 3, ROLE_KEY, "Enter why");
 }
 
@@ -111,6 +110,79 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 		draw_cursor(canvas, plot, plot.x + (int)(column * (size_t)plot.width / columns));
 }
 
+/* -- what slow batches have in common, below the plot -- */
+
+/* The one that a person looks at, else the newest. */
+static const struct flagged *flagged_to_tell(const struct scene *scene, const struct run *run)
+{
+	bool has_focus = scene_has_focus(scene, run, run_main(run));
+	const struct flagged *newest = NULL;
+
+	for (size_t i = run->flagged_count; i-- > 0;) {
+		const struct flagged *flagged = &run->flagged[i];
+
+		if (!is_mode_of(run, flagged->mode, run_main(run)))
+			continue;
+		if (!has_focus || flagged->batch.ordinal == scene->focus.batch)
+			return flagged;
+		newest = newest != NULL ? newest : flagged;
+	}
+	return newest;
+}
+
+static void tell_batch(const struct run *run, const struct flagged *flagged, struct line *line)
+{
+	const struct batch *batch = &flagged->batch;
+	double like = run_main(run)->step.p50_s;
+	struct explanation why;
+	char name[NUMBER_SIZE], text[NUMBER_SIZE];
+
+	explain_batch(run, batch, &flagged->usual, flagged->around, &why);
+	line_add(line, 0, ROLE_FLAG, "▲ %s", parts_batch_name(name, run, batch));
+	if (isnan(why.ratio))
+		line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
+	else
+		line_add(line, 0, ROLE_NORMAL, "%.1f× the median", why.ratio);
+	if (why.cause_count > 0 && why.causes[0].kind != CAUSE_UNKNOWN)
+		line_add(line, 0, ROLE_NORMAL, "%s %s s", why.causes[0].what, parts_time_bare(text, why.causes[0].excess_s, 1, true));
+	else
+		line_add(line, 0, ROLE_NORMAL, "cause unknown");
+	if (why.cause_count > 0 && why.causes[0].next[0] != '\0')
+		line_add(line, 2, ROLE_ACCENT, "→ %s", why.causes[0].next);
+}
+
+/* The strongest pattern, or the newest slow batch with its cause. False: there is neither. */
+static bool tell_slow(const struct scene *scene, const struct run *run, struct line *line)
+{
+	const struct patterns *patterns = alerts_patterns(scene->alerts, (unsigned)(run - scene->model->runs));
+	const struct pattern *pattern = patterns != NULL && patterns->count > 0 ? &patterns->list[0] : NULL;
+	const struct flagged *flagged = flagged_to_tell(scene, run);
+	char words[LINE_PIECE_SIZE];
+
+	line_start(line, " · ");
+	if (pattern != NULL && pattern_words(pattern, run, words, sizeof words)[0] != '\0') {
+		line_add(line, 0, ROLE_FLAG, "▲ %s", words);
+		if (pattern->candidate[0] != '\0')
+			line_add(line, 1, ROLE_NORMAL, "matches %s", pattern->candidate);
+	} else if (flagged != NULL) {
+		tell_batch(run, flagged, line);
+	}
+	return line->count > 0;
+}
+
+/* From so many rows on it has one of its own; with fewer it stands on the plot's lowest, where nothing else does. */
+enum { TOLD_BELOW = 8, TOLD_WITHIN = 5 };
+
+static void draw_told(struct line *told, struct canvas *canvas, struct rect row)
+{
+	int cells = line_fit(told, row.width);
+
+	for (int x = row.x; x < row.x + cells; x++)
+		if (!rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, row.y) || canvas->cells[row.y * canvas->width + x].code != ' ')
+			return;
+	line_draw(told, canvas, row.x, row.y, row.width);
+}
+
 void panel_steps(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	const struct batch *focused = scene_has_focus(scene, run, run_main(run)) ? track_batch(run_main(run), scene->focus.batch) : NULL;
@@ -119,16 +191,23 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 
 	trace_stretch(scene, run, &stretch);
 	if (focused != NULL)
-		focus_title(run, focused, &line);
+		focus_title(scene, run, focused, &line);
 	else
 		stretch_title(run, &stretch, &line);
 	struct rect inside = parts_panel(canvas, rect, "Step time", &line, ROLE_TITLE);
 
 	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
+	bool is_told = inside.height >= TOLD_WITHIN && stretch.count > 0 && tell_slow(scene, run, &line);
+	struct rect below = rect_take_bottom(&inside, is_told && inside.height >= TOLD_BELOW ? 1 : 0);
+
 	if (stretch.count > 0)
 		draw_steps(scene, run, &stretch, canvas, inside);
 	else
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
+	if (is_told && below.height > 0)
+		draw_told(&line, canvas, (struct rect){ below.x + 1, below.y, below.width - 1, 1 });
+	else if (is_told && scene->state->plot.height > 0)
+		draw_told(&line, canvas, rect_row(scene->state->plot, -1));
 }
 
 /* -- where a step goes --------------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,11 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 void panel_where(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 /* The tree's and the target's resident set over time, slope, peak, verdict. */
 void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
+/* The plot alone. */
+void panel_memory_plot(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
+/* What memory does, who grows and when it is full, in one line. */
+struct line;
+void memory_verdict_line(const struct memory *memory, struct line *line);
 /* What the framework's allocator holds on the GPU, over time; in one row its figures. */
 void panel_allocator(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect, int zoom);
 bool has_allocator(const struct run *run);     /* false also for NULL */
@@ -23,6 +28,8 @@ void panel_figures(const struct run *run, struct canvas *canvas, struct rect rec
 void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
 /* One line in words: CPU, waiting, reading, workers. */
 void panel_process_line(const struct scene *scene, struct canvas *canvas, struct rect row);
+/* One line of the machine: CPU and the run's share of it, waiting, memory, the busiest disk, throttling; marked where a warning stands. */
+void panel_system_line(const struct scene *scene, struct canvas *canvas, struct rect row);
 /* Raised warnings, each with its first advice. */
 void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rect rect);
 /* Each epoch with its batches, newest first. */

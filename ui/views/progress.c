@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/rules/stall.h"
 #include "ui/layout.h"
 #include "ui/views/parts.h"
 
 /* -- a batch that does not end ------------------------------------------------------------------------------------------------- */
-
-/* How many usual steps long, and at least how many seconds, nothing ends before we say so. */
-static const double hang_ratio = 8, hang_least_s = 2;
 
 /* The newest that has begun, of whatever mode. */
 static const struct batch *last_batch(const struct run *run)
@@ -36,41 +34,31 @@ static double usual_step(const struct run *run)
 	return track != NULL && track->recent.count > 0 ? track->recent.p50_s : run_main(run)->recent.p50_s;
 }
 
-static double silent_s(const struct scene *scene, const struct run *run)
+/* The innermost of "backward › all_reduce". */
+static const char *innermost(const char *stack)
 {
-	const struct batch *last = last_batch(run);
-	int64_t since_ns = run->state.in_batch ? run->state.batch_begin_ns : last != NULL ? last->end_ns : 0;
+	static const char between[] = " › ";
+	const char *last = stack;
 
-	return since_ns == 0 ? 0 : seconds_between(since_ns, scene->now_ns);
-}
-
-/* The innermost span on the lane with the deepest stack. */
-static const struct open_span *innermost(const struct run *run)
-{
-	const struct open_span *found = NULL;
-
-	for (size_t i = 0; i < run->open_span_count; i++)
-		if (found == NULL || run->open_spans[i].depth > found->depth)
-			found = &run->open_spans[i];
-	return found;
+	for (const char *next = strstr(last, between); next != NULL; next = strstr(last, between))
+		last = next + sizeof between - 1;
+	return last;
 }
 
 bool progress_hang(const struct scene *scene, const struct run *run, char *out, size_t size)
 {
-	const struct open_span *span = innermost(run);
-	double usual_s = usual_step(run), silence_s = silent_s(scene, run);
+	struct stall stall;
 	char elapsed[NUMBER_SIZE];
 
-	if (!run->is_live || run->state.is_ended || !run->state.in_epoch || isnan(usual_s))
+	if (!stall_find(scene->model, run, &stall))
 		return false;
-	if (silence_s < hang_least_s || silence_s < hang_ratio * usual_s)
-		return false;
-	if (span != NULL)
-		snprintf(out, size, "in %s for %s", run_name(run, span->name), parts_waiting(elapsed, seconds_between(span->begin_ns, scene->now_ns)));
-	else if (run->state.in_batch)
-		snprintf(out, size, "in batch %llu for %s", (unsigned long long)run->state.batch_index, parts_waiting(elapsed, silence_s));
+	parts_waiting(elapsed, stall.seconds);
+	if (stall.stack[0] != '\0')
+		snprintf(out, size, "in %s for %s", innermost(stall.stack), elapsed);
+	else if (!stall.is_between)
+		snprintf(out, size, "in batch %llu for %s", (unsigned long long)run->state.batch_index, elapsed);
 	else
-		snprintf(out, size, "no batch for %s", parts_waiting(elapsed, silence_s));
+		snprintf(out, size, "no batch for %s", elapsed);
 	return true;
 }
 

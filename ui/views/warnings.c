@@ -1,48 +1,144 @@
-/* Warnings: each with what was seen, what it means, what to try; then which figures are missing, and what would bring them. */
+/* Warnings: each with the verdict, why, and what to do next; Enter shows the evidence as a plot. Those that have cleared stay, with their times;
+ * then which figures are missing, and what would bring them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/clock.h"
 #include "ui/layout.h"
+#include "ui/views/batch_focus.h"
+#include "ui/views/evidence.h"
+#include "ui/views/panels.h"
 #include "ui/views/parts.h"
+#include "ui/views/trace.h"
 
-/* Rows of the list: warnings first, then missing figures. */
+/* -- rows: warnings first, then missing figures --------------------------------------------------------------------------------- */
+
 static int row_count(const struct scene *scene)
 {
 	return (int)(scene->alerts->count + scene->model->missing_count);
 }
 
+/* NULL where the row is no warning. */
+static const struct alert *alert_at(const struct scene *scene, int row)
+{
+	return row >= 0 && row < (int)scene->alerts->count ? &scene->alerts->list[row] : NULL;
+}
+
+static const struct missing *missing_at(const struct scene *scene, int row)
+{
+	int at = row - (int)scene->alerts->count;
+
+	return at >= 0 && at < (int)scene->model->missing_count ? &scene->model->missing[at] : NULL;
+}
+
+/* What a row is about, whichever place it has: FNV-1a, never 0. */
+static uint64_t identity(const struct scene *scene, int row)
+{
+	const struct alert *alert = alert_at(scene, row);
+	const struct missing *missing = missing_at(scene, row);
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (const char *c = alert != NULL ? alert->rule : missing != NULL ? missing->figure : ""; *c != '\0'; c++)
+		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	if (alert != NULL)
+		hash = (hash ^ ((uint64_t)alert->run << 32 | alert->subject)) * UINT64_C(0x100000001b3);
+	return hash != 0 ? hash : 1;
+}
+
+/* Rows change places as warnings come and go; the selection stays with what it is about. */
+static void follow_chosen(struct scene *scene)
+{
+	struct view_state *state = scene->state;
+
+	for (int row = 0; state->chosen != 0 && row < row_count(scene); row++)
+		if (identity(scene, row) == state->chosen) {
+			state->row = row;
+			return;
+		}
+	state->chosen = 0;
+	state->is_open = false;
+}
+
+static void choose(struct scene *scene)
+{
+	struct view_state *state = scene->state;
+	uint64_t now = identity(scene, state->row);
+
+	if (now == state->chosen)
+		return;
+	state->chosen = now;
+	state->zoom = 0;
+	memset(state->scales, 0, sizeof state->scales);
+}
+
+/* -- the list ------------------------------------------------------------------------------------------------------------------ */
+
+/* A critical one is told apart without colour too. */
+static const char *sign_of(const struct alert *alert)
+{
+	return !alert->is_raised ? "✓" : alert->severity == SEVERITY_CRITICAL ? "⚠⚠" : parts_severity_sign(alert->severity);
+}
+
+/* "since 14:00:22 · 38 s", "14:00:22 – 14:03:10"; where room is short "38 s", "until 14:03:10". */
+static const char *when_of(const struct scene *scene, const struct alert *alert, bool is_wide, char *out, size_t size)
+{
+	char from[NUMBER_SIZE], to[NUMBER_SIZE];
+
+	parts_clock(from, scene, alert->since_ns);
+	if (alert->is_raised)
+		snprintf(out, size, is_wide ? "since %s · %s" : "%.0s%s", from, parts_waiting(to, seconds_between(alert->since_ns, scene->now_ns)));
+	else
+		snprintf(out, size, is_wide ? "%s – %s" : "%.0suntil %s", from, parts_clock(to, scene, alert->cleared_ns));
+	return out;
+}
+
 static void draw_alert_row(const struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect row)
 {
 	enum role role = alert->is_raised ? parts_severity_role(alert->severity) : ROLE_DIM;
-	char text[NUMBER_SIZE];
+	bool is_wide = row.width >= 96, has_when = row.width >= 50;
 
-	canvas_text(canvas, row.x, row.y, 2, role, alert->is_raised ? parts_severity_sign(alert->severity) : "✓");
-	canvas_text(canvas, row.x + 2, row.y, 9, ROLE_DIM, severity_name(alert->severity));
-	canvas_text(canvas, row.x + 11, row.y, row.width - 11 - 18, alert->is_raised ? ROLE_NORMAL : ROLE_DIM, alert->message);
-	if (row.width >= 60)
-		canvas_printf(canvas, row.x + row.width - 17, row.y, 17, ROLE_DIM, "%s %s", alert->is_raised ? "since" : "until",
-		              parts_clock(text, scene, alert->is_raised ? alert->since_ns : alert->cleared_ns));
+	rect_take_right(&row, parts_is_roomy(canvas) ? 1 : 0);
+	char when[2 * NUMBER_SIZE + 8];
+	int right = has_when ? 2 + (int)text_cells(when_of(scene, alert, is_wide, when, sizeof when)) : 0;
+
+	canvas_text(canvas, row.x, row.y, 2, role, sign_of(alert));
+	rect_take_left(&row, 3);
+	if (is_wide) {
+		canvas_text(canvas, row.x, row.y, 9, alert->is_raised ? role : ROLE_DIM, severity_name(alert->severity));
+		rect_take_left(&row, 9);
+	}
+	canvas_text(canvas, row.x, row.y, row.width - right, alert->is_raised ? ROLE_NORMAL : ROLE_DIM, alert->message);
+	if (has_when)
+		canvas_text_right(canvas, row.x, row.y, row.width, ROLE_DIM, when);
 }
 
 static void draw_missing_row(const struct missing *missing, struct canvas *canvas, struct rect row)
 {
 	canvas_text(canvas, row.x, row.y, 2, ROLE_DIM, "–");
-	canvas_text(canvas, row.x + 2, row.y, 9, ROLE_DIM, "missing");
-	canvas_printf(canvas, row.x + 11, row.y, row.width - 11, ROLE_DIM, "%s: %s", missing->figure, missing->text);
+	rect_take_left(&row, 3);
+	canvas_printf(canvas, row.x, row.y, row.width, ROLE_DIM, "missing: %s: %s", missing->figure, missing->text);
+}
+
+static void list_title(const struct scene *scene, struct line *line)
+{
+	size_t raised = alerts_raised(scene->alerts), cleared = scene->alerts->count - raised;
+
+	line_start(line, " · ");
+	line_add(line, 0, ROLE_NORMAL, "%zu raised", raised);
+	if (cleared > 0)
+		line_add(line, 1, ROLE_DIM, "%zu cleared", cleared);
+	if (scene->model->missing_count > 0)
+		line_add(line, 2, ROLE_DIM, "figures missing: %zu", scene->model->missing_count);
 }
 
 static void draw_list(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct view_state *state = scene->state;
-	int alerts = (int)scene->alerts->count, count = row_count(scene);
+	int count = row_count(scene);
 	struct line right;
 
-	line_start(&right, " · ");
-	line_add(&right, 0, ROLE_NORMAL, "%zu raised", alerts_raised(scene->alerts));
-	if (scene->model->missing_count > 0)
-		line_add(&right, 1, ROLE_NORMAL, "figures missing: %zu", scene->model->missing_count);
+	list_title(scene, &right);
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &right, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
@@ -52,14 +148,18 @@ static void draw_list(struct scene *scene, struct canvas *canvas, struct rect re
 		int at = state->scroll + i;
 		struct rect row = rect_row(inside, i);
 
-		if (at < alerts)
-			draw_alert_row(scene, &scene->alerts->list[at], canvas, row);
+		if (alert_at(scene, at) != NULL)
+			draw_alert_row(scene, alert_at(scene, at), canvas, row);
 		else
-			draw_missing_row(&scene->model->missing[at - alerts], canvas, row);
+			draw_missing_row(missing_at(scene, at), canvas, row);
 		if (at == state->row)
 			parts_select(canvas, row);
 	}
 }
+
+/* -- the selected one ---------------------------------------------------------------------------------------------------------- */
+
+enum { HEADING = 9 };
 
 /* A heading and its text, indented; returns what lies below. */
 static struct rect draw_section(struct canvas *canvas, struct rect rect, const char *heading, enum role role, const char *text)
@@ -69,88 +169,226 @@ static struct rect draw_section(struct canvas *canvas, struct rect rect, const c
 
 	if (text[0] == '\0')
 		return rect;
-	canvas_text(canvas, rect.x, rect.y, 11, ROLE_HEADER, rect.height > 0 ? heading : "");
-	rect_take_left(&body, 11);
+	canvas_text(canvas, rect.x, rect.y, HEADING, ROLE_HEADER, rect.height > 0 ? heading : "");
+	rect_take_left(&body, HEADING);
 	rows = parts_wrap(canvas, body, role, text);
 	rect_take_top(&rect, rows);
 	return rect;
 }
 
-/* "share 34 %", "seconds 0.201 s": base units by what the key ends with. */
-static void evidence_text(const struct alert_evidence *evidence, char *out, size_t size)
+/* Verdict, why, next; where `is_short` without what it means. Returns what lies below. */
+static struct rect draw_words(const struct alert *alert, bool is_short, struct canvas *canvas, struct rect rect)
 {
-	static const struct { const char *ending; const char *(*format)(char[NUMBER_SIZE], double); const char *after; } forms[] = {
-		{ "_bytes_per_s", format_bytes, "/s" }, { "_bytes_per_batch", format_bytes, "" }, { "_bytes", format_bytes, "" }, { "_per_s", format_rate, "/s" }, { "share_ratio", format_percent, "" },
-		{ "_s", format_seconds, "" }, { "_count", format_count, "" }, { "batches", format_count, "" },
-	};
-	size_t length = strlen(evidence->key);
-	char text[NUMBER_SIZE];
+	const char *meaning = is_short ? "" : alert->meaning;
+	char text[512];
 
-	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-		size_t ending = strlen(forms[i].ending);
-
-		if (length >= ending && strcmp(evidence->key + length - ending, forms[i].ending) == 0) {
-			snprintf(out, size, "%s %s%s", evidence->key, forms[i].format(text, evidence->value), forms[i].after);
-			return;
-		}
+	rect = draw_section(canvas, rect, "verdict", ROLE_STRONG, alert->message);
+	rect = draw_section(canvas, rect, "why", ROLE_NORMAL, meaning);
+	rect = draw_section(canvas, rect, meaning[0] != '\0' ? "" : "why", ROLE_INFO, evidence_words(alert, text, sizeof text));
+	for (size_t i = 0; i < alert->advice_count; i++) {
+		snprintf(text, sizeof text, "%zu. %s", i + 1, alert->advice[i]);
+		rect = draw_section(canvas, rect, i == 0 ? "next" : "", i == 0 ? ROLE_ACCENT : ROLE_NORMAL, text);
 	}
-	snprintf(out, size, "%s %s", evidence->key, format_rate(text, evidence->value));
+	return draw_section(canvas, rect, "level", ROLE_DIM, evidence_level(alert, text, sizeof text));
 }
 
-static void draw_alert(const struct alert *alert, struct canvas *canvas, struct rect rect)
+/* Drawn where nothing can be seen, for its height. */
+static int words_height(const struct alert *alert, bool is_short, int width)
 {
-	char text[512] = "", one[96];
-	size_t length = 0;
+	enum { ENDLESS = 10000 };
+	struct canvas nothing = { .charset = CHARSET_BRAILLE };
 
-	rect = draw_section(canvas, rect, "seen", ROLE_STRONG, alert->message);
-	rect = draw_section(canvas, rect, "means", ROLE_NORMAL, alert->meaning);
-	for (size_t i = 0; i < alert->advice_count; i++)
-		rect = draw_section(canvas, rect, i == 0 ? "try" : "or", i == 0 ? ROLE_ACCENT : ROLE_NORMAL, alert->advice[i]);
-	for (size_t i = 0; i < alert->evidence_count && length < sizeof text; i++) {
-		evidence_text(&alert->evidence[i], one, sizeof one);
-		length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i > 0 ? " · " : "", one);
-	}
-	draw_section(canvas, rect, "evidence", ROLE_DIM, text);
+	return ENDLESS - draw_words(alert, is_short, &nothing, (struct rect){ 0, 0, width - 3, ENDLESS }).height;
+}
+
+static void detail_title(const struct scene *scene, const struct alert *alert, struct line *line)
+{
+	char when[2 * NUMBER_SIZE + 8];
+
+	line_start(line, " · ");
+	line_add(line, 0, alert->is_raised ? parts_severity_role(alert->severity) : ROLE_DIM, "%s", alert->is_raised ? severity_name(alert->severity) : "cleared");
+	line_add(line, 2, ROLE_NORMAL, "%s", when_of(scene, alert, true, when, sizeof when));
+	if (evidence_kind(scene, alert) != EVIDENCE_NONE)
+		line_add(line, 1, ROLE_KEY, scene->state->is_open ? "Esc back" : "Enter evidence");
+}
+
+/* From so many rows on the plot stands below the words. */
+enum { PLOT_LEAST = 8, PLOT_MOST = 30 };
+
+static void draw_detail(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
+{
+	struct line right;
+	int words = words_height(alert, false, rect.width), frame = parts_panel_rows(canvas), room = rect.height - frame - words;
+	bool has_plot = room >= PLOT_LEAST && evidence_kind(scene, alert) != EVIDENCE_NONE;
+	struct rect plot = rect_take_bottom(&rect, !has_plot ? 0 : room < PLOT_MOST ? room : PLOT_MOST);
+
+	detail_title(scene, alert, &right);
+	struct rect inside = parts_panel(canvas, rect, alert->rule, &right, ROLE_TITLE);
+
+	rect_take_left(&inside, 1);
+	draw_words(alert, false, canvas, inside);
+	if (has_plot)
+		evidence_draw(scene, alert, canvas, plot);
 }
 
 static void draw_missing(const struct missing *missing, struct canvas *canvas, struct rect rect)
 {
-	rect = draw_section(canvas, rect, "missing", ROLE_STRONG, missing->figure);
-	rect = draw_section(canvas, rect, "because", ROLE_NORMAL, missing->text);
-	draw_section(canvas, rect, "try", ROLE_ACCENT, missing->remedy);
+	struct rect inside = parts_panel(canvas, rect, "Missing figure", NULL, ROLE_TITLE);
+
+	rect_take_left(&inside, 1);
+	inside = draw_section(canvas, inside, "missing", ROLE_STRONG, missing->figure);
+	inside = draw_section(canvas, inside, "why", ROLE_NORMAL, missing->text);
+	draw_section(canvas, inside, "next", ROLE_ACCENT, missing->remedy);
+}
+
+/* The evidence over all of the view, the words as far as there is room. */
+static void draw_open(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
+{
+	int frame = parts_panel_rows(canvas), most = rect.height * 2 / 5, words = frame + words_height(alert, false, rect.width);
+	bool is_short = words > most;
+
+	words = is_short ? frame + words_height(alert, true, rect.width) : words;
+	struct rect below = rect_take_bottom(&rect, words < most ? words : most);
+	struct line right;
+
+	evidence_draw(scene, alert, canvas, rect);
+	detail_title(scene, alert, &right);
+	struct rect inside = parts_panel(canvas, below, alert->rule, &right, ROLE_TITLE);
+
+	rect_take_left(&inside, 1);
+	draw_words(alert, is_short, canvas, inside);
 }
 
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	int count = row_count(scene), frame = parts_panel_rows(canvas), rows = frame + (count < rect.height / 2 ? count : rect.height / 2);
+	struct view_state *state = scene->state;
+	int count = row_count(scene), frame = parts_panel_rows(canvas);
 
+	state->list = state->plot = (struct rect){ 0, 0, 0, 0 };
 	if (count == 0) {
 		parts_note(canvas, rect, "Warnings", "Nothing to warn of so far, and no figure is missing. Slow first batches, flagged batches, variance, operations that "
-		           "take most of the time, waiting for data and growing memory are watched for.");
+		           "take most of the time, waiting for data, growing memory and a busy machine are watched for.");
 		return;
 	}
-	draw_list(scene, canvas, rect_take_top(&rect, rows));
-	if (rect.height <= frame)
-		return;
-	int row = scene->state->row, alerts = (int)scene->alerts->count;
-	struct rect inside = parts_panel(canvas, rect, row < alerts ? scene->alerts->list[row].rule : "Missing figure", NULL, ROLE_TITLE);
+	follow_chosen(scene);
+	parts_list_settle(state, count, rect.height);
+	const struct alert *alert = alert_at(scene, state->row);
 
-	rect_take_left(&inside, 1);
-	if (row < alerts)
-		draw_alert(&scene->alerts->list[row], canvas, inside);
+	if (state->is_open && alert != NULL) {
+		draw_open(scene, alert, canvas, rect);
+		return;
+	}
+	bool is_beside = canvas->width >= 160 && parts_is_roomy(canvas);
+	int rows = frame + (count < rect.height / 2 ? count : rect.height / 2);
+
+	draw_list(scene, canvas, is_beside ? rect_take_left(&rect, rect.width * 9 / 20) : rect_take_top(&rect, rows));
+	if (rect.height == 0)
+		return;
+	if (alert != NULL)
+		draw_detail(scene, alert, canvas, rect);
 	else
-		draw_missing(&scene->model->missing[row - alerts], canvas, inside);
+		draw_missing(missing_at(scene, state->row), canvas, rect);
+}
+
+/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool row_matches(const struct scene *scene, int row)
+{
+	const struct alert *alert = alert_at(scene, row);
+	const struct missing *missing = missing_at(scene, row);
+	const char *search = scene->state->search;
+
+	if (alert != NULL)
+		return parts_matches(alert->rule, search) || parts_matches(alert->message, search) || parts_matches(alert->meaning, search);
+	return missing != NULL && (parts_matches(missing->figure, search) || parts_matches(missing->text, search));
+}
+
+static void walk_matches(struct scene *scene, int step)
+{
+	struct view_state *state = scene->state;
+	int count = row_count(scene);
+
+	for (int i = 1; i <= count; i++) {
+		int row = (state->row + (step > 0 ? i : count - i)) % count;
+
+		if (row_matches(scene, row)) {
+			state->row = row;
+			choose(scene);
+			return;
+		}
+	}
+	snprintf(scene->message, sizeof scene->message, "no warning matches \"%s\"", state->search);
+}
+
+/* The newest slow batch of the run that the warning is about, explained. */
+static void go_to_batch(struct scene *scene, const struct alert *alert, int key)
+{
+	if (alert == NULL || evidence_kind(scene, alert) != EVIDENCE_STEPS) {
+		snprintf(scene->message, sizeof scene->message, "this is about no batch of its own; Enter shows the evidence");
+		return;
+	}
+	scene->run = (int)alert->run;
+	scene->focus = (struct focus){ .at_live_end = true };
+	batch_key(scene, &scene->model->runs[alert->run], (struct key_event){ .key = key });
+	if (scene->focus.at_live_end)
+		return;
+	scene->focus.is_open = true;
+	scene->go_to = "Batches";
+}
+
+static void open_evidence(struct scene *scene, const struct alert *alert)
+{
+	if (alert == NULL || evidence_kind(scene, alert) == EVIDENCE_NONE) {
+		snprintf(scene->message, sizeof scene->message, alert == NULL ? "a missing figure has no plot" : "no plot belongs to this warning");
+		return;
+	}
+	choose(scene);
+	scene->state->is_open = true;
+}
+
+static void zoom(struct scene *scene, const struct alert *alert, int step)
+{
+	choose(scene);
+	if (alert != NULL && evidence_can_zoom(scene, alert, step))
+		scene->state->zoom += step;
 }
 
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
+	struct view_state *state = scene->state;
+	const struct alert *alert;
+
 	(void)rect;
-	return parts_list_key(scene->state, event, row_count(scene), scene->state->list);
+	if (row_count(scene) == 0)
+		return false;
+	follow_chosen(scene);
+	alert = alert_at(scene, state->row);
+	switch (event.key) {
+	case KEY_RETURN: open_evidence(scene, alert); return true;
+	case KEY_ESC:
+		if (!state->is_open)
+			return false;
+		state->is_open = false;
+		return true;
+	case '+': case '=': zoom(scene, alert, 1); return true;
+	case '-': zoom(scene, alert, -1); return true;
+	case 'n': case 'N':
+		if (state->search[0] != '\0')
+			walk_matches(scene, event.key == 'n' ? 1 : -1);
+		else
+			go_to_batch(scene, alert, event.key);
+		return true;
+	default: break;
+	}
+	if (!parts_list_key(state, event, row_count(scene), state->list))
+		return false;
+	choose(scene);
+	return true;
 }
 
 static void write(const struct scene *scene, struct buffer *out)
 {
-	buffer_puts(out, "since_ns,since,rule,severity,raised,message,meaning,advice\n");
+	buffer_puts(out, "since_ns,since,rule,severity,raised,message,meaning,advice,cleared_ns,cleared,value,level,guide\n");
 	for (size_t i = 0; i < scene->alerts->count; i++) {
 		const struct alert *alert = &scene->alerts->list[i];
 
@@ -161,13 +399,18 @@ static void write(const struct scene *scene, struct buffer *out)
 		parts_csv_text(out, false, alert->message);
 		parts_csv_text(out, false, alert->meaning);
 		parts_csv_text(out, false, alert->advice_count > 0 ? alert->advice[0] : "");
+		parts_csv_time(out, false, scene, alert->cleared_ns);
+		parts_csv_number(out, false, alert->value);
+		parts_csv_number(out, false, alert->level);
+		parts_csv_text(out, false, alert->guide);
 		buffer_puts(out, "\n");
 	}
 }
 
 const struct view warnings_view = {
 	.name = "Warnings", .short_name = "Warn", .digit = '8',
-	.keys = "q quit  Tab view  ↑↓ warning  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  ↑↓ warning  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n its batch  / search  Space pause  w write  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ warning  Enter evidence  n batch  / search  ? help",
+	.can_search = true,
 	.draw = draw, .key = key, .write = write,
 };

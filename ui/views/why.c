@@ -68,21 +68,28 @@ static int name_width(const struct run *run, const struct explanation *why, int 
 	return name > width - 3 * FIGURE_WIDTH ? width - 3 * FIGURE_WIDTH : name;
 }
 
+/* Of the excess: where there is little room, phases with less of it give way to the figures that explain. */
+static const double least_shown = 0.05;
+enum { HAPPENINGS_LEAST = 6 };
+
 static int draw_phases(const struct run *run, const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
-	int name = name_width(run, why, rect.width);
+	int name = name_width(run, why, rect.width), used = 1;
+	bool is_tight = why->cause_count > 0 && rect.height < (int)why->row_count + HAPPENINGS_LEAST;
 	enum role role = ROLE_PHASE_0;
 
 	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(unit_of(why)), "excess");
 	for (size_t i = 0; i < why->row_count; i++) {
-		struct rect row = rect_row(rect, 1 + (int)i);
+		struct rect row = rect_row(rect, used);
 
 		if (why->rows[i].depth == 0)
 			role = phase_role(run, why->rows[i].name);
-		if (row.height > 0)
-			draw_phase(run, why, &why->rows[i], canvas, row, name, role);
+		if (row.height == 0 || (is_tight && !(why->rows[i].excess_s >= least_shown * why->excess_s)))
+			continue;
+		draw_phase(run, why, &why->rows[i], canvas, row, name, role);
+		used++;
 	}
-	return 1 + (int)why->row_count;
+	return used;
 }
 
 /* -- what else happened -------------------------------------------------------------------------------------------------------- */
@@ -100,9 +107,10 @@ static const char *context_value(char out[NUMBER_SIZE], enum explain_unit unit, 
 struct happening {
 	const char *what;
 	char now[NUMBER_SIZE], usual[NUMBER_SIZE];
+	double explains_ratio;
 	bool is_unusual, is_known, is_fact;
 };
-enum { MARKS_MAX = 3, HAPPENINGS_MAX = EXPLAIN_CONTEXT_MAX + RUN_BATCH_FIGURES_MAX + MARKS_MAX + 8 };
+enum { MARKS_MAX = 3, HAPPENINGS_MAX = EXPLAIN_CONTEXT_MAX + RUN_BATCH_FIGURES_MAX + MARKS_MAX + 9 };
 
 /* Twice what is usual, and not of a size that means nothing. */
 static bool is_unusual(double now, double usual, double least)
@@ -119,6 +127,7 @@ static size_t add_evidence(const struct explanation *why, struct happening *out)
 		out[i].what = context->what;
 		context_value(out[i].now, context->unit, context->this_value);
 		context_value(out[i].usual, context->unit, context->usual_value);
+		out[i].explains_ratio = context->explains_ratio;
 		out[i].is_known = !isnan(context->this_value);
 		out[i].is_unusual = is_unusual(context->this_value, context->usual_value, least);
 	}
@@ -217,16 +226,47 @@ static int64_t usual_begin(const struct track *track, const struct batch *batch,
 
 static void draw_happening(struct canvas *canvas, struct rect row, int name, const struct happening *happening)
 {
+	char text[NUMBER_SIZE];
 	enum role role = happening->is_unusual ? ROLE_FLAG : happening->is_fact ? ROLE_STRONG : happening->is_known ? ROLE_NORMAL : ROLE_DIM;
 
 	canvas_text(canvas, row.x, row.y, name, role, happening->what);
 	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, role, happening->now);
 	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, happening->usual);
-	if (happening->is_unusual)
+	if (happening->explains_ratio > 0)
+		canvas_text_right(canvas, row.x + name + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, happening->explains_ratio >= 0.2 ? ROLE_STRONG : ROLE_NORMAL,
+		                  format_percent(text, happening->explains_ratio));
+	else if (happening->is_unusual)
 		canvas_text(canvas, row.x + name + 2 * FIGURE_WIDTH + 2, row.y, 9, ROLE_FLAG, "▲ unusual");
 }
 
-/* What is unusual first, what is not known last. */
+/* What no figure explains. */
+static bool add_unknown(const struct explanation *why, struct happening *out)
+{
+	for (size_t i = 0; i < why->cause_count; i++)
+		if (why->causes[i].kind == CAUSE_UNKNOWN)
+			*out = (struct happening){ .what = "unknown", .explains_ratio = why->causes[i].share_ratio, .is_fact = true };
+	return out->what != NULL;
+}
+
+static int pass_of(const struct happening *happening)
+{
+	return happening->explains_ratio > 0 ? 0 : happening->is_unusual || happening->is_fact ? 1 : happening->is_known ? 2 : 3;
+}
+
+/* Those that explain nothing keep their order. */
+static void stable_sort(struct happening *list, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct happening moved = list[i];
+		size_t at = i;
+
+		for (; at > 0 && list[at - 1].explains_ratio < moved.explains_ratio; at--)
+			list[at] = list[at - 1];
+		list[at] = moved;
+	}
+}
+
+/* What explains the most first, then what is unusual, what is not known last. */
 static void draw_happenings(const struct model *model, const struct run *run, const struct track *track, const struct batch *batch,
                             const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
@@ -240,19 +280,23 @@ static void draw_happenings(const struct model *model, const struct run *run, co
 	char title[NUMBER_SIZE + 16], text[NUMBER_SIZE];
 
 	count += add_process(model, batch, usual_begin(track, batch, why->usual_batches), list + count);
+	count += add_unknown(why, list + count);
 	snprintf(title, sizeof title, "in these %.20s", parts_time(text, why->step_s, why->usual_s));
-	draw_heading(canvas, rect_row(rect, 0), name, title, "", "");
-	for (int pass = 0; pass < 3; pass++)
+	draw_heading(canvas, rect_row(rect, 0), name, title, "", "explains");
+	stable_sort(list, count);
+	for (int pass = 0; pass < 4; pass++)
 		for (size_t i = 0; i < count && used < rect.height; i++)
-			if ((list[i].is_unusual || list[i].is_fact ? 0 : list[i].is_known ? 1 : 2) == pass)
+			if (pass_of(&list[i]) == pass)
 				draw_happening(canvas, rect_row(rect, used++), name, &list[i]);
 }
 
 /* -- the panel ----------------------------------------------------------------------------------------------------------------- */
 
-/* What the warnings advise about the phase that explains most; NULL where they say nothing of it. */
-static const char *advice_for(const struct scene *scene, const struct explanation *why)
+/* What to try about the cause that explains most; where nothing better is known, what the warnings advise about its phase. NULL: nothing. */
+static const char *next_step(const struct scene *scene, const struct explanation *why)
 {
+	if (why->cause_count > 0 && why->causes[0].next[0] != '\0')
+		return why->causes[0].next;
 	for (size_t i = 0; i < scene->alerts->count && why->cause_count > 0 && !scene->focus.has_mode; i++) {
 		const struct alert *alert = &scene->alerts->list[i];
 
@@ -264,7 +308,7 @@ static const char *advice_for(const struct scene *scene, const struct explanatio
 
 static int draw_causes(const struct scene *scene, const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
-	const char *advice = advice_for(scene, why);
+	const char *next = next_step(scene, why);
 	char text[NUMBER_SIZE];
 	struct line line;
 
@@ -278,12 +322,12 @@ static int draw_causes(const struct scene *scene, const struct explanation *why,
 	else if (why->cause_count == 0)
 		line_add(&line, 0, ROLE_GOOD, "nothing out of line");
 	line_draw(&line, canvas, rect.x, rect.y, rect.width);
-	if (advice == NULL || rect.height < 16)
+	if (next == NULL || rect.height < 8)
 		return 1;
 	canvas_text(canvas, rect.x, rect.y + 1, 2, ROLE_ACCENT, "→");
 	rect_take_top(&rect, 1);
 	rect_take_left(&rect, 2);
-	return 1 + parts_wrap(canvas, rect, ROLE_NORMAL, advice);
+	return 1 + parts_wrap(canvas, rect, ROLE_NORMAL, next);
 }
 
 static void why_title(const struct run *run, const struct track *track, const struct batch *batch, const struct explanation *why, char *title, size_t size,
@@ -312,18 +356,16 @@ static void why_title(const struct run *run, const struct track *track, const st
 
 void panel_why(const struct scene *scene, const struct run *run, uint64_t ordinal, struct canvas *canvas, struct rect rect)
 {
-	struct usual usual;
 	const struct track *track = scene_track(scene, run);
-	const struct batch *batch = batch_find(run, track, ordinal, &usual);
+	const struct batch *batch = batch_find(run, track, ordinal, NULL);
 	struct explanation why;
 	struct line right;
 	char title[NUMBER_SIZE + 16];
 
-	if (batch == NULL) {
+	if (batch == NULL || !batch_explain(scene, run, track, ordinal, &why)) {
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "this batch is no longer kept");
 		return;
 	}
-	explain_batch(run, batch, &usual, NULL, &why);
 	why_title(run, track, batch, &why, title, sizeof title, &right);
 	struct rect inside = parts_panel(canvas, rect, title, &right, batch->is_flagged ? ROLE_FLAG : ROLE_TITLE);
 

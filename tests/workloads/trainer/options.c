@@ -6,7 +6,7 @@
 
 #define NUMBER_COUNT(text, member, initial, least, help) + 1
 
-enum { NUMBERS_COUNT = 0 NUMBERS(NUMBER_COUNT), NAME = NUMBERS_COUNT, TRUTH, NO_PUBLISH, WAIT_FOR_ENTER, HELP, OPTIONS_COUNT };
+enum { NUMBERS_COUNT = 0 NUMBERS(NUMBER_COUNT), NAME = NUMBERS_COUNT, TRUTH, FAULT, NO_PUBLISH, QUIET_KINDS, QUIET_WORKERS, WAIT_FOR_ENTER, HELP, OPTIONS_COUNT };
 
 #define NUMBER_OPTION(text, member, initial, least, help) { text, required_argument, NULL, 0 },
 
@@ -14,7 +14,10 @@ static const struct option long_options[OPTIONS_COUNT + 1] = {
 	NUMBERS(NUMBER_OPTION)
 	[NAME] = { "name", required_argument, NULL, 0 },
 	[TRUTH] = { "truth", required_argument, NULL, 0 },
+	[FAULT] = { "fault", required_argument, NULL, 0 },
 	[NO_PUBLISH] = { "no-publish", no_argument, NULL, 0 },
+	[QUIET_KINDS] = { "quiet-kinds", no_argument, NULL, 0 },
+	[QUIET_WORKERS] = { "quiet-workers", no_argument, NULL, 0 },
 	[WAIT_FOR_ENTER] = { "wait-for-enter", no_argument, NULL, 0 },
 	[HELP] = { "help", no_argument, NULL, 0 },
 };
@@ -27,9 +30,12 @@ static void help(void)
 	puts("  --name           RUN   name of the run (default digits)\n"
 	     "  --truth          FILE  write what really happened, as JSON\n"
 	     "  --no-publish           train only\n"
-	     "  --wait-for-enter       open the run, then wait for a line on standard input\n"
-	     "RANK, WORLD_SIZE, LOCAL_RANK and PMTOP_RUN_ID (or TORCHELASTIC_RUN_ID, MASTER_ADDR, MASTER_PORT) of the environment are published.\n"
-     "SIGINT and SIGTERM end it after the batch. Exit: 0 ended, 1 failed, 2 usage.");
+	     "  --quiet-kinds          which batches accumulate is not published\n"
+	     "  --quiet-workers        loader processes publish nothing\n"
+	     "  --wait-for-enter       open the run, say \"ready\", then wait for a line on standard input");
+	faults_help();
+	puts("RANK, WORLD_SIZE, LOCAL_RANK and PMTOP_RUN_ID (or TORCHELASTIC_RUN_ID, MASTER_ADDR, MASTER_PORT) of the environment are published.\n"
+	     "SIGINT and SIGTERM end it after the batch. Exit: 0 ended, 1 failed, 2 usage, 77 the fault cannot be planted here.");
 #undef NUMBER_HELP
 }
 
@@ -62,7 +68,11 @@ void options_parse(struct options *options, int argc, char **argv)
 			options->name = optarg;
 		else if (which == TRUTH)
 			options->truth = optarg;
+		else if (which == FAULT && !faults_add(&options->faults, optarg))
+			exit(2);
 		options->no_publish |= which == NO_PUBLISH;
+		options->quiet_kinds |= which == QUIET_KINDS;
+		options->quiet_workers |= which == QUIET_WORKERS;
 		options->wait_for_enter |= which == WAIT_FOR_ENTER;
 		if (which == HELP) {
 			help();

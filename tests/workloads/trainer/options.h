@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "faults.h"
+
 /* name on the command line, member, default, least, help */
 #define NUMBERS(X) \
 	X("epochs", epochs, 3, 1, "passes over the data") \
@@ -28,6 +30,9 @@ struct options {
 	const char *name;            /* of the run */
 	const char *truth;           /* file to write what really happened to, or NULL */
 	bool no_publish, wait_for_enter;
+	bool quiet_kinds;            /* batches that accumulate are not told apart from others, nor how many do */
+	bool quiet_workers;          /* loader processes publish nothing */
+	struct faults faults;
 };
 
 /* Exits with a message: 0 after --help, 2 on a mistake. */

@@ -34,6 +34,26 @@ static void put(FILE *file, const char *key, double value)
 		fprintf(file, ",\"%s\":%.9g", key, value);
 }
 
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+static double median(const double *seconds, size_t count)
+{
+	double *sorted = malloc(count * sizeof *sorted), middle;
+
+	if (!sorted)
+		return NAN;
+	memcpy(sorted, seconds, count * sizeof *sorted);
+	qsort(sorted, count, sizeof *sorted, compare);
+	middle = sorted[count / 2];
+	free(sorted);
+	return middle;
+}
+
 static void put_times(FILE *file, const struct truth *truth)
 {
 	double total = 0, least = NAN, most = NAN;
@@ -48,6 +68,8 @@ static void put_times(FILE *file, const struct truth *truth)
 		put(file, "mean_s", total / (double)truth->count);
 	put(file, "min_s", least);
 	put(file, "max_s", most);
+	if (truth->count)
+		put(file, "median_s", median(truth->seconds, truth->count));
 }
 
 bool truth_write(const struct truth *truth, const struct options *options, const struct loader_plan *plan, const char *ended)
@@ -76,6 +98,8 @@ bool truth_write(const struct truth *truth, const struct options *options, const
 		fprintf(file, "%s%llu", separator, (unsigned long long)batch);
 		separator = ",";
 	}
-	fputs("]}\n", file);
+	fputs("]", file);
+	faults_write(&options->faults, file, truth->seconds, truth->count);
+	fputs("}\n", file);
 	return fclose(file) == 0;
 }

@@ -1,0 +1,43 @@
+#include "src/base/crc32c.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { SLICES = 8 };
+
+/* table[k][b]: what byte b does to the CRC k bytes further on. */
+static uint32_t table[SLICES][256];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void fill_table(void)
+{
+	for (uint32_t byte = 0; byte < 256; byte++) {
+		uint32_t crc = byte;
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
+		table[0][byte] = crc;
+	}
+	for (int slice = 1; slice < SLICES; slice++)
+		for (int byte = 0; byte < 256; byte++)
+			table[slice][byte] = table[slice - 1][byte] >> 8 ^ table[0][table[slice - 1][byte] & 0xff];
+}
+
+static uint32_t little(const unsigned char *bytes)
+{
+	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+uint32_t crc32c(uint32_t crc, const void *bytes, size_t length)
+{
+	const unsigned char *at = bytes;
+	pthread_once(&once, fill_table);
+	crc = ~crc;
+	for (; length >= SLICES; at += SLICES, length -= SLICES) {
+		uint32_t low = little(at) ^ crc, high = little(at + 4);
+		crc = table[7][low & 0xff] ^ table[6][low >> 8 & 0xff] ^ table[5][low >> 16 & 0xff] ^ table[4][low >> 24] ^ table[3][high & 0xff] ^
+		      table[2][high >> 8 & 0xff] ^ table[1][high >> 16 & 0xff] ^ table[0][high >> 24];
+	}
+	for (; length > 0; at++, length--)
+		crc = crc >> 8 ^ table[0][(crc ^ *at) & 0xff];
+	return ~crc;
+}

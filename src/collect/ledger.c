@@ -1,0 +1,164 @@
+#include "src/collect/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Each kind: what makes two records be about one thing, and which record ends it. Entries are few (a tree's processes, some devices). */
+enum { ENTRIES_MOST = 1024, TEXTS_MOST = 3 };
+
+struct entry {
+	struct record record;                /* its texts are the entry's */
+	char *texts[TEXTS_MOST];
+};
+
+struct ledger {
+	size_t count;
+	struct entry entries[ENTRIES_MOST];
+};
+
+struct ledger *ledger_new(void)
+{
+	return calloc(1, sizeof(struct ledger));
+}
+
+static void release(struct entry *entry)
+{
+	for (size_t i = 0; i < TEXTS_MOST; i++)
+		free(entry->texts[i]);
+}
+
+void ledger_free(struct ledger *ledger)
+{
+	for (size_t i = 0; ledger && i < ledger->count; i++)
+		release(&ledger->entries[i]);
+	free(ledger);
+}
+
+/* "disk", "network": what stands before the first dot of a metric's name. */
+static bool is_same_family(enum metric a, enum metric b)
+{
+	const char *left = metric_table[a].name, *right = metric_table[b].name;
+	size_t length = strcspn(left, ".");
+	return strncmp(left, right, length) == 0 && right[length] == '.';
+}
+
+static bool is_about_same(const struct record *a, const struct record *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case RECORD_PROCESS_SEEN: return a->process.pid == b->process.pid;
+	case RECORD_PROCESS_WAIT: return a->wait.pid == b->wait.pid;
+	case RECORD_INSTANCE: return a->instance.instance == b->instance.instance && is_same_family(a->instance.metric, b->instance.metric);
+	default: return strcmp(a->missing.figure, b->missing.figure) == 0;
+	}
+}
+
+static struct entry *find(struct ledger *ledger, const struct record *record)
+{
+	for (size_t i = 0; i < ledger->count; i++)
+		if (is_about_same(&ledger->entries[i].record, record))
+			return &ledger->entries[i];
+	return NULL;
+}
+
+static void strike(struct ledger *ledger, const struct record *record)
+{
+	struct entry *entry = find(ledger, record);
+	if (!entry)
+		return;
+	release(entry);
+	ledger->count--;
+	memmove(entry, entry + 1, (size_t)(&ledger->entries[ledger->count] - entry) * sizeof *entry);
+}
+
+static bool keep_text(struct entry *entry, size_t i, const char **text)
+{
+	entry->texts[i] = *text ? strdup(*text) : NULL;
+	bool is_kept = !*text || entry->texts[i];
+	*text = entry->texts[i];
+	return is_kept;
+}
+
+static bool keep_texts(struct entry *entry)
+{
+	struct record *record = &entry->record;
+	switch (record->kind) {
+	case RECORD_PROCESS_SEEN: return keep_text(entry, 0, &record->process.command);
+	case RECORD_PROCESS_WAIT: return keep_text(entry, 0, &record->wait.text);
+	case RECORD_INSTANCE: return keep_text(entry, 0, &record->instance.name);
+	default: return keep_text(entry, 0, &record->missing.figure) && keep_text(entry, 1, &record->missing.text) && keep_text(entry, 2, &record->missing.remedy);
+	}
+}
+
+static void enter(struct ledger *ledger, const struct record *record)
+{
+	struct entry entry = { .record = *record };
+	strike(ledger, record);
+	if (ledger->count < ENTRIES_MOST && keep_texts(&entry))
+		ledger->entries[ledger->count++] = entry;
+	else
+		release(&entry);
+}
+
+static void end_process(struct ledger *ledger, const struct record *gone)
+{
+	struct record waits = { .kind = RECORD_PROCESS_WAIT }, seen = { .kind = RECORD_PROCESS_SEEN };
+	seen.process.pid = waits.wait.pid = gone->process.pid;
+	strike(ledger, &seen);
+	strike(ledger, &waits);
+}
+
+void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t from)
+{
+	for (; ledger && from < set->count; from++) {
+		const struct record *record = &set->records[from];
+		struct record seen = *record;
+		switch (record->kind) {
+		case RECORD_PROCESS_REPLACED:
+			seen.kind = RECORD_PROCESS_SEEN;
+			enter(ledger, &seen);
+			break;
+		case RECORD_PROCESS_SEEN: case RECORD_INSTANCE: case RECORD_PROCESS_WAIT:
+			enter(ledger, record);
+			break;
+		case RECORD_PROCESS_GONE:
+			end_process(ledger, record);
+			break;
+		case RECORD_MISSING:
+			if (record->missing.text)
+				enter(ledger, record);
+			else
+				strike(ledger, record);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void copy_text(struct sample_set *out, const char **text)
+{
+	*text = *text ? sample_set_text(out, *text, strlen(*text)) : NULL;
+}
+
+void ledger_tell(const struct ledger *ledger, int64_t now_ns, struct sample_set *out)
+{
+	for (size_t i = 0; ledger && i < ledger->count; i++) {
+		const struct record *from = &ledger->entries[i].record;
+		struct record *record = sample_set_add(out, (enum record_kind)from->kind, 0, now_ns);
+		if (!record)
+			return;
+		*record = *from;
+		record->time_ns = now_ns;
+		switch (record->kind) {
+		case RECORD_PROCESS_SEEN: copy_text(out, &record->process.command); break;
+		case RECORD_PROCESS_WAIT: copy_text(out, &record->wait.text); break;
+		case RECORD_INSTANCE: copy_text(out, &record->instance.name); break;
+		default:
+			copy_text(out, &record->missing.figure);
+			copy_text(out, &record->missing.text);
+			copy_text(out, &record->missing.remedy);
+		}
+	}
+}

@@ -1,0 +1,323 @@
+#include <string.h>
+
+#include "src/model/model_private.h"
+
+enum { BLOCKS = 48, LAST_BLOCKS_LEAST = 8, SAMPLES_LEAST = 8, TEETH_MOST = 64, TEETH_LEAST = 3, TOOTH_SAMPLES_LEAST = 6, LEAK_BATCHES_LEAST = 200 };
+#define GROWING_LEAST_S 4.0
+#define PLATEAU_LEAST_S 10.0
+#define LEAK_LEAST_S 15.0
+#define FLAT_LEAST_S 30.0
+#define LEAK_UNCOUNTED_S 60.0
+#define LEAK_UNBATCHED_S 300.0
+#define LEAK_FIRST_EPOCH_S 1800.0
+#define TOOTH_LEAST_S 3.0
+#define LEAK_RATIO 0.01
+#define LEAK_LEAST_BYTES 16e6
+#define CACHE_RATIO 0.02
+#define CACHE_LEAST_BYTES 32e6
+#define FRAGMENT_LEAST_BYTES 256e6
+
+/* The window: means of blocks of samples, and what was made of them. */
+struct look {
+	const struct model *model;
+	const struct memory_trend *trend;
+	size_t from, blocks;
+	double time_s[BLOCKS], bytes[BLOCKS];
+	double window_s, noticeable;
+	struct slope whole, last;            /* last: of the last third */
+};
+
+/* Falls by more than the noticeable, each after such a rise. */
+struct teeth {
+	size_t falls, lows;
+	double low_s[TEETH_MOST], low_bytes[TEETH_MOST];     /* the first is where the window begins */
+	double up_s, down_s, height;
+	double fallen;                       /* below the newest high */
+};
+
+void memory_forget_slope(struct model *model)
+{
+	struct memory *memory = &model->memory;
+	memory->slope = (struct slope){ NAN, NAN, NAN, 0 };
+	memory->slope_per_batch = memory->slope_per_batch_low = memory->slope_per_batch_high = memory->growth_per_epoch = NAN;
+	memory->verdict = "unknown";
+	memory->growing_since_ns = 0;
+	memory->grower[0] = '\0';
+	memory->grower_kind = NULL;
+	memory->grower_pid = 0;
+	memory->grower_share_ratio = NAN;
+}
+
+typedef double part_of_sample(const struct memory_sample *sample, struct memory_basis basis);
+
+static void fill_blocks(struct look *look, part_of_sample *part)
+{
+	const struct memory_trend *trend = look->trend;
+	size_t count = trend->count - look->from;
+	look->blocks = count < BLOCKS ? count : BLOCKS;
+	for (size_t block = 0; block < look->blocks; block++) {
+		size_t first = look->from + block * count / look->blocks, end = look->from + (block + 1) * count / look->blocks;
+		double time_s = 0, bytes = 0;
+		for (size_t i = first; i < end; i++) {
+			time_s += seconds_between(trend->samples[look->from].time_ns, trend->samples[i].time_ns);
+			bytes += part(&trend->samples[i], trend->basis);
+		}
+		look->time_s[block] = time_s / (double)(end - first);
+		look->bytes[block] = bytes / (double)(end - first);
+	}
+}
+
+static bool measure(struct look *look)
+{
+	look->last.points = 0;
+	if (!theil_sen(look->time_s, look->bytes, look->blocks, &look->whole))
+		return false;
+	/* Of few samples a third is too little to tell. */
+	size_t last = look->blocks / 3 > LAST_BLOCKS_LEAST ? look->blocks / 3 : LAST_BLOCKS_LEAST, first = look->blocks - last;
+	if (2 * last <= look->blocks && !theil_sen(look->time_s + first, look->bytes + first, last, &look->last))
+		look->last.points = 0;
+	return true;
+}
+
+/* -- rises and falls ----------------------------------------------------------------------------------------------------------- */
+
+struct turn { double s, bytes; };
+
+static void note_low(struct teeth *teeth, struct turn low)
+{
+	if (teeth->lows == TEETH_MOST)
+		return;
+	teeth->low_s[teeth->lows] = low.s;
+	teeth->low_bytes[teeth->lows++] = low.bytes;
+}
+
+static void find_teeth(const struct look *look, struct teeth *teeth)
+{
+	const struct memory_trend *trend = look->trend;
+	struct turn low = { 0, memory_kept(&trend->samples[look->from], trend->basis) }, high = low;
+	bool is_rising = true;
+	*teeth = (struct teeth){ 0 };
+	note_low(teeth, low);
+	for (size_t i = look->from; i < trend->count; i++) {
+		struct turn now = { seconds_between(trend->samples[look->from].time_ns, trend->samples[i].time_ns), memory_kept(&trend->samples[i], trend->basis) };
+		if (is_rising && now.bytes >= high.bytes) {
+			high = now;
+		} else if (is_rising && high.bytes - now.bytes > look->noticeable && high.bytes - now.bytes > 0.5 * (high.bytes - low.bytes)) {
+			teeth->falls += high.bytes - low.bytes > look->noticeable;
+			teeth->up_s += high.s - low.s;
+			teeth->height += high.bytes - low.bytes;
+			low = now;
+			is_rising = false;
+		} else if (!is_rising && now.bytes <= low.bytes) {
+			low = now;
+		} else if (!is_rising && now.bytes - low.bytes > look->noticeable) {
+			teeth->down_s += low.s - high.s;
+			note_low(teeth, low);
+			high = now;
+			is_rising = true;
+		}
+		teeth->fallen = high.bytes - now.bytes;
+	}
+}
+
+static bool has_rising_lows(const struct look *look, const struct teeth *teeth)
+{
+	return teeth->lows >= 2 && teeth->low_bytes[teeth->lows - 1] - teeth->low_bytes[teeth->lows >= TEETH_LEAST + 1 ? 1 : 0] > look->noticeable;
+}
+
+static bool has_alike_turns(const struct look *look, const struct teeth *teeth)
+{
+	double turns_s[TEETH_MOST], least = INFINITY, most = 0;
+	size_t count = 0;
+	for (size_t i = 2; i < teeth->lows; i++) {
+		turns_s[count] = teeth->low_s[i] - teeth->low_s[i - 1];
+		least = fmin(least, turns_s[count]);
+		most = fmax(most, turns_s[count++]);
+	}
+	double median = median_of(turns_s, count), sample_s = look->window_s / (double)(look->trend->count - look->from);
+	return count >= 1 && median >= TOOTH_LEAST_S && median >= TOOTH_SAMPLES_LEAST * sample_s && least > 0.4 * median && most < 2.5 * median;
+}
+
+static bool is_sawtooth(const struct look *look, const struct teeth *teeth)
+{
+	return teeth->falls >= TEETH_LEAST && teeth->lows >= TEETH_LEAST && !has_rising_lows(look, teeth) && teeth->up_s > teeth->down_s && has_alike_turns(look, teeth);
+}
+
+/* -- is it a leak? ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_growth(const struct look *look, const struct slope *slope)
+{
+	return look->window_s >= GROWING_LEAST_S && slope->low_per_s * look->window_s > look->noticeable;
+}
+
+/* The begin of the run's second epoch of training that was seen; INT64_MAX = not yet. False: no epoch is published. */
+static bool second_epoch(const struct model *model, int64_t *begin_ns)
+{
+	bool has_epochs = false;
+	*begin_ns = INT64_MAX;
+	for (unsigned k = 0; k < model->run_count; k++) {
+		const struct run *run = &model->runs[k];
+		for (size_t i = 0; i < run->epoch_count; i++) {
+			const struct epoch *epoch = &run->epochs[i];
+			has_epochs = true;
+			if (epoch->mode == run_main(run)->mode && run_epoch_number(run, epoch->ordinal) >= 2 && epoch->begin_ns < *begin_ns)
+				*begin_ns = epoch->begin_ns;
+		}
+	}
+	return has_epochs;
+}
+
+static bool is_long_enough(const struct look *look)
+{
+	const struct memory_trend *trend = look->trend;
+	const struct memory *memory = &look->model->memory;
+	int64_t begin_ns, newest_ns = trend->samples[trend->count - 1].time_ns;
+	double batches = trend->samples[trend->count - 1].batches - trend->samples[look->from].batches;
+	if (second_epoch(look->model, &begin_ns)) {
+		if (memory->growing_since_ns && seconds_between(memory->growing_since_ns, newest_ns) >= LEAK_FIRST_EPOCH_S)
+			return true;
+		return begin_ns <= newest_ns - (int64_t)(look->window_s / 3 * 1e9);
+	}
+	return batches >= LEAK_BATCHES_LEAST ? look->window_s >= LEAK_UNCOUNTED_S : look->window_s >= LEAK_UNBATCHED_S;
+}
+
+static bool is_leak(const struct look *look, const struct teeth *teeth)
+{
+	const struct memory *memory = &look->model->memory;
+	double least = fmax(LEAK_RATIO * memory->tree_rss_bytes, LEAK_LEAST_BYTES), grown = look->whole.per_s * look->window_s;
+	bool is_steady = look->last.points && look->last.per_s >= 0.5 * look->whole.per_s;
+	bool falls_back = teeth->fallen > 0.3 * grown || (teeth->falls > 0 && !has_rising_lows(look, teeth));
+	return look->window_s >= LEAK_LEAST_S && memory->growth_bytes >= least && is_steady && !falls_back && is_long_enough(look);
+}
+
+/* -- has it come to rest? ------------------------------------------------------------------------------------------------------ */
+
+static bool is_flat_now(const struct look *look)
+{
+	double third_s = look->window_s / 3;
+	return look->window_s >= FLAT_LEAST_S && look->last.points && look->last.high_per_s * third_s < look->noticeable
+		&& look->last.per_s < 0.25 * fmax(look->whole.per_s, 0) && look->bytes[look->blocks - 1] - look->bytes[0] > look->noticeable;
+}
+
+static double kept_at(const struct memory_trend *trend, int64_t time_ns)
+{
+	for (size_t i = 0; i < trend->count; i++)
+		if (trend->samples[i].time_ns >= time_ns)
+			return memory_kept(&trend->samples[i], trend->basis);
+	return NAN;
+}
+
+/* It grew from the begin of the first epoch to its end, and no more: what was read once is kept. What the start needs comes at once instead. */
+static bool filled_in_first_epoch(const struct look *look)
+{
+	const struct memory_trend *trend = look->trend;
+	const struct run *run = look->model->run_count ? &look->model->runs[0] : NULL;
+	if (!run || run->epoch_count == 0 || run->epochs[0].ordinal != 1 || !run->epochs[0].end_ns || trend->count == 0)
+		return false;
+	const struct epoch *first = &run->epochs[0];
+	int64_t length_ns = first->end_ns - first->begin_ns;
+	if (trend->samples[0].time_ns > first->begin_ns + length_ns / 8)
+		return false;
+	double begin = kept_at(trend, first->begin_ns), middle = kept_at(trend, first->begin_ns + length_ns / 2), end = kept_at(trend, first->end_ns);
+	double grown = end - begin, since = look->bytes[look->blocks - 1] - end;
+	return grown > fmax(CACHE_RATIO * look->model->memory.tree_rss_bytes, CACHE_LEAST_BYTES) && middle - begin > 0.25 * grown
+		&& middle - begin < 0.75 * grown && fabs(since) < 0.1 * grown;
+}
+
+static bool is_fragmented(const struct look *look)
+{
+	const struct series *series = NULL;
+	double held, least, most, anonymous = look->model->memory.anonymous_bytes;
+	for (unsigned i = 0; i < look->model->run_count; i++)
+		if (look->model->runs[i].pid == look->model->target_pid && run_gauge(&look->model->runs[i], "heap.allocated_bytes", &held, &series))
+			return series_extremes(series, &least, &most) && anonymous > 2 * held && anonymous - held > FRAGMENT_LEAST_BYTES && most > 1.5 * held;
+	return false;
+}
+
+/* -- the verdict --------------------------------------------------------------------------------------------------------------- */
+
+static const char *verdict_of(const struct look *look)
+{
+	struct teeth teeth;
+	find_teeth(look, &teeth);
+	if (is_sawtooth(look, &teeth))
+		return "sawtooth";
+	if (is_flat_now(look))
+		return filled_in_first_epoch(look) ? "cache" : is_fragmented(look) ? "fragmentation" : "plateau";
+	if (is_growth(look, &look->whole))
+		return is_leak(look, &teeth) ? "leak" : "growing";
+	if (look->window_s < PLATEAU_LEAST_S || look->whole.high_per_s * look->window_s >= look->noticeable)
+		return "unknown";
+	return filled_in_first_epoch(look) ? "cache" : is_fragmented(look) ? "fragmentation" : "plateau";
+}
+
+static void set_slope(struct model *model, const struct look *look)
+{
+	struct memory *memory = &model->memory;
+	const struct memory_trend *trend = look->trend;
+	double batches = trend->samples[trend->count - 1].batches - trend->samples[look->from].batches;
+	memory->slope = look->whole;
+	if (!(batches > 0))
+		return;
+	memory->slope_per_batch = look->whole.per_s * look->window_s / batches;
+	memory->slope_per_batch_low = look->whole.low_per_s * look->window_s / batches;
+	memory->slope_per_batch_high = look->whole.high_per_s * look->window_s / batches;
+}
+
+/* From one begin to the next, of the newest epoch of training that is over; else as many batches as are planned. */
+static void set_growth_per_epoch(struct memory *memory, const struct run *run)
+{
+	const struct epoch *next = NULL;
+	for (size_t i = run->epoch_count; i-- > 0;) {
+		const struct epoch *epoch = &run->epochs[i];
+		if (epoch->mode != run_main(run)->mode)
+			continue;
+		if (next) {
+			memory->growth_per_epoch = memory->slope.per_s * seconds_between(epoch->begin_ns, next->begin_ns);
+			return;
+		}
+		next = epoch;
+	}
+	if (run->state.batches_per_epoch)
+		memory->growth_per_epoch = memory->slope_per_batch * (double)run->state.batches_per_epoch;
+}
+
+/* Files are looked at only where nothing else grows: the kernel takes their pages back when memory is short. */
+static bool judge_files(struct model *model, struct look *look)
+{
+	double grown = memory_part_growth(look->trend, look->from, look->trend->basis.file);
+	if (!(grown > look->noticeable))
+		return false;
+	struct look files = *look;
+	fill_blocks(&files, memory_cached);
+	if (!measure(&files) || !is_growth(&files, &files.whole))
+		return false;
+	set_slope(model, &files);
+	model->memory.verdict = "cache";
+	return true;
+}
+
+void memory_judge(struct model *model, size_t from)
+{
+	struct memory *memory = &model->memory;
+	struct look look = { .model = model, .trend = &model->private->trend, .from = from };
+	int64_t growing_since_ns = memory->growing_since_ns;
+	memory_forget_slope(model);
+	if (look.trend->count < from + SAMPLES_LEAST)
+		return;
+	memory->growing_since_ns = growing_since_ns;
+	look.noticeable = memory_noticeable(memory);
+	look.window_s = seconds_between(look.trend->samples[from].time_ns, look.trend->samples[look.trend->count - 1].time_ns);
+	fill_blocks(&look, memory_kept);
+	if (!measure(&look))
+		return;
+	set_slope(model, &look);
+	memory->verdict = verdict_of(&look);
+	bool is_growing = memory_is_growing(memory);
+	memory->growing_since_ns = !is_growing ? 0 : growing_since_ns ? growing_since_ns : look.trend->samples[from].time_ns;
+	if (!is_growing)
+		judge_files(model, &look);
+	if (model->run_count)
+		set_growth_per_epoch(memory, &model->runs[0]);
+	memory_attribute(model, from, look.noticeable);
+}

@@ -1,0 +1,207 @@
+#include "src/rules/alerts_private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+
+const char *severity_name(enum severity severity)
+{
+	static const char *const names[] = { [SEVERITY_INFO] = "info", [SEVERITY_WARNING] = "warning", [SEVERITY_CRITICAL] = "critical" };
+	return names[severity];
+}
+
+/* -- the list -- */
+
+static int compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_alerts(const void *left, const void *right)
+{
+	const struct alert *a = left, *b = right;
+	const int64_t order[][2] = {
+		{ b->is_raised, a->is_raised }, { b->severity, a->severity }, { b->since_ns, a->since_ns }, { a->run, b->run }, { a->subject, b->subject },
+	};
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		int way = compare(order[i][0], order[i][1]);
+		if (way)
+			return way;
+	}
+	return strcmp(a->rule, b->rule);
+}
+
+void alerts_sort(struct alerts *alerts)
+{
+	qsort(alerts->list, alerts->count, sizeof alerts->list[0], compare_alerts);
+}
+
+struct alert *alerts_find(struct alerts *alerts, const char *rule, unsigned run, uint32_t subject)
+{
+	for (size_t i = 0; i < alerts->count; i++) {
+		struct alert *alert = &alerts->list[i];
+		if (alert->run == run && alert->subject == subject && strcmp(alert->rule, rule) == 0)
+			return alert;
+	}
+	return NULL;
+}
+
+struct alert *alerts_claim(struct alerts *alerts, enum severity severity)
+{
+	if (alerts->count < ALERTS_MAX)
+		return &alerts->list[alerts->count++];
+	struct alert *last = &alerts->list[0];
+	for (size_t i = 1; i < alerts->count; i++)
+		if (compare_alerts(&alerts->list[i], last) > 0)
+			last = &alerts->list[i];
+	return last->is_raised && last->severity >= severity ? NULL : last;
+}
+
+void alert_clear(struct alert *alert, int64_t now_ns)
+{
+	if (!alert || !alert->is_raised)
+		return;
+	alert->is_raised = false;
+	alert->cleared_ns = now_ns;
+}
+
+size_t alerts_raised(const struct alerts *alerts)
+{
+	size_t raised = 0;
+	for (size_t i = 0; i < alerts->count; i++)
+		raised += alerts->list[i].is_raised;
+	return raised;
+}
+
+void alerts_note(struct alerts *alerts, int64_t now_ns, const char *name, enum severity severity, const struct reason *reason)
+{
+	struct alert *alert = alerts_claim(alerts, severity);
+	if (!alert)
+		return;
+	*alert = (struct alert){ .rule = name, .severity = severity, .is_raised = true, .since_ns = now_ns, .value = NAN, .level = NAN };
+	text_clean(alert->message, sizeof alert->message, reason->text, strlen(reason->text));
+	if (reason->remedy[0])
+		text_clean(alert->advice[alert->advice_count++], sizeof alert->advice[0], reason->remedy, strlen(reason->remedy));
+	alerts_sort(alerts);
+}
+
+/* -- what a warning says -- */
+
+/* Where several ranks are watched a message begins with its rank. */
+static size_t name_rank(struct alert *alert, const struct look *look)
+{
+	if (!look->run || look->model->run_count < 2)
+		return 0;
+	char whose[10];
+	const char *rank = look->run->rank[0] ? look->run->rank : look->run->name;
+	text_clean(whose, sizeof whose, rank, strlen(rank));
+	return (size_t)snprintf(alert->message, sizeof alert->message, "%s%s: ", look->run->rank[0] ? "rank " : "", whose);
+}
+
+static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look, unsigned depth);
+
+/* False: it does not apply, or a figure in it is unknown. */
+static bool say_choice(struct alert *alert, const struct rule_book *book, const struct rule_choice *choice, const struct look *look, unsigned depth)
+{
+	if (rule_terms_hold(&choice->terms, look, NULL) != TRUTH_YES)
+		return false;
+	if (choice->as_name) {
+		const struct rule *other = rule_find(book, choice->as_name);
+		if (other && depth < RULE_ADVICE_DEPTH)
+			advise(alert, book, other, look, depth + 1);
+		return true;
+	}
+	if (!rule_text_fill(&choice->say, look, alert->advice[alert->advice_count], sizeof alert->advice[0]))
+		return false;
+	alert->advice_count++;
+	return true;
+}
+
+static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look, unsigned depth)
+{
+	for (size_t i = 0; i < rule->advice_count; i++)
+		for (size_t k = 0; k < rule->advice[i].count && alert->advice_count < ALERT_ADVICE_MAX; k++)
+			if (say_choice(alert, book, &rule->advice[i].list[k], look, depth))
+				break;
+}
+
+void alert_tell(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look)
+{
+	size_t used = name_rank(alert, look);
+	const struct rule_choice *message = rule_choose(&rule->message, look), *meaning = rule_choose(&rule->meaning, look);
+	if (message)
+		rule_text_fill(&message->say, look, alert->message + used, sizeof alert->message - used);
+	alert->meaning[0] = '\0';
+	if (meaning)
+		rule_text_fill(&meaning->say, look, alert->meaning, sizeof alert->meaning);
+	alert->evidence_count = alert->advice_count = 0;
+	for (size_t i = 0; i < rule->evidence_count; i++) {
+		double value = figure_number(&rule->evidence[i].figure, look);
+		if (isfinite(value))
+			alert->evidence[alert->evidence_count++] = (struct alert_evidence){ rule->evidence[i].key, value };
+	}
+	advise(alert, book, rule, look, 0);
+	snprintf(alert->guide, sizeof alert->guide, "%s", rule->guide);
+}
+
+/* -- figures near their levels -- */
+
+struct watch *watch_find(struct alerts_private *private, const struct rule *rule, unsigned run, uint32_t subject)
+{
+	for (size_t i = 0; i < private->watch_count; i++) {
+		struct watch *watch = &private->watches[i];
+		if (watch->rule == rule && watch->run == run && watch->subject == subject)
+			return watch;
+	}
+	return NULL;
+}
+
+static void end_watch(struct alerts *alerts, struct watch *watch)
+{
+	struct alert *alert = alerts_find(alerts, watch->rule->name, watch->run, watch->subject);
+	if (alert)
+		alert->history = NULL;
+	series_free(watch->history);
+}
+
+void watches_release(struct alerts *alerts)
+{
+	for (size_t i = 0; i < alerts->private->watch_count; i++)
+		end_watch(alerts, &alerts->private->watches[i]);
+	alerts->private->watch_count = 0;
+}
+
+/* A new place; where all are taken, that of the one that has been far from its level for the longest. NULL: all are near. */
+static struct watch *claim_watch(struct alerts *alerts, int64_t now_ns)
+{
+	struct alerts_private *private = alerts->private;
+	if (private->watch_count < WATCHES_MAX)
+		return &private->watches[private->watch_count++];
+	struct watch *oldest = &private->watches[0];
+	for (size_t i = 1; i < WATCHES_MAX; i++)
+		if (private->watches[i].near_ns < oldest->near_ns)
+			oldest = &private->watches[i];
+	if (oldest->near_ns == now_ns)
+		return NULL;
+	end_watch(alerts, oldest);
+	return oldest;
+}
+
+struct watch *watch_figure(struct alerts *alerts, const struct rule *rule, const struct look *look, double value)
+{
+	uint32_t subject = look->phase ? look->phase->name : NAME_NONE;
+	int64_t now_ns = look->model->now_ns;
+	bool is_near = rule_is_near(rule, value);
+	struct watch *watch = watch_find(alerts->private, rule, look->index, subject);
+	if (!watch && is_near && (watch = claim_watch(alerts, now_ns)))
+		*watch = (struct watch){ .rule = rule, .run = look->index, .subject = subject, .history = series_new() };
+	if (!watch)
+		return NULL;
+	if (is_near)
+		watch->near_ns = now_ns;
+	series_push(watch->history, now_ns, value);
+	return watch;
+}

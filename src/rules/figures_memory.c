@@ -1,0 +1,98 @@
+/* Figures of the memory of the process and its children. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/rules/rule_figures.h"
+
+#define NUMBER(name) static double name(const struct look *look, const char *argument)
+#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define UNUSED (void)argument
+
+static double of_slope(const struct look *look, double value)
+{
+	return look->model->memory.slope.points ? value : NAN;
+}
+
+NUMBER(slope) { UNUSED; return of_slope(look, look->model->memory.slope.per_s); }
+NUMBER(slope_low) { UNUSED; return of_slope(look, look->model->memory.slope.low_per_s); }
+NUMBER(slope_high) { UNUSED; return of_slope(look, look->model->memory.slope.high_per_s); }
+
+NUMBER(growth_seconds)
+{
+	UNUSED;
+	int64_t since_ns = look->model->memory.growth_since_ns;
+	return since_ns ? seconds_between(since_ns, look->model->now_ns) : NAN;
+}
+
+NUMBER(limit_in) { UNUSED; return look->model->memory.limit ? look->model->memory.limit_in_s : NAN; }
+NUMBER(limit_room) { UNUSED; return look->model->memory.limit ? look->model->memory.limit_room_bytes : NAN; }
+TEXT(limit) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.limit ? look->model->memory.limit : ""); }
+TEXT(verdict) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.verdict ? look->model->memory.verdict : ""); }
+TEXT(grower) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.grower); }
+TEXT(grower_kind) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.grower_kind ? look->model->memory.grower_kind : ""); }
+
+static double machine_bytes(const struct look *look)
+{
+	double bytes = look->model->system.now[METRIC_SYSTEM_MEMORY];
+	return bytes > 0 ? bytes : NAN;
+}
+
+NUMBER(tree_share) { UNUSED; return look->model->memory.tree_rss_bytes / machine_bytes(look); }
+
+/* The verdict, where there is one yet: a slope may be positive long after growth has come to rest. */
+NUMBER(grows)
+{
+	UNUSED;
+	const struct memory *memory = &look->model->memory;
+	return !memory->verdict || strcmp(memory->verdict, "unknown") == 0 ? (double)NAN : memory_is_growing(memory);
+}
+
+#define SPIKE_RECENT_NS (60 * NS_PER_S)
+
+NUMBER(spike)
+{
+	UNUSED;
+	const struct memory *memory = &look->model->memory;
+	if (isnan(memory->tree_rss_bytes))
+		return NAN;
+	return memory->spike_ns && look->model->now_ns - memory->spike_ns < SPIKE_RECENT_NS ? memory->spike_bytes : 0;
+}
+
+NUMBER(spike_share) { return spike(look, argument) / look->model->memory.tree_rss_bytes; }
+
+#define MEMORY(name, form, member, what) { name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, memory.member), what, NULL }
+#define MADE(name, form, function, what) { name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, NULL }
+#define WORDS(name, function, what) { name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, NULL }
+
+static const struct figure rows[] = {
+	MEMORY("memory.rss_bytes", BYTES, rss_bytes, "resident memory of the process"),
+	MEMORY("memory.peak_rss_bytes", BYTES, peak_rss_bytes, "the most that it ever was"),
+	MEMORY("memory.anonymous_bytes", BYTES, anonymous_bytes, "of it, what the program allocated"),
+	MEMORY("memory.shared_bytes", BYTES, shared_bytes, "of it, shared memory"),
+	MEMORY("memory.swap_bytes", BYTES, swap_bytes, "of the process, in swap"),
+	MEMORY("memory.tree_rss_bytes", BYTES, tree_rss_bytes, "resident memory of the process and its children: an upper bound"),
+	MEMORY("memory.tree_peak_bytes", BYTES, tree_peak_bytes, "the most that was"),
+	MADE("memory.tree_share_ratio", PERCENT, tree_share, "share of the machine's memory that they hold"),
+	MEMORY("memory.growth_bytes", BYTES, growth_bytes, "growth since the warm-up"),
+	MADE("memory.growth_s", SECONDS, growth_seconds, "the time in which it grew"),
+	MADE("memory.slope_bytes_per_s", BYTES_PER_S, slope, "how fast it grows: Theil–Sen"),
+	MADE("memory.slope_low_bytes_per_s", BYTES_PER_S, slope_low, "the lower end of the slope's interval"),
+	MADE("memory.slope_high_bytes_per_s", BYTES_PER_S, slope_high, "the upper end"),
+	MEMORY("memory.slope_bytes_per_batch", BYTES, slope_per_batch, "growth a batch"),
+	MEMORY("memory.growth_bytes_per_epoch", BYTES, growth_per_epoch, "growth an epoch"),
+	WORDS("memory.verdict", verdict, "growing, leak, cache, plateau, sawtooth, fragmentation or unknown"),
+	WORDS("memory.grower", grower, "what grows the most"),
+	WORDS("memory.grower_kind", grower_kind, "which kind of memory: anonymous, file or shared"),
+	MEMORY("memory.grower_share_ratio", PERCENT, grower_share_ratio, "its share of the growth"),
+	WORDS("memory.limit", limit, "the nearest limit: machine, cgroup or /dev/shm"),
+	MADE("memory.limit_room_bytes", BYTES, limit_room, "what is left up to it"),
+	MADE("memory.limit_in_s", SECONDS, limit_in, "when it is reached if the slope goes on"),
+	MADE("memory.grows", COUNT, grows, "1 where the verdict is growing or leak, else 0"),
+	MADE("memory.spike_bytes", BYTES, spike, "how far it rose in the last minute above what it was before and after"),
+	MADE("memory.spike_ratio", PERCENT, spike_share, "the same, of what it is now"),
+};
+
+const struct figure_part memory_figures = { rows, sizeof rows / sizeof *rows };

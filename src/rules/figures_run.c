@@ -1,0 +1,295 @@
+/* Figures of a run, of a phase of it, and of what it has published. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/text.h"
+#include "src/rules/rule_figures.h"
+
+#define NUMBER(name) static double name(const struct look *look, const char *argument)
+#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define UNUSED (void)argument
+
+static void copy(char out[FIGURE_TEXT_SIZE], const char *text)
+{
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", text);
+}
+
+/* -- steps: the last 200 finished ones, the warm-up left out -- */
+
+static double of_steps(const struct look *look, double value)
+{
+	return look->steps ? value : NAN;
+}
+
+NUMBER(steps) { UNUSED; return look->run ? (double)look->steps : NAN; }
+NUMBER(batches) { UNUSED; return look->run ? (double)look->track->count : NAN; }
+NUMBER(step_mean) { UNUSED; return of_steps(look, look->mean_s); }
+NUMBER(step_median) { UNUSED; return of_steps(look, look->median_s); }
+NUMBER(step_p95) { UNUSED; return look->run && look->track->recent.count ? look->track->recent.p95_s : NAN; }
+NUMBER(rate) { UNUSED; return look->run ? look->track->rate_per_s : NAN; }
+NUMBER(samples_rate) { UNUSED; return look->run ? look->track->samples_per_s : NAN; }
+NUMBER(loss) { UNUSED; return look->run ? look->run->loss : NAN; }
+NUMBER(loss_trend) { UNUSED; return look->run ? look->run->loss_trend : NAN; }
+TEXT(run_title) { UNUSED; figure_shorten(out, look->run ? look->run->name : ""); }
+TEXT(run_mode) { UNUSED; figure_shorten(out, look->run && look->track->count ? run_name(look->run, look->track->mode) : ""); }
+
+NUMBER(first_step) { UNUSED; return look->run ? look->track->slow_first_s : NAN; }
+NUMBER(first_usual) { UNUSED; return of_steps(look, look->first_usual_s); }
+NUMBER(first_ratio) { return first_step(look, argument) / first_usual(look, argument); }
+
+NUMBER(spread_max) { UNUSED; return of_steps(look, look->slowest_s); }
+NUMBER(spread_min) { UNUSED; return of_steps(look, look->fastest_s); }
+NUMBER(spread_ratio) { UNUSED; return of_steps(look, look->slowest_s / look->fastest_s); }
+NUMBER(spread_slow) { UNUSED; return of_steps(look, (double)look->slow_count); }
+
+TEXT(spread_kind)
+{
+	UNUSED;
+	const char *kind = look->run ? track_kind_name(look->run, look->track, look->spread_kind) : NULL;
+	if (kind)
+		figure_shorten(out, kind);
+}
+
+/* -- flagged batches -- */
+
+NUMBER(flagged_count) { UNUSED; return of_steps(look, (double)look->flagged); }
+NUMBER(flagged_share) { UNUSED; return of_steps(look, (double)look->flagged / (double)look->steps); }
+NUMBER(flagged_explained) { UNUSED; return of_steps(look, (double)look_cause(look)->explained); }
+NUMBER(flagged_slow) { UNUSED; return look_cause(look)->explained ? look_cause(look)->slow_ratio : NAN; }
+NUMBER(flagged_cause_share) { UNUSED; return look_cause(look)->explained ? look_cause(look)->cause.share_ratio : NAN; }
+
+static bool has_cause(const struct look *look)
+{
+	return look_cause(look)->explained && look_cause(look)->cause.phase != NAME_NONE;
+}
+
+TEXT(flagged_cause) { UNUSED; figure_shorten(out, has_cause(look) ? look_cause(look)->cause.what : ""); }
+TEXT(flagged_next) { UNUSED; copy(out, has_cause(look) ? look_cause(look)->cause.next : ""); }
+
+/* -- phases -- */
+
+static const char *const kind_names[] = {
+	[PHASE_OTHER] = "other", [PHASE_DATA] = "data", [PHASE_FORWARD] = "forward", [PHASE_BACKWARD] = "backward", [PHASE_OPTIMIZER] = "optimizer",
+	[PHASE_BETWEEN] = "between",
+};
+
+/* Time that no span covers is no operation. */
+NUMBER(phase_share) { UNUSED; return look->phase && look->phase->name != NAME_UNATTRIBUTED ? look->phase->share_ratio : NAN; }
+/* Means, so that the parts make the share; a median of each would not, where a phase is slow now and then. */
+NUMBER(phase_mean) { return phase_share(look, argument) * look->mean_s; }
+NUMBER(phase_median) { UNUSED; return look->phase ? look->phase->median_s : NAN; }
+NUMBER(phase_cpu) { UNUSED; return look->phase && look->phase->median_s > 0 ? look->phase->cpu_s / look->phase->median_s : NAN; }
+TEXT(phase_title) { UNUSED; copy(out, look->phase ? kind_names[phase_kind(look->run, look->phase->name)] : ""); }
+
+TEXT(phase_name)
+{
+	UNUSED;
+	if (look->phase && phase_kind(look->run, look->phase->name) == PHASE_BETWEEN)
+		copy(out, "what runs between batches");
+	else if (look->phase)
+		figure_shorten(out, run_name(look->run, look->phase->name));
+}
+
+TEXT(phase_loading)
+{
+	char name[FIGURE_TEXT_SIZE] = "";
+	phase_name(look, argument, name);
+	if (strcmp(name, "data") == 0)
+		copy(out, "data loading");
+	else if (*name)
+		snprintf(out, FIGURE_TEXT_SIZE, "data loading (%.60s)", name);
+}
+
+/* A part and its whole in one unit, so that they can be compared at sight. */
+TEXT(phase_part)
+{
+	char part[NUMBER_SIZE], whole[NUMBER_SIZE];
+	double part_s = phase_mean(look, argument);
+	bool is_fixed = look->mean_s >= 0.1 && look->mean_s < 10;
+	if (!isnan(part_s))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s of %s", is_fixed ? format_fixed_seconds(part, part_s) : format_seconds(part, part_s),
+		         is_fixed ? format_fixed_seconds(whole, look->mean_s) : format_seconds(whole, look->mean_s));
+}
+
+/* What waits for a slower rank is not made faster here. */
+NUMBER(phase_only_waits)
+{
+	UNUSED;
+	if (!look->phase || look->model->run_count < 2)
+		return look->phase ? 0 : NAN;
+	const struct ranks *ranks = look_ranks(look);
+	return ranks->slowest >= 0 && ranks->wait && ranks->list[ranks->slowest].run != look->index && strcmp(ranks->wait, run_name(look->run, look->phase->name)) == 0;
+}
+
+/* Of the phase that the warning is about: of a rule of the model, the slowest rank's; of a run, the cause of its flagged batches. */
+TEXT(cause_kind)
+{
+	if (look->phase) {
+		phase_title(look, argument, out);
+	} else if (look->run) {
+		copy(out, has_cause(look) ? kind_names[phase_kind(look->run, look_cause(look)->cause.phase)] : "");
+	} else {
+		const struct ranks *ranks = look_ranks(look);
+		const struct rank *rank = ranks->slowest < 0 ? NULL : &ranks->list[ranks->slowest];
+		for (size_t i = 0; rank && i < rank->phase_count; i++)
+			if (rank->phases[i].name == ranks->phase)
+				copy(out, kind_names[phase_kind(&look->model->runs[rank->run], rank->phases[i].id)]);
+	}
+}
+
+/* -- answers to requests: batches of mode "inference" -- */
+
+NUMBER(latency_p95)
+{
+	UNUSED;
+	for (unsigned i = 0; look->run && i < look->run->track_count; i++) {
+		const struct track *track = &look->run->tracks[i];
+		if (track->mode != NAME_NONE && track->recent.count >= 20 && strcmp(run_name(look->run, track->mode), "inference") == 0)
+			return track->recent.p95_s;
+	}
+	return NAN;
+}
+
+/* -- the GPU, as far as the program itself publishes -- */
+
+static struct allocator allocator_of(const struct look *look)
+{
+	return look->run ? run_allocator(look->run) : (struct allocator){ NAN, NAN, NAN };
+}
+
+NUMBER(gpu_allocated) { UNUSED; return allocator_of(look).allocated_bytes; }
+NUMBER(gpu_reserved) { UNUSED; return allocator_of(look).reserved_bytes; }
+NUMBER(gpu_peak) { UNUSED; return allocator_of(look).peak_bytes; }
+
+/* By the clock of the GPU the phases of a batch take less than its step does: the rest is waiting for the host. */
+NUMBER(gpu_wait)
+{
+	UNUSED;
+	double busy_s = NAN;
+	for (size_t i = 0; look->run && i < look->run->late_figure_count; i++) {
+		const struct late_figure *figure = &look->run->late_figures[i];
+		const char *name = run_name(look->run, figure->name);
+		size_t length = strlen(name);
+		if (figure->mode == look->track->mode && strncmp(name, "gpu.", 4) == 0 && length > 6 && strcmp(name + length - 2, "_s") == 0 && figure->median >= 0)
+			busy_s = (isnan(busy_s) ? 0 : busy_s) + figure->median;
+	}
+	return look->steps == 0 || isnan(busy_s) ? NAN : fmax(0, 1 - busy_s / look->median_s);
+}
+
+NUMBER(nobody) { (void)look; UNUSED; return NAN; }
+
+/* -- what the run has published by names of its own -- */
+
+static const char *published(const struct look *look, const char *key)
+{
+	const struct run *run = look_run(look);
+	return run ? run_meta(run, key) : NULL;
+}
+
+static double count_of(const char *value)
+{
+	char *end;
+	if (!value || !isdigit((unsigned char)*value))
+		return NAN;
+	double count = (double)strtol(value, &end, 10);
+	return *end == '\0' ? count : NAN;
+}
+
+TEXT(meta_text) { const char *value = published(look, argument); figure_shorten(out, value ? value : ""); }
+NUMBER(meta_number) { return count_of(published(look, argument)); }
+
+NUMBER(gauge)
+{
+	double value;
+	return look->run && run_gauge(look->run, argument, &value, NULL) ? value : NAN;
+}
+
+NUMBER(counter)
+{
+	const struct counter *row = look->run ? run_counter(look->run, argument) : NULL;
+	return row ? row->rate_per_s : NAN;
+}
+
+static double loader_number(const struct look *look, const char *key)
+{
+	const struct run *run = look_run(look);
+	long count;
+	return run && loader_count(run, key, &count) ? (double)count : NAN;
+}
+
+NUMBER(loader_workers) { UNUSED; return loader_number(look, "num_workers"); }
+NUMBER(loader_prefetch) { UNUSED; return loader_number(look, "prefetch_factor"); }
+
+TEXT(loader_pinning)
+{
+	UNUSED;
+	const char *value = look_run(look) ? loader_setting(look_run(look), "pin_memory") : NULL;
+	if (value)
+		copy(out, !strcasecmp(value, "false") || !strcmp(value, "0") ? "off" : "on");
+}
+
+#define RUN_NUMBER(name, form, function, what) { name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL }
+#define RUN_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL }
+#define PHASE_NUMBER(name, form, function, what) { name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, NULL }
+#define PHASE_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, NULL }
+#define NO_SOURCE(name, form, what, lacks) { name, FORM_##form, RULE_OF_RUN, nobody, NULL, 0, what, lacks }
+
+static const struct figure rows[] = {
+	RUN_NUMBER("run.steps", COUNT, steps, "steps that are judged: of the last 200, without the warm-up"),
+	RUN_NUMBER("run.batches", COUNT, batches, "finished batches since the run began"),
+	RUN_NUMBER("run.step_mean_s", SECONDS, step_mean, "mean of the judged steps"),
+	RUN_NUMBER("run.step_median_s", SECONDS, step_median, "median of the judged steps"),
+	RUN_NUMBER("run.step_p95_s", SECONDS, step_p95, "95 of 100 of the last 200 steps are shorter"),
+	RUN_NUMBER("run.rate_per_s", RATE, rate, "batches a second"),
+	RUN_NUMBER("run.samples_per_s", RATE, samples_rate, "samples a second"),
+	RUN_NUMBER("run.loss", NUMBER, loss, "the newest loss"),
+	RUN_NUMBER("run.loss_trend", NUMBER, loss_trend, "of the loss: −1 falls, 0 stands, 1 rises"),
+	RUN_TEXT("run.name", run_title, "as published"),
+	RUN_TEXT("run.mode", run_mode, "of its judged batches: train, inference, …"),
+	RUN_NUMBER("first_batch.step_s", SECONDS, first_step, "the run's first batch"),
+	RUN_NUMBER("first_batch.usual_s", SECONDS, first_usual, "median of the steps of its kind"),
+	RUN_NUMBER("first_batch.ratio", FACTOR, first_ratio, "the first batch ÷ the usual one"),
+	RUN_NUMBER("spread.max_s", SECONDS, spread_max, "the slowest judged step, of the kind that differs most"),
+	RUN_NUMBER("spread.min_s", SECONDS, spread_min, "the fastest"),
+	RUN_NUMBER("spread.ratio", FACTOR, spread_ratio, "the slowest ÷ the fastest"),
+	RUN_NUMBER("spread.slow_count", COUNT, spread_slow, "steps of more than twice the fastest"),
+	RUN_TEXT("spread.kind", spread_kind, "kind of these batches, where the run has several"),
+	RUN_NUMBER("flagged.count", COUNT, flagged_count, "judged steps that are flagged"),
+	RUN_NUMBER("flagged.share_ratio", PERCENT, flagged_share, "their share of the judged steps"),
+	RUN_NUMBER("flagged.explained", COUNT, flagged_explained, "of the newest eight flagged batches, those that could be explained"),
+	RUN_NUMBER("flagged.slow_ratio", FACTOR, flagged_slow, "these against the usual step"),
+	RUN_TEXT("flagged.cause", flagged_cause, "what explains the most of their excess"),
+	RUN_NUMBER("flagged.cause_share_ratio", PERCENT, flagged_cause_share, "and how much of it"),
+	RUN_TEXT("flagged.next", flagged_next, "what to try about that cause"),
+	PHASE_NUMBER("phase.share_ratio", PERCENT, phase_share, "share of the judged steps that one outermost operation takes"),
+	PHASE_NUMBER("phase.mean_s", SECONDS, phase_mean, "its mean time in a step"),
+	PHASE_NUMBER("phase.median_s", SECONDS, phase_median, "median of the steps that have it"),
+	PHASE_NUMBER("phase.cpu_ratio", PERCENT, phase_cpu, "its CPU time ÷ its time"),
+	PHASE_NUMBER("phase.only_waits", NUMBER, phase_only_waits, "1: in it this rank waits for a slower one"),
+	PHASE_TEXT("phase.name", phase_name, "its name"),
+	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name where that says more"),
+	PHASE_TEXT("phase.kind", phase_title, "by the words in its name: data, forward, backward, optimizer, between or other"),
+	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
+	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the phase that the warning is about, as phase.kind", NULL },
+	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0, "95 of 100 of the last 200 batches of mode inference are shorter", "no 20 batches of mode inference yet" },
+	{ "gpu.allocated_bytes", FORM_BYTES, RULE_OF_RUN, gpu_allocated, NULL, 0, "by the framework's allocator, as published", "the gauge cuda.allocated_bytes is not published" },
+	{ "gpu.reserved_bytes", FORM_BYTES, RULE_OF_RUN, gpu_reserved, NULL, 0, "what the allocator has taken from the GPU", "the gauge cuda.reserved_bytes is not published" },
+	{ "gpu.peak_bytes", FORM_BYTES, RULE_OF_RUN, gpu_peak, NULL, 0, "the most that was allocated", "the gauge cuda.peak_bytes is not published" },
+	{ "gpu.wait_ratio", FORM_PERCENT, RULE_OF_RUN, gpu_wait, NULL, 0, "share of the step in which no phase runs on the GPU, by its own clock", "no times by the GPU's clock are published (gpu.*_s)" },
+	NO_SOURCE("gpu.busy_ratio", PERCENT, "share of the time in which the GPU works", "no GPU source yet"),
+	NO_SOURCE("gpu.memory_ratio", PERCENT, "used share of the GPU's memory", "no GPU source yet"),
+	NO_SOURCE("line.share_ratio", PERCENT, "share of the time in the line that takes the most", "no source of lines yet"),
+	NO_SOURCE("line.name", TEXT, "that line", "no source of lines yet"),
+	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "the loader's num_workers", "not published (meta loader.num_workers)" },
+	{ "loader.prefetch_factor", FORM_COUNT, RULE_OF_RUN, loader_prefetch, NULL, 0, "the loader's prefetch_factor", "not published (meta loader.prefetch_factor)" },
+	{ "loader.pin_memory", FORM_TEXT, RULE_OF_RUN, NULL, loader_pinning, 0, "the loader's pin_memory: on or off", "not published (meta loader.pin_memory)" },
+	{ "meta.", FORM_TEXT, RULE_OF_RUN, meta_number, meta_text, 0, "meta.KEY: what the run has published under KEY, as text or as a count", "not published" },
+	{ "gauge.", FORM_NUMBER, RULE_OF_RUN, gauge, NULL, 0, "gauge.NAME: a gauge of the run", "not published" },
+	{ "counter.", FORM_RATE, RULE_OF_RUN, counter, NULL, 0, "counter.NAME: a counter of the run, a second", "not published, or seen once only" },
+};
+
+const struct figure_part run_figures = { rows, sizeof rows / sizeof *rows };

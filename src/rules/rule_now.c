@@ -1,0 +1,115 @@
+#include "src/rules/rule_now.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *rule_state_name(enum rule_state state)
+{
+	static const char *const names[] = { [RULE_OFF] = "off", [RULE_LACKS] = "lacks", [RULE_CALM] = "calm", [RULE_HELD] = "held", [RULE_RAISED] = "raised" };
+	return names[state];
+}
+
+/* Why a figure is unknown. */
+static void say_lack(const struct figure_ref *ref, const struct look *look, char out[FIGURE_TEXT_SIZE])
+{
+	char name[FIGURE_TEXT_SIZE / 2];
+	const char *why = ref->row->lacks;
+	figure_name(ref, name, sizeof name);
+	if (!why)
+		why = ref->row->of != RULE_OF_MODEL && !look->run ? "nothing publishes a run" : ref->row->of != RULE_OF_MODEL && look->steps == 0 ? "no finished step yet" : "not known yet";
+	snprintf(out, FIGURE_TEXT_SIZE, "%s: %s", name, why);
+}
+
+/* What weighs more is kept: what is beyond, then what is not, then what is not known. */
+static void weigh(const struct rule *rule, const struct look *look, struct rule_now *out)
+{
+	const struct figure_ref *unknown = NULL;
+	double value = NAN;
+	enum truth truth = rule_terms_hold(&rule->terms, look, &unknown);
+	bool is_early = look->run && (double)look->steps < rule->least;
+	if (!is_early && truth == TRUTH_YES)
+		value = figure_number(&rule->figure, look);
+	enum rule_state state = is_early || truth == TRUTH_UNKNOWN ? RULE_LACKS : truth == TRUTH_NO ? RULE_CALM : isnan(value) ? RULE_LACKS : rule_is_over(rule, value) ? RULE_HELD : RULE_CALM;
+	bool is_farther = !isnan(value) && (isnan(out->value) || (rule->is_below ? value < out->value : value > out->value));
+	if (state < out->state || (state == out->state && state != RULE_OFF && !is_farther))
+		return;
+	*out = (struct rule_now){ .state = state, .value = value };
+	if (look->phase)
+		figure_shorten(out->subject, run_name(look->run, look->phase->name));
+	if (is_early)
+		snprintf(out->lacks, sizeof out->lacks, "%.0f steps: there are %zu", rule->least, look->steps);
+	else if (state == RULE_LACKS)
+		say_lack(unknown ? unknown : &rule->figure, look, out->lacks);
+}
+
+static void weigh_run(const struct rule *rule, struct look *look, struct rule_now *out)
+{
+	if (rule->of == RULE_OF_RUN)
+		weigh(rule, look, out);
+	for (size_t i = 0; rule->of == RULE_OF_PHASE && i < look->phase_count; i++) {
+		look->phase = &look->phases[i];
+		weigh(rule, look, out);
+	}
+	if (rule->of == RULE_OF_PHASE && look->phase_count == 0 && out->state < RULE_LACKS) {
+		out->state = RULE_LACKS;
+		say_lack(&rule->figure, look, out->lacks);
+	}
+}
+
+static void find_standing(const struct alerts *alerts, const struct model *model, const struct rule *rule, struct rule_now *out)
+{
+	for (size_t i = 0; i < alerts->count; i++) {
+		const struct alert *alert = &alerts->list[i];
+		if (!alert->is_raised || strcmp(alert->rule, rule->name) != 0)
+			continue;
+		*out = (struct rule_now){ .state = RULE_RAISED, .since_ns = alert->since_ns, .value = alert->value };
+		if (alert->subject != NAME_NONE && alert->run < model->run_count)
+			figure_shorten(out->subject, run_name(&model->runs[alert->run], alert->subject));
+		return;
+	}
+}
+
+void rule_now(const struct alerts *alerts, const struct model *model, const struct rule *rule, struct rule_now *out)
+{
+	struct look *look = malloc(sizeof *look);
+	struct look_cache *cache = malloc(sizeof *cache);
+	*out = (struct rule_now){ .state = RULE_OFF, .value = NAN };
+	if (look && cache && rule_judges(rule)) {
+		look_at(look, cache, model, -1, NULL);
+		if (rule->of == RULE_OF_MODEL)
+			weigh(rule, look, out);
+		for (unsigned i = 0; rule->of != RULE_OF_MODEL && i < model->run_count; i++) {
+			look_at(look, cache, model, (int)i, alerts_patterns(alerts, i));
+			weigh_run(rule, look, out);
+		}
+		if (rule->of != RULE_OF_MODEL && model->run_count == 0) {
+			out->state = RULE_LACKS;
+			snprintf(out->lacks, sizeof out->lacks, "a run: nothing publishes");
+		}
+		find_standing(alerts, model, rule, out);
+	}
+	free(look);
+	free(cache);
+}
+
+bool figure_now(const struct alerts *alerts, const struct model *model, const struct figure *row, char out[FIGURE_TEXT_SIZE])
+{
+	struct look *look = malloc(sizeof *look);
+	struct look_cache *cache = malloc(sizeof *cache);
+	struct figure_ref ref = { row, NULL };
+	bool is_known = false;
+	out[0] = '\0';
+	if (look && cache) {
+		int run = row->of != RULE_OF_MODEL && model->run_count > 0 ? 0 : -1;
+		look_at(look, cache, model, run, run < 0 ? NULL : alerts_patterns(alerts, 0));
+		look->phase = row->of == RULE_OF_PHASE && look->phase_count ? &look->phases[0] : NULL;
+		is_known = figure_text(&ref, look, out);
+		if (!is_known)
+			say_lack(&ref, look, out);
+	}
+	free(look);
+	free(cache);
+	return is_known;
+}

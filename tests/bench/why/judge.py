@@ -1,0 +1,137 @@
+"""What was told of one run against what really happened in it."""
+from collections import Counter
+
+# Batches before this one are warm-up, or have too few before them to be judged.
+FIRST_JUDGED = 32
+# Of a planted batch to the usual: from here on it must be flagged.
+PLAIN_RATIO = 2.0
+SLOPE_WITHIN = 0.15
+# A period that came back less often need not be told.
+REPEATS_LEAST = 8
+# A planted batch that spent more than this share of its excess in a queue for a CPU, because of others, is not what was planted.
+QUEUE_MOST = 0.2
+QUEUE_IS_PLANTED = {'cpu_wait', 'child', 'throttled', 'stopped', 'compiler'}
+
+# True of any run, sound ones too: which operation is the largest, and that a core is in use.
+ALWAYS_TRUE = {'bottleneck', 'consider_optimizing', 'slow_forward', 'slow_backward', 'cpu_bound'}
+# Where no `kind` is told: the words of the cause.
+WORDS = (('garbage', 'gc'), ('checkpoint', 'checkpoint'), ('compiler', 'compiler'), ('bigger', 'bigger'), ('unknown', 'unknown'))
+
+
+def kind_of(cause):
+    if 'kind' in cause:
+        return cause['kind'].lower().replace(' ', '_').replace('-', '_')
+    return next((kind for words, kind in WORDS if words in cause['what']), 'phase')
+
+
+def is_right(case, cause):
+    return kind_of(cause) in case.causes and cause['what'].startswith(case.expect.get('phase', ''))
+
+
+class Verdict:
+    def __init__(self, case, seed, told_arguments):
+        self.case, self.seed, self.arguments = case, seed, told_arguments
+        self.planted = self.flagged = self.right = 0
+        self.disturbed = 0               # planted batches that others on the machine made slow as well: left out
+        self.firsts = Counter()          # of planted batches: the kind told first, or "not flagged"
+        self.others = Counter()          # of flagged batches in which nothing was planted
+        self.wrong = []                  # precise cases
+        self.periods = None              # (planted, told) or None: not asked
+        self.period_is_right = True
+        self.slope = None                # told ÷ true
+        self.claims = []                 # (what is expected, whether it was told, what was told)
+        self.alarms = []                 # warnings and patterns where nothing is wrong
+        self.seconds = 0.0
+        self.others_ratio = 0.0          # of all CPUs, taken by what is neither the run nor pmtop
+
+
+def judge_batches(verdict, truth, told):
+    case, fault = verdict.case, truth['faults'][0]
+    per_epoch, usual_s = truth['batches_per_epoch'], truth['median_s']
+    planted = {int(batch): max(whole, took + usual_s) if whole < PLAIN_RATIO * usual_s else whole
+               for batch, whole, took in zip(fault['batches'], fault['batch_s'], fault['took_s'])}
+    queued = dict(zip(fault['batches'], fault.get('queue_s', ())))
+    flagged = {int(epoch * per_epoch + batch): entry for (epoch, batch), entry in told.flagged.items()}
+    for batch, seconds in planted.items():
+        if batch < FIRST_JUDGED or seconds < PLAIN_RATIO * usual_s:
+            continue
+        if queued.get(batch, 0) > QUEUE_MOST * (seconds - usual_s) and not QUEUE_IS_PLANTED & set(case.causes):
+            verdict.disturbed += 1
+            continue
+        verdict.planted += 1
+        entry = flagged.get(batch)
+        if not entry:
+            verdict.firsts['not flagged'] += 1
+            continue
+        verdict.flagged += 1
+        first = (entry['causes'] or [{'what': 'none'}])[0]
+        verdict.firsts[kind_of(first)] += 1
+        if is_right(case, first):
+            verdict.right += 1
+        else:
+            verdict.wrong.append({'batch': batch, 'seconds': entry['seconds'], 'usual_s': usual_s, 'causes': entry['causes']})
+    for batch, entry in flagged.items():
+        if batch not in planted:
+            verdict.others[kind_of((entry['causes'] or [{'what': 'none'}])[0])] += 1
+
+
+def judge_periods(verdict, truth, told, period):
+    expect = verdict.case.expect
+    unit, planted = ('seconds', float(expect['seconds'])) if 'seconds' in expect else ('batches', period)
+    got = [pattern for pattern in told.patterns if pattern.get('kind', 'period') == 'period']
+    numbers = [(pattern.get('unit', 'batches'), pattern.get('period')) for pattern in got]
+    repeats = len(truth['faults'][0]['batches']) if truth.get('faults') else REPEATS_LEAST
+    if planted is not None and repeats < REPEATS_LEAST and not got:
+        return
+    verdict.periods = (planted and (unit, planted), numbers)
+    if planted is None:
+        verdict.period_is_right = not got
+    elif unit == 'seconds':
+        verdict.period_is_right = len(got) == 1 and numbers[0][0] == unit and abs(numbers[0][1] - planted) <= 0.05 * planted
+    else:
+        verdict.period_is_right = numbers == [(unit, planted)] and expect.get('candidate', '') in (got[0].get('candidate') or '')
+
+
+def kept_bytes(truth):
+    faults = truth.get('faults', ())
+    return faults[0]['kept_bytes'] if faults and faults[0]['kept_bytes'] else truth.get('leaked_bytes', 0)
+
+
+def judge_leak(verdict, truth, told):
+    memory, true = told.memory_before(0.95 * truth['batches']), kept_bytes(truth) / truth['batches']
+    slope = memory.get('slope_bytes_per_batch')
+    verdict.slope = slope / true if slope and true else None
+    verdict.claims.append(('verdict leak or growing', bool({'leak', 'growing'} & set(told.verdicts)), told.verdicts))
+    grower, wanted = memory.get('grower'), verdict.case.expect['leak']
+    if wanted != 'any':
+        verdict.claims.append((f'grower {wanted}', bool(grower) and wanted in grower, grower))
+
+
+def judge(case, seed, arguments, period, truth, told):
+    verdict = Verdict(case, seed, arguments)
+    verdict.seconds, verdict.others_ratio = truth.get('total_s', 0), told.others_ratio
+    kinds = {pattern.get('kind', 'period') for pattern in told.patterns}
+    if case.causes:
+        judge_batches(verdict, truth, told)
+    if 'warning' in case.expect:
+        wanted = case.expect['warning']
+        verdict.claims.append((f'warning {wanted}', wanted in told.warnings, sorted(told.warnings)))
+    if 'verdict' in case.expect:
+        wanted = case.expect['verdict']
+        verdict.claims.append((f'memory {wanted}', wanted in told.verdicts, told.verdicts))
+    if case.causes or 'period' in case.expect:
+        judge_periods(verdict, truth, told, period)
+    if 'leak' in case.expect:
+        judge_leak(verdict, truth, told)
+    if 'drift' in case.expect:
+        begin = truth['faults'][0]['from']
+        firsts = [pattern.get('first') for pattern in told.patterns if pattern.get('kind') == 'drift']
+        verdict.claims.append((f'drift from {begin:g}', any(first is not None and abs(first - begin) <= 10 for first in firsts), firsts))
+    if 'stall' in case.expect:
+        stall = told.stall or {}
+        verdict.claims.append((f'stall in {case.expect["stall"]}', case.expect['stall'] in str(stall.get('stack', '')), stall))
+    if 'nothing' in case.expect:
+        verdict.alarms = [rule for rule, warning in told.warnings.items() if rule not in ALWAYS_TRUE and warning['severity'] != 'info'] + [f'pattern {kind}' for kind in sorted(kinds)]
+        for entry in told.flagged.values():
+            verdict.others[kind_of((entry['causes'] or [{'what': 'none'}])[0])] += 1
+    return verdict

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Plants causes in real runs, watches each with pmtop, and prints which cause was told first: a confusion table.
+
+    why_bench.py [--seeds=N] [--only=WORD[,WORD]] [--batches=N] [--clean-s=SECONDS] [--verbose]
+
+Faults are those of tests/workloads/faults.txt. What cannot be planted here is skipped by name. The runs follow one another, and with each seed
+all faults are planted once, so that what else the machine does falls on all of them. Clean runs last --clean-s in all (1800: 30 minutes), shared
+out over the clean workloads. Writes PMTOP_BUILD/why-bench.json: every batch of which the wrong cause was told, with its evidence.
+
+On a machine that others use, WHY_NICE=-10 (needs the right) keeps them from the runs, and planted batches that others kept from a CPU are left out.
+
+Goals: the right cause first in 95 % of the planted batches that were flagged, and 95 % of the plain ones flagged; no false warning in clean runs;
+slopes of leaks within 15 %; periods exact. Exit: 0 they hold, 1 they do not, 2 usage or a run that failed.
+"""
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter, defaultdict
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'why'))
+import cases  # noqa: E402
+import judge  # noqa: E402
+import watch  # noqa: E402
+
+RIGHT_LEAST = 0.95
+STALL_S = 6
+# A verdict on memory takes longer than a batch.
+LEAK_LONGER = 5
+# Of all CPUs, taken by others: above it a sound run is not a clean one.
+OTHERS_MOST = 0.1
+
+
+def is_clean(case):
+    return case.name.endswith('clean')
+
+
+class Bench:
+    def __init__(self, chosen):
+        self.chosen = chosen
+        self.verdicts, self.skipped, self.failed = [], {}, []
+
+    def run(self, case, seed, batches, step_ms):
+        told, period, dice = case.told_with(seed, batches)
+        told += ['--epochs', '1', '--batches', str(batches), '--step-ms', f'{step_ms * dice.uniform(0.8, 1.4):.1f}']
+        if case.is_synthetic:
+            try:
+                self.take(case, seed, [], period, *watch.tell_synthetic(case, seed, self.chosen.synthetic_s))
+            except (RuntimeError, OSError, ValueError) as error:
+                self.failed.append(f'{case.name} (seed {seed}): {error}')
+            return
+        until = None
+        if 'stall' in case.expect:
+            until = lambda seen: bool(seen.stall) and seen.stall.get('seconds', 0) > STALL_S
+        limit_s = 60 + 4 * batches * step_ms / 1000
+        try:
+            truth, seen = watch.watch(case, told, seed, 40 if until else limit_s, until)
+        except watch.Skip as why:
+            self.skipped[case.name] = str(why)
+            return
+        except (RuntimeError, OSError, ValueError) as error:
+            self.failed.append(f'{case.name} (seed {seed}): {error}')
+            return
+        self.take(case, seed, told, period, truth, seen)
+
+    def take(self, case, seed, told, period, truth, seen):
+        verdict = judge.judge(case, seed, told, period, truth, seen)
+        self.verdicts.append(verdict)
+        if self.chosen.verbose:
+            print(line_of(verdict), file=sys.stderr, flush=True)
+
+    def run_all(self, table):
+        step_ms = 5.0
+        for seed in range(1, self.chosen.seeds + 1):
+            for case in table:
+                if case.name in self.skipped:
+                    continue
+                clean = [other for other in table if is_clean(other) and not other.is_synthetic]
+                batches = self.chosen.batches
+                if 'leak' in case.expect:
+                    batches *= LEAK_LONGER
+                if is_clean(case) and not case.is_synthetic:
+                    batches = max(60, int(self.chosen.clean_s / len(clean) / self.chosen.seeds / (step_ms * 1.15 / 1000)))
+                self.run(case, seed, batches, step_ms)
+
+
+def line_of(verdict):
+    parts = [f'{verdict.case.name} seed {verdict.seed} ({verdict.seconds:.1f} s):']
+    if verdict.case.causes:
+        disturbed = f' (and {verdict.disturbed} disturbed)' if verdict.disturbed else ''
+        parts.append(f'{verdict.right} right of {verdict.flagged} flagged of {verdict.planted}{disturbed}; first {dict(verdict.firsts)}')
+    if verdict.periods:
+        parts.append(f'period {verdict.periods[0]} told {verdict.periods[1]} {"ok" if verdict.period_is_right else "WRONG"}')
+    if 'leak' in verdict.case.expect:
+        parts.append(f'slope ÷ true {verdict.slope and round(verdict.slope, 3)}')
+    parts += [f'{what}: {"ok" if good else "WRONG"} ({got})' for what, good, got in verdict.claims]
+    if verdict.alarms:
+        parts.append(f'alarms {verdict.alarms} (others took {100 * verdict.others_ratio:.0f} % of the CPUs)')
+    if verdict.others:
+        parts.append(f'flagged besides {dict(verdict.others)}')
+    return ' '.join(parts)
+
+
+def print_confusion(verdicts):
+    by_case, columns = defaultdict(Counter), Counter()
+    rows = [verdict for verdict in verdicts if verdict.case.causes]
+    for verdict in rows:
+        by_case[verdict.case.name] += verdict.firsts
+        columns += verdict.firsts
+    names = list(dict.fromkeys(verdict.case.name for verdict in rows))
+    told = [kind for kind, _ in columns.most_common()]
+    print(f'{"planted":22} {"wanted":24} {"right":>7} ' + ' '.join(f'{kind:>{max(5, len(kind))}}' for kind in told))
+    for name in names:
+        mine = [verdict for verdict in rows if verdict.case.name == name]
+        flagged, right = sum(v.flagged for v in mine), sum(v.right for v in mine)
+        share = f'{100 * right / flagged:.0f} %' if flagged else '–'
+        cells = ' '.join(f'{by_case[name][kind] or "":>{max(5, len(kind))}}' for kind in told)
+        print(f'{name:22} {",".join(mine[0].case.causes):24} {share:>7} {cells}')
+
+
+def print_rest(bench):
+    for verdict in bench.verdicts:
+        bad = [f'{what}, told {got}' for what, good, got in verdict.claims if not good]
+        if verdict.periods and not verdict.period_is_right:
+            bad.append(f'period {verdict.periods[0]}, told {verdict.periods[1]}')
+        if 'leak' in verdict.case.expect and (verdict.slope is None or abs(verdict.slope - 1) > judge.SLOPE_WITHIN):
+            bad.append(f'slope told ÷ true {verdict.slope and round(verdict.slope, 3)}')
+        for what in bad:
+            print(f'wrong: {verdict.case.name} (seed {verdict.seed}): {what}')
+    for name, why in bench.skipped.items():
+        print(f'skipped: {name}: {why}')
+    for failure in bench.failed:
+        print(f'failed: {failure}')
+
+
+def goals(verdicts):
+    """(the goal, measured, whether it holds; None: nothing was measured)"""
+    planted, flagged, right = (sum(getattr(v, name) for v in verdicts) for name in ('planted', 'flagged', 'right'))
+    sound = [v for v in verdicts if 'nothing' in v.case.expect and not v.case.is_synthetic]
+    clean = [v for v in sound if v.others_ratio <= OTHERS_MOST]
+    noisy_s = sum(v.seconds for v in sound) - sum(v.seconds for v in clean)
+    clean_h = sum(v.seconds for v in clean) / 3600
+    alarms, invented = sum(len(v.alarms) for v in clean), [v for v in verdicts if 'nothing' in v.case.expect and v.case.is_synthetic]
+    noisy_alarms = sum(len(v.alarms) for v in sound) - alarms
+    others = sum(sum(v.others.values()) for v in clean)
+    leaks = [v for v in verdicts if 'leak' in v.case.expect]
+    slopes = [v for v in leaks if v.slope is not None and abs(v.slope - 1) <= judge.SLOPE_WITHIN]
+    periods = [v for v in verdicts if v.periods]
+    claims = [good for v in verdicts for _, good, _ in v.claims]
+    ratio = lambda part, whole: part / whole if whole else None
+    holds = lambda value, least: None if value is None else value >= least
+    shown = lambda part, whole: f'{100 * part / whole:.1f} % ({part} of {whole})' if whole else 'nothing was planted'
+    return [
+        ('the right cause first, of planted batches that were flagged', shown(right, flagged), holds(ratio(right, flagged), RIGHT_LEAST)),
+        ('flagged, of batches that were planted plainly', shown(flagged, planted), holds(ratio(flagged, planted), RIGHT_LEAST)),
+        (f'false warnings in {clean_h * 60:.1f} clean minutes', f'{alarms}' + (f', {alarms / clean_h:.1f} an hour' if clean_h else ''), alarms == 0 if clean else None),
+        (f'false warnings in {sum(v.seconds for v in invented) / 60:.0f} clean synthetic minutes', f'{sum(len(v.alarms) for v in invented)}',
+         not any(v.alarms for v in invented) if invented else None),
+        (f'warnings in {noisy_s / 60:.1f} minutes of sound runs while others took more than {100 * OTHERS_MOST:.0f} % of the CPUs (for information)', f'{noisy_alarms}', None),
+        ('planted batches left out, for others kept them from a CPU (for information)', f'{sum(v.disturbed for v in verdicts)}', None),
+        ('batches flagged in clean runs (for information)', f'{others}' + (f', {others / clean_h:.0f} an hour' if clean_h else ''), None),
+        (f'slopes of leaks within {100 * judge.SLOPE_WITHIN:.0f} %', shown(len(slopes), len(leaks)), holds(ratio(len(slopes), len(leaks)), 1)),
+        ('periods exact, and none where there is none', shown(sum(v.period_is_right for v in periods), len(periods)),
+         holds(ratio(sum(v.period_is_right for v in periods), len(periods)), 1)),
+        ('verdicts, growers, drifts and stalls told', shown(sum(claims), len(claims)), holds(ratio(sum(claims), len(claims)), 1)),
+    ]
+
+
+def write_json(bench, path):
+    wrong = [{'fault': v.case.name, 'seed': v.seed, 'arguments': v.arguments, 'wanted': v.case.expect, **entry} for v in bench.verdicts for entry in v.wrong]
+    rows = [{'fault': v.case.name, 'seed': v.seed, 'arguments': v.arguments, 'planted': v.planted, 'flagged': v.flagged, 'right': v.right, 'first': v.firsts,
+             'besides': v.others, 'periods': v.periods, 'slope_ratio': v.slope, 'claims': v.claims, 'alarms': v.alarms} for v in bench.verdicts]
+    with open(path, 'w') as file:
+        json.dump({'time': int(time.time()), 'skipped': bench.skipped, 'failed': bench.failed, 'runs': rows, 'wrong': wrong}, file, indent=1, ensure_ascii=False)
+        file.write('\n')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--seeds', type=int, default=int(os.environ.get('WHY_SEEDS', 10)))
+    parser.add_argument('--only', default=os.environ.get('WHY_ONLY', ''), help='faults whose names begin so')
+    parser.add_argument('--batches', type=int, default=int(os.environ.get('WHY_BATCHES', 1000)), help='of each run')
+    parser.add_argument('--clean-s', type=float, default=float(os.environ.get('WHY_CLEAN_S', 1800)), help='of all clean runs together')
+    parser.add_argument('--synthetic-s', type=float, default=float(os.environ.get('WHY_SYNTHETIC_S', 120)), help='of each synthetic run')
+    parser.add_argument('--gate', choices=('all', 'synthetic'), default=os.environ.get('WHY_GATE', 'all'), help='the runs whose goals the exit code tells')
+    parser.add_argument('--verbose', action='store_true', default=bool(os.environ.get('WHY_VERBOSE')))
+    chosen = parser.parse_args()
+    wanted = tuple(word for word in chosen.only.split(',') if word)
+    table = [case for case in cases.read() if not wanted or case.name.startswith(wanted)]
+    if not table:
+        print(f'why-bench: no fault begins with {chosen.only}: see tests/workloads/faults.txt', file=sys.stderr)
+        return 2
+    started = time.monotonic()
+    bench = Bench(chosen)
+    bench.run_all(table)
+    print_confusion(bench.verdicts)
+    print_rest(bench)
+    held = goals(bench.verdicts)
+    for what, measured, holds in held:
+        print(f'{"" if holds is None else "holds" if holds else "NOT":6} {what}: {measured}')
+    if chosen.gate == 'synthetic':
+        held = goals([verdict for verdict in bench.verdicts if verdict.case.is_synthetic])
+        print('why-bench: of this the synthetic runs decide, which no other program can disturb')
+    print(f'why-bench: {len(bench.verdicts)} runs in {time.monotonic() - started:.0f} s')
+    write_json(bench, os.path.join(watch.BUILD, 'why-bench.json'))
+    if bench.failed:
+        return 2
+    return 0 if all(holds is not False for _, _, holds in held) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,99 @@
+#!/bin/sh
+# pmtop doctor: rows, exit codes, JSON; with a target that publishes, one that does not, and none.
+pmtop=$PMTOP_BUILD/pmtop trainer=$PMTOP_BUILD/tests/workloads/trainer
+scratch=$(mktemp -d)
+export HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" LC_ALL=C.UTF-8 TERM=xterm-256color
+unset NO_COLOR COLORTERM
+passed=0 failed=0
+trap 'kill $trainer_pid $sleeper_pid 2>/dev/null; rm -rf "$scratch"' EXIT
+
+ok() { passed=$((passed + 1)); }
+not_ok() { failed=$((failed + 1)); echo "not ok: $1"; sed 's/^/    /' "$scratch/out" "$scratch/err" | head -n 60; }
+
+# doctor NAME CODE -- ARGUMENT ...: the exit code, and nothing on standard error unless it is 2, 3 or 4.
+doctor() {
+	name=$1 code=$2
+	shift 3
+	timeout 20 "$pmtop" doctor "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null
+	got=$?
+	if [ "$got" -ne "$code" ]; then not_ok "$name: exit $got, not $code"; return; fi
+	if [ "$code" -le 1 ] && [ -s "$scratch/err" ]; then not_ok "$name: something on standard error"; return; fi
+	if [ "$code" -ge 2 ] && [ "$(wc -l < "$scratch/err")" -ne 1 ]; then not_ok "$name: not one line on standard error"; return; fi
+	ok
+}
+has() { grep -Eq -- "$2" "$scratch/out" && ok || not_ok "$1"; }
+has_not() { grep -Eq -- "$2" "$scratch/out" && not_ok "$1" || ok; }
+
+doctor machine_is_looked_at_without_a_target 0 --
+has version_is_told                      '^  ok +version +[0-9]'
+has missing_config_is_no_fault           '^  off +pmtop\.yaml +no .*pmtop\.yaml: the defaults hold'
+has shm_is_told                          '^  (ok|missing) +/dev/shm '
+has a_pipe_is_no_terminal                '^  off +screen +standard output is no terminal'
+has last_line_counts                     '^[0-9]+ ok, [0-9]+ missing, [0-9]+ off; all that pmtop needs is here$'
+has_not a_pipe_gets_no_color             "$(printf '\033')"
+doctor color_may_be_asked_for 0 -- --color=always
+has asked_for_color_is_there             "$(printf '\033\\[32m')ok"
+
+LC_ALL=C doctor another_locale 0 --
+has another_locale_is_missed             '^  missing +characters +the locale is not UTF-8'
+has another_locale_gets_a_remedy         '^ +> export LC_ALL=C\.UTF-8$'
+LC_ALL=C grep -q '[^ -~]' "$scratch/out" && not_ok another_locale_writes_ascii_only || ok
+
+doctor json 0 -- --json
+python3 -c '
+import json, sys
+o = json.load(open(sys.argv[1]))
+assert o["is_complete"] is True and o["version"], o
+assert {c["state"] for c in o["checks"]} <= {"ok", "missing", "off"}
+assert all(c["text"] for c in o["checks"]), o
+assert {c["group"] for c in o["checks"]} == {"pmtop", "terminal", "machine"}' "$scratch/out" && ok || not_ok json_has_every_row
+
+mkdir -p "$XDG_CONFIG_HOME/pmtop"
+printf 'flags:\n  mad: many\n' > "$XDG_CONFIG_HOME/pmtop/pmtop.yaml"
+doctor bad_config_is_essential 1 --
+has bad_config_is_named_with_its_line    '^  missing +pmtop\.yaml +.*pmtop\.yaml:2:'
+has bad_config_is_told_in_the_last_line  'what pmtop cannot do without is missing$'
+doctor another_config_that_is_not_there 1 -- --config="$scratch/nothere.yaml"
+rm "$XDG_CONFIG_HOME/pmtop/pmtop.yaml"
+mkdir -p "$XDG_CONFIG_HOME/pmtop/rules"
+printf 'mine:\n  nonsense: 1\n' > "$XDG_CONFIG_HOME/pmtop/rules/mine.yaml"
+doctor bad_rule_is_essential 1 --
+has bad_rule_is_named_with_its_line      '^  missing +rules +.*mine\.yaml:2:'
+rm -r "$XDG_CONFIG_HOME/pmtop/rules"
+
+sleep 0 & dead=$!
+wait $dead
+doctor dead_process_is_not_found 3 -- -p $dead
+doctor unknown_run_is_not_found 3 -- -s nobody
+doctor csv_is_refused 2 -- --format=csv
+
+sleep 1000 & sleeper_pid=$!
+doctor unpublished_process 0 -- -p $sleeper_pid
+has unpublished_process_is_named         "^process $sleeper_pid, sleep"
+has unpublished_batches_are_missing      '^  missing +batches +nothing is published'
+has unpublished_batches_have_a_remedy    '→ in Python, import pmtop'
+has memory_is_read                       '^  ok +memory '
+has it_is_no_python                      '^  off +Python +.*is no Python'
+
+"$trainer" --name doctored --epochs 100000 --batches 20 --step-ms 2 --workers 2 > /dev/null 2>&1 & trainer_pid=$!
+waited=0
+until "$pmtop" -b -n 1 --format=json -p $trainer_pid 2>/dev/null | grep -q '"epochs":\[{.*"count":[1-9]'; do
+	waited=$((waited + 1)); [ $waited -lt 100 ] || break; sleep 0.1
+done
+doctor published_process 0 -- -p $trainer_pid
+has published_run_is_named               '^  ok +batches +published: run doctored, ABI '
+has published_epochs_are_seen            '^  ok +epochs +[0-9]+ seen'
+has evidence_is_told                     '^  (ok|missing) +evidence of batches'
+has workers_are_counted                  '^  ok +loader workers +2, of which 2 publish'
+doctor by_name 0 -- -s doctored.$trainer_pid
+has by_name_is_the_process               "^process $trainer_pid, "
+doctor target_as_json 0 -- --json -p $trainer_pid
+grep -q "\"pid\":$trainer_pid,\"is_complete\":true" "$scratch/out" && ok || not_ok target_as_json_has_its_pid
+kill -KILL $trainer_pid
+wait $trainer_pid 2>/dev/null
+doctor what_a_killed_run_left 0 -- -s doctored.$trainer_pid
+has killed_run_is_told                   '^run doctored, which has ended'
+rm -f /dev/shm/pmtop.*."$trainer_pid".*
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,93 @@
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/export/export.h"
+#include "tests/support/machine.h"
+#include "tests/support/told.h"
+
+static struct told told;
+static struct buffer out;
+
+static void setup(void)
+{
+	told_init(&told);
+	machine_forget(&told.model.system);
+	out = (struct buffer)BUFFER_INIT;
+}
+
+static void teardown(void)
+{
+	machine_release(&told.model);
+	buffer_release(&out);
+	told_release(&told);
+}
+
+static const char *object(void)
+{
+	buffer_clear(&out);
+	export_json(&out, &told.model, &told.alerts, -1, INT64_C(1763632140000000000));
+	return out.data;
+}
+
+static void assert_holds(const char *expressions)
+{
+	char command[4096];
+	snprintf(command, sizeof command, "python3 tests/support/json_object.py %s", expressions);
+	FILE *python = popen(command, "w");
+	ck_assert_ptr_nonnull(python);
+	fputs(object(), python);
+	ck_assert_msg(pclose(python) == 0, "%.3000s", out.data);
+}
+
+START_TEST(the_machine_and_the_cgroup_are_told)
+{
+	machine_fill(&told.model);
+	assert_holds("'o[\"system\"][\"cpu\"] == {\"count\": 4, \"busy_ratio\": 0.92, \"io_wait_ratio\": 0.03, \"stolen_ratio\": 0, \"running\": 5, \"blocked\": 1, \"load\": 2.31}' "
+	             "'o[\"system\"][\"pressure\"] == {\"cpu_ratio\": 0.12, \"memory_ratio\": 0.004, \"io_ratio\": 0.08}' "
+	             "'o[\"system\"][\"memory\"][\"used_ratio\"] == 0.409 and o[\"system\"][\"swap\"][\"used_bytes\"] == 2e8' "
+	             "'[d[\"name\"] for d in o[\"system\"][\"disks\"]] == [\"sda\", \"nvme0n1\"]' "
+	             "'o[\"system\"][\"disks\"][1][\"read_latency_s\"] == 0.012 and \"read_latency_s\" not in o[\"system\"][\"disks\"][0]' "
+	             "'o[\"system\"][\"networks\"] == [{\"name\": \"eth0\", \"received_bytes_per_s\": 1.25e6, \"sent_bytes_per_s\": 3.1e5}]' "
+	             "'o[\"system\"][\"cgroup\"][\"throttled_ratio\"] == 0.08 and o[\"system\"][\"cgroup\"][\"memory_limit_bytes\"] == 4e9' "
+	             "'\"clock_step_s\" not in o[\"system\"]'");
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_not_there)
+{
+	assert_holds("'\"system\" not in o'");
+	told.model.system.now[METRIC_SYSTEM_CPUS] = 4;
+	assert_holds("'o[\"system\"] == {\"cpu\": {\"count\": 4}, \"disks\": [], \"networks\": []}'");
+}
+END_TEST
+
+START_TEST(a_set_clock_and_a_suspend_are_told)
+{
+	told.model.system.now[METRIC_SYSTEM_CPUS] = 4;
+	told.model.system.clock_step_s = -3.5;
+	told.model.system.suspend_s = 60;
+	assert_holds("'o[\"system\"][\"clock_step_s\"] == -3.5 and o[\"system\"][\"suspend_s\"] == 60'");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("json_system");
+	TCase *tests = tcase_create("json_system");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, the_machine_and_the_cgroup_are_told);
+	tcase_add_test(tests, what_is_not_known_is_not_there);
+	tcase_add_test(tests, a_set_clock_and_a_suspend_are_told);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed > 0;
+}

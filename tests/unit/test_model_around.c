@@ -1,0 +1,615 @@
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/histogram.h"
+#include "src/model/around.h"
+#include "src/model/readings.h"
+#include "tests/support/script.h"
+
+#define NEAR 1e-3
+#define TICK 0.2
+
+enum { TRAINER = 100, WORKER = 101, COMPILER = 200 };
+
+static struct script script;
+static double at_s;
+
+/* What the kernel would say of the trainer, and by how much each grows a second. */
+static double cpu_s, cpu_per_s, read_bytes, read_per_s;
+
+static void tell_trainer(double time_s)
+{
+	script_figure(&script, time_s, METRIC_PROCESS_STATE, TRAINER, 'S');
+	script_figure(&script, time_s, METRIC_PROCESS_CPU_USER, TRAINER, cpu_s * 1e9);
+	script_figure(&script, time_s, METRIC_PROCESS_READ, TRAINER, read_bytes);
+}
+
+/* Reads on, up to `until_s`, five times a second. */
+static void read_until(double until_s)
+{
+	while (at_s + TICK <= until_s + 1e-9) {
+		at_s += TICK;
+		cpu_s += cpu_per_s * TICK;
+		read_bytes += read_per_s * TICK;
+		tell_trainer(at_s);
+		script_apply(&script, at_s);
+	}
+}
+
+static void setup(void)
+{
+	script_open(&script, NULL);
+	script_process(&script, 0, TRAINER, 1, "train.py", true);
+	at_s = cpu_s = read_bytes = 0;
+	cpu_per_s = 0.5;
+	read_per_s = 0;
+	tell_trainer(0);
+	script_apply(&script, 0);
+}
+
+static void teardown(void)
+{
+	script_close(&script);
+}
+
+/* One batch, told now: both ends may lie before. */
+static void batch(double begin_s, double end_s)
+{
+	script_batch_begin(&script, 0, begin_s, script.batches);
+	script_batch_end(&script, 0, end_s, begin_s, NAN);
+	script_batch_begin(&script, 0, end_s, script.batches);
+	script_apply(&script, fmax(at_s, end_s));
+}
+
+static const struct batch *newest_finished(void)
+{
+	const struct track *track = run_main(script_run(&script));
+	for (uint64_t ordinal = track->end; ordinal-- > track->first;)
+		if (track_batch(track, ordinal) && track_batch(track, ordinal)->end_ns)
+			return track_batch(track, ordinal);
+	ck_abort_msg("no batch");
+}
+
+static struct around around;
+
+static bool look(void)
+{
+	return model_around(script.model, script_run(&script), newest_finished(), &around);
+}
+
+static const struct around_figure *figure(enum metric metric, int32_t instance)
+{
+	const struct around_figure *found = around_find(&around, metric, instance);
+	ck_assert_msg(found != NULL, "%s of %d is not there", metric_table[metric].name, (int)instance);
+	return found;
+}
+
+static const struct around_event *event(enum around_event_kind kind)
+{
+	for (size_t i = 0; i < around.event_count; i++)
+		if (around.events[i].kind == kind)
+			return &around.events[i];
+	return NULL;
+}
+
+/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_at_most)
+{
+	read_until(10);
+	cpu_per_s = 1;
+	read_until(12);
+	batch(10.1, 11.5);
+	ck_assert(look());
+	ck_assert_uint_eq(around.readings, 7);       /* 10.2 … 11.4 */
+	ck_assert_double_eq_tol(around.seconds, 1.4, NEAR);
+	const struct around_figure *cpu = figure(METRIC_PROCESS_CPU_USER, TRAINER);
+	ck_assert_double_eq_tol(cpu->least, 1.2e9, 1e3);
+	ck_assert_double_eq_tol(cpu->most, 1.6e9, 1e3);
+	ck_assert_double_eq_tol(cpu->usual, 0.5e9 * 1.4, 1e3);
+	const struct around_figure *read = figure(METRIC_PROCESS_READ, TRAINER);
+	ck_assert_double_eq(read->least, 0);
+	ck_assert_double_eq(read->most, 0);
+	ck_assert_double_eq(read->usual, 0);
+}
+END_TEST
+
+START_TEST(of_a_window_between_two_readings_nothing_is_claimed)
+{
+	read_until(10);
+	read_per_s = 1e6;
+	read_until(11);
+	batch(10.25, 10.35);
+	ck_assert(look());
+	ck_assert_uint_eq(around.readings, 0);
+	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->least, 0);
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_READ, TRAINER)->most, 2e5, 1);
+	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->usual, 0);
+}
+END_TEST
+
+START_TEST(before_a_reading_after_the_end_has_come_it_is_not_known)
+{
+	read_until(10);
+	batch(9.5, 10.1);
+	ck_assert(!look());
+	read_until(10.2);
+	ck_assert(look());
+}
+END_TEST
+
+START_TEST(what_ran_before_pmtop_came_is_not_known)
+{
+	read_until(2);
+	batch(-3, -1);
+	ck_assert(!look());
+	/* One that had begun: how much it grew by until the first reading nobody knows. */
+	batch(-0.5, 1.1);
+	ck_assert(look());
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->least, 0.5e9, 1e3);
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->most));
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->usual));
+}
+END_TEST
+
+START_TEST(a_counter_that_was_reset_in_the_window_has_no_bound)
+{
+	read_until(10);
+	cpu_s = 0;
+	read_until(12);
+	batch(9.9, 11.5);
+	ck_assert(look());
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->most));
+	ck_assert_double_le(figure(METRIC_PROCESS_CPU_USER, TRAINER)->least, 0.7e9);
+}
+END_TEST
+
+START_TEST(a_minute_of_history_is_what_is_usual_and_two_minutes_are_kept)
+{
+	cpu_per_s = 0.9;
+	read_until(300);
+	cpu_per_s = 0.2;
+	read_until(400);
+	batch(398, 399);
+	ck_assert(look());
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->usual, 0.2e9, 1e3);
+	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->usual, 0);
+	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->most, 0);
+	batch(200, 201);
+	ck_assert(!look());
+}
+END_TEST
+
+START_TEST(machine_and_cgroup_are_there_too)
+{
+	for (int i = 0; i <= 60; i++) {
+		double time_s = i * TICK, slow = i > 50 ? 1 : 0;
+		script_figure(&script, time_s, METRIC_SYSTEM_CPU_IO_WAIT, 0, 1e7 * i);
+		script_figure(&script, time_s, METRIC_CGROUP_THROTTLED, 0, slow * (i - 50) * 1e8);
+		script_figure(&script, time_s, METRIC_DISK_BUSY, 1, 2e7 * i);
+		read_until(time_s);
+	}
+	batch(10.5, 11.5);
+	ck_assert(look());
+	ck_assert_double_eq_tol(figure(METRIC_SYSTEM_CPU_IO_WAIT, 0)->least, 4e7, 1);
+	ck_assert_double_eq_tol(figure(METRIC_CGROUP_THROTTLED, 0)->least, 4e8, 1);
+	ck_assert_double_eq(figure(METRIC_CGROUP_THROTTLED, 0)->usual, 0);
+	ck_assert_double_eq_tol(figure(METRIC_DISK_BUSY, 1)->most, 1.2e8, 1);
+}
+END_TEST
+
+START_TEST(readings_give_the_bounds_of_every_reading_though_they_keep_fewer)
+{
+	enum { COUNT = 400 };
+	static int64_t time_ns[COUNT];
+	static double value[COUNT];
+	struct readings readings = { 0 };
+	srand(7);
+	for (int i = 0; i < COUNT; i++) {
+		time_ns[i] = (i ? time_ns[i - 1] : NS_PER_S) + (rand() % 300 + 50) * NS_PER_MS;
+		double growth = rand() % 3 ? 0 : rand() % 1000;
+		value[i] = (i ? value[i - 1] : 0) + growth;
+		readings_push(&readings, time_ns[i], i ? growth : NAN);
+	}
+	for (int n = 0; n < 5000; n++) {
+		int64_t from_ns = time_ns[0] - NS_PER_S + rand() % 85000 * NS_PER_MS, to_ns = from_ns + (rand() % 5000 + 1) * NS_PER_MS;
+		int before = -1, first = COUNT, last = -1, after = COUNT;
+		for (int i = 0; i < COUNT; i++) {
+			before = time_ns[i] <= from_ns ? i : before;
+			first = time_ns[i] >= from_ns && first == COUNT ? i : first;
+			last = time_ns[i] <= to_ns ? i : last;
+			after = time_ns[i] >= to_ns && after == COUNT ? i : after;
+		}
+		double least, most;
+		readings_bounds(&readings, from_ns, to_ns, &least, &most);
+		ck_assert_double_eq_tol(least, last > first ? value[last] - value[first] : 0, 1e-6);
+		if (before < 0 || after == COUNT)
+			ck_assert(isnan(most));
+		else
+			ck_assert_double_eq_tol(most, value[after] - value[before], 1e-6);
+	}
+	readings_release(&readings);
+}
+END_TEST
+
+/* -- events --------------------------------------------------------------------------------------------------------------------- */
+
+static void tell_child(double time_s, int32_t pid, const char *command)
+{
+	script_process(&script, time_s, pid, (uint64_t)pid, command, false);
+	script.set.records[script.set.count - 1].process.parent = TRAINER;
+}
+
+static void lose_child(double time_s, int32_t pid)
+{
+	script_add(&script, RECORD_PROCESS_GONE, time_s)->process.pid = pid;
+}
+
+START_TEST(a_compiler_that_came_and_went_is_told_with_what_it_used)
+{
+	read_until(10);
+	tell_child(10.2, COMPILER, "cc1plus");
+	for (int i = 1; i <= 5; i++) {
+		script_figure(&script, at_s + TICK, METRIC_PROCESS_STATE, COMPILER, 'R');
+		script_figure(&script, at_s + TICK, METRIC_PROCESS_CPU_USER, COMPILER, 0.18e9 * i);
+		read_until(at_s + TICK);
+	}
+	batch(9.9, 10.95);
+	ck_assert(look());
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->most, 0.9e9, 1e3);    /* before it came it used nothing */
+	lose_child(11.2, COMPILER);
+	read_until(12);
+	batch(9.9, 11.9);
+	ck_assert(look());
+	const struct around_event *came = event(AROUND_CHILD_CAME), *went = event(AROUND_CHILD_WENT), *ran = event(AROUND_CHILD_RAN);
+	ck_assert_ptr_nonnull(came);
+	ck_assert_int_eq(came->pid, COMPILER);
+	ck_assert_str_eq(came->text, "cc1plus");
+	ck_assert_double_eq_tol(came->value, 0.9, NEAR);         /* all since it began */
+	ck_assert_ptr_nonnull(went);
+	ck_assert_str_eq(went->text, "cc1plus");
+	ck_assert_ptr_nonnull(ran);
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->least, 0.9e9, 1e3);
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, COMPILER)->most));                       /* what it used after its last reading nobody knows */
+	/* A window after it knows nothing of it. */
+	batch(11.5, 11.9);
+	ck_assert(look());
+	ck_assert_ptr_null(event(AROUND_CHILD_CAME));
+	ck_assert_ptr_null(event(AROUND_CHILD_WENT));
+	ck_assert_ptr_null(event(AROUND_CHILD_RAN));
+}
+END_TEST
+
+START_TEST(who_was_there_when_pmtop_came_did_not_come_then)
+{
+	tell_child(0.2, COMPILER, "nvcc");
+	teardown();
+	script_open(&script, NULL);
+	script_process(&script, 0, TRAINER, 1, "train.py", true);
+	tell_child(0, COMPILER, "nvcc");
+	at_s = 0;
+	tell_trainer(0);
+	script_apply(&script, 0);
+	read_until(2);
+	batch(0.05, 1.5);
+	ck_assert(look());
+	ck_assert_ptr_null(event(AROUND_CHILD_CAME));
+}
+END_TEST
+
+/* A worker's row: `fetches` that took each_s each. */
+static struct worker_row *tell_worker(double time_s, unsigned place, int32_t pid, uint32_t id, uint64_t fetches, double total_s, double begin_s)
+{
+	struct worker_row *row = sample_set_allocate(&script.set, sizeof *row);
+	uint32_t *histogram = sample_set_allocate(&script.set, HISTOGRAM_BUCKETS * sizeof *histogram);
+	struct record *record = script_add(&script, RECORD_WORKER, time_s);
+	record->run = (uint8_t)place;
+	record->worker = row;
+	histogram[histogram_bucket((uint64_t)(0.1 * 1e9))] = (uint32_t)fetches;
+	*row = (struct worker_row){ .pid = pid, .id = id, .count = 2, .start_ns = script_ns(0), .fetch_begin_ns = begin_s > 0 ? script_ns(begin_s) : 0,
+		.fetches = fetches, .items = 8 * (double)fetches, .total_s = total_s, .min_s = 0.1, .max_s = 0.1, .histogram = histogram };
+	return row;
+}
+
+START_TEST(the_longest_of_several_fetches_between_two_readings_is_found)
+{
+	tell_child(0, WORKER, "pt_data_worker");
+	tell_worker(0, 1, WORKER, 0, 100, 10, 0);
+	read_until(10);
+	struct worker_row *row = tell_worker(11, 1, WORKER, 0, 104, 10.75, 10.9);
+	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(100000000)] = 101;
+	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(600000000)] = 1;
+	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(10000000)] = 2;
+	row->max_s = 0.6;
+	read_until(12);
+	batch(10.2, 10.8);
+	ck_assert(look());
+	ck_assert_ptr_nonnull(event(AROUND_WORKER_FETCHED));
+	ck_assert_double_eq_tol(event(AROUND_WORKER_FETCHED)->value, 0.5, 0.02);      /* until the window's end; the next one began at 10.9 */
+}
+END_TEST
+
+static void states(int32_t pid, char state, double until_s)
+{
+	while (at_s + TICK <= until_s + 1e-9) {
+		script_figure(&script, at_s + TICK, METRIC_PROCESS_STATE, pid, state);
+		read_until(at_s + TICK);
+	}
+}
+
+START_TEST(a_worker_that_waits_for_the_disk_is_told_with_how_long)
+{
+	tell_child(0, WORKER, "pt_data_worker");
+	tell_worker(0, 1, WORKER, 3, 10, 1, 0);
+	states(WORKER, 'S', 10);
+	states(WORKER, 'D', 11);
+	states(WORKER, 'S', 12);
+	batch(10.1, 11.9);
+	ck_assert(look());
+	const struct around_event *disk = event(AROUND_WORKER_ON_DISK);
+	ck_assert_ptr_nonnull(disk);
+	ck_assert_int_eq(disk->pid, WORKER);
+	ck_assert_uint_eq(disk->worker, 3);
+	ck_assert_double_eq_tol(disk->value, 1.0, NEAR);         /* read at 10.2 … 11.0, over at 11.2 */
+	ck_assert_double_eq(disk->usual, 0);
+	ck_assert_ptr_null(event(AROUND_TARGET_ON_DISK));
+	ck_assert_ptr_null(event(AROUND_CHILD_RAN));
+	/* A window between two readings in D: it may have been awake in it. */
+	batch(10.65, 10.75);
+	ck_assert(look());
+	ck_assert_ptr_null(event(AROUND_WORKER_ON_DISK));
+}
+END_TEST
+
+START_TEST(a_stop_is_told_also_where_it_began_before_and_ended_after)
+{
+	tell_child(0, WORKER, "pt_data_worker");
+	states(WORKER, 'S', 10);
+	states(WORKER, 'T', 12);
+	states(WORKER, 'S', 13);
+	batch(11.05, 11.15);
+	ck_assert(look());
+	const struct around_event *stopped = event(AROUND_WORKER_STOPPED);
+	ck_assert_ptr_nonnull(stopped);
+	ck_assert_double_eq_tol(stopped->value, 0.1, NEAR);
+	ck_assert_uint_eq(stopped->worker, UINT32_MAX);
+	batch(12.5, 12.9);
+	ck_assert(look());
+	ck_assert_ptr_null(event(AROUND_WORKER_STOPPED));
+}
+END_TEST
+
+START_TEST(a_worker_that_died_and_a_fetch_that_took_long_are_told)
+{
+	tell_child(0, WORKER, "pt_data_worker");
+	tell_child(0, WORKER + 1, "pt_data_worker");
+	tell_worker(0, 1, WORKER, 0, 100, 10, 0);
+	tell_worker(0, 2, WORKER + 1, 1, 100, 10, 0);
+	read_until(10);
+	tell_worker(10, 1, WORKER, 0, 100, 10, 10);
+	read_until(11);
+	tell_worker(11, 1, WORKER, 0, 101, 10.9, 0);             /* ended at 10.9 */
+	struct record *gone = script_add(&script, RECORD_WORKER_GONE, 11.05);
+	gone->run = 2;
+	gone->text = "killed by signal 9";
+	script_apply(&script, 11.05);
+	read_until(12);
+	batch(10.5, 11.5);
+	ck_assert(look());
+	const struct around_event *fetched = event(AROUND_WORKER_FETCHED), *went = event(AROUND_WORKER_WENT);
+	ck_assert_ptr_nonnull(fetched);
+	ck_assert_uint_eq(fetched->worker, 0);
+	ck_assert_double_eq_tol(fetched->value, 0.9, NEAR);
+	ck_assert_double_eq_tol(fetched->usual, 0.1, 0.005);
+	ck_assert_ptr_nonnull(went);
+	ck_assert_uint_eq(went->worker, 1);
+	ck_assert_str_eq(went->text, "killed by signal 9");
+}
+END_TEST
+
+START_TEST(a_fetch_that_still_runs_counts_up_to_the_end_of_the_window)
+{
+	tell_child(0, WORKER, "pt_data_worker");
+	tell_worker(0, 1, WORKER, 0, 100, 10, 0);
+	read_until(10);
+	tell_worker(10, 1, WORKER, 0, 100, 10, 10);
+	read_until(13);
+	batch(10.5, 12);
+	ck_assert(look());
+	ck_assert_ptr_nonnull(event(AROUND_WORKER_FETCHED));
+	ck_assert_double_eq_tol(event(AROUND_WORKER_FETCHED)->value, 2, NEAR);
+	/* One that takes as long as they do is not told. */
+	tell_worker(13, 1, WORKER, 0, 101, 13, 13.45);
+	read_until(14);
+	batch(13.1, 13.5);
+	ck_assert(look());
+	ck_assert_ptr_null(event(AROUND_WORKER_FETCHED));
+}
+END_TEST
+
+static void tell_clocks(double time_s, double offset_s, double suspended_s)
+{
+	script_figure(&script, time_s, METRIC_SYSTEM_CLOCK_OFFSET, 0, offset_s * 1e9);
+	script_figure(&script, time_s, METRIC_SYSTEM_SUSPENDED, 0, suspended_s * 1e9);
+}
+
+START_TEST(a_step_of_the_clock_a_suspend_and_a_mark_are_told)
+{
+	tell_clocks(9.8, 1000, 0);
+	read_until(9.8);
+	tell_clocks(10.2, 1000.0001, 0);
+	read_until(10.2);
+	tell_clocks(10.8, 998, 0);
+	read_until(10.8);
+	tell_clocks(12, 1028, 30);
+	script_event(&script, RECORD_MARK, 0, 10.6)->text = "checkpoint 4";
+	read_until(12.4);
+	batch(10.3, 12.2);
+	ck_assert(look());
+	ck_assert_ptr_nonnull(event(AROUND_CLOCK_STEPPED));
+	ck_assert_double_eq_tol(event(AROUND_CLOCK_STEPPED)->value, -2, NEAR);
+	ck_assert_ptr_nonnull(event(AROUND_SUSPENDED));
+	ck_assert_double_eq_tol(event(AROUND_SUSPENDED)->value, 30, NEAR);
+	ck_assert_ptr_nonnull(event(AROUND_MARKED));
+	ck_assert_str_eq(event(AROUND_MARKED)->text, "checkpoint 4");
+}
+END_TEST
+
+START_TEST(more_than_fits_leaves_the_busiest_and_some_of_each_kind)
+{
+	for (int i = 0; i < 100; i++)
+		tell_child(0, 1000 + i, "helper");
+	read_until(10);
+	for (int n = 1; n <= 5; n++) {
+		for (int i = 0; i < 100; i++) {
+			script_figure(&script, at_s + TICK, METRIC_PROCESS_STATE, 1000 + i, i < 50 ? 'D' : 'R');
+			script_figure(&script, at_s + TICK, METRIC_PROCESS_CPU_USER, 1000 + i, (i == 42 ? 2e8 : 1e7) * n);
+			script_figure(&script, at_s + TICK, METRIC_PROCESS_READ, 1000 + i, 10);
+		}
+		read_until(at_s + TICK);
+	}
+	read_until(12);
+	batch(10.1, 11.1);
+	ck_assert(look());
+	ck_assert_uint_eq(around.figure_count, AROUND_FIGURES_MOST);
+	ck_assert_uint_le(around.event_count, AROUND_EVENTS_MOST);
+	ck_assert_double_ge(figure(METRIC_PROCESS_CPU_USER, 1042)->least, 7e8);
+	figure(METRIC_PROCESS_CPU_USER, TRAINER);
+	size_t disks = 0;
+	for (size_t i = 0; i < around.event_count; i++)
+		disks += around.events[i].kind == AROUND_WORKER_ON_DISK;
+	ck_assert_uint_eq(disks, 3);
+	ck_assert_ptr_nonnull(event(AROUND_CHILD_RAN));
+	ck_assert_int_eq(event(AROUND_CHILD_RAN)->pid, 1042);
+}
+END_TEST
+
+/* -- flagged batches ------------------------------------------------------------------------------------------------------------ */
+
+static double step_at;
+
+static void steps(size_t count, double step_s)
+{
+	for (size_t i = 0; i < count; i++) {
+		script_batch_begin(&script, 0, step_at, script.batches);
+		script_batch_end(&script, 0, step_at + 0.9 * step_s, step_at, NAN);
+		step_at += step_s;
+		read_until(step_at);
+		script_apply(&script, step_at);
+	}
+}
+
+static const struct flagged *newest_flagged(void)
+{
+	const struct run *run = script_run(&script);
+	return run->flagged_count ? &run->flagged[run->flagged_count - 1] : NULL;
+}
+
+START_TEST(a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slower_counters)
+{
+	step_at = 0.05;
+	script_figure(&script, 0, METRIC_SYSTEM_SWAP_IN, 0, 0);
+	steps(40, 0.1);
+	steps(1, 1);
+	/* The flag comes with the next begin: no reading has followed the step's end. */
+	script_batch_begin(&script, 0, step_at, script.batches);
+	script_apply(&script, step_at);
+	ck_assert_uint_eq(script_run(&script)->flagged_count, 1);
+	ck_assert_ptr_null(newest_flagged()->around);
+	read_until(step_at + TICK);
+	ck_assert_ptr_nonnull(newest_flagged()->around);
+	ck_assert_double_eq_tol(newest_flagged()->around->seconds, 1, NEAR);
+	ck_assert(isnan(around_find(newest_flagged()->around, METRIC_SYSTEM_SWAP_IN, 0)->most));
+	script_figure(&script, at_s, METRIC_SYSTEM_SWAP_IN, 0, 4096);
+	read_until(step_at + 2);
+	ck_assert(newest_flagged()->is_around_settled);
+	ck_assert_double_eq(around_find(newest_flagged()->around, METRIC_SYSTEM_SWAP_IN, 0)->most, 4096);
+	const struct around *kept = newest_flagged()->around;
+	read_until(step_at + 4);
+	ck_assert_ptr_eq(newest_flagged()->around, kept);
+}
+END_TEST
+
+START_TEST(a_target_that_ends_right_after_leaves_what_is_known)
+{
+	step_at = 0.05;
+	steps(40, 0.1);
+	cpu_per_s = 1;
+	read_until(5);
+	step_at = 4.05;
+	script_batch_begin(&script, 0, step_at, script.batches);
+	script_batch_end(&script, 0, 5.1, step_at, NAN);
+	script_batch_begin(&script, 0, 5.15, script.batches + 1);
+	lose_child(5.15, TRAINER);
+	script_apply(&script, 5.15);
+	ck_assert(script.model->target_ended);
+	ck_assert_ptr_nonnull(newest_flagged());
+	ck_assert_ptr_nonnull(newest_flagged()->around);
+	ck_assert_double_eq_tol(around_find(newest_flagged()->around, METRIC_PROCESS_CPU_USER, TRAINER)->least, 0.8e9, 2e8);
+	ck_assert(isnan(around_find(newest_flagged()->around, METRIC_PROCESS_CPU_USER, TRAINER)->most));
+	ck_assert(newest_flagged()->is_around_settled);
+}
+END_TEST
+
+START_TEST(a_batch_that_a_person_flags_has_it_at_once_and_unflagged_no_more)
+{
+	step_at = 0.05;
+	steps(40, 0.1);
+	read_until(8);
+	uint64_t ordinal = newest_finished()->ordinal - 3;
+	ck_assert(model_flag(script.model, 0, script_run(&script)->main_track, ordinal, true));
+	ck_assert_ptr_nonnull(newest_flagged());
+	ck_assert_ptr_nonnull(newest_flagged()->around);
+	ck_assert(model_flag(script.model, 0, script_run(&script)->main_track, ordinal, false));
+	ck_assert_ptr_null(newest_flagged());
+}
+END_TEST
+
+START_TEST(however_many_are_flagged_nothing_is_lost_or_left)
+{
+	step_at = 0.05;
+	steps(40, 0.01);
+	for (int i = 0; i < RUN_FLAGGED_MAX + 300; i++) {
+		steps(3, 0.01);
+		steps(1, 0.03);
+	}
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->flagged_count, RUN_FLAGGED_MAX);
+	for (size_t i = 0; i + 40 < run->flagged_count; i++) {
+		const struct flagged *flagged = &run->flagged[i];
+		ck_assert_ptr_nonnull(flagged->around);
+		ck_assert_int_eq(flagged->around->from_ns, flagged->batch.begin_ns);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("what was seen around a batch");
+	TCase *around_case = tcase_create("around");
+	tcase_add_checked_fixture(around_case, setup, teardown);
+	tcase_set_timeout(around_case, 60);
+	const TTest *const tests[] = {
+		a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_at_most, of_a_window_between_two_readings_nothing_is_claimed,
+		before_a_reading_after_the_end_has_come_it_is_not_known, what_ran_before_pmtop_came_is_not_known,
+		a_counter_that_was_reset_in_the_window_has_no_bound, a_minute_of_history_is_what_is_usual_and_two_minutes_are_kept,
+		machine_and_cgroup_are_there_too, readings_give_the_bounds_of_every_reading_though_they_keep_fewer,
+		a_compiler_that_came_and_went_is_told_with_what_it_used, who_was_there_when_pmtop_came_did_not_come_then,
+		a_worker_that_waits_for_the_disk_is_told_with_how_long, a_stop_is_told_also_where_it_began_before_and_ended_after,
+		a_worker_that_died_and_a_fetch_that_took_long_are_told, a_fetch_that_still_runs_counts_up_to_the_end_of_the_window,
+		the_longest_of_several_fetches_between_two_readings_is_found,
+		a_step_of_the_clock_a_suspend_and_a_mark_are_told, more_than_fits_leaves_the_busiest_and_some_of_each_kind,
+		a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slower_counters, a_target_that_ends_right_after_leaves_what_is_known,
+		a_batch_that_a_person_flags_has_it_at_once_and_unflagged_no_more, however_many_are_flagged_nothing_is_lost_or_left,
+	};
+	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+		tcase_add_test(around_case, tests[i]);
+	suite_add_tcase(suite, around_case);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,648 @@
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/script.h"
+
+/* A trainer of 800 MB and two workers of 200 MB, ten batches a second, epochs of ten seconds with a pause of half a second; read five times a
+ * second, the workers' kinds of memory once. */
+enum { TRAINER = 100, FIRST_WORKER = 101, WORKERS = 2 };
+#define EPOCH_S 10.0
+#define STEP_S 0.1
+#define EPOCH_BATCHES 95
+
+struct tree { double anonymous, file, shared, swap; };
+
+struct play {
+	struct script script;
+	struct tree trees[1 + WORKERS];
+	bool has_epochs, has_batches;
+	double at_s;
+	uint64_t batches;                /* begun */
+	/* what to change before each reading */
+	void (*change)(struct play *play);
+};
+
+static void tell_tree(struct play *play, bool with_workers)
+{
+	for (int32_t i = 0; i <= WORKERS; i++) {
+		const struct tree *tree = &play->trees[i];
+		const struct { enum metric metric; double value; } figures[] = {
+			{ METRIC_PROCESS_RESIDENT, tree->anonymous + tree->file + tree->shared }, { METRIC_PROCESS_ANONYMOUS, tree->anonymous },
+			{ METRIC_PROCESS_FILE, tree->file }, { METRIC_PROCESS_SHARED, tree->shared }, { METRIC_PROCESS_SWAP, tree->swap },
+		};
+		for (size_t k = 0; k < sizeof figures / sizeof *figures && (k == 0 || i == 0 || with_workers); k++)
+			script_figure(&play->script, play->at_s, figures[k].metric, TRAINER + i, figures[k].value);
+		script_figure(&play->script, play->at_s, METRIC_PROCESS_STATE, TRAINER + i, 'S');
+	}
+}
+
+static void open_play(struct play *play, void (*change)(struct play *play))
+{
+	*play = (struct play){ .has_epochs = true, .has_batches = true, .change = change };
+	script_open(&play->script, NULL);
+	script_process(&play->script, 0, TRAINER, 1, "train.py", true);
+	for (int32_t i = 0; i < WORKERS; i++) {
+		script_process(&play->script, 0, FIRST_WORKER + i, 1, "worker", false);
+		play->script.set.records[play->script.set.count - 1].process.parent = TRAINER;
+	}
+	play->trees[0] = (struct tree){ .anonymous = 700e6, .file = 80e6, .shared = 20e6 };
+	for (int i = 1; i <= WORKERS; i++)
+		play->trees[i] = (struct tree){ .anonymous = 150e6, .file = 30e6, .shared = 20e6 };
+}
+
+static double place_in_epoch(double at_s)
+{
+	return fmod(at_s, EPOCH_S);
+}
+
+static void tell_batches(struct play *play)
+{
+	double from_s = play->at_s - 0.2;
+	for (int i = 0; i < 2; i++) {
+		double begin_s = from_s + i * STEP_S;
+		uint64_t index = (uint64_t)llround(place_in_epoch(begin_s) / STEP_S);
+		if (index == 0 && play->has_epochs)
+			script_epoch(&play->script, RECORD_EPOCH_BEGIN, begin_s, (uint32_t)llround(begin_s / EPOCH_S));
+		if (index < EPOCH_BATCHES) {
+			script_batch_begin(&play->script, 0, begin_s, index);
+			script_batch_end(&play->script, 0, begin_s + 0.09, begin_s, NAN);
+			play->batches++;
+		} else if (index == EPOCH_BATCHES && play->has_epochs) {
+			script_epoch(&play->script, RECORD_EPOCH_END, begin_s, 0);
+		}
+	}
+}
+
+static const struct memory *play_until(struct play *play, double until_s)
+{
+	for (; play->at_s < until_s; script_apply(&play->script, play->at_s)) {
+		long reading = lround(play->at_s * 5) + 1;
+		play->at_s = (double)reading / 5;
+		if (play->has_batches)
+			tell_batches(play);
+		if (play->change)
+			play->change(play);
+		tell_tree(play, reading % 5 == 1);
+	}
+	return &play->script.model->memory;
+}
+
+static void close_play(struct play *play)
+{
+	script_close(&play->script);
+}
+
+#define LEAK_A_BATCH 5e5
+
+static void leak_in_the_trainer(struct play *play)
+{
+	play->trees[0].anonymous = 700e6 + LEAK_A_BATCH * (double)play->batches;
+}
+
+START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
+{
+	struct play play;
+	open_play(&play, leak_in_the_trainer);
+	ck_assert_str_eq(play_until(&play, 9)->verdict, "growing");
+	const struct memory *memory = play_until(&play, 40);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "trainer");
+	ck_assert_str_eq(memory->grower_kind, "anonymous");
+	ck_assert_int_eq(memory->grower_pid, TRAINER);
+	ck_assert_double_eq_tol(memory->grower_share_ratio, 1, 0.01);
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	ck_assert_double_eq_tol(memory->growth_per_epoch, LEAK_A_BATCH * EPOCH_BATCHES, 0.1 * LEAK_A_BATCH * EPOCH_BATCHES);
+	close_play(&play);
+}
+END_TEST
+
+static void leak_in_a_worker(struct play *play)
+{
+	play->trees[2].anonymous = 150e6 + LEAK_A_BATCH * (double)play->batches;
+}
+
+START_TEST(leak_in_a_worker_names_it)
+{
+	struct play play;
+	open_play(&play, leak_in_a_worker);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "worker 102");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+static void leak_in_all_workers(struct play *play)
+{
+	play->trees[1].anonymous = play->trees[2].anonymous = 150e6 + LEAK_A_BATCH * (double)play->batches / 2;
+}
+
+START_TEST(workers_that_leak_alike_are_named_together)
+{
+	struct play play;
+	open_play(&play, leak_in_all_workers);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "2 workers");
+	ck_assert_int_eq(memory->grower_pid, 0);
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+static void tell_system(struct play *play, enum metric metric, double value)
+{
+	script_figure(&play->script, play->at_s, metric, 0, value);
+}
+
+static void set_shm(struct play *play, double used)
+{
+	tell_system(play, METRIC_SYSTEM_SHM, 2e9);
+	tell_system(play, METRIC_SYSTEM_SHM_USED, used);
+}
+
+/* Trainer and worker see the same pages. */
+static void leak_in_shm(struct play *play)
+{
+	double leaked = LEAK_A_BATCH * (double)play->batches;
+	play->trees[0].shared = play->trees[1].shared = 20e6 + leaked;
+	set_shm(play, 300e6 + leaked);
+}
+
+START_TEST(shared_pages_that_two_see_grow_once)
+{
+	struct play play;
+	open_play(&play, leak_in_shm);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "/dev/shm");
+	ck_assert_str_eq(memory->grower_kind, "shared");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	ck_assert_str_eq(memory->limit, "/dev/shm");
+	ck_assert_double_eq_tol(memory->limit_in_s, memory->limit_room_bytes / memory->slope.per_s, 1);
+	close_play(&play);
+}
+END_TEST
+
+/* Each worker has its own; together they are what /dev/shm grew by. */
+static void leak_of_each_in_shm(struct play *play)
+{
+	double leaked = LEAK_A_BATCH * (double)play->batches;
+	play->trees[1].shared = play->trees[2].shared = 20e6 + leaked / 2;
+	set_shm(play, 300e6 + leaked);
+}
+
+START_TEST(shared_pages_that_each_has_for_itself_are_added)
+{
+	struct play play;
+	open_play(&play, leak_of_each_in_shm);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->grower, "/dev/shm");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+static void another_fills_shm(struct play *play)
+{
+	play->trees[0].shared = 20e6 + LEAK_A_BATCH * (double)play->batches;
+	set_shm(play, 300e6 + 50e6 * play->at_s);
+}
+
+START_TEST(what_others_put_into_shm_does_not_count)
+{
+	struct play play;
+	open_play(&play, another_fills_shm);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+static void no_change_here_but_in_shm(struct play *play)
+{
+	set_shm(play, 300e6 + 50e6 * play->at_s);
+}
+
+START_TEST(shm_that_only_others_fill_is_no_growth)
+{
+	struct play play;
+	open_play(&play, no_change_here_but_in_shm);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "plateau");
+	ck_assert_str_eq(memory->grower, "");
+	ck_assert_ptr_null(memory->grower_kind);
+	close_play(&play);
+}
+END_TEST
+
+static void write_files_to_shm(struct play *play)
+{
+	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
+}
+
+START_TEST(files_in_shm_that_nobody_maps_count_where_they_grow_as_the_batches_go_on)
+{
+	struct play play;
+	open_play(&play, write_files_to_shm);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "/dev/shm");
+	ck_assert(memory->is_unmapped);
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	ck_assert_ptr_nonnull(strstr(memory_meaning(memory), "not certain"));
+	close_play(&play);
+}
+END_TEST
+
+/* The cgroup leaves out what another container puts there. */
+static void write_files_in_a_cgroup(struct play *play)
+{
+	set_shm(play, 300e6 + 50e6 * play->at_s + LEAK_A_BATCH * (double)play->batches);
+	tell_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 3);
+	tell_system(play, METRIC_CGROUP_MEMORY, 2e9);
+	tell_system(play, METRIC_CGROUP_MEMORY_SHARED, 10e6 + LEAK_A_BATCH * (double)play->batches);
+}
+
+START_TEST(cgroup_tells_the_runs_files_in_shm_from_those_of_others)
+{
+	struct play play;
+	open_play(&play, write_files_in_a_cgroup);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "/dev/shm");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+/* Workers start anew each epoch, as forks of a trainer that leaks: their anonymous memory is its own once more. */
+static void leak_with_forked_workers(struct play *play)
+{
+	struct script *script = &play->script;
+	bool is_begin = place_in_epoch(play->at_s) < 0.3;
+	leak_in_the_trainer(play);
+	if (!is_begin)
+		return;
+	for (int32_t i = 0; i < WORKERS; i++) {
+		script_process(script, play->at_s, FIRST_WORKER + i, (uint64_t)play->at_s + 2, "worker", false);
+		play->trees[1 + i].anonymous = play->trees[0].anonymous;
+	}
+}
+
+START_TEST(forks_of_a_leaking_trainer_do_not_multiply_its_leak)
+{
+	struct play play;
+	open_play(&play, leak_with_forked_workers);
+	const struct memory *memory = play_until(&play, 65);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "trainer");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+static void map_files(struct play *play)
+{
+	for (int i = 0; i <= WORKERS; i++)
+		play->trees[i].file = 80e6 + 5e6 * play->at_s;
+}
+
+START_TEST(mapped_files_that_grow_are_a_cache)
+{
+	struct play play;
+	open_play(&play, map_files);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "cache");
+	ck_assert_str_eq(memory->grower, "mapped files");
+	ck_assert_str_eq(memory->grower_kind, "file");
+	ck_assert_double_eq_tol(memory->slope.per_s, 5e6, 0.1e6);
+	ck_assert_double_nan(memory->limit_in_s);
+	close_play(&play);
+}
+END_TEST
+
+static void leak_beside_files(struct play *play)
+{
+	map_files(play);
+	leak_in_the_trainer(play);
+}
+
+START_TEST(leak_is_seen_beside_files_that_grow_faster)
+{
+	struct play play;
+	open_play(&play, leak_beside_files);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+static void fill_in_first_epoch(struct play *play)
+{
+	play->trees[0].anonymous = 700e6 + 20e6 * fmin(play->at_s, 9.5);
+}
+
+START_TEST(what_fills_in_the_first_epoch_is_a_cache_and_never_was_a_leak)
+{
+	struct play play;
+	open_play(&play, fill_in_first_epoch);
+	ck_assert_str_eq(play_until(&play, 9)->verdict, "growing");
+	for (double at_s = 10; at_s < 40; at_s++)
+		ck_assert_str_ne(play_until(&play, at_s)->verdict, "leak");
+	ck_assert_str_eq(play_until(&play, 60)->verdict, "cache");
+	close_play(&play);
+}
+END_TEST
+
+static void settle_at_once(struct play *play)
+{
+	play->trees[0].anonymous = 700e6 + 150e6 * (1 - exp(-play->at_s));
+}
+
+START_TEST(what_settles_at_once_is_a_plateau)
+{
+	struct play play;
+	open_play(&play, settle_at_once);
+	ck_assert_str_eq(play_until(&play, 45)->verdict, "plateau");
+	close_play(&play);
+}
+END_TEST
+
+static void rise_each_epoch(struct play *play)
+{
+	play->trees[0].anonymous = 700e6 + 10e6 * place_in_epoch(play->at_s);
+}
+
+START_TEST(what_falls_back_each_epoch_is_a_sawtooth_and_never_was_a_leak)
+{
+	struct play play;
+	open_play(&play, rise_each_epoch);
+	for (double at_s = 5; at_s < 45; at_s++)
+		ck_assert_str_ne(play_until(&play, at_s)->verdict, "leak");
+	ck_assert_str_eq(play_until(&play, 55)->verdict, "sawtooth");
+	ck_assert_str_eq(play_until(&play, 300)->verdict, "sawtooth");
+	ck_assert_str_eq(play_until(&play, 1300)->verdict, "sawtooth");
+	close_play(&play);
+}
+END_TEST
+
+static void leak_under_teeth(struct play *play)
+{
+	play->trees[0].anonymous = 700e6 + LEAK_A_BATCH * (double)play->batches + 10e6 * place_in_epoch(play->at_s);
+}
+
+START_TEST(teeth_whose_lows_rise_are_a_leak)
+{
+	struct play play;
+	open_play(&play, leak_under_teeth);
+	const struct memory *memory = play_until(&play, 75);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.15 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+/* Allocates and frees in each step: readings see it here and there. */
+static void flicker(struct play *play)
+{
+	unsigned drawn = (unsigned)(play->batches * 2654435761u);
+	play->trees[0].anonymous = 700e6 + (double)(drawn >> 8) * (300e6 / (1 << 24));
+}
+
+START_TEST(what_flickers_is_neither_sawtooth_nor_leak)
+{
+	struct play play;
+	open_play(&play, flicker);
+	for (double at_s = 5; at_s < 100; at_s++) {
+		const char *verdict = play_until(&play, at_s)->verdict;
+		ck_assert_msg(strcmp(verdict, "unknown") == 0 || strcmp(verdict, "plateau") == 0, "%s after %g s", verdict, at_s);
+	}
+	close_play(&play);
+}
+END_TEST
+
+START_TEST(without_epochs_a_leak_takes_a_minute_and_200_batches)
+{
+	struct play play;
+	open_play(&play, leak_in_the_trainer);
+	play.has_epochs = false;
+	ck_assert_str_eq(play_until(&play, 55)->verdict, "growing");
+	ck_assert_str_eq(play_until(&play, 65)->verdict, "leak");
+	close_play(&play);
+}
+END_TEST
+
+static void leak_by_the_clock(struct play *play)
+{
+	play->trees[0].anonymous = 700e6 + 5e6 * play->at_s;
+}
+
+START_TEST(without_batches_a_leak_takes_five_minutes)
+{
+	struct play play;
+	open_play(&play, leak_by_the_clock);
+	play.has_batches = false;
+	ck_assert_str_eq(play_until(&play, 290)->verdict, "growing");
+	const struct memory *memory = play_until(&play, 310);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_double_eq_tol(memory->slope.per_s, 5e6, 0.1e6);
+	ck_assert_double_nan(memory->slope_per_batch);
+	close_play(&play);
+}
+END_TEST
+
+static void leak_into_swap(struct play *play)
+{
+	double leaked = LEAK_A_BATCH * (double)play->batches;
+	play->trees[0].anonymous = 700e6;
+	play->trees[0].swap = leaked;
+}
+
+START_TEST(what_is_swapped_out_still_counts)
+{
+	struct play play;
+	open_play(&play, leak_into_swap);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	close_play(&play);
+}
+END_TEST
+
+/* The cgroup sees what the processes' own figures cannot: pages copied when a worker writes to them. */
+static void copy_on_write(struct play *play)
+{
+	tell_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 0);
+	tell_system(play, METRIC_CGROUP_MEMORY, 2e9);
+	tell_system(play, METRIC_CGROUP_MEMORY_LIMIT, 4e9);
+	tell_system(play, METRIC_CGROUP_MEMORY_ANONYMOUS, 900e6 + LEAK_A_BATCH * (double)play->batches);
+	tell_system(play, METRIC_CGROUP_MEMORY_FILE, 500e6);
+	tell_system(play, METRIC_CGROUP_MEMORY_SHARED, 40e6);
+}
+
+START_TEST(an_own_cgroup_tells_of_copies_on_write_and_is_the_limit)
+{
+	struct play play;
+	open_play(&play, copy_on_write);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_str_eq(memory->grower, "copies on write");
+	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
+	ck_assert_str_eq(memory->limit, "cgroup");
+	ck_assert_double_eq_tol(memory->limit_room_bytes, 2e9 + 460e6, 1);
+	close_play(&play);
+}
+END_TEST
+
+static void small_machine(struct play *play)
+{
+	leak_in_the_trainer(play);
+	tell_system(play, METRIC_SYSTEM_MEMORY, 8e9);
+	tell_system(play, METRIC_SYSTEM_MEMORY_AVAILABLE, 3e9);
+}
+
+START_TEST(the_machine_is_full_when_its_room_is_used_up)
+{
+	struct play play;
+	open_play(&play, small_machine);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->limit, "machine");
+	ck_assert_double_eq(memory->limit_bytes, 8e9);
+	ck_assert_double_eq_tol(memory->limit_in_s, 3e9 / (LEAK_A_BATCH * 9.5), 40);
+	close_play(&play);
+}
+END_TEST
+
+static void spike_now_and_then(struct play *play)
+{
+	double place = fmod(play->at_s, 20);
+	play->trees[0].anonymous = 700e6 + (place > 15 && place < 16.1 ? 400e6 : 0);
+}
+
+START_TEST(spikes_are_counted_with_their_height)
+{
+	struct play play;
+	open_play(&play, spike_now_and_then);
+	const struct memory *memory = play_until(&play, 14);
+	ck_assert_uint_eq(memory->spikes, 0);
+	ck_assert_double_nan(memory->spike_bytes);
+	play_until(&play, 80);
+	ck_assert_uint_eq(memory->spikes, 4);
+	ck_assert_double_eq_tol(memory->spike_bytes, 400e6, 1e6);
+	ck_assert_int_eq(memory->spike_ns, script_ns(75.2));
+	ck_assert_str_ne(memory->verdict, "leak");
+	close_play(&play);
+}
+END_TEST
+
+static void step_up(struct play *play)
+{
+	play->trees[0].anonymous = 700e6 + (play->at_s > 20 ? 400e6 : 0);
+}
+
+START_TEST(a_step_is_no_spike)
+{
+	struct play play;
+	open_play(&play, step_up);
+	const struct memory *memory = play_until(&play, 60);
+	ck_assert_uint_eq(memory->spikes, 0);
+	ck_assert_str_ne(memory->verdict, "leak");
+	close_play(&play);
+}
+END_TEST
+
+static void peak_between_readings(struct play *play)
+{
+	script_figure(&play->script, play->at_s, METRIC_PROCESS_RESIDENT_PEAK, TRAINER, play->at_s < 25 ? 810e6 : 1500e6);
+}
+
+START_TEST(a_spike_that_only_the_kernel_saw_counts)
+{
+	struct play play;
+	open_play(&play, peak_between_readings);
+	const struct memory *memory = play_until(&play, 40);
+	ck_assert_uint_eq(memory->spikes, 1);
+	ck_assert_double_eq_tol(memory->spike_bytes, 700e6, 1e6);
+	close_play(&play);
+}
+END_TEST
+
+static void hold_little(struct play *play)
+{
+	struct record *name = NULL;
+	if (play->at_s < 0.3) {
+		name = script_add(&play->script, RECORD_NAME, play->at_s);
+		name->name.id = 900;
+		name->name.text = "heap.allocated_bytes";
+	}
+	struct record *gauge = script_add(&play->script, RECORD_GAUGE, play->at_s);
+	gauge->gauge.name = 900;
+	gauge->gauge.value = play->at_s < 20 ? 650e6 : 200e6;
+}
+
+START_TEST(fragmentation_is_claimed_where_the_program_says_what_it_holds)
+{
+	struct play play;
+	open_play(&play, hold_little);
+	ck_assert_str_eq(play_until(&play, 19)->verdict, "plateau");
+	ck_assert_str_eq(play_until(&play, 45)->verdict, "fragmentation");
+	close_play(&play);
+}
+END_TEST
+
+START_TEST(each_verdict_has_words)
+{
+	static const char *const verdicts[] = { "growing", "leak", "cache", "plateau", "sawtooth", "fragmentation", "unknown" };
+	for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+		struct memory memory = { .verdict = verdicts[i] };
+		ck_assert_uint_gt(strlen(memory_meaning(&memory)), 10);
+		ck_assert_uint_gt(strlen(memory_next_step(&memory)), 4);
+	}
+	struct memory worker = { .verdict = "leak", .grower_kind = "anonymous", .grower = "worker 4711" };
+	ck_assert_ptr_nonnull(strstr(memory_meaning(&worker), "worker"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("memory verdict");
+	TCase *tests = tcase_create("memory verdict");
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch);
+	tcase_add_test(tests, leak_in_a_worker_names_it);
+	tcase_add_test(tests, workers_that_leak_alike_are_named_together);
+	tcase_add_test(tests, shared_pages_that_two_see_grow_once);
+	tcase_add_test(tests, shared_pages_that_each_has_for_itself_are_added);
+	tcase_add_test(tests, what_others_put_into_shm_does_not_count);
+	tcase_add_test(tests, shm_that_only_others_fill_is_no_growth);
+	tcase_add_test(tests, files_in_shm_that_nobody_maps_count_where_they_grow_as_the_batches_go_on);
+	tcase_add_test(tests, cgroup_tells_the_runs_files_in_shm_from_those_of_others);
+	tcase_add_test(tests, forks_of_a_leaking_trainer_do_not_multiply_its_leak);
+	tcase_add_test(tests, mapped_files_that_grow_are_a_cache);
+	tcase_add_test(tests, leak_is_seen_beside_files_that_grow_faster);
+	tcase_add_test(tests, what_fills_in_the_first_epoch_is_a_cache_and_never_was_a_leak);
+	tcase_add_test(tests, what_settles_at_once_is_a_plateau);
+	tcase_add_test(tests, what_falls_back_each_epoch_is_a_sawtooth_and_never_was_a_leak);
+	tcase_add_test(tests, teeth_whose_lows_rise_are_a_leak);
+	tcase_add_test(tests, what_flickers_is_neither_sawtooth_nor_leak);
+	tcase_add_test(tests, without_epochs_a_leak_takes_a_minute_and_200_batches);
+	tcase_add_test(tests, without_batches_a_leak_takes_five_minutes);
+	tcase_add_test(tests, what_is_swapped_out_still_counts);
+	tcase_add_test(tests, an_own_cgroup_tells_of_copies_on_write_and_is_the_limit);
+	tcase_add_test(tests, the_machine_is_full_when_its_room_is_used_up);
+	tcase_add_test(tests, spikes_are_counted_with_their_height);
+	tcase_add_test(tests, a_step_is_no_spike);
+	tcase_add_test(tests, a_spike_that_only_the_kernel_saw_counts);
+	tcase_add_test(tests, fragmentation_is_claimed_where_the_program_says_what_it_holds);
+	tcase_add_test(tests, each_verdict_has_words);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

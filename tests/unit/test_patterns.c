@@ -1,0 +1,440 @@
+#include <check.h>
+#include <stdio.h>
+
+#include "src/model/run_private.h"
+#include "tests/unit/steps_run.h"
+
+enum { DATA = 1, DECODE, FORWARD, OPTIMIZER, NAMES };
+
+static const char *const names[NAMES] = { NULL, "data", "decode", "forward", "optimizer" };
+static struct run_private private;
+static __typeof__(*((struct run *)0)->meta) metas[4];
+static struct steps_run steps;
+static struct chance chance;
+static char words[PATTERN_WORDS_SIZE];
+
+static void open_run(void)
+{
+	steps_open(&steps);
+	memset(&private, 0, sizeof private);
+	private.names = (struct names){ .room = NAMES, .texts = (char **)(uintptr_t)names };
+	steps.run.private = &private;
+	steps.run.meta = metas;
+	chance.state = 41;
+}
+
+static void close_run(void)
+{
+	steps_close(&steps);
+}
+
+static void add_meta(const char *key, const char *value)
+{
+	metas[steps.run.meta_count].key = (char *)(uintptr_t)key;
+	metas[steps.run.meta_count++].value = (char *)(uintptr_t)value;
+}
+
+static void add_phase(struct batch *batch, uint32_t name, uint32_t parent, double seconds)
+{
+	batch->phases[batch->phase_count++] = (struct phase_time){ .name = name, .parent = parent, .seconds = (float)seconds, .cpu_s = NAN, .memory_bytes = NAN };
+}
+
+static double noisy(double step_s)
+{
+	return step_s * exp(0.05 * chance_normal(&chance));
+}
+
+/* `excess_s` lies in data › decode. */
+static struct batch *add_step(double excess_s)
+{
+	double data_s = noisy(0.03) + excess_s, rest_s = noisy(0.07);
+	struct batch *batch = steps_add(&steps, data_s + rest_s);
+	add_phase(batch, DATA, NAME_NONE, data_s);
+	add_phase(batch, DECODE, DATA, data_s * 0.9);
+	add_phase(batch, FORWARD, NAME_NONE, rest_s);
+	return batch;
+}
+
+static const struct pattern *only_pattern(void)
+{
+	const struct patterns *patterns = steps_look(&steps);
+	for (size_t i = 1; i < patterns->count; i++)
+		printf("also: %s\n", pattern_words(&patterns->list[i], &steps.run, words, sizeof words));
+	ck_assert_uint_eq(patterns->count, 1);
+	return &patterns->list[0];
+}
+
+static void expect_none(void)
+{
+	const struct patterns *patterns = steps_look(&steps);
+	ck_assert_msg(patterns->count == 0, "%s", patterns->count ? pattern_words(&patterns->list[0], &steps.run, words, sizeof words) : "");
+}
+
+START_TEST(every_40th_is_found_with_its_fourth)
+{
+	open_run();
+	add_meta("loader.num_workers", "4");
+	add_meta("loader.prefetch_factor", "10");
+	for (unsigned i = 0; i < 139; i++)
+		add_step(i % 40 == 19 ? 0.12 : 0);
+	expect_none();
+	add_step(0.12);
+	const struct pattern *pattern = only_pattern();
+	ck_assert_int_eq(pattern->kind, PATTERN_PERIOD);
+	ck_assert_int_eq(pattern->unit, PATTERN_BATCHES);
+	ck_assert_double_eq(pattern->period, 40);
+	ck_assert_uint_eq(pattern->count, 4);
+	ck_assert_uint_eq(pattern->of, 4);
+	ck_assert_uint_eq(pattern->first, 19);
+	ck_assert_uint_eq(pattern->last, 139);
+	ck_assert_uint_eq(pattern->phase, DATA);
+	ck_assert_str_eq(pattern->what, "data › decode");
+	ck_assert_str_eq(pattern->candidate, "prefetch_factor 10 × 4 workers");
+	ck_assert_str_eq(pattern_words(pattern, &steps.run, words, sizeof words), "every 40th batch is 2.2× slower, in data › decode (4 of 4)");
+	ck_assert_str_eq(pattern_label(pattern, &steps.run, words, sizeof words), "every 40th batch (4 of 4, from 1/19)");
+	close_run();
+}
+END_TEST
+
+/* What does not fit leaves the period as it is. */
+START_TEST(period_stays_exact_with_misses_outliers_and_holes)
+{
+	open_run();
+	for (unsigned i = 0; i < 1500; i++) {
+		bool is_due = i % 37 == 11 && chance_even(&chance) > 0.1;
+		struct batch *batch = add_step(is_due ? 0.1 : chance_even(&chance) < 0.01 ? 0.3 : 0);
+		if (chance_even(&chance) < 0.02)
+			batch->step_s = NAN;
+	}
+	ck_assert_double_eq(only_pattern()->period, 37);
+	close_run();
+}
+END_TEST
+
+START_TEST(period_of_a_thousand_is_found)
+{
+	open_run();
+	for (unsigned i = 0; i < 8000; i++)
+		add_step(i % 1000 == 700 ? 0.2 : 0);
+	ck_assert_double_eq(only_pattern()->period, 1000);
+	close_run();
+}
+END_TEST
+
+START_TEST(period_may_be_counted_anew_in_each_epoch)
+{
+	open_run();
+	steps.epoch_length = 130;
+	for (unsigned i = 0; i < 1300; i++)
+		add_step(i % 130 % 50 == 0 ? 0.1 : 0);
+	const struct pattern *pattern = only_pattern();
+	ck_assert_double_eq(pattern->period, 50);
+	ck_assert(pattern->is_by_index);
+	ck_assert_ptr_nonnull(strstr(pattern_words(pattern, &steps.run, words, sizeof words), "every 50th batch of an epoch"));
+	close_run();
+}
+END_TEST
+
+START_TEST(each_epochs_first_batch_names_the_workers_that_are_not_kept)
+{
+	open_run();
+	add_meta("loader.persistent_workers", "False");
+	steps.epoch_length = 60;
+	for (unsigned i = 0; i < 270; i++)
+		add_step(i % 60 == 0 ? 0.5 : 0)->is_warmup = i == 0;
+	const struct pattern *pattern = only_pattern();
+	ck_assert(pattern->is_epoch_first);
+	ck_assert_double_eq(pattern->period, 60);
+	ck_assert_uint_eq(pattern->count, 4);
+	ck_assert_str_eq(pattern->candidate, "epoch length 60; persistent_workers is off");
+	close_run();
+}
+END_TEST
+
+START_TEST(a_little_slower_is_found_where_it_is_clear)
+{
+	open_run();
+	for (unsigned i = 0; i < 3000; i++)
+		add_step(i % 50 == 7 ? 0.02 : 0);
+	for (unsigned i = 0; i < 16; i++) {
+		add_step(0);
+		steps_look(&steps);
+	}
+	ck_assert_double_eq(only_pattern()->period, 50);
+	close_run();
+}
+END_TEST
+
+START_TEST(every_so_many_seconds_is_no_number_of_batches)
+{
+	open_run();
+	double next_s = steps.now_s + 1;
+	for (unsigned i = 0; i < 2000; i++) {
+		bool is_due = steps.now_s + 0.1 >= next_s;
+		next_s += is_due ? 7.37 : 0;
+		struct batch *batch = add_step(is_due ? 0.2 : 0);
+		/* Steps of differing lengths: the distance in batches differs. */
+		if (!is_due && i / 100 % 2)
+			steps.now_s += 0.02, batch->step_s += 0.02;
+	}
+	const struct patterns *patterns = steps_look(&steps);
+	ck_assert_uint_ge(patterns->count, 1);
+	ck_assert_int_eq(patterns->list[0].unit, PATTERN_SECONDS);
+	ck_assert_double_eq_tol(patterns->list[0].period, 7.37, 0.03);
+	close_run();
+}
+END_TEST
+
+static void add_optimizer_steps(unsigned count, unsigned every)
+{
+	for (unsigned i = 0; i < count; i++) {
+		double optimizer_s = i % every == every - 1 ? noisy(0.06) : 0, rest_s = noisy(0.1);
+		struct batch *batch = steps_add(&steps, rest_s + optimizer_s);
+		add_phase(batch, FORWARD, NAME_NONE, rest_s);
+		if (optimizer_s > 0)
+			add_phase(batch, OPTIMIZER, NAME_NONE, optimizer_s);
+	}
+}
+
+START_TEST(accumulation_that_nobody_told_is_guessed)
+{
+	open_run();
+	add_optimizer_steps(400, 4);
+	const struct pattern *pattern = only_pattern();
+	ck_assert_double_eq(pattern->period, 4);
+	ck_assert_uint_eq(pattern->phase, OPTIMIZER);
+	ck_assert_str_eq(pattern->candidate, "gradient accumulation over 4 batches, as it seems");
+	close_run();
+}
+END_TEST
+
+START_TEST(accumulation_that_was_told_is_no_pattern)
+{
+	open_run();
+	add_meta("accumulation", "4");
+	add_optimizer_steps(400, 4);
+	expect_none();
+	close_run();
+}
+END_TEST
+
+START_TEST(drift_says_since_when_and_is_withdrawn)
+{
+	open_run();
+	for (unsigned i = 0; i < 900; i++)
+		add_step(i >= 600 ? 0.03 : 0);
+	const struct pattern *pattern = only_pattern();
+	ck_assert_int_eq(pattern->kind, PATTERN_DRIFT);
+	ck_assert_uint_ge(pattern->first, 598);
+	ck_assert_uint_le(pattern->first, 602);
+	ck_assert_double_eq_tol(pattern->before_s, 0.1, 0.005);
+	ck_assert_double_eq_tol(pattern->after_s, 0.13, 0.005);
+	ck_assert_str_eq(pattern->what, "data › decode");
+	for (unsigned i = 0; i < 40; i++)
+		add_step(0);
+	expect_none();
+	close_run();
+}
+END_TEST
+
+START_TEST(slower_and_slower_is_told_as_such)
+{
+	open_run();
+	for (unsigned i = 0; i < 2000; i++)
+		add_step(0.03 * i / 2000);
+	const struct pattern *pattern = only_pattern();
+	ck_assert(pattern->is_creeping);
+	ck_assert_double_eq_tol(pattern->after_s / pattern->before_s, 1.3, 0.06);
+	ck_assert_ptr_nonnull(strstr(pattern_words(pattern, &steps.run, words, sizeof words), "slower and slower since batch 1/0"));
+	close_run();
+}
+END_TEST
+
+START_TEST(a_burst_and_places_in_the_epoch_are_no_drift)
+{
+	open_run();
+	for (unsigned i = 0; i < 1000; i++) {
+		add_step(i >= 700 && i < 740 ? 0.08 : 0);
+		if (i % 20 == 19)
+			expect_none();
+	}
+	close_run();
+	open_run();
+	steps.epoch_length = 400;
+	for (unsigned i = 0; i < 2000; i++) {
+		add_step(0.05 * (i % 400) / 400);
+		if (i > 800 && i % 20 == 19)
+			expect_none();
+	}
+	close_run();
+}
+END_TEST
+
+START_TEST(two_kinds_are_named_by_their_size)
+{
+	open_run();
+	for (unsigned i = 0; i < 500; i++) {
+		bool is_big = chance_even(&chance) < 0.4;
+		add_step(is_big ? 0.04 : 0)->samples = is_big ? 32 : 24;
+	}
+	const struct pattern *pattern = only_pattern();
+	ck_assert_int_eq(pattern->kind, PATTERN_KINDS);
+	ck_assert_str_eq(pattern->candidate, "by batch size: 24 and 32 samples");
+	ck_assert_str_eq(pattern->what, "data › decode");
+	ck_assert_double_eq_tol(pattern->before_s, 0.1, 0.01);
+	ck_assert_double_eq_tol(pattern->after_s, 0.14, 0.01);
+	close_run();
+}
+END_TEST
+
+/* More of the big ones: each takes as long as ever. */
+START_TEST(a_changing_mix_of_sizes_is_no_drift)
+{
+	open_run();
+	for (unsigned i = 0; i < 1000; i++) {
+		bool is_big = chance_even(&chance) < (i < 500 ? 0.1 : 0.9);
+		add_step(is_big ? 0.06 : 0)->samples = is_big ? 32 : 16;
+	}
+	const struct patterns *patterns = steps_look(&steps);
+	for (size_t i = 0; i < patterns->count; i++)
+		ck_assert_int_ne(patterns->list[i].kind, PATTERN_DRIFT);
+	close_run();
+}
+END_TEST
+
+START_TEST(since_is_when_it_was_first_found)
+{
+	open_run();
+	for (unsigned i = 0; i < 200; i++)
+		add_step(i % 20 == 0 ? 0.2 : 0);
+	int64_t since_ns = only_pattern()->since_ns;
+	ck_assert_int_eq(since_ns, steps.model.now_ns);
+	for (unsigned i = 0; i < 200; i++)
+		add_step(i % 20 == 0 ? 0.2 : 0);
+	ck_assert_int_eq(only_pattern()->since_ns, since_ns);
+	ck_assert_uint_eq(only_pattern()->count, 20);
+	close_run();
+}
+END_TEST
+
+START_TEST(it_is_looked_once_a_second_and_only_at_what_is_new)
+{
+	open_run();
+	for (unsigned i = 0; i < 200; i++)
+		add_step(0);
+	steps_look(&steps);
+	unsigned looks = steps.patterns.looks;
+	steps_look(&steps);
+	ck_assert_uint_eq(steps.patterns.looks, looks);
+	add_step(0);
+	patterns_update(&steps.patterns, &steps.model, &steps.run);
+	steps.model.now_ns += NS_PER_S / 2;
+	patterns_update(&steps.patterns, &steps.model, &steps.run);
+	ck_assert_uint_eq(steps.patterns.looks, looks + 1);
+	close_run();
+}
+END_TEST
+
+START_TEST(few_steps_and_equal_ones_say_nothing)
+{
+	open_run();
+	for (unsigned i = 0; i < 600; i++) {
+		if (i < 30)
+			expect_none();
+		steps_add(&steps, 0.1);
+	}
+	expect_none();
+	close_run();
+}
+END_TEST
+
+/* -- chance: PMTOP_SERIES=2000 for the whole measurement -- */
+
+enum { SERIES_USUAL = 25, SERIES_STEPS = 2000, STEPS_A_LOOK = 50 };
+
+static double clean_step(unsigned shape, double *wavering)
+{
+	double step_s = 0.1 * exp(0.05 * chance_normal(&chance));
+	switch (shape) {
+	case 1: return step_s * (1 + 0.05 * (pow(chance_even(&chance), -1 / 1.5) - 1));
+	case 2: return chance_even(&chance) < 0.03 ? step_s * (1.5 + 3 * chance_even(&chance)) : step_s;
+	case 3: return 0.1 * exp(0.4 * chance_normal(&chance));
+	case 4:
+		*wavering = 0.8 * *wavering + 0.02 * chance_normal(&chance);
+		return step_s * exp(*wavering);
+	default: return step_s;
+	}
+}
+
+START_TEST(steps_without_a_pattern_have_none)
+{
+	static const char *const shapes[] = { "noise of 5 %", "a heavy tail", "3 % outliers", "noise of 40 %", "steps that waver together" };
+	const char *text = getenv("PMTOP_SERIES");
+	unsigned series = text ? (unsigned)atoi(text) : SERIES_USUAL, most = series / 1000;
+	unsigned falsely = 0;
+	double wavering = 0;
+	for (unsigned k = 0; k < series; k++) {
+		bool is_false = false;
+		open_run();
+		chance.state = (uint64_t)k * 7919 + (uint64_t)_i * 131 + 1;
+		for (unsigned i = 0; i < SERIES_STEPS; i++) {
+			steps_add(&steps, clean_step((unsigned)_i, &wavering));
+			is_false |= i % STEPS_A_LOOK == STEPS_A_LOOK - 1 && steps_look(&steps)->count > 0;
+		}
+		falsely += is_false;
+		close_run();
+	}
+	printf("%s: patterns in %u of %u runs of %u steps\n", shapes[_i], falsely, series, (unsigned)SERIES_STEPS);
+	ck_assert_uint_le(falsely, most);
+}
+END_TEST
+
+START_TEST(planted_periods_are_found_exactly)
+{
+	static const unsigned periods[] = { 2, 3, 5, 7, 12, 16, 25, 40, 64, 100, 150, 250 };
+	for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {
+		open_run();
+		chance.state = 1000 + p;
+		unsigned place = (unsigned)(chance_even(&chance) * periods[p]);
+		for (unsigned i = 0; i < SERIES_STEPS; i++) {
+			steps_add(&steps, clean_step(2, NULL) * (i % periods[p] == place ? 1.6 : 1));
+			if (i % STEPS_A_LOOK == STEPS_A_LOOK - 1)
+				steps_look(&steps);
+		}
+		ck_assert_double_eq(only_pattern()->period, periods[p]);
+		close_run();
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("patterns");
+	TCase *tests = tcase_create("patterns");
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 3600);
+	tcase_add_test(tests, every_40th_is_found_with_its_fourth);
+	tcase_add_test(tests, period_stays_exact_with_misses_outliers_and_holes);
+	tcase_add_test(tests, period_of_a_thousand_is_found);
+	tcase_add_test(tests, period_may_be_counted_anew_in_each_epoch);
+	tcase_add_test(tests, each_epochs_first_batch_names_the_workers_that_are_not_kept);
+	tcase_add_test(tests, a_little_slower_is_found_where_it_is_clear);
+	tcase_add_test(tests, every_so_many_seconds_is_no_number_of_batches);
+	tcase_add_test(tests, accumulation_that_nobody_told_is_guessed);
+	tcase_add_test(tests, accumulation_that_was_told_is_no_pattern);
+	tcase_add_test(tests, drift_says_since_when_and_is_withdrawn);
+	tcase_add_test(tests, slower_and_slower_is_told_as_such);
+	tcase_add_test(tests, a_burst_and_places_in_the_epoch_are_no_drift);
+	tcase_add_test(tests, two_kinds_are_named_by_their_size);
+	tcase_add_test(tests, a_changing_mix_of_sizes_is_no_drift);
+	tcase_add_test(tests, since_is_when_it_was_first_found);
+	tcase_add_test(tests, it_is_looked_once_a_second_and_only_at_what_is_new);
+	tcase_add_test(tests, few_steps_and_equal_ones_say_nothing);
+	tcase_add_loop_test(tests, steps_without_a_pattern_have_none, 0, 5);
+	tcase_add_test(tests, planted_periods_are_found_exactly);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,256 @@
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/collect/recorder.h"
+
+/* -- the disk: the recorder's write() is this one -- */
+
+static atomic_int is_stalled, refuses_with, has_stalled;
+static _Atomic int64_t takes_bytes = INT64_MAX;
+
+ssize_t write(int fd, const void *bytes, size_t length)
+{
+	if (fd > STDERR_FILENO) {
+		while (atomic_load(&is_stalled)) {
+			atomic_store(&has_stalled, 1);
+			usleep(1000);
+		}
+		if (atomic_load(&takes_bytes) <= 0 && atomic_load(&refuses_with)) {
+			errno = atomic_load(&refuses_with);
+			return -1;
+		}
+		if ((int64_t)length > atomic_load(&takes_bytes))
+			length = (size_t)atomic_load(&takes_bytes);
+		if (atomic_load(&takes_bytes) != INT64_MAX)
+			atomic_fetch_sub(&takes_bytes, (int64_t)length);
+	}
+	return syscall(SYS_write, fd, bytes, length);
+}
+
+static char folder[64], path[128];
+static struct stream_header header = { .pid = 4711, .command = "train.py" };
+static struct recorder_options options;
+static struct sample_set set;
+
+static void setup(void)
+{
+	snprintf(folder, sizeof folder, "/tmp/pmtop-recorder-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/run.pmtop", folder);
+	options = (struct recorder_options){ 0 };
+}
+
+static void teardown(void)
+{
+	char command[128];
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	ck_assert_int_eq(system(command), 0);
+	sample_set_release(&set);
+}
+
+static struct recorder *open_recorder(void)
+{
+	struct recorder *recorder = NULL;
+	struct reason why = { "", "" };
+	ck_assert_msg(recorder_open(path, &header, &options, &recorder, &why) == STATUS_OK, "%s", why.text);
+	return recorder;
+}
+
+/* Set number `which`, a second after the one before; every fourth is a dictionary. */
+static void add(struct recorder *recorder, uint64_t which, size_t figures)
+{
+	sample_set_clear(&set);
+	set.time_ns = (int64_t)(which + 1) * NS_PER_S;
+	for (size_t i = 0; i < figures; i++)
+		sample_set_figure(&set, set.time_ns, METRIC_PROCESS_RESIDENT, (int32_t)i, (double)which);
+	recorder_add(recorder, which % 4 == 0 ? BLOCK_DICTIONARY : BLOCK_TICK, &set);
+}
+
+struct account { uint64_t sets, headers, gaps; bool is_indexed; double first, last; struct stream_losses losses; };
+
+static struct account read_file(const char *name)
+{
+	struct account account = { .first = -1 };
+	struct stream_reader *reader = stream_reader_new();
+	struct sample_set in = SAMPLE_SET_INIT;
+	char buffer[65536];
+	ssize_t length;
+	int fd = open(name, O_RDONLY);
+	ck_assert_int_ge(fd, 0);
+	while ((length = read(fd, buffer, sizeof buffer)) > 0)
+		stream_reader_feed(reader, buffer, (size_t)length);
+	close(fd);
+	stream_reader_finish(reader);
+	enum stream_event event;
+	bool has_gap;
+	while ((event = stream_reader_next(reader, &in, &has_gap)) != STREAM_END && event != STREAM_REFUSED) {
+		account.headers += event == STREAM_HEADED;
+		account.is_indexed |= event == STREAM_INDEXED;
+		if (event != STREAM_TICK && event != STREAM_DICTIONARY)
+			continue;
+		account.sets++;
+		account.gaps += has_gap;
+		account.last = in.records[0].figure.value;
+		account.first = account.first < 0 ? account.last : account.first;
+	}
+	account.losses = *stream_reader_losses(reader);
+	sample_set_release(&in);
+	stream_reader_free(reader);
+	return account;
+}
+
+START_TEST(what_was_added_is_in_the_file)
+{
+	struct recorder *recorder = open_recorder();
+	struct recorder_state state;
+	for (uint64_t i = 0; i < 200; i++)
+		add(recorder, i, 10);
+	recorder_close(recorder, &state);
+	ck_assert_uint_eq(state.dropped, 0);
+	ck_assert_int_eq(state.stopped_ns, 0);
+	struct account account = read_file(path);
+	ck_assert_uint_eq(account.sets, 200);
+	ck_assert(account.is_indexed);
+	ck_assert_uint_eq(account.losses.bytes + account.losses.blocks, 0);
+}
+END_TEST
+
+START_TEST(what_is_there_is_not_written_over)
+{
+	struct recorder *second = NULL, *recorder = open_recorder();
+	struct reason why = { "", "" };
+	ck_assert_int_eq(recorder_open(path, &header, &options, &second, &why), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(why.text, "is being recorded by another pmtop"));
+	recorder_close(recorder, NULL);
+	ck_assert_int_eq(recorder_open(path, &header, &options, &second, &why), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(why.text, "is there already"));
+	snprintf(path, sizeof path, "%s/no/such/folder", folder);
+	ck_assert_int_ne(recorder_open(path, &header, &options, &second, &why), STATUS_OK);
+	ck_assert_ptr_nonnull(strstr(why.text, "No such file or directory"));
+}
+END_TEST
+
+START_TEST(a_full_disk_ends_the_recording_behind_a_whole_block)
+{
+	struct recorder *recorder = open_recorder();
+	struct recorder_state state = { 0 };
+	atomic_store(&refuses_with, ENOSPC);
+	atomic_store(&takes_bytes, 5000);
+	for (uint64_t i = 0; i < 200; i++)
+		add(recorder, i, 10);
+	recorder_close(recorder, &state);
+	ck_assert_int_ne(state.stopped_ns, 0);
+	ck_assert_str_eq(state.why, "No space left on device: whole up to then");
+	struct account account = read_file(path);
+	ck_assert_uint_gt(account.sets, 5);
+	ck_assert_uint_lt(account.sets, 200);
+	ck_assert_uint_eq(account.losses.bytes, 0);
+	ck_assert_int_eq((int)account.last, (int)account.sets - 1);
+	struct stat file;
+	stat(path, &file);
+	ck_assert_uint_eq((uint64_t)file.st_size, state.bytes);
+}
+END_TEST
+
+START_TEST(a_stalled_disk_costs_sets_that_are_counted_and_no_time)
+{
+	struct recorder_state state;
+	options.queue_bytes = 20000;
+	struct recorder *recorder = open_recorder();
+	atomic_store(&is_stalled, 1);
+	for (uint64_t i = 0; i < 500; i++)
+		add(recorder, i, 10);
+	recorder_look(recorder, &state);
+	ck_assert_uint_gt(state.dropped, 100);
+	while (!atomic_load(&has_stalled))
+		usleep(1000);
+	atomic_store(&is_stalled, 0);
+	uint64_t dropped = state.dropped, added = 500;
+	for (; dropped == state.dropped && added < 100000; added++) {
+		add(recorder, added, 10);
+		usleep(100);
+		recorder_look(recorder, &state);
+		if (state.dropped > dropped) {
+			dropped = state.dropped;
+			continue;
+		}
+		if (added > 600)
+			break;
+	}
+	recorder_close(recorder, &state);
+	struct account account = read_file(path);
+	ck_assert_uint_eq(account.losses.bytes, 0);
+	ck_assert_uint_ge(account.gaps, 1);
+	ck_assert_uint_ge(account.losses.blocks, 100);
+}
+END_TEST
+
+START_TEST(a_disk_that_hangs_for_good_does_not_keep_pmtop)
+{
+	struct recorder_state state;
+	struct recorder *recorder = open_recorder();
+	atomic_store(&is_stalled, 1);
+	add(recorder, 0, 10);
+	int64_t before_ns = clock_monotonic_ns();
+	recorder_close(recorder, &state);
+	ck_assert_int_lt(clock_monotonic_ns() - before_ns, 30 * NS_PER_S);
+	ck_assert_str_eq(state.why, "the disk does not answer: whole up to then");
+}
+END_TEST
+
+START_TEST(a_file_of_the_set_size_is_followed_by_another)
+{
+	struct recorder_state state;
+	char name[160];
+	uint64_t sets = 0;
+	double next = 0;
+	options.file_bytes = 20000;
+	struct recorder *recorder = open_recorder();
+	for (uint64_t i = 0; i < 1000; i++)
+		add(recorder, i, 10);
+	recorder_close(recorder, &state);
+	ck_assert_uint_gt(state.files, 2);
+	for (unsigned i = 0; i < state.files; i++) {
+		if (i == 0)
+			snprintf(name, sizeof name, "%s/run.pmtop", folder);
+		else
+			snprintf(name, sizeof name, "%s/run.%u.pmtop", folder, i);
+		struct account account = read_file(name);
+		ck_assert(account.is_indexed);
+		ck_assert_uint_eq(account.headers, 1);
+		ck_assert_double_eq(account.first, next);
+		next = account.last + 1;
+		sets += account.sets;
+	}
+	ck_assert_uint_eq(sets, 1000);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("recorder");
+	TCase *tests = tcase_create("recorder");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 60);
+	const TTest *const all[] = {
+		what_was_added_is_in_the_file, what_is_there_is_not_written_over, a_full_disk_ends_the_recording_behind_a_whole_block,
+		a_stalled_disk_costs_sets_that_are_counted_and_no_time, a_disk_that_hangs_for_good_does_not_keep_pmtop, a_file_of_the_set_size_is_followed_by_another,
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		tcase_add_test(tests, all[i]);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed > 0;
+}

@@ -1,0 +1,263 @@
+/* The synthetic run: the same each time it is told, nothing in it that could not be, and every warning raised by one of them. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/model/model.h"
+#include "src/rules/alerts.h"
+#include "src/sources/synthetic.h"
+
+#define START_NS (INT64_C(3000) * NS_PER_S)
+#define READING_NS (200 * NS_PER_MS)
+#define LARGEST_PID 4194304
+
+/* -- a run, told to a model -- */
+
+struct told {
+	struct synthetic *synthetic;
+	struct sample_set set;
+	struct model *model;
+	struct alerts alerts;
+	struct settings settings;
+	int64_t now_ns;
+};
+
+static void begin(struct told *told, const char *which)
+{
+	struct model_options options;
+	struct reason reason;
+	*told = (struct told){ .now_ns = START_NS };
+	ck_assert_int_eq(synthetic_new(which, START_NS, &told->synthetic, &reason), STATUS_OK);
+	settings_default(&told->settings);
+	model_options_default(&options);
+	ck_assert_ptr_nonnull(told->model = model_new(&options));
+}
+
+static void read_once(struct told *told)
+{
+	sample_set_clear(&told->set);
+	told->set.time_ns = told->now_ns;
+	told->set.source = "synthetic";
+	synthetic_tell(told->synthetic, told->now_ns, &told->set);
+	told->now_ns += READING_NS;
+}
+
+static bool stands(const struct told *told, const char *rule)
+{
+	for (size_t i = 0; i < told->alerts.count; i++)
+		if (told->alerts.list[i].is_raised && strcmp(told->alerts.list[i].rule, rule) == 0)
+			return true;
+	return false;
+}
+
+/* True as soon as the rule is raised. */
+static bool goes_on_until(struct told *told, double seconds, const char *rule)
+{
+	for (int64_t end_ns = told->now_ns + llround(seconds * 1e9); told->now_ns < end_ns;) {
+		read_once(told);
+		model_apply(told->model, &told->set);
+		alerts_update(&told->alerts, told->model, &told->settings);
+		if (rule && stands(told, rule))
+			return true;
+	}
+	return false;
+}
+
+static void end(struct told *told)
+{
+	alerts_release(&told->alerts);
+	model_free(told->model);
+	sample_set_release(&told->set);
+	synthetic_free(told->synthetic);
+}
+
+/* -- what is told -- */
+
+START_TEST(same_seed_tells_the_same)
+{
+	struct told one, other;
+	begin(&one, "cold-read:7");
+	begin(&other, "cold-read:7");
+	for (int i = 0; i < 200; i++) {
+		read_once(&one);
+		read_once(&other);
+		ck_assert_uint_eq(one.set.count, other.set.count);
+		for (size_t k = 0; k < one.set.count; k++) {
+			ck_assert_int_eq(one.set.records[k].kind, other.set.records[k].kind);
+			ck_assert_int_eq(one.set.records[k].time_ns, other.set.records[k].time_ns);
+			if (one.set.records[k].kind == RECORD_FIGURE)
+				ck_assert(one.set.records[k].figure.value == other.set.records[k].figure.value);
+		}
+	}
+	end(&one);
+	end(&other);
+}
+END_TEST
+
+START_TEST(another_seed_is_another_run)
+{
+	struct told one, other;
+	begin(&one, "cold-read:7");
+	begin(&other, "cold-read:8");
+	for (int i = 0; i < 200; i++) {
+		read_once(&one);
+		read_once(&other);
+	}
+	ck_assert_uint_ne(synthetic_truth(one.synthetic).planted[0], synthetic_truth(other.synthetic).planted[0]);
+	end(&one);
+	end(&other);
+}
+END_TEST
+
+/* One counter of one process or device, as it was last. */
+struct last_value { enum metric metric; int32_t instance; double value; };
+
+static void check_counter(struct last_value *counters, size_t *count, const struct record *record)
+{
+	size_t i = 0;
+	if (metric_table[record->figure.metric].kind != KIND_COUNTER)
+		return;
+	while (i < *count && (counters[i].metric != record->figure.metric || counters[i].instance != record->figure.instance))
+		i++;
+	if (i == *count) {
+		ck_assert_uint_lt(*count, 512);
+		counters[(*count)++] = (struct last_value){ record->figure.metric, record->figure.instance, record->figure.value };
+	}
+	ck_assert_msg(record->figure.value >= counters[i].value, "%s of %d falls", metric_table[record->figure.metric].name, (int)record->figure.instance);
+	counters[i].value = record->figure.value;
+}
+
+START_TEST(nothing_in_it_could_not_be)
+{
+	const char *help, *name = synthetic_scenario((unsigned)_i, &help);
+	static struct last_value counters[512];
+	size_t count = 0;
+	struct told told;
+	int64_t last_ns = 0;
+	uint64_t next = 0;
+	begin(&told, name);
+	for (int reading = 0; reading < 250; reading++) {
+		read_once(&told);
+		ck_assert(!told.set.failed);
+		for (size_t i = 0; i < told.set.count; i++) {
+			const struct record *record = &told.set.records[i];
+			ck_assert_int_le(record->time_ns, told.now_ns);
+			if (record->kind == RECORD_FIGURE)
+				check_counter(counters, &count, record);
+			if (record->kind == RECORD_PROCESS_SEEN)
+				ck_assert_int_gt(record->process.pid, LARGEST_PID);
+			if (record->kind < RECORD_EPOCH_BEGIN)
+				continue;
+			ck_assert_uint_eq(record->sequence, next++);
+			ck_assert_int_ge(record->time_ns, last_ns);
+			last_ns = record->time_ns;
+		}
+	}
+	end(&told);
+}
+END_TEST
+
+START_TEST(it_says_what_it_is)
+{
+	struct told told;
+	begin(&told, "");
+	goes_on_until(&told, 1, NULL);
+	ck_assert_ptr_nonnull(strstr(told.model->command, "synthetic"));
+	ck_assert_ptr_nonnull(strstr(told.model->runs[0].name, "synthetic"));
+	end(&told);
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_refused)
+{
+	struct synthetic *synthetic = NULL;
+	struct reason reason;
+	ck_assert_int_eq(synthetic_new("nonsense", 0, &synthetic, &reason), STATUS_INVALID);
+	ck_assert_int_eq(synthetic_new("clean:x", 0, &synthetic, &reason), STATUS_INVALID);
+	ck_assert_int_eq(synthetic_new("clean:", 0, &synthetic, &reason), STATUS_INVALID);
+	ck_assert_int_eq(synthetic_new("clean:-1", 0, &synthetic, &reason), STATUS_INVALID);
+	ck_assert_ptr_null(synthetic);
+}
+END_TEST
+
+START_TEST(no_warning_where_nothing_is_wrong)
+{
+	static const char *const sound[] = { "clean", "accumulation" };
+	struct told told;
+	begin(&told, sound[_i]);
+	for (int second = 0; second < 60; second++) {
+		goes_on_until(&told, 1, NULL);
+		for (size_t i = 0; i < told.alerts.count; i++)
+			ck_assert_msg(told.alerts.list[i].severity == SEVERITY_INFO, "%s: %s", sound[_i], told.alerts.list[i].message);
+	}
+	ck_assert_uint_eq(told.model->runs[0].flagged_count, 0);
+	end(&told);
+}
+END_TEST
+
+static const struct { const char *scenario, *rule; } raised[] = {
+	{ "slow-first", "slow_first_batch" }, { "data-bound", "data_loading" }, { "forward-bound", "slow_forward" }, { "backward-bound", "slow_backward" },
+	{ "slow-answers", "latency_over_sla" }, { "cold-read", "flagged_batches" }, { "cold-read", "variance" }, { "slow-fetch", "slow_period" }, { "drift", "slow_drift" },
+	{ "kinds", "two_kinds" }, { "leak", "memory_growth" }, { "leak-fast", "memory_limit_near" }, { "spikes", "memory_spike" }, { "big", "high_memory" },
+	{ "memory-full", "machine_memory" }, { "memory-of-others", "machine_memory_others" }, { "thrashing", "swapping" }, { "container-full", "container_memory" },
+	{ "throttled", "throttled" }, { "disk-full", "disk_full" }, { "disk-busy", "busy_disk" }, { "shm-full", "shm_full" }, { "cpu-full", "busy_machine" },
+	{ "io-wait", "io_wait" }, { "worker-gone", "worker_gone" }, { "worker-stuck", "worker_on_disk" }, { "worker-stopped", "worker_stopped" },
+};
+
+START_TEST(every_warning_can_be_raised)
+{
+	struct told told;
+	begin(&told, raised[_i].scenario);
+	ck_assert_msg(goes_on_until(&told, 180, raised[_i].rule), "%s does not raise %s", raised[_i].scenario, raised[_i].rule);
+	end(&told);
+}
+END_TEST
+
+/* The slow batches are those that it says, and no others. */
+START_TEST(planted_batches_are_slow)
+{
+	struct told told;
+	size_t found = 0;
+	begin(&told, "sleep:3");
+	goes_on_until(&told, 60, NULL);
+	struct synthetic_truth truth = synthetic_truth(told.synthetic);
+	for (uint64_t i = 0; i < truth.planted_count; i++)
+		for (size_t k = 0; k < told.model->runs[0].flagged_count; k++)
+			found += told.model->runs[0].flagged[k].batch.index + told.model->runs[0].flagged[k].batch.epoch * synthetic_epoch_batches() == truth.planted[i];
+	ck_assert_uint_ge(found, truth.planted_count - 3);
+	ck_assert_uint_eq(found, told.model->runs[0].flagged_count);
+	end(&told);
+}
+END_TEST
+
+static Suite *synthetic_suite(void)
+{
+	Suite *suite = suite_create("synthetic");
+	TCase *tests = tcase_create("synthetic");
+	const char *help;
+	int scenarios = 0;
+	while (synthetic_scenario((unsigned)scenarios, &help))
+		scenarios++;
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, same_seed_tells_the_same);
+	tcase_add_test(tests, another_seed_is_another_run);
+	tcase_add_loop_test(tests, nothing_in_it_could_not_be, 0, scenarios);
+	tcase_add_test(tests, it_says_what_it_is);
+	tcase_add_test(tests, what_is_not_known_is_refused);
+	tcase_add_loop_test(tests, no_warning_where_nothing_is_wrong, 0, 2);
+	tcase_add_loop_test(tests, every_warning_can_be_raised, 0, sizeof raised / sizeof *raised);
+	tcase_add_test(tests, planted_batches_are_slow);
+	suite_add_tcase(suite, tests);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner = srunner_create(synthetic_suite());
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
