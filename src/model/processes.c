@@ -87,7 +87,7 @@ static void set_target(struct model *model, const struct process *process)
 static void end_process(struct model *model, struct process *process, int64_t time_ns)
 {
 	process->is_gone = true;
-	process->gone_ns = time_ns;
+	process->gone_ns = bounded_time(time_ns);
 	process->wait[0] = '\0';
 	model_note_process_went(model, (size_t)(process - model->processes), time_ns);
 	model->private->tree_version++;

@@ -84,10 +84,11 @@ static double median_between(const struct relative *all, size_t from, size_t to)
 	return median_of(values, to - from);
 }
 
-static size_t medians_of_blocks(const struct relative *all, size_t from, size_t to, size_t block, double *out)
+/* At most `most` of them. */
+static size_t medians_of_blocks(const struct relative *all, size_t from, size_t to, size_t block, double *out, size_t most)
 {
 	size_t count = 0;
-	for (; from + block <= to; from += block)
+	for (; count < most && block > 0 && from + block <= to; from += block)
 		out[count++] = median_between(all, from, from + block);
 	return count;
 }
@@ -97,7 +98,7 @@ static double wavering(const struct relative *all, size_t from, size_t to, doubl
 {
 	double blocks[STEPS_MOST / CALM_BLOCK + 1];
 	size_t block = (to - from) / CALM_BLOCKS > CALM_BLOCK ? (to - from) / CALM_BLOCKS : CALM_BLOCK;
-	size_t count = medians_of_blocks(all, from, to, block, blocks);
+	size_t count = medians_of_blocks(all, from, to, block, blocks, sizeof blocks / sizeof *blocks);
 	return MAD_TO_DEVIATION * mad_of(blocks, count, median);
 }
 
@@ -131,7 +132,7 @@ static bool was_so_before(const struct relative *all, size_t at, double after, d
 {
 	double blocks[STEPS_MOST / CALM_BLOCK + 1];
 	size_t block = at / HISTORY_BLOCKS > CALM_BLOCK ? at / HISTORY_BLOCKS : CALM_BLOCK;
-	size_t count = medians_of_blocks(all, 0, at, block, blocks);
+	size_t count = medians_of_blocks(all, 0, at, block, blocks, sizeof blocks / sizeof *blocks);
 	return after - quantile_of(blocks, count, HISTORY_QUANTILE) < HISTORY_RATIO * grown;
 }
 
@@ -149,7 +150,7 @@ static bool is_slower_throughout(const struct relative *all, size_t from, double
 {
 	double blocks[STEPS_MOST / CALM_BLOCK + 1];
 	size_t length = all->count - from, block = length / CALM_BLOCKS > CALM_BLOCK ? length / CALM_BLOCKS : CALM_BLOCK, slower = 0;
-	size_t count = medians_of_blocks(all, from, all->count, block, blocks);
+	size_t count = medians_of_blocks(all, from, all->count, block, blocks, sizeof blocks / sizeof *blocks);
 	for (size_t i = 0; i < count; i++)
 		slower += blocks[i] > halfway;
 	return (double)slower >= THROUGHOUT_RATIO * (double)count;
@@ -201,7 +202,7 @@ static bool find_change(const struct steps *steps, const struct relative *all, s
 	uint32_t order[BLOCKS_MOST + 1];
 	size_t length = all->count - from, block = (length + BLOCKS_MOST - 1) / BLOCKS_MOST;
 	struct change change;
-	size_t count = medians_of_blocks(all, from, all->count, block, blocks);
+	size_t count = medians_of_blocks(all, from, all->count, block, blocks, sizeof blocks / sizeof *blocks);
 	if (!change_point(blocks, count, ranks, order, &change) || change.k <= 0 || change.p_value > DRIFT_P_MOST)
 		return false;
 	size_t at = from + change.at * block;
@@ -239,8 +240,7 @@ static bool find_creep(const struct steps *steps, const struct relative *all, st
 	*out = (struct drift){ .to = all->count / 4, .at = all->count * 3 / 4, .is_creeping = true };
 	if (!grows_in_each_quarter(all, &out->before, &out->after))
 		return false;
-	size_t block = all->count / CREEP_POINTS, count = medians_of_blocks(all, 0, all->count, block, blocks);
-	count = count < CREEP_POINTS ? count : CREEP_POINTS;
+	size_t block = (all->count + CREEP_POINTS - 1) / CREEP_POINTS, count = medians_of_blocks(all, 0, all->count, block, blocks, CREEP_POINTS);
 	for (size_t i = 0; i < count; i++)
 		at[i] = (double)i;
 	if (!theil_sen(at, blocks, count, &slope) || !(slope.low_per_s > 0) || !is_worth_telling(steps, all, out))
