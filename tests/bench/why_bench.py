@@ -3,8 +3,8 @@
 
     why_bench.py [--seeds=N] [--only=WORD[,WORD]] [--batches=N] [--clean-s=SECONDS] [--verbose]
 
-Faults are those of tests/workloads/faults.txt. What cannot be planted here is skipped by name. The runs follow one another, and with each seed
-all faults are planted once, so that what else the machine does falls on all of them. Clean runs last --clean-s in all (1800: 30 minutes), shared
+Faults are those of tests/workloads/faults.txt. What cannot be planted here is skipped by name. The real runs follow one another, and with each seed
+all faults are planted once, so that what else the machine does falls on all of them; synthetic ones come after them, side by side. Clean runs last --clean-s in all (1800: 30 minutes), shared
 out over the clean workloads. Writes PMTOP_BUILD/why-bench.json: every batch of which the wrong cause was told, with its evidence.
 
 On a machine that others use, WHY_NICE=-10 (needs the right) keeps them from the runs, and planted batches that others kept from a CPU are left out.
@@ -13,6 +13,7 @@ Goals: the right cause first in 95 % of the planted batches that were flagged, a
 slopes of leaks within 15 %; periods exact. Exit: 0 they hold, 1 they do not, 2 usage or a run that failed.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import sys
@@ -44,12 +45,6 @@ class Bench:
     def run(self, case, seed, batches, step_ms):
         told, period, dice = case.told_with(seed, batches)
         told += ['--epochs', '1', '--batches', str(batches), '--step-ms', f'{step_ms * dice.uniform(0.8, 1.4):.1f}']
-        if case.is_synthetic:
-            try:
-                self.take(case, seed, [], period, *watch.tell_synthetic(case, seed, self.chosen.synthetic_s))
-            except (RuntimeError, OSError, ValueError) as error:
-                self.failed.append(f'{case.name} (seed {seed}): {error}')
-            return
         until = None
         if 'stall' in case.expect:
             until = lambda seen: bool(seen.stall) and seen.stall.get('seconds', 0) > STALL_S
@@ -70,19 +65,35 @@ class Bench:
         if self.chosen.verbose:
             print(line_of(verdict), file=sys.stderr, flush=True)
 
+    def tell(self, case, seed):
+        try:
+            return watch.tell_synthetic(case, seed, self.chosen.synthetic_s)
+        except (RuntimeError, OSError, ValueError) as error:
+            self.failed.append(f'{case.name} (seed {seed}): {error}')
+            return None
+
+    def run_invented(self, pairs):
+        """They have no clock but their own: so many at a time as there are CPUs."""
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for (case, seed), told in zip(pairs, pool.map(lambda pair: self.tell(*pair), pairs)):
+                if told:
+                    self.take(case, seed, [], case.told_with(seed, self.chosen.batches)[1], *told)
+
     def run_all(self, table):
         step_ms = 5.0
-        for seed in range(1, self.chosen.seeds + 1):
+        seeds = range(1, self.chosen.seeds + 1)
+        for seed in seeds:
             for case in table:
-                if case.name in self.skipped:
+                if case.name in self.skipped or case.is_synthetic:
                     continue
                 clean = [other for other in table if is_clean(other) and not other.is_synthetic]
                 batches = self.chosen.batches
                 if 'leak' in case.expect:
                     batches *= LEAK_LONGER
-                if is_clean(case) and not case.is_synthetic:
+                if is_clean(case):
                     batches = max(60, int(self.chosen.clean_s / len(clean) / self.chosen.seeds / (step_ms * 1.15 / 1000)))
                 self.run(case, seed, batches, step_ms)
+        self.run_invented([(case, seed) for seed in seeds for case in table if case.is_synthetic])
 
 
 def line_of(verdict):
