@@ -13,6 +13,9 @@
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 
+/* What the target sees as /, below the made-up /proc. */
+#define TARGET_ROOT "100/root"
+
 enum { TARGET = 100 };
 
 static struct target target;
@@ -250,8 +253,8 @@ START_TEST(what_only_the_target_has_mounted_is_read_through_its_root)
 	fake_proc_puts(&proc, TARGET, "mountinfo", "30 20 0:30 /pod /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
 	fake_proc_puts(&proc, TARGET, "cgroup", "0::/pod/inner\n");
 	put("inner/memory.current", "4096\n");
-	fake_proc_put(&proc, "100/root/sys/fs/.keep", "");
-	snprintf(path, sizeof path, "%s/100/root/sys/fs/cgroup", proc.root);
+	fake_proc_put(&proc, TARGET_ROOT "/sys/fs/.keep", "");
+	snprintf(path, sizeof path, "%s/" TARGET_ROOT "/sys/fs/cgroup", proc.root);
 	snprintf(to, sizeof to, "%s/cg", proc.root);
 	ck_assert_int_eq(symlink(to, path), 0);
 	open_source();

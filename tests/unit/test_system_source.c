@@ -14,6 +14,9 @@
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 
+/* What the target sees as /, below the made-up /proc. */
+#define TARGET_ROOT "100/root"
+
 enum { TARGET = 100 };
 
 static struct target target;
@@ -78,7 +81,7 @@ static void setup(void)
 	fake_proc_put(&proc, "pressure/io", pressure_text);
 	fake_proc_put(&proc, "diskstats", diskstats_text);
 	fake_proc_put(&proc, "100/net/dev", network_text);
-	fake_proc_put(&proc, "100/root/dev/shm/.keep", "");
+	fake_proc_put(&proc, TARGET_ROOT "/dev/shm/.keep", "");
 	put_whole_disks();
 	put_mounts("nfs4");
 	link_folder("cwd", "/");
@@ -222,7 +225,7 @@ START_TEST(space_and_shm_are_those_of_the_target)
 {
 	char path[256];
 	struct statvfs root, shm;
-	snprintf(path, sizeof path, "%s/100/root/dev/shm", proc.root);
+	snprintf(path, sizeof path, "%s/" TARGET_ROOT "/dev/shm", proc.root);
 	ck_assert_int_eq(statvfs("/", &root), 0);
 	ck_assert_int_eq(statvfs(path, &shm), 0);
 	read_at(1);
