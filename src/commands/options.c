@@ -207,6 +207,13 @@ static const struct { const char *word; const struct command *command; bool take
 	{ "list", &list_command, false }, { "report", &report_command, true }, { "rules", &rules_command, false }, { "doctor", &doctor_command, false },
 };
 
+static enum exit_code not_understood(const char *word, const char *more)
+{
+	char both[256];
+	snprintf(both, sizeof both, "%.100s %.100s", word, more);
+	return usage("not understood:", both);
+}
+
 static enum exit_code take_words(int argc, char **argv, struct options *options)
 {
 	bool after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
@@ -220,8 +227,10 @@ static enum exit_code take_words(int argc, char **argv, struct options *options)
 		return EXIT_OK;
 	const char *word = argv[optind], *target = optind + 1 < argc ? argv[optind + 1] : NULL;
 	for (size_t i = 0; i < sizeof words_of / sizeof *words_of; i++) {
-		if (strcmp(word, words_of[i].word) != 0 || optind + 2 < argc || (target && !words_of[i].takes_target))
+		if (strcmp(word, words_of[i].word) != 0)
 			continue;
+		if (target && (!words_of[i].takes_target || optind + 2 < argc))
+			return not_understood(word, words_of[i].takes_target ? argv[optind + 2] : target);
 		options->command = words_of[i].command;
 		if (target && !set_target(options, target))
 			return usage("report takes one target, and has another in", target);
