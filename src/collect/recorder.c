@@ -320,14 +320,14 @@ static bool push(struct recorder *recorder, struct chunk *chunk)
 	return is_taken;
 }
 
-void recorder_add(struct recorder *recorder, enum block_kind kind, const struct sample_set *set)
+size_t recorder_add(struct recorder *recorder, enum block_kind kind, const struct sample_set *set)
 {
 	struct chunk *chunk = calloc(1, sizeof *chunk);
 	if (!chunk) {
 		pthread_mutex_lock(&recorder->lock);
 		recorder->state.dropped++;
 		pthread_mutex_unlock(&recorder->lock);
-		return;
+		return 0;
 	}
 	int64_t headed_ns = recorder->headed_ns;
 	uint64_t file_bytes = recorder->file_bytes;
@@ -337,13 +337,15 @@ void recorder_add(struct recorder *recorder, enum block_kind kind, const struct 
 	add_header(recorder, kind, set, chunk);
 	stream_write_set(&recorder->writer, kind, set, &chunk->bytes);
 	chunk->blocks = (unsigned)(recorder->writer.number - chunk->number);
-	recorder->file_bytes += chunk->bytes.length;
+	size_t bytes = chunk->bytes.length;
+	recorder->file_bytes += bytes;
 	if (!chunk->bytes.failed && push(recorder, chunk))
-		return;
+		return bytes;
 	/* A header that was dropped, or a file that was not begun, is still to come. */
 	recorder->headed_ns = headed_ns;
 	recorder->file_bytes = file_bytes;
 	free_chunk(chunk);
+	return 0;
 }
 
 void recorder_look(struct recorder *recorder, struct recorder_state *out)

@@ -33,8 +33,8 @@ struct recorder;
 /* The file must not be there yet. STATUS_INVALID where it is (being recorded or not), else why the system refused. */
 enum status recorder_open(const char *path, const struct stream_header *header, const struct recorder_options *options, struct recorder **out,
 	struct reason *why_not);
-/* Main thread; never blocks. `kind` as stream_write_set. */
-void recorder_add(struct recorder *recorder, enum block_kind kind, const struct sample_set *set);
+/* Main thread; never blocks. `kind` as stream_write_set. Its bytes; 0: it was dropped. */
+size_t recorder_add(struct recorder *recorder, enum block_kind kind, const struct sample_set *set);
 void recorder_look(struct recorder *recorder, struct recorder_state *out);
 /* Writes what waits (for at most some seconds), then the index. *out as it was in the end; may be NULL. */
 void recorder_close(struct recorder *recorder, struct recorder_state *out);

@@ -1,36 +1,19 @@
 #include "src/commands/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "src/commands/options_rows.h"
 #include "src/sources/synthetic.h"
 
-enum { OPTION_ONCE = 256, OPTION_FORMAT, OPTION_JSON, OPTION_COLOR, OPTION_ASCII, OPTION_CONFIG, OPTION_VIEW, OPTION_SIZE, OPTION_DEMO, OPTION_CHECK, OPTION_FIGURES, OPTION_VERSION };
-
-static void list_synthetic(void)
-{
-	const char *help, *name;
-	for (unsigned i = 0; (name = synthetic_scenario(i, &help)); i++)
-		printf("%-16s %s\n", name, help);
-}
-
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },       { "session", required_argument, NULL, 's' },
-	{ "list", no_argument, NULL, 'l' },            { "batch", no_argument, NULL, 'b' },
-	{ "iterations", required_argument, NULL, 'n' }, { "delay", required_argument, NULL, 'd' },
-	{ "once", no_argument, NULL, OPTION_ONCE },    { "format", required_argument, NULL, OPTION_FORMAT },
-	{ "json", no_argument, NULL, OPTION_JSON },    { "color", required_argument, NULL, OPTION_COLOR },
-	{ "ascii", no_argument, NULL, OPTION_ASCII },  { "config", required_argument, NULL, OPTION_CONFIG },
-	{ "view", required_argument, NULL, OPTION_VIEW }, { "size", required_argument, NULL, OPTION_SIZE },
-	{ "demo", optional_argument, NULL, OPTION_DEMO },
-	{ "check", required_argument, NULL, OPTION_CHECK }, { "figures", no_argument, NULL, OPTION_FIGURES },
-	{ "help", no_argument, NULL, 'h' },            { "version", no_argument, NULL, OPTION_VERSION },
-	{ 0 },
-};
+enum { ROWS_MOST = 64, LONG_ONLY = 256 };
 
 static const char help_text[] =
 	"pmtop " PMTOP_VERSION ": htop for training runs\n"
@@ -40,12 +23,20 @@ static const char help_text[] =
 	"  pmtop -s NAME              watch a published run by its name, or NAME.PID; also one that crashed\n"
 	"  pmtop -- COMMAND ...       start COMMAND and watch it; its exit status is kept\n"
 	"  pmtop --demo[=FAULT]       watch a synthetic run, in which FAULT happens (--demo=list names them; FAULT:SEED)\n"
+	"  pmtop -r FILE|-            show a recording again, or what comes from pmtop collect (--speed=2, --at=14:02:30|50%|#624|end)\n"
 	"  pmtop list, -l             what can be watched, as a table (--json)\n"
-	"  pmtop report PID|NAME      the summary tables (--format=text|json|csv)\n"
+	"  pmtop report PID|NAME|FILE the summary tables (--format=text|json|csv)\n"
 	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
+	"  pmtop record -p PID -o FILE    a recording without a screen; rules and hooks go on (--for=2h, --max-size=2G, --rotate=500M)\n"
+	"  pmtop collect -p PID       samples as a stream: ssh HOST pmtop collect -p PID | pmtop -r -\n"
+	"  pmtop export --to=FORMAT PID|FILE   csv, jsonl, perfetto, chrome-trace, tensorboard, openmetrics (-o FILE, --since, --until)\n"
+	"  pmtop diff A B ...         runs side by side: pids, recordings, saved reports\n"
+	"  pmtop check --baseline=FILE PID|FILE|-- COMMAND   exit 5 where it got slower (--threshold=0.2, --save=FILE, --junit=FILE)\n"
+	"  pmtop repair FILE -o FILE  what is whole of a damaged recording\n"
 	"  pmtop doctor [-p PID]      each figure that is missing, why, and what brings it (--json)\n"
 	"\n"
 	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"
+	"  -w, --write=FILE           record while showing\n"
 	"  -n, --iterations=N         with -b: end after N refreshes; with --once: draw after N\n"
 	"  -d, --delay=SECONDS        time between refreshes (0.5)\n"
 	"      --once                 one screen as text (--view=NAME, --size=120x40, --format=text|svg)\n"
@@ -54,7 +45,7 @@ static const char help_text[] =
 	"      --config=FILE          read FILE instead of pmtop.yaml in your configuration folder\n"
 	"  -h, --help      --version\n"
 	"\n"
-	"On the screen, ? lists the keys. More: man pmtop. Exit status: 0 ok, 1 failure, 2 usage, 3 no such target, 4 no permission.\n";
+	"On the screen, ? lists the keys. More: man pmtop. Exit status: 0 ok, 1 failure, 2 usage, 3 no such target, 4 no permission, 5 slower.\n";
 
 static enum exit_code usage(const char *what, const char *value)
 {
@@ -62,150 +53,62 @@ static enum exit_code usage(const char *what, const char *value)
 	return EXIT_USAGE;
 }
 
-struct word { const char *text; int value; };
-
-static bool find_word(const struct word *words, const char *text, int *value)
+static void list_synthetic(void)
 {
-	for (; words->text; words++) {
-		if (!strcmp(words->text, text)) {
-			*value = words->value;
-			return true;
-		}
-	}
-	return false;
+	const char *help, *name;
+	for (unsigned i = 0; (name = synthetic_scenario(i, &help)); i++)
+		printf("%-16s %s\n", name, help);
 }
 
-static const struct word formats[] = { { "text", FORMAT_TEXT }, { "json", FORMAT_JSON }, { "csv", FORMAT_CSV }, { "svg", FORMAT_SVG }, { 0 } };
-static const struct word colors[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS }, { "never", COLOR_NEVER }, { 0 } };
+/* -- words ---------------------------------------------------------------------------------------------------------------------- */
 
-static bool whole_number(const char *text, long long least, long long most, long long *out)
+/* What stands as a word. TARGET: a pid, a run's name or a recording; WORDS: the command looks at them itself. */
+enum takes { TAKES_NOTHING, TAKES_TARGET, TAKES_WORDS };
+static const struct { const char *word; const struct command *command; enum takes takes; } words_of[] = {
+	{ "list", &list_command, TAKES_NOTHING },       { "rules", &rules_command, TAKES_NOTHING },     { "doctor", &doctor_command, TAKES_NOTHING },
+	{ "report", &report_command, TAKES_TARGET },    { "export", &export_command, TAKES_TARGET },    { "check", &check_command, TAKES_TARGET },
+	{ "record", &record_command, TAKES_TARGET },    { "collect", &collect_command, TAKES_TARGET },  { "repair", &repair_command, TAKES_WORDS },
+	{ "diff", &diff_command, TAKES_WORDS },
+};
+
+static enum command_id id_of(const struct command *command)
+{
+	static const struct command *const all[] = {
+#define COMMAND_ROW(name, how, what) &name##_command,
+		COMMANDS(COMMAND_ROW)
+#undef COMMAND_ROW
+	};
+	enum command_id id = 0;
+	while (all[id] != command)
+		id++;
+	return id;
+}
+
+static bool is_pid(const char *text, pid_t *pid)
 {
 	char *end;
 	errno = 0;
-	long long value = strtoll(text, &end, 10);
-	if (errno || end == text || *end || value < least || value > most)
+	long value = strtol(text, &end, 10);
+	if (errno || end == text || *end || value < 1 || value > INT_MAX)
 		return false;
-	*out = value;
+	*pid = (pid_t)value;
 	return true;
 }
 
-static bool seconds_number(const char *text, double *out)
+bool options_target(const char *text, struct options *options)
 {
-	char *end;
-	double value = strtod(text, &end);
-	if (end == text || *end || !(value >= 0.05 && value <= 60))
+	struct stat file;
+	size_t length = strlen(text);
+	if (options->pid || options->run_name || options->replay)
 		return false;
-	*out = value;
-	return true;
-}
-
-static bool size_number(const char *text, int *width, int *height)
-{
-	char rest;
-	return sscanf(text, "%4dx%4d%c", width, height, &rest) == 2 && *width > 0 && *height > 0;
-}
-
-/* A target given as a word: a number is a pid, the rest a run's name. */
-static bool set_target(struct options *options, const char *text)
-{
-	long long pid;
-	if (options->pid || options->run_name)
-		return false;
-	if (whole_number(text, 1, INT_MAX, &pid))
-		options->pid = (pid_t)pid;
+	if (is_pid(text, &options->pid))
+		return true;
+	if (strchr(text, '/') || (length > 6 && !strcmp(text + length - 6, ".pmtop")) || (stat(text, &file) == 0 && S_ISREG(file.st_mode)))
+		options->replay = text;
 	else
 		options->run_name = text;
 	return true;
 }
-
-/* What stands on the command line beside the configuration file: kept until that is read, for it wins over it. */
-struct given {
-	const char *config;
-	double period_s;
-	int color;
-	bool has_color, ascii, batch, once, list;
-};
-
-static enum exit_code take_option(int option, struct options *options, struct given *given)
-{
-	long long number;
-	int value;
-	switch (option) {
-	case 'p':
-		if (!whole_number(optarg, 1, INT_MAX, &number))
-			return usage("a process id is a whole number above 0, not", optarg);
-		options->pid = (pid_t)number;
-		return EXIT_OK;
-	case 's': options->run_name = optarg; return EXIT_OK;
-	case 'l': given->list = true; return EXIT_OK;
-	case 'b': given->batch = true; return EXIT_OK;
-	case 'n':
-		if (!whole_number(optarg, 1, LLONG_MAX, &number))
-			return usage("-n takes a whole number above 0, not", optarg);
-		options->count = number;
-		return EXIT_OK;
-	case 'd':
-		if (!seconds_number(optarg, &given->period_s))
-			return usage("-d takes seconds from 0.05 to 60, not", optarg);
-		return EXIT_OK;
-	case OPTION_ONCE: given->once = true; return EXIT_OK;
-	case OPTION_FORMAT:
-		if (!find_word(formats, optarg, &value))
-			return usage("--format takes text, json, csv or (with --once) svg, not", optarg);
-		options->format = (enum output_format)value;
-		return EXIT_OK;
-	case OPTION_JSON: options->format = FORMAT_JSON; return EXIT_OK;
-	case OPTION_COLOR:
-		if (!find_word(colors, optarg, &given->color))
-			return usage("--color takes auto, always or never, not", optarg);
-		given->has_color = true;
-		return EXIT_OK;
-	case OPTION_ASCII: given->ascii = true; return EXIT_OK;
-	case OPTION_CONFIG: given->config = options->config = optarg; return EXIT_OK;
-	case OPTION_VIEW: options->view = optarg; return EXIT_OK;
-	case OPTION_DEMO: options->demo = optarg ? optarg : ""; return EXIT_OK;
-	case OPTION_SIZE:
-		if (!size_number(optarg, &options->width, &options->height))
-			return usage("--size takes COLUMNSxROWS, such as 120x40, not", optarg);
-		return EXIT_OK;
-	case OPTION_CHECK: options->check = optarg; return EXIT_OK;
-	case OPTION_FIGURES: options->figures = true; return EXIT_OK;
-	default: return EXIT_USAGE;
-	}
-}
-
-static enum exit_code read_settings(const struct options *options, const struct given *given, struct settings *settings)
-{
-	char path[4096];
-	struct reason reason = { 0 };
-	enum status status = STATUS_NOT_FOUND;
-	settings_default(settings);
-	/* The doctor says itself what is wrong with it. */
-	if (options->command == &doctor_command)
-		status = STATUS_OK;
-	else if (given->config)
-		status = settings_load(settings, given->config, &reason);
-	else if (settings_path(path, sizeof path) == STATUS_OK && (status = settings_load(settings, path, &reason)) == STATUS_NOT_FOUND)
-		status = STATUS_OK;
-	if (given->config && status == STATUS_NOT_FOUND)
-		return usage("--config names a file that is not there:", given->config);
-	if (status != STATUS_OK && (given->config || status != STATUS_NOT_FOUND)) {
-		fail(status, &reason);
-		return EXIT_USAGE;
-	}
-	if (given->period_s > 0)
-		settings->refresh_s = given->period_s;
-	if (given->has_color)
-		settings->color = (enum color_choice)given->color;
-	if (given->ascii)
-		settings->ascii = true;
-	return EXIT_OK;
-}
-
-/* What stands as a word: `list`, `report TARGET`. */
-static const struct { const char *word; const struct command *command; bool takes_target; } words_of[] = {
-	{ "list", &list_command, false }, { "report", &report_command, true }, { "rules", &rules_command, false }, { "doctor", &doctor_command, false },
-};
 
 static enum exit_code not_understood(const char *word, const char *more)
 {
@@ -214,75 +117,216 @@ static enum exit_code not_understood(const char *word, const char *more)
 	return usage("not understood:", both);
 }
 
-static enum exit_code take_words(int argc, char **argv, struct options *options)
+static enum exit_code take_words(char **word, char **end, struct options *options)
 {
-	bool after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
-	if (after_dashes) {
-		if (optind == argc)
-			return usage("after -- comes the command to start", NULL);
-		options->child = argv + optind;
+	if (word == end)
 		return EXIT_OK;
-	}
-	if (optind == argc)
-		return EXIT_OK;
-	const char *word = argv[optind], *target = optind + 1 < argc ? argv[optind + 1] : NULL;
 	for (size_t i = 0; i < sizeof words_of / sizeof *words_of; i++) {
-		if (strcmp(word, words_of[i].word) != 0)
+		if (strcmp(word[0], words_of[i].word) != 0)
 			continue;
-		if (target && (!words_of[i].takes_target || optind + 2 < argc))
-			return not_understood(word, words_of[i].takes_target ? argv[optind + 2] : target);
 		options->command = words_of[i].command;
-		if (target && !set_target(options, target))
-			return usage("report takes one target, and has another in", target);
-		return EXIT_OK;
+		options->words = word + 1;
+		options->word_count = (int)(end - word) - 1;
+		if (words_of[i].takes == TAKES_WORDS || !options->word_count)
+			return EXIT_OK;
+		if (words_of[i].takes == TAKES_NOTHING || options->word_count > 1)
+			return not_understood(word[0], word[words_of[i].takes == TAKES_NOTHING ? 1 : 2]);
+		return options_target(word[1], options) ? EXIT_OK : not_understood(word[0], word[1]);
 	}
-	return usage("not understood:", word);
+	return usage("not understood:", word[0]);
 }
 
-static enum exit_code choose_command(struct options *options, const struct given *given)
+/* -- options -------------------------------------------------------------------------------------------------------------------- */
+
+static bool size_number(const char *text, int *width, int *height)
 {
-	bool is_report = options->command == &report_command, is_rules = options->command == &rules_command, is_doctor = options->command == &doctor_command;
-	if (given->batch + given->once + given->list + (options->command != NULL) > 1)
-		return usage("-b, --once, list, report, rules and doctor exclude one another", NULL);
-	if (!is_rules && (options->check || options->figures))
-		return usage(options->check ? "--check goes with rules: pmtop rules --check=" : "--figures goes with rules: pmtop rules --figures", options->check);
-	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) > 1)
-		return usage("-p, -s, --demo and -- COMMAND exclude one another", NULL);
+	char rest;
+	return sscanf(text, "%4dx%4d%c", width, height, &rest) == 2 && *width > 0 && *height > 0;
+}
+
+static enum exit_code take_other(const char *name, struct options *options)
+{
+	if (!strcmp(name, "json"))
+		options->format = FORMAT_JSON;
+	else if (!strcmp(name, "demo"))
+		options->demo = optarg ? optarg : "";
+	else if (!strcmp(name, "pid") && !is_pid(optarg, &options->pid))
+		return usage("a process id is a whole number above 0, not", optarg);
+	else if (!strcmp(name, "size") && !size_number(optarg, &options->width, &options->height))
+		return usage("--size takes COLUMNSxROWS, such as 120x40, not", optarg);
+	return EXIT_OK;
+}
+
+static enum exit_code take_row(const struct option_row *row, struct options *options)
+{
+	char what[160];
+	if (row->kind == OPTION_OTHER)
+		return take_other(row->name, options);
+	if (option_take(row, optarg, options))
+		return EXIT_OK;
+	if (row->letter)
+		snprintf(what, sizeof what, "-%c takes %s, not", row->letter, option_takes(row));
+	else
+		snprintf(what, sizeof what, "--%s takes %s, not", row->name, option_takes(row));
+	return usage(what, optarg);
+}
+
+/* "--check goes with rules", "-w goes with watch and stream" */
+static enum exit_code does_not_go(const struct option_row *row)
+{
+	static const char *const names[] = {
+#define COMMAND_NAME(name, how, what) #name,
+		COMMANDS(COMMAND_NAME)
+#undef COMMAND_NAME
+	};
+	char what[200];
+	int used = row->letter ? snprintf(what, sizeof what, "-%c goes with", row->letter) : snprintf(what, sizeof what, "--%s goes with", row->name);
+	const char *between = " ";
+	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
+		if (!(row->commands >> i & 1))
+			continue;
+		const char *name = i == COMMAND_watch ? "the screen" : i == COMMAND_stream ? "-b" : i == COMMAND_once ? "--once" : names[i];
+		used += snprintf(what + used, sizeof what - (size_t)used, "%s%s", between, name);
+		between = ", ";
+	}
+	return usage(what, NULL);
+}
+
+static enum exit_code choose_command(struct options *options)
+{
+	if (options->is_batch + options->is_once + options->is_list + (options->command != NULL) > 1)
+		return usage("-b, --once, --list and a command's word exclude one another", NULL);
+	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) + (options->replay != NULL) > 1)
+		return usage("-p, -s, -r, --demo and -- COMMAND exclude one another", NULL);
 	if (!options->command)
-		options->command = given->list ? &list_command : given->batch ? &stream_command : given->once ? &once_command : &watch_command;
-	bool has_target = options->pid || options->run_name || options->child || options->demo;
-	if (!has_target && (is_report || given->batch || given->once))
-		return usage(is_report ? "report needs a target: pmtop report PID" : given->batch ? "-b needs a target: -p PID or -s NAME" : "--once needs a target: -p PID or -s NAME", NULL);
-	if (is_doctor && options->format > FORMAT_JSON)
+		options->command = options->is_list ? &list_command : options->is_batch ? &stream_command : options->is_once ? &once_command : &watch_command;
+	return EXIT_OK;
+}
+
+/* What a command needs, and what it does not speak. */
+static enum exit_code check_needs(const struct options *options)
+{
+	static const struct { const struct command *command; const char *needs; } needy[] = {
+		{ &stream_command, "-b needs a target: -p PID, -s NAME or -r FILE" },
+		{ &once_command, "--once needs a target: -p PID, -s NAME or -r FILE" },
+		{ &report_command, "report needs a target: pmtop report PID" },
+		{ &record_command, "record needs a target: pmtop record -p PID -o FILE" },
+		{ &collect_command, "collect needs a target: pmtop collect -p PID" },
+		{ &export_command, "export needs a target: pmtop export --to=perfetto PID -o FILE" },
+		{ &check_command, "check needs a target: pmtop check --baseline=FILE -p PID" },
+	};
+	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
+	for (size_t i = 0; i < sizeof needy / sizeof *needy; i++)
+		if (options->command == needy[i].command && !has_target)
+			return usage(needy[i].needs, NULL);
+	if (options->replay && (options->command == &record_command || options->command == &collect_command || options->command == &doctor_command))
+		return usage("a recording is not a running process:", options->replay);
+	if (options->command == &doctor_command && options->format > FORMAT_JSON)
 		return usage("doctor speaks text and json", NULL);
-	if (options->format == FORMAT_SVG && !given->once)
+	if (options->format == FORMAT_SVG && options->command != &once_command)
 		return usage("--format=svg goes with --once", NULL);
 	return EXIT_OK;
 }
 
+static enum exit_code read_settings(const struct options *options, struct settings *settings)
+{
+	char path[4096];
+	struct reason reason = { 0 };
+	enum status status = STATUS_NOT_FOUND;
+	settings_default(settings);
+	/* The doctor says itself what is wrong with it. */
+	if (options->command == &doctor_command)
+		status = STATUS_OK;
+	else if (options->config)
+		status = settings_load(settings, options->config, &reason);
+	else if (settings_path(path, sizeof path) == STATUS_OK && (status = settings_load(settings, path, &reason)) == STATUS_NOT_FOUND)
+		status = STATUS_OK;
+	if (options->config && status == STATUS_NOT_FOUND)
+		return usage("--config names a file that is not there:", options->config);
+	if (status != STATUS_OK && (options->config || status != STATUS_NOT_FOUND)) {
+		fail(status, &reason);
+		return EXIT_USAGE;
+	}
+	if (options->period_s > 0)
+		settings->refresh_s = options->period_s;
+	if (options->color >= 0)
+		settings->color = (enum color_choice)options->color;
+	if (options->ascii)
+		settings->ascii = true;
+	return EXIT_OK;
+}
+
+/* getopt's own tables, made of ours; long options have LONG_ONLY + their row. */
+static int make_tables(struct option *longs, char *letters)
+{
+	int count = 0;
+	for (const struct option_row *row = option_rows; row->name && count < ROWS_MOST; row++, count++) {
+		bool is_bare = row->kind == OPTION_FLAG || !strcmp(row->name, "help") || !strcmp(row->name, "version") || !strcmp(row->name, "json");
+		int takes = is_bare ? no_argument : !strcmp(row->name, "demo") ? optional_argument : required_argument;
+		longs[count] = (struct option){ row->name, takes, NULL, LONG_ONLY + count };
+		if (row->letter) {
+			*letters++ = row->letter;
+			if (takes == required_argument)
+				*letters++ = ':';
+		}
+	}
+	longs[count] = (struct option){ 0 };
+	*letters = '\0';
+	return count;
+}
+
+static int row_of(int option, int count)
+{
+	if (option >= LONG_ONLY)
+		return option - LONG_ONLY;
+	for (int i = 0; i < count; i++)
+		if (option_rows[i].letter == option)
+			return i;
+	return -1;
+}
+
 enum exit_code options_parse(int argc, char **argv, struct options *options, struct settings *settings)
 {
-	struct given given = { 0 };
-	*options = (struct options){ 0 };
-	int option;
+	struct option longs[ROWS_MOST + 1];
+	char letters[2 * ROWS_MOST + 1];
+	bool is_given[ROWS_MOST] = { false };
+	int count = make_tables(longs, letters), option;
+	*options = (struct options){ .color = -1 };
+	/* What comes after -- is a command to start, and nothing of ours. */
+	for (int i = 1; i < argc && !options->child; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		if (i + 1 == argc)
+			return usage("after -- comes the command to start", NULL);
+		options->child = argv + i + 1;
+		argc = i;
+	}
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "p:s:lbn:d:h", long_options, NULL)) != -1) {
-		if (option == 'h' || option == OPTION_VERSION) {
-			fputs(option == 'h' ? help_text : "pmtop " PMTOP_VERSION "\n", stdout);
+	while ((option = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		int row = row_of(option, count);
+		if (row < 0)
+			return usage("not understood, or without its value:", argv[optind - 1]);
+		const char *name = option_rows[row].name;
+		if (!strcmp(name, "help") || !strcmp(name, "version")) {
+			fputs(*name == 'h' ? help_text : "pmtop " PMTOP_VERSION "\n", stdout);
 			return EXIT_OK;
 		}
-		if (option == OPTION_DEMO && optarg && !strcmp(optarg, "list")) {
+		if (!strcmp(name, "demo") && optarg && !strcmp(optarg, "list")) {
 			list_synthetic();
 			return EXIT_OK;
 		}
-		enum exit_code code = take_option(option, options, &given);
-		if (option == '?')
-			return usage("not understood, or without its value:", argv[optind - 1]);
+		enum exit_code code = take_row(&option_rows[row], options);
 		if (code != EXIT_OK)
 			return code;
+		is_given[row] = true;
 	}
-	enum exit_code code = take_words(argc, argv, options);
+	enum exit_code code = take_words(argv + optind, argv + argc, options);
 	if (code == EXIT_OK)
-		code = choose_command(options, &given);
-	return code == EXIT_OK ? read_settings(options, &given, settings) : code;
+		code = choose_command(options);
+	for (int i = 0; i < count && code == EXIT_OK; i++)
+		if (is_given[i] && option_rows[i].commands && !(option_rows[i].commands >> id_of(options->command) & 1))
+			code = does_not_go(&option_rows[i]);
+	if (code == EXIT_OK)
+		code = check_needs(options);
+	return code == EXIT_OK ? read_settings(options, settings) : code;
 }

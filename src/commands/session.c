@@ -114,12 +114,15 @@ static void end_session(struct session *session)
 {
 	if (session->collector)
 		collector_stop(session->collector);
+	player_close(session->player);
+	recording_end(&session->recording, NULL);
 	model_free(session->model);
 	hooks_close(session->hooks);
 	alerts_release(&session->alerts);
 	rule_book_free(session->rules);
 	sample_set_release(&session->set);
 	session->collector = NULL;
+	session->player = NULL;
 	session->model = NULL;
 	session->hooks = NULL;
 	session->rules = NULL;
@@ -168,6 +171,13 @@ static uid_t region_owner(const char *path)
 	return geteuid() == 0 && stat(path, &file) == 0 ? file.st_uid : geteuid();
 }
 
+static enum status begin_recording(struct session *session, const struct options *options, struct reason *why_not)
+{
+	struct recorder_options recorder_options = { .file_bytes = (uint64_t)options->file_bytes };
+	target_refresh(&session->target);
+	return recording_begin(&session->recording, options->write, &session->target, &recorder_options, why_not);
+}
+
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
 {
 	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
@@ -182,7 +192,9 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	}
 	if (options->demo)
 		status = check_synthetic(options->demo, &reason);
-	if (status == STATUS_OK && pid)
+	if (options->replay)
+		status = player_open(options->replay, options->command == &watch_command ? 1 : 0, &session->player, &reason);
+	else if (status == STATUS_OK && pid)
 		status = target_open(&session->target, pid, "/proc", &reason);
 	else if (status == STATUS_OK)
 		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .synthetic = options->demo, .region_path = session->region_path, .uid = region_owner(session->region_path) };
@@ -191,7 +203,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 
 	read_rules(session);
 	/* A single look is nobody's watch. */
-	if (options->command == &watch_command || options->command == &stream_command)
+	if (!session->player && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command))
 		session->hooks = hooks_new(&session->settings);
 	struct model_options model_options;
 	model_options_default(&model_options);
@@ -201,8 +213,11 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	model_options.flag_window = (unsigned)settings->flag_window;
 	model_options.warmup_most = (unsigned)settings->warmup_most;
 	session->model = model_new(&model_options);
-	status = session->model ? start_collector(session, settings, &reason)
-	                        : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
+	status = session->model ? STATUS_OK : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
+	if (status == STATUS_OK && options->write && !session->player)
+		status = begin_recording(session, options, &reason);
+	if (status == STATUS_OK && !session->player)
+		status = start_collector(session, settings, &reason);
 	if (status != STATUS_OK) {
 		target_close(&session->target);
 		end_session(session);
@@ -212,11 +227,17 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	return EXIT_OK;
 }
 
+/* Nothing more will come. */
+static bool has_all(const struct session *session)
+{
+	return session->player ? player_has_ended(session->player) : collector_has_ended(session->collector);
+}
+
 void session_apply(struct session *session, const struct sample_set *set)
 {
 	struct model *model = session->model;
 	model_apply(model, set);
-	if (session->judged_ns && model->now_ns - session->judged_ns < JUDGE_EVERY_NS && !model->target_ended && !collector_has_ended(session->collector))
+	if (session->judged_ns && model->now_ns - session->judged_ns < JUDGE_EVERY_NS && !model->target_ended && !has_all(session))
 		return;
 	session->judged_ns = model->now_ns;
 	alerts_update(&session->alerts, model, &session->settings);
@@ -233,24 +254,53 @@ int session_tick_ms(const struct session *session)
 	return hooks_are_busy(session->hooks) ? 200 : -1;
 }
 
+bool session_take(struct session *session, struct sample_set *set)
+{
+	if (session->player)
+		return player_take(session->player, set);
+	while (collector_take(session->collector, set)) {
+		recording_note(&session->recording, session->collector, set, set->is_snapshot || !session->has_read);
+		session->has_read = true;
+		if (!set->is_snapshot)
+			return true;
+	}
+	return false;
+}
+
 bool session_step(struct session *session)
 {
-	if (!collector_take(session->collector, &session->set))
+	if (!session_take(session, &session->set))
 		return false;
 	session_apply(session, &session->set);
 	return true;
 }
 
+int session_fd(const struct session *session)
+{
+	return session->player ? player_fd(session->player) : collector_fd(session->collector);
+}
+
+int session_wait_ms(const struct session *session)
+{
+	return session->player ? player_wait_ms(session->player) : -1;
+}
+
+static int shorter_ms(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 bool session_wait(const struct session *session, int timeout_ms)
 {
-	struct pollfd waiting = { .fd = collector_fd(session->collector), .events = POLLIN };
-	return poll(&waiting, 1, timeout_ms) > 0 || collector_has_ended(session->collector);
+	struct pollfd waiting = { .fd = session_fd(session), .events = POLLIN };
+	int own_ms = session_wait_ms(session);
+	return poll(&waiting, 1, shorter_ms(timeout_ms, own_ms)) > 0 || own_ms >= 0 || has_all(session);
 }
 
 bool session_has_ended(const struct session *session)
 {
-	struct pollfd waiting = { .fd = collector_fd(session->collector), .events = POLLIN };
-	return collector_has_ended(session->collector) && poll(&waiting, 1, 0) <= 0;
+	struct pollfd waiting = { .fd = session_fd(session), .events = POLLIN };
+	return has_all(session) && (session->player || poll(&waiting, 1, 0) <= 0);
 }
 
 static bool has_wanted_name(const struct run *run, const void *argument)
@@ -273,7 +323,9 @@ int session_run(const struct session *session)
 
 int64_t session_realtime_ns(const struct session *session)
 {
-	return clock_realtime_ns() - clock_monotonic_ns() + session->model->now_ns;
+	const struct stream_header *header = session->player ? player_header(session->player) : NULL;
+	int64_t offset_ns = header ? header->realtime_ns - header->monotonic_ns : clock_realtime_ns() - clock_monotonic_ns();
+	return offset_ns + session->model->now_ns;
 }
 
 enum exit_code session_close(struct session *session)

@@ -1,4 +1,8 @@
-/* session.h: one watched target from end to end: target, collector, model, alerts. What every command that watches shares. Main thread only. */
+/* session.h: one watched run from end to end. What every command that watches shares. Main thread only.
+ *
+ *   target → collector ─┐
+ *                       ├→ session_step → model, alerts → (the command)
+ *   recording → player ─┘       └→ recording (live only) */
 #ifndef PMTOP_COMMANDS_SESSION_H
 #define PMTOP_COMMANDS_SESSION_H
 
@@ -7,6 +11,8 @@
 
 #include "src/collect/collector.h"
 #include "src/commands/command.h"
+#include "src/commands/player.h"
+#include "src/commands/recording.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/rules/rule_book.h"
@@ -17,8 +23,11 @@ struct session {
 	struct settings settings;    /* those given, with the user's rules */
 	struct rule_book *rules;
 	struct hooks *hooks;         /* NULL: none are set, or this command starts none */
-	struct target target;
-	struct collector *collector;
+	struct target target;        /* of a live run */
+	struct collector *collector; /* live; NULL in a replay */
+	struct player *player;       /* a recording, or a stream from elsewhere; NULL live */
+	struct recording recording;
+	bool has_read;               /* the first set has been taken */
 	struct model *model;
 	struct alerts alerts;
 	int64_t judged_ns;           /* the model's time when alerts were last updated; 0 = never */
@@ -39,8 +48,13 @@ void session_apply(struct session *session, const struct sample_set *set);
 void session_tick(struct session *session);
 /* For how long a wait may last until the next tick, in milliseconds; −1 = for ever. */
 int session_tick_ms(const struct session *session);
-/* Applies the next waiting set. False: none waits. */
+/* Clears *set and takes the next one, to be applied (now or later); it has been recorded by then. False: none waits. */
+bool session_take(struct session *session, struct sample_set *set);
+/* Takes the next waiting set and applies it. False: none waits. */
 bool session_step(struct session *session);
+/* Readable while a set waits (−1 = nothing to wait on), and for how long a wait on it may last (−1 = for ever). */
+int session_fd(const struct session *session);
+int session_wait_ms(const struct session *session);
 /* Waits at most `timeout_ms` (−1 = for ever) for a set; true when one waits or the target has ended. */
 bool session_wait(const struct session *session, int timeout_ms);
 /* The target has ended and nothing waits any more. */

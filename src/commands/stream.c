@@ -48,6 +48,21 @@ static bool reader_is_gone(void)
 	return poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
 }
 
+/* Waits for it, and applies it. False: none comes, or nobody wants it. */
+static bool next_set(struct stream *stream)
+{
+	struct session *session = &stream->session;
+	while (!is_interrupted && !reader_is_gone()) {
+		if (session_step(session))
+			return true;
+		if (session_has_ended(session))
+			return false;
+		session_wait(session, 200);
+		session_tick(session);
+	}
+	return false;
+}
+
 static enum exit_code run_stream(const struct options *options, const struct settings *settings)
 {
 	struct stream stream = { .out = BUFFER_INIT, .format = options->format };
@@ -60,11 +75,7 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	int output_code = 0;
 	print_refresh(&stream);
 	bool is_open = output_flush(&stream.out, &output_code);
-	for (int64_t printed = 1; is_open && !is_interrupted && (options->count == 0 || printed < options->count); printed++) {
-		while (!is_interrupted && !session_wait(&stream.session, 200) && !reader_is_gone())
-			session_tick(&stream.session);
-		if (is_interrupted || reader_is_gone() || (!session_step(&stream.session) && session_has_ended(&stream.session)))
-			break;
+	for (int64_t printed = 1; is_open && (options->count == 0 || printed < options->count) && next_set(&stream); printed++) {
 		print_refresh(&stream);
 		is_open = output_flush(&stream.out, &output_code);
 	}

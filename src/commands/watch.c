@@ -56,7 +56,7 @@ static bool hold_next(struct watch *watch)
 		return session_step(&watch->session);
 	struct sample_set *set = &watch->held[watch->held_count];
 	*set = (struct sample_set)SAMPLE_SET_INIT;
-	if (!collector_take(watch->session.collector, set))
+	if (!session_take(&watch->session, set))
 		return false;
 	watch->held_count++;
 	return true;
@@ -88,7 +88,7 @@ static void write_view(struct watch *watch)
 	if (!screen_write(watch->screen, &csv)) {
 		snprintf(message, sizeof message, "nothing to write in this view");
 	} else {
-		snprintf(path, sizeof path, "pmtop-%s-%d-%s.csv", screen_view_name(watch->screen), (int)watch->session.target.pid, when);
+		snprintf(path, sizeof path, "pmtop-%s-%d-%s.csv", screen_view_name(watch->screen), (int)watch->session.model->target_pid, when);
 		for (char *c = path; *c; c++)
 			*c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
 		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -136,10 +136,13 @@ static void watch_until_quit(struct watch *watch)
 		struct pollfd ready[] = {
 			{ .fd = terminal_input_fd(watch->terminal), .events = POLLIN },
 			{ .fd = watch->signal_fd, .events = POLLIN },
-			{ .fd = is_followed ? collector_fd(watch->session.collector) : -1, .events = POLLIN },
+			{ .fd = is_followed ? session_fd(&watch->session) : -1, .events = POLLIN },
 			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1, .events = POLLOUT },
 		};
-		if (poll(ready, sizeof ready / sizeof *ready, session_tick_ms(&watch->session)) < 0 && errno != EINTR)
+		int wait_ms = session_tick_ms(&watch->session), due_ms = is_followed ? session_wait_ms(&watch->session) : -1;
+		if (due_ms >= 0 && (wait_ms < 0 || due_ms < wait_ms))
+			wait_ms = due_ms;
+		if (poll(ready, sizeof ready / sizeof *ready, wait_ms) < 0 && errno != EINTR)
 			return;
 		session_tick(&watch->session);
 		if (ready[1].revents) {
@@ -202,7 +205,7 @@ static void release(struct watch *watch)
 static enum exit_code run_watch(const struct options *options, const struct settings *settings)
 {
 	const char *term = getenv("TERM");
-	bool has_target = options->pid || options->run_name || options->child || options->demo;
+	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
 	if (!isatty(STDOUT_FILENO) || !term || !*term || !strcmp(term, "dumb"))
 		return has_target ? stream_command.run(options, settings) : list_command.run(options, settings);
 	struct options target = *options;

@@ -1,0 +1,41 @@
+/* options_rows.h: every option of the command line: its name, what it takes, with which commands it goes. */
+#ifndef PMTOP_COMMANDS_OPTIONS_ROWS_H
+#define PMTOP_COMMANDS_OPTIONS_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/commands/command.h"
+
+enum option_kind {
+	OPTION_FLAG,         /* bool */
+	OPTION_TEXT,         /* const char * */
+	OPTION_WHOLE,        /* int64_t above 0 */
+	OPTION_NUMBER,       /* double within least … most */
+	OPTION_TIME,         /* double, seconds: "90", "90s", "5m", "2h", "1d" */
+	OPTION_BYTES,        /* double: "500k", "20M", "2G" (powers of 1000) */
+	OPTION_WORD,         /* int: one of words */
+	OPTION_OTHER,        /* options.c knows */
+};
+
+struct option_word { const char *text; int value; };
+
+struct option_row {
+	const char *name;            /* long; NULL = the end */
+	char letter;                 /* 0 = none */
+	enum option_kind kind;
+	size_t offset;               /* in struct options */
+	double least, most;
+	const struct option_word *words;     /* ends with a text of NULL */
+	const char *takes;           /* "seconds from 0.05 to 60": what a wrong value is told; NULL = the kind says it */
+	unsigned commands;           /* 1 << enum command_id; 0 = all */
+};
+
+extern const struct option_row option_rows[];
+
+/* Sets what the row says from `value`. False: the value is not one of its kind. */
+bool option_take(const struct option_row *row, const char *value, struct options *options);
+/* What it takes, in words. */
+const char *option_takes(const struct option_row *row);
+
+#endif
