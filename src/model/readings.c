@@ -174,9 +174,9 @@ static int by_rate(const void *left, const void *right)
 double readings_usual(const struct readings *readings, int64_t before_ns)
 {
 	struct weighted rows[READINGS_MOST];
-	size_t count = 0;
+	size_t count = 0, last = rows_until(readings, before_ns, true);
 	double total_s = 0, passed_s = 0;
-	for (size_t i = rows_until(readings, before_ns, true) + 1; i-- > 1;) {
+	for (size_t i = last + 1; i-- > 1;) {
 		if (i >= readings->count)
 			continue;
 		int64_t begin_ns = time_of(readings, i - 1), end_ns = time_of(readings, i);
@@ -187,7 +187,7 @@ double readings_usual(const struct readings *readings, int64_t before_ns)
 		end_ns = end_ns < before_ns ? end_ns : before_ns;
 		double growth = (double)row(readings, i)->growth, weight_s = seconds_between(begin_ns, end_ns);
 		/* The row that reaches into the window tells of the time before only where nothing grew. */
-		bool reaches_in = i == rows_until(readings, before_ns, true) && growth != 0;
+		bool reaches_in = i == last && growth != 0;
 		if (isnan(growth) || reaches_in || weight_s <= 0)
 			continue;
 		rows[count++] = (struct weighted){ growth / whole_s, weight_s };
