@@ -194,7 +194,7 @@ static void print_summary(const struct watch *watch)
 	int index = screen_run(watch->screen);
 	char peak[NUMBER_SIZE];
 	if (model->has_target)
-		printf("pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : "goes on",
+		printf("pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : watch->replay ? "was recorded" : "goes on",
 		       format_bytes(peak, model->memory.peak_rss_bytes));
 	if (index >= 0)
 		print_run(watch, &model->runs[index]);
@@ -247,16 +247,14 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		status = view_unknown(options->view, &reason);
 	else if (!watch.session.player || (code = replay_open(&watch.session, options, watch.screen, &watch.replay)) == EXIT_OK)
 		status = terminal_open(&terminal_options, &watch.terminal, &reason);
-	if (code != EXIT_OK) {
-		;
-	} else if (status == STATUS_OK) {
+	if (status != STATUS_OK)
+		code = fail(status, &reason);
+	if (code == EXIT_OK) {
 		if (watch.session.wanted_run[0])
 			screen_choose_run(watch.screen, session_run(&watch.session));
 		watch_until_quit(&watch);
 		terminal_close(watch.terminal);
 		print_summary(&watch);
-	} else {
-		code = fail(status, &reason);
 	}
 	release(&watch);
 	enum exit_code child_code = session_close(&watch.session);
