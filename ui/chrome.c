@@ -79,13 +79,15 @@ static void add_state(const struct scene *scene, const struct run *run, const st
 
 	if (scene->is_paused)
 		line_add(line, 0, ROLE_WARNING, "‖ PAUSED");
+	else if (scene->replay != NULL)
+		line_add(line, 2, scene->replay->state == REPLAY_PAUSED ? ROLE_WARNING : ROLE_ACCENT, "%s", replay_line_state(scene->replay, text, sizeof text));
 	if (progress_ended(scene, run, &when_ns))
 		line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
 	else if (add_still_rank(scene, ranks, line))
 		;
 	else if (run != NULL && progress_hang(scene, run, text, sizeof text))
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %s", text);
-	else if (!scene->is_paused)
+	else if (!scene->is_paused && scene->replay == NULL)
 		line_add(line, 3, ROLE_GOOD, "● live");
 	if (run != NULL && run->lost_events > 0)
 		line_add(line, 4, ROLE_WARNING, "lost %s", format_count(text, (double)run->lost_events));

@@ -15,6 +15,7 @@ struct screen {
 	struct scene scene;
 	int view, view_before;               /* where Esc leads from help */
 	struct view_state states[VIEW_STATES];
+	struct replay_line *replay;          /* NULL: a live run */
 	bool run_is_chosen;                  /* by a person: kept as long as it is there */
 	bool is_typing;
 	char typed[64];
@@ -87,13 +88,29 @@ static bool is_tiny(const struct canvas *canvas)
 	return canvas->width < 40 || canvas->height < 10;
 }
 
-static struct rect body_of(const struct canvas *canvas)
+static struct rect body_of(const struct screen *screen, const struct canvas *canvas)
 {
 	struct rect body = { 0, 0, canvas->width, canvas->height };
 
 	rect_take_top(&body, parts_is_roomy(canvas) ? 3 : 2);
 	rect_take_bottom(&body, 1);
+	if (screen->replay != NULL)
+		rect_take_bottom(&body, replay_line_rows(screen->replay, canvas));
 	return body;
+}
+
+/* What stands under the body. */
+static void draw_below(struct screen *screen, struct canvas *canvas)
+{
+	struct rect whole = { 0, 0, canvas->width, canvas->height }, last = rect_take_bottom(&whole, 1);
+	int rows = screen->replay != NULL ? replay_line_rows(screen->replay, canvas) : 0;
+
+	if (rows > 0)
+		replay_line_draw(screen->replay, canvas, rect_take_bottom(&whole, rows));
+	if (screen->replay != NULL && screen->replay->is_typing)
+		replay_line_prompt(screen->replay, canvas, last);
+	else
+		chrome_last_line(&screen->scene, all_views[screen->view], canvas, last, screen->is_typing ? screen->typed : NULL);
 }
 
 static void set_time(struct screen *screen, int64_t realtime_ns)
@@ -137,10 +154,10 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 		chrome_one_line(scene, canvas);
 		return;
 	}
-	draw_view(screen, canvas, body_of(canvas));
+	draw_view(screen, canvas, body_of(screen, canvas));
 	chrome_header(scene, canvas, rect_row(whole, 0), screen->clock_ns, period_ns);
 	chrome_tabs(scene, canvas, rect_row(whole, 1), screen->view);
-	chrome_last_line(scene, all_views[screen->view], canvas, rect_row(whole, -1), screen->is_typing ? screen->typed : NULL);
+	draw_below(screen, canvas);
 }
 
 /* -- keys ---------------------------------------------------------------------------------------------------------------------- */
@@ -176,7 +193,7 @@ bool screen_open_view(struct screen *screen, const char *name)
 static bool view_key(struct screen *screen, struct key_event event, const struct canvas *canvas)
 {
 	const struct view *view = all_views[screen->view];
-	bool did = view->key != NULL && view->key(&screen->scene, event, body_of(canvas));
+	bool did = view->key != NULL && view->key(&screen->scene, event, body_of(screen, canvas));
 
 	if (screen->scene.go_to != NULL)
 		screen_open_view(screen, screen->scene.go_to);
@@ -308,4 +325,60 @@ void screen_choose_run(struct screen *screen, int run)
 int screen_run(const struct screen *screen)
 {
 	return screen->scene.run;
+}
+
+/* -- a replay ------------------------------------------------------------------------------------------------------------------ */
+
+void screen_set_replay(struct screen *screen, struct replay_line *line)
+{
+	screen->replay = line;
+	screen->scene.replay = line;
+}
+
+void screen_set_model(struct screen *screen, struct model *model)
+{
+	const struct run *run;
+
+	screen->scene.model = model;
+	run = scene_run(&screen->scene);
+	/* What was looked at may be yet to come. */
+	if (run == NULL || scene_track(&screen->scene, run)->end <= screen->scene.focus.batch)
+		screen->scene.focus = (struct focus){ .at_live_end = true };
+}
+
+void screen_moved(struct screen *screen)
+{
+	for (int state = 0; state < VIEW_STATES; state++)
+		memset(screen->states[state].scales, 0, sizeof screen->states[state].scales);
+}
+
+bool screen_is_typing(const struct screen *screen)
+{
+	return screen->is_typing;
+}
+
+bool screen_has_matches(const struct screen *screen)
+{
+	return screen->scene.state->search[0] != '\0' || all_views[screen->view] == &warnings_view;
+}
+
+bool screen_focused(const struct screen *screen, uint64_t *ordinal)
+{
+	*ordinal = screen->scene.focus.batch;
+	return !screen->scene.focus.at_live_end;
+}
+
+void screen_focus(struct screen *screen, int run, uint64_t ordinal)
+{
+	if (run != screen->scene.run)
+		screen_choose_run(screen, run);
+	screen->scene.focus.batch = ordinal;
+	screen->scene.focus.at_live_end = false;
+}
+
+bool screen_shows_batches_of(const struct screen *screen, unsigned index, uint32_t mode)
+{
+	const struct run *run = scene_run(&screen->scene);
+
+	return run == NULL || ((int)index == screen->scene.run && is_mode_of(run, mode, scene_track(&screen->scene, run)));
 }

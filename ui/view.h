@@ -14,6 +14,7 @@
 #include "ui/canvas.h"
 #include "ui/keys.h"
 #include "ui/plot.h"
+#include "ui/replay_line.h"
 
 /* What a person has chosen; belongs to the screen, not to the model. */
 struct view_state {
@@ -46,7 +47,8 @@ struct scene {
 	int run;                          /* index into model->runs, −1 = nothing publishes */
 	int64_t now_ns;                   /* model->now_ns, or when it was paused */
 	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
-	bool is_paused, is_remote;
+	bool is_paused;
+	const struct replay_line *replay; /* NULL: a live run */
 	struct focus focus;
 	struct view_state *state;         /* of the view being drawn */
 	const char *go_to;                /* a key asked for another view, by its name; NULL */
