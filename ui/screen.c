@@ -273,6 +273,7 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	switch (event.key) {
 	case 'q': return WISH_QUIT;
 	case 'w': return WISH_WRITE;
+	case 'r': return WISH_RECORD;
 	case ' ': case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
 	case KEY_TAB: open_view(screen, (screen->view + 1) % view_count); return WISH_NOTHING;
 	case KEY_BACK_TAB: open_view(screen, (screen->view + view_count - 1) % view_count); return WISH_NOTHING;
@@ -309,6 +310,22 @@ const char *screen_view_name(const struct screen *screen)
 void screen_message(struct screen *screen, const char *text)
 {
 	snprintf(screen->scene.message, sizeof screen->scene.message, "%s", text);
+}
+
+void screen_set_recording(struct screen *screen, bool goes_on, double bytes)
+{
+	screen->scene.is_recording = goes_on;
+	screen->scene.recorded_bytes = bytes;
+}
+
+bool screen_take_flag(struct screen *screen, struct hand_flag *out)
+{
+	bool has_flag = screen->scene.has_hand_flag;
+
+	if (has_flag)
+		*out = screen->scene.hand_flag;
+	screen->scene.has_hand_flag = false;
+	return has_flag;
 }
 
 bool screen_is_paused(const struct screen *screen)

@@ -11,7 +11,7 @@
 struct screen;
 
 /* What a key asked of the program around the screen. */
-enum screen_wish { WISH_NOTHING, WISH_QUIT, WISH_WRITE };
+enum screen_wish { WISH_NOTHING, WISH_QUIT, WISH_WRITE, WISH_RECORD };
 
 struct screen *screen_new(struct model *model, const struct alerts *alerts, const struct settings *settings);
 void screen_free(struct screen *screen);
@@ -22,6 +22,10 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 bool screen_write(const struct screen *screen, struct buffer *out);
 const char *screen_view_name(const struct screen *screen);
 void screen_message(struct screen *screen, const char *text);
+/* What the header says of a recording; false: nothing is recorded. */
+void screen_set_recording(struct screen *screen, bool goes_on, double bytes);
+/* True once, after a batch was flagged or unflagged by hand. */
+bool screen_take_flag(struct screen *screen, struct hand_flag *out);
 bool screen_is_paused(const struct screen *screen);
 int screen_run(const struct screen *screen);        /* index into model->runs, −1 */
 void screen_choose_run(struct screen *screen, int run);

@@ -40,6 +40,9 @@ struct focus {
 	uint32_t mode;
 };
 
+/* A batch that a person flagged or unflagged: of a run by its index, among those of its mode. */
+struct hand_flag { unsigned run; uint32_t mode; uint64_t ordinal; bool is_flagged; };
+
 struct scene {
 	struct model *model;              /* only for model_flag; views never apply sets */
 	const struct alerts *alerts;
@@ -49,6 +52,10 @@ struct scene {
 	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
 	bool is_paused;
 	const struct replay_line *replay; /* NULL: a live run */
+	bool is_recording;
+	double recorded_bytes;            /* by a recording that goes on */
+	bool has_hand_flag;               /* one that is still to be told to the program around the screen */
+	struct hand_flag hand_flag;
 	struct focus focus;
 	struct view_state *state;         /* of the view being drawn */
 	const char *go_to;                /* a key asked for another view, by its name; NULL */
