@@ -122,7 +122,6 @@ static bool is_enough(const struct work *work, int64_t refreshes, int64_t end_ns
 static void go_through(struct work *work)
 {
 	struct session *session = &work->session;
-	bool is_file = session->player && !player_is_pipe(session->player);
 	int64_t end_ns = work->options->record_s > 0 ? clock_monotonic_ns() + (int64_t)(work->options->record_s * (double)NS_PER_S) : 0;
 	int64_t refreshes = session->model->now_ns ? 1 : 0;
 	if (refreshes)
@@ -131,7 +130,7 @@ static void go_through(struct work *work)
 		if (session_step(session)) {
 			add_set(work);
 			refreshes++;
-		} else if (session_has_ended(session) || (is_file && player_wait_ms(session->player) > 0)) {
+		} else if (session_has_ended(session) || session_is_read(session)) {
 			break;
 		} else {
 			session_wait(session, 200);

@@ -10,6 +10,7 @@ static enum exit_code run_report(const struct options *options, const struct set
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
 		return code;
+	session_read_all(&session);
 	int run = session_run(&session), output_code = 0;
 	if (options->format == FORMAT_JSON)
 		export_json(&out, session.model, &session.alerts, run, session_realtime_ns(&session));

@@ -303,6 +303,17 @@ bool session_has_ended(const struct session *session)
 	return has_all(session) && (session->player || poll(&waiting, 1, 0) <= 0);
 }
 
+bool session_is_read(const struct session *session)
+{
+	return session->player && (session_has_ended(session) || (!player_is_pipe(session->player) && player_wait_ms(session->player) > 0));
+}
+
+void session_read_all(struct session *session)
+{
+	while (session->player && (session_step(session) || !session_is_read(session)))
+		session_wait(session, -1);
+}
+
 static bool has_wanted_name(const struct run *run, const void *argument)
 {
 	const struct session *session = argument;

@@ -52,6 +52,10 @@ int session_tick_ms(const struct session *session);
 bool session_take(struct session *session, struct sample_set *set);
 /* Takes the next waiting set and applies it. False: none waits. */
 bool session_step(struct session *session);
+/* Of a recording or a pipe: applies all of it; of a file that is still being written, what is there. Nothing where the run is live. */
+void session_read_all(struct session *session);
+/* Whether nothing more of a recording can be read now. */
+bool session_is_read(const struct session *session);
 /* Readable while a set waits (−1 = nothing to wait on), and for how long a wait on it may last (−1 = for ever). */
 int session_fd(const struct session *session);
 int session_wait_ms(const struct session *session);
