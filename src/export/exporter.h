@@ -14,7 +14,8 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 
-#define EXPORTERS(X)
+#define EXPORTERS(X) \
+	X(csv) X(csv_operations) X(csv_series) X(csv_processes) X(jsonl) X(tensorboard) X(openmetrics)
 
 struct export_scene {
 	const struct model *model;
