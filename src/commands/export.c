@@ -13,6 +13,7 @@
 #include "src/base/clock.h"
 #include "src/commands/output_file.h"
 #include "src/commands/session.h"
+#include "src/commands/window.h"
 #include "src/export/exporter.h"
 
 enum { FILES_MOST = 80, NAME_SIZE = 200 };
@@ -110,13 +111,21 @@ static void add_set(struct work *work)
 static bool is_enough(const struct work *work, int64_t refreshes, int64_t end_ns)
 {
 	const struct options *options = work->options;
+	/* What tells of the state of one moment tells of that of --until. */
+	bool is_past = !work->exporter->add && work->session.model->now_ns >= work->scene.until_ns;
 	if (options->replay)
-		return is_interrupted;
+		return is_interrupted || is_past;
 	if (is_interrupted || (end_ns && clock_monotonic_ns() >= end_ns))
 		return true;
 	if (options->count)
 		return refreshes >= options->count;
 	return !end_ns && !options->child;
+}
+
+/* A file that is still being written: nothing more of it can be read now. */
+static bool is_read(const struct session *session)
+{
+	return session->player && !player_is_pipe(session->player) && player_wait_ms(session->player) > 0;
 }
 
 static void go_through(struct work *work)
@@ -130,7 +139,7 @@ static void go_through(struct work *work)
 		if (session_step(session)) {
 			add_set(work);
 			refreshes++;
-		} else if (session_has_ended(session) || session_is_read(session)) {
+		} else if (session_has_ended(session) || is_read(session)) {
 			break;
 		} else {
 			session_wait(session, 200);
@@ -149,10 +158,13 @@ static bool begin(struct work *work)
 		.host = work->host, .is_awaited = !header || player_is_pipe(work->session.player), .drain = drain, .file = file_in_folder, .sink = work,
 		.out = work->exporter->is_folder ? NULL : &work->files[0].out };
 	place(work);
-	work->state = work->exporter->open(&work->scene);
-	if (!work->state)
-		fputs("pmtop: out of memory: nothing was exported\n", stderr);
-	return work->state != NULL;
+	work->code = (int)window_of(&work->session, work->options, &work->scene.since_ns, &work->scene.until_ns);
+	work->state = work->code ? NULL : work->exporter->open(&work->scene);
+	if (work->state || work->code)
+		return work->state != NULL;
+	fputs("pmtop: out of memory: nothing was exported\n", stderr);
+	work->code = EXIT_RUNTIME;
+	return false;
 }
 
 static enum exit_code export_run(struct work *work, const struct settings *settings)
@@ -163,7 +175,6 @@ static enum exit_code export_run(struct work *work, const struct settings *setti
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
 	work->is_open = begin(work);
-	work->code = work->is_open ? 0 : EXIT_RUNTIME;
 	if (work->is_open) {
 		go_through(work);
 		bool is_left = is_interrupted && work->session.player && !player_is_pipe(work->session.player);

@@ -31,6 +31,8 @@ struct session {
 	struct model *model;
 	struct alerts alerts;
 	int64_t judged_ns;           /* the model's time when alerts were last updated; 0 = never */
+	int64_t judge_from_ns;       /* before this time of the model they are updated seldom: a replay that is on its way to a later moment */
+	struct model_options model_options;
 	struct sample_set set;       /* the one being applied */
 	char region_path[512];       /* of an ended run (-s) */
 	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
@@ -52,10 +54,6 @@ int session_tick_ms(const struct session *session);
 bool session_take(struct session *session, struct sample_set *set);
 /* Takes the next waiting set and applies it. False: none waits. */
 bool session_step(struct session *session);
-/* Of a recording or a pipe: applies all of it; of a file that is still being written, what is there. Nothing where the run is live. */
-void session_read_all(struct session *session);
-/* Whether nothing more of a recording can be read now. */
-bool session_is_read(const struct session *session);
 /* Readable while a set waits (−1 = nothing to wait on), and for how long a wait on it may last (−1 = for ever). */
 int session_fd(const struct session *session);
 int session_wait_ms(const struct session *session);
@@ -67,6 +65,12 @@ bool session_has_ended(const struct session *session);
 int session_run(const struct session *session);
 /* The date of the model's newest figures, nanoseconds since 1970. */
 int64_t session_realtime_ns(const struct session *session);
+/* The recording from its beginning again, beside `session`, whose settings and rules it shares and which must outlive it. False: a pipe, which is gone
+ * through once, or out of memory. */
+bool session_again(const struct session *session, struct session *out);
+/* What is played, and what was made of it, change places. */
+void session_swap(struct session *a, struct session *b);
+void session_again_close(struct session *again);
 /* Ends watching. With a command of our own: waits for it and gives its exit status as a shell would. */
 enum exit_code session_close(struct session *session);
 
