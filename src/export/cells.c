@@ -16,7 +16,7 @@ void cell_number(struct buffer *out, double value)
 void cell_float(struct buffer *out, float value)
 {
 	if (isfinite(value))
-		buffer_printf(out, "%.8g", (double)value);
+		buffer_printf(out, "%.7g", (double)value);
 }
 
 void cell_text(struct buffer *out, const char *text)

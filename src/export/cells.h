@@ -8,7 +8,7 @@
 #include "src/base/buffer.h"
 
 void cell_number(struct buffer *out, double value);              /* 12 significant digits; not finite: empty */
-void cell_float(struct buffer *out, float value);                /* the 8 that a float can hold */
+void cell_float(struct buffer *out, float value);                /* 7, which a float holds */
 void cell_text(struct buffer *out, const char *text);            /* quoted where it must be; NULL: empty */
 void cell_time(struct buffer *out, int64_t realtime_ns, int places);      /* ISO 8601, UTC, so many places of a second (0 … 9) */
 
