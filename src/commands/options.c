@@ -215,7 +215,8 @@ static enum exit_code check_needs(const struct options *options)
 		{ &export_command, "export needs a target: pmtop export --to=perfetto PID -o FILE" },
 		{ &check_command, "check needs a target: pmtop check --baseline=FILE -p PID" },
 	};
-	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
+	bool is_list = options->command == &export_command && options->to && !strcmp(options->to, "list");
+	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay || is_list;
 	for (size_t i = 0; i < sizeof needy / sizeof *needy; i++)
 		if (options->command == needy[i].command && !has_target)
 			return usage(needy[i].needs, NULL);
