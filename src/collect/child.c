@@ -130,10 +130,20 @@ enum status child_open(const struct child_command *command, const struct target 
 
 /* -- its end -------------------------------------------------------------------------------------------------------------------- */
 
+/* What it started is in its group, whose number is nobody else's until the child has been taken note of. */
+static void kill_group(const struct child *child)
+{
+	kill(-child->pid, SIGKILL);
+}
+
 static bool has_ended(struct child *child)
 {
-	if (child->pid && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
+	siginfo_t info = { 0 };
+	if (child->pid && waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
+		kill_group(child);
+		waitpid(child->pid, &child->status, 0);
 		child->pid = 0;
+	}
 	return child->pid == 0;
 }
 
@@ -176,9 +186,8 @@ void child_close(void *state)
 	struct child *child = state;
 	if (child->fd >= 0)
 		close(child->fd);
-	/* What it started is in its group, which is there as long as one of them lives. */
 	if (child->pid) {
-		kill(-child->pid, SIGKILL);
+		kill_group(child);
 		if (!has_ended(child))
 			leave_behind(child->pid);
 	}
