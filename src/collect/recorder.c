@@ -205,7 +205,7 @@ static void add_header(struct recorder *recorder, enum block_kind kind, const st
 	recorder->headed_ns = set->time_ns;
 	recorder->dated_ns = date_ns();
 	/* At the beginning twice: a file that has lost its only header has lost all. */
-	for (bool is_first = recorder->file_bytes == 0, again = true; again; again = is_first, is_first = false)
+	for (int copies = recorder->file_bytes == 0 ? 2 : 1; copies > 0; copies--)
 		stream_write_header(&recorder->writer, &recorder->header, &chunk->bytes);
 }
 
