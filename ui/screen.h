@@ -17,6 +17,8 @@ struct screen *screen_new(struct model *model, const struct alerts *alerts, cons
 void screen_free(struct screen *screen);
 /* Draws the whole of `canvas`. `period_ns`: the refresh, shown in the header. */
 void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns);
+/* The next picture is the last, or is held against another: nothing in it stands since the one before. */
+void screen_draw_anew(struct screen *screen);
 enum screen_wish screen_key(struct screen *screen, struct key_event event, const struct canvas *canvas);
 /* The view that is open, as CSV; false where it has nothing to write. */
 bool screen_write(const struct screen *screen, struct buffer *out);

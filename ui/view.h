@@ -13,6 +13,7 @@
 #include "src/settings/settings.h"
 #include "ui/canvas.h"
 #include "ui/keys.h"
+#include "ui/panes.h"
 #include "ui/plot.h"
 #include "ui/replay_line.h"
 
@@ -58,6 +59,7 @@ struct scene {
 	struct hand_flag hand_flag;
 	struct focus focus;
 	struct view_state *state;         /* of the view being drawn */
+	struct panes panes;
 	const char *go_to;                /* a key asked for another view, by its name; NULL */
 	char message[160];                /* one line for the person, shown in the last line until the next key */
 };
