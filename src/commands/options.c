@@ -29,7 +29,7 @@ static const char help_text[] =
 	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
 	"  pmtop record -p PID -o FILE    a recording without a screen; rules and hooks go on (--for=2h, --max-size=2G, --rotate=500M)\n"
 	"  pmtop collect -p PID       samples as a stream: ssh HOST pmtop collect -p PID | pmtop -r -\n"
-	"  pmtop export --to=FORMAT PID|FILE   csv, jsonl, perfetto, chrome-trace, tensorboard, openmetrics (-o FILE, --since, --until)\n"
+	"  pmtop export --to=FORMAT PID|FILE   for other programs: csv, jsonl, perfetto, tensorboard ... (--to=list; -o FILE, --since, --until)\n"
 	"  pmtop diff A B ...         runs side by side: pids, recordings, saved reports\n"
 	"  pmtop check --baseline=FILE PID|FILE|-- COMMAND   exit 5 where it got slower (--threshold=0.2, --save=FILE, --junit=FILE)\n"
 	"  pmtop repair FILE -o FILE  what is whole of a damaged recording\n"
