@@ -21,6 +21,7 @@ struct screen {
 	char typed[64];
 	int64_t dated_ns, offset_ns;         /* the model's clock when its newest set came, and how far realtime was from it */
 	int64_t clock_ns;                    /* what the header shows: stands still while paused */
+	enum charset charset;                /* that it was drawn in last */
 	bool is_stale;                       /* more than time has changed since it was drawn */
 };
 
@@ -161,7 +162,7 @@ static bool keeps_panes(const struct screen *screen, const struct canvas *canvas
 	const struct run *run = scene_run(&screen->scene);
 	bool goes_on = !screen->scene.model->target_ended && (run == NULL || run->is_live);
 
-	return goes_on && screen->replay == NULL && !screen->is_stale && !screen->scene.is_paused && canvas->painter == screen && screen->scene.settings->refresh_s < PANES_SLOW_S;
+	return goes_on && screen->replay == NULL && !screen->is_stale && !screen->scene.is_paused && canvas->painter == screen && canvas->charset == screen->charset && screen->scene.settings->refresh_s < PANES_SLOW_S;
 }
 
 void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns)
@@ -184,6 +185,7 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 		panes_end(&scene->panes);
 	}
 	canvas->painter = screen;
+	screen->charset = canvas->charset;
 }
 
 /* -- keys ---------------------------------------------------------------------------------------------------------------------- */
