@@ -1,4 +1,4 @@
-/* What a replay costs: going through a recording, with and without rules, and seeking in it. Argument: hours (1). */
+/* What a replay costs: going through a recording, with and without rules, and seeking in it; in CPU time. Arguments: hours (1), scenario. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -11,7 +11,7 @@
 
 static double seconds_since(int64_t from_ns)
 {
-	return seconds_between(from_ns, clock_monotonic_ns());
+	return seconds_between(from_ns, clock_process_cpu_ns());
 }
 
 static void report(const char *what, double seconds, double hours)
@@ -22,7 +22,7 @@ static void report(const char *what, double seconds, double hours)
 
 static double go(struct session *session, int64_t time_ns, int64_t judge_before_ns)
 {
-	int64_t from_ns = clock_monotonic_ns();
+	int64_t from_ns = clock_process_cpu_ns();
 	struct goal goal = { .kind = GOAL_TIME, .time_ns = time_ns, .judge_from_ns = time_ns - judge_before_ns };
 	while (seek_on(session, &goal, NS_PER_S) == SEEK_GOES_ON)
 		continue;
@@ -40,13 +40,13 @@ int main(int argc, char **argv)
 	struct rusage usage;
 	close(mkstemp(path));
 	settings_default(&settings);
-	int64_t from_ns = clock_monotonic_ns(), end_ns = RECORDED_BEGIN_NS + (int64_t)(hours * 3600) * NS_PER_S;
+	int64_t from_ns = clock_process_cpu_ns(), end_ns = RECORDED_BEGIN_NS + (int64_t)(hours * 3600) * NS_PER_S;
 	recorded_write(path, &options, NULL, NULL);
 	stat(path, &file);
 	printf("%g h of a synthetic run, %.1f MB, written in %.1f s\n", hours, (double)file.st_size / 1e6, seconds_since(from_ns));
 	if (session_open(&session, &(struct options){ .command = &watch_command, .replay = path }, &settings) != EXIT_OK)
 		return 1;
-	from_ns = clock_monotonic_ns();
+	from_ns = clock_process_cpu_ns();
 	struct timeline *timeline = timeline_start(session.player, &session.model_options);
 	struct timeline_state seen;
 	do {
