@@ -165,7 +165,7 @@ static void draw_outline(const struct replay_line *line, struct canvas *canvas, 
 
 	for (size_t i = 0; i < line->column_count; i++)
 		most = fmax(most, line->columns[i].step_s);
-	if (most <= 0)
+	if (most <= 0 || rect.height <= 0)
 		return;
 	canvas_printf(canvas, 1, rect.y, rect.x - 2, ROLE_DIM, canvas->width >= CLOCK_LEAST ? "step time, to %s" : "to %s", format_seconds(text, most));
 	for (size_t i = 0; i < line->column_count && (int)i < rect.width; i++) {
