@@ -241,7 +241,9 @@ enum exit_code session_open(struct session *session, const struct options *optio
 		end_session(session);
 		return fail(status, &reason);
 	}
-	session_step(session);
+	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
+	while (!session_step(session) && session->player && options->command != &watch_command && !session_has_ended(session))
+		session_wait(session, -1);
 	return EXIT_OK;
 }
 
