@@ -222,6 +222,8 @@ static enum exit_code check_needs(const struct options *options)
 			return usage(needy[i].needs, NULL);
 	if (options->replay && (options->command == &record_command || options->command == &collect_command || options->command == &doctor_command))
 		return usage("a recording is not a running process:", options->replay);
+	if (options->replay && options->write && (options->command == &watch_command || options->command == &stream_command))
+		return usage("-w records a running process, not a recording: copy the file, or put tee before pmtop -r -", NULL);
 	if (options->command == &doctor_command && options->format > FORMAT_JSON)
 		return usage("doctor speaks text and json", NULL);
 	if (options->format == FORMAT_SVG && options->command != &once_command)
