@@ -162,7 +162,7 @@ static bool begin(struct work *work)
 	work->state = work->code ? NULL : work->exporter->open(&work->scene);
 	if (work->state || work->code)
 		return work->state != NULL;
-	fputs("pmtop: out of memory: nothing was exported\n", stderr);
+	fputs("pmtop: out of memory, or of room for temporary files: nothing was exported\n", stderr);
 	work->code = EXIT_RUNTIME;
 	return false;
 }

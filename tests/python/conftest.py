@@ -1,6 +1,7 @@
 """Tests see the package of this checkout (or the installed one, PMTOP_TEST_INSTALLED=1) and leave nothing behind.
 
-The last line of a run reads "N passed, N failed". With CI=true a skipped test has failed, unless it says "no interpreter" or "prometheus is not installed" (332 MB, half a minute)."""
+The last line of a run reads "N passed, N failed". With CI=true a skipped test has failed, unless it says "no interpreter", or "prometheus is not
+installed" (332 MB, half a minute)."""
 import os
 import sys
 
