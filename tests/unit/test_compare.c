@@ -424,8 +424,6 @@ START_TEST(noise_that_hides_the_answer_is_named_with_the_batches_it_takes)
 	for (size_t i = 0; i < 60; i++)
 		steps[i] = 0.1 * exp(1.5 * chance_normal(&chance));
 	summarize_steps(&baseline, steps, 60);
-	for (size_t i = 0; i < 60; i++)
-		steps[i] = 0.1 * exp(1.5 * chance_normal(&chance));
 	summarize_steps(&now, steps, 60);
 	judge_with(&now, &baseline, NULL, &judgement);
 	ck_assert_int_eq(judgement.outcome, OUTCOME_UNTOLD);
