@@ -84,6 +84,8 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
 		return session.child ? status_of_short(session.child, how->label, code) : code;
+	/* Nobody reads warnings here. */
+	session.judge_from_ns = INT64_MAX;
 	summary_init(out);
 	keeper_init(&keeper, out);
 	void (*on_interrupt)(int) = signal(SIGINT, interrupt), (*on_end)(int) = signal(SIGTERM, interrupt);

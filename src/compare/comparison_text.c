@@ -169,7 +169,7 @@ void comparison_as_text(struct buffer *out, const struct comparison *comparison,
 	buffer_puts(out, "\n");
 	write_group(out, comparison, ROW_STEP, NULL, "B ÷ A", width, has_color);
 	write_group(out, comparison, ROW_MEMORY, NULL, NULL, width, has_color);
-	write_group(out, comparison, ROW_PHASE, "Where a step goes: means of the middle 90 % of the steps", "B − A", width, has_color);
+	write_group(out, comparison, ROW_PHASE, comparison->is_rough ? "Where a step goes: means" : "Where a step goes: means of the middle 90 % of the steps", "B − A", width, has_color);
 	write_group(out, comparison, ROW_OPERATION, "Operations: the mean of one, over the whole run", "B ÷ A", width, has_color);
 	write_metas(out, comparison, width, has_color);
 }
