@@ -216,6 +216,7 @@ START_TEST(what_is_no_summary_is_refused_in_a_line)
 		{ "{\"a\": 01}", STATUS_DAMAGED, "neither a number" },
 		{ "{\"a\": \"\\q\"}", STATUS_DAMAGED, "escape" },
 		{ "{\"time_ns\": 1, \"self\": {}}", STATUS_DAMAGED, "without batches" },
+		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", STATUS_DAMAGED, "nested too deep" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		ck_assert_msg(load_text(cases[i].text, strlen(cases[i].text)) == cases[i].status, "%s", cases[i].text);
