@@ -10,6 +10,8 @@ struct writer {
 	int64_t time_ns;
 	unsigned run, lane;
 	uint64_t sequence;
+	uint32_t metric;             /* of the figure before, and one more */
+	int32_t instance;
 };
 
 /* Of a struct all fields but texts, rows and counts, and what stands before a record's; whoever writes more asks for more. */
@@ -71,33 +73,36 @@ static void add_double(struct buffer *out, double value)
 	add_little(out, bits, sizeof bits);
 }
 
-static bool has_counts(const uint32_t *counts)
+/* From `at` on, the first that is not 0. Most are, so two are looked at together. */
+static size_t next_count(const uint32_t *counts, size_t at)
 {
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		if (counts[i])
-			return true;
-	return false;
+	_Static_assert(HISTOGRAM_BUCKETS % 2 == 0, "pairs");
+	uint64_t pair;
+	if (at % 2 && counts[at])
+		return at;
+	for (at += at % 2; at < HISTOGRAM_BUCKETS; at += 2) {
+		memcpy(&pair, &counts[at], sizeof pair);
+		if (pair)
+			return counts[at] ? at : at + 1;
+	}
+	return HISTOGRAM_BUCKETS;
 }
 
-/* How many zeros, then a number, and so on; the zeros at the end are not written: first how many numbers there are. */
+/* How many numbers there are, then how many zeros, then a number, and so on; the zeros at the end are not written. False: there are none. */
 static bool add_counts(struct buffer *out, const uint32_t *counts)
 {
-	size_t numbers = 0, zeros = 0;
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		numbers += counts[i] != 0;
-	if (!buffer_reserve(out, numbers * 2 * VARINT_MOST + STRUCT_ROOM))
-		return false;
-	add_varint(out, numbers);
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		if (!counts[i]) {
-			zeros++;
-			continue;
-		}
-		add_varint(out, zeros);
-		add_varint(out, counts[i]);
-		zeros = 0;
+	enum { COUNT_ROOM = 2 };
+	size_t at = out->length, numbers = 0;
+	out->length += COUNT_ROOM;
+	for (size_t from = 0, next; (next = next_count(counts, from)) < HISTOGRAM_BUCKETS; from = next + 1, numbers++) {
+		if (!buffer_reserve(out, STRUCT_ROOM))
+			return false;
+		add_varint(out, next - from);
+		add_varint(out, counts[next]);
 	}
-	return true;
+	out->data[at] = (char)(numbers | 0x80);
+	out->data[at + 1] = (char)(numbers >> 7);
+	return buffer_reserve(out, STRUCT_ROOM) && numbers;
 }
 
 static void add_struct(struct writer *writer, const struct layout *layout, const char *base);
@@ -144,7 +149,9 @@ static bool add_field(struct writer *writer, const struct field *field, const ch
 	double number;
 	float single;
 	int32_t small;
-	uint64_t time;
+	uint64_t wide;
+	uint32_t metric;
+	size_t at;
 	switch (field->type) {
 	case FIELD_U8: case FIELD_U16: case FIELD_U32: case FIELD_U64:
 		return add_unsigned(out, unsigned_at(field->type, place));
@@ -153,11 +160,21 @@ static bool add_field(struct writer *writer, const struct field *field, const ch
 		return add_unsigned(out, zigzag(small));
 	case FIELD_I64:
 		return add_unsigned(out, zigzag((int64_t)unsigned_at(FIELD_I64, place)));
+	case FIELD_METRIC:
+		metric = (uint32_t)unsigned_at(FIELD_U32, place);
+		wide = zigzag((int64_t)metric - writer->metric);
+		writer->metric = metric + 1;
+		return add_unsigned(out, wide);
+	case FIELD_INSTANCE:
+		memcpy(&small, place, sizeof small);
+		wide = zigzag((int64_t)small - writer->instance);
+		writer->instance = small;
+		return add_unsigned(out, wide);
 	case FIELD_TIME:
-		time = unsigned_at(FIELD_TIME, place);
-		if (time)
-			add_varint(out, zigzag((int64_t)(time - (uint64_t)writer->time_ns)));
-		return time;
+		wide = unsigned_at(FIELD_TIME, place);
+		if (wide)
+			add_varint(out, zigzag((int64_t)(wide - (uint64_t)writer->time_ns)));
+		return wide;
 	case FIELD_DOUBLE:
 		memcpy(&number, place, sizeof number);
 		if (isnan(number))
@@ -182,9 +199,15 @@ static bool add_field(struct writer *writer, const struct field *field, const ch
 	case FIELD_ROWS:
 		return pointer_at(place) && size_at(base + field->count_offset) && add_rows(writer, field, pointer_at(place), size_at(base + field->count_offset));
 	case FIELD_COUNTS:
-		return pointer_at(place) && add_counts(out, pointer_at(place));
+		if (pointer_at(place))
+			add_counts(out, pointer_at(place));
+		return pointer_at(place);
 	case FIELD_OWN_COUNTS:
-		return has_counts((const uint32_t *)(const void *)place) && add_counts(out, (const uint32_t *)(const void *)place);
+		at = out->length;
+		if (add_counts(out, (const uint32_t *)(const void *)place))
+			return true;
+		out->length = at;
+		return false;
 	}
 	return false;
 }
