@@ -71,6 +71,7 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 	[RECORD_LOST] = RECORD(OF(U64, lost.count)),
 	[RECORD_BEFORE_ATTACH] = RECORD(OF(U64, lost.count)),
 	[RECORD_REFUSED] = RECORD(OF(U64, lost.count)),
+	[RECORD_FLAG] = RECORD(OF(U32, flag.mode), OF(U64, flag.ordinal), OF(FLAG, flag.is_flagged)),
 	[RECORD_WORKER] = RECORD(PART_IN(struct record, worker, worker_layout)),
 	[RECORD_WORKER_GONE] = RECORD(OF(TEXT, text)),
 	[RECORD_EPOCH_BEGIN] = RECORD(OF(U32, epoch.index)),

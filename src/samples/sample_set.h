@@ -109,6 +109,7 @@ struct worker_row {
 	X(LOST)            /* lost: overwritten before they were read, or torn */ \
 	X(BEFORE_ATTACH)   /* lost.count: gone before pmtop came (whole run so far) */ \
 	X(REFUSED)         /* lost.count: total of events the writer itself dropped (signal handlers, full tables, no lane) */ \
+	X(FLAG)            /* flag: a person flagged or unflagged a batch */ \
 	/* loader workers: small regions of their own, never runs; `run` says which */ \
 	X(WORKER)          /* worker: found, or anything about it has changed */ \
 	X(WORKER_GONE)     /* text: why ("ended" where it said so itself) */ \
@@ -161,6 +162,7 @@ struct record {
 		struct { uint32_t name; double total; } counter;
 		const struct worker_row *worker;
 		struct { uint64_t count; } lost;
+		struct { uint64_t ordinal; uint32_t mode; bool is_flagged; } flag;      /* ordinal: among the batches of that mode, from 0 */
 		struct { uint32_t index; } epoch;
 		struct { uint64_t index, number; double loss; int64_t begin_ns; uint32_t kind; } batch;   /* number: in the run, all modes, from 0; kind: name id, 0 = the usual. Kind, loss and begin: of BATCH_END only */
 		const struct evidence *evidence;

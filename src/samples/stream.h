@@ -101,5 +101,7 @@ enum stream_event stream_reader_next(struct stream_reader *reader, struct sample
 const struct stream_header *stream_reader_header(const struct stream_reader *reader);    /* NULL: none came yet */
 const struct stream_losses *stream_reader_losses(const struct stream_reader *reader);
 const char *stream_reader_refusal(const struct stream_reader *reader);
+/* The time of the last block but headers that is whole within these bytes, which are the last of a recording. False: there is none. */
+bool stream_tail_ns(const void *bytes, size_t length, int64_t *out);
 
 #endif

@@ -149,7 +149,7 @@ START_TEST(a_full_disk_ends_the_recording_behind_a_whole_block)
 		add(recorder, i, 10);
 	recorder_close(recorder, &state);
 	ck_assert_int_ne(state.stopped_ns, 0);
-	ck_assert_str_eq(state.why, "No space left on device: whole up to then");
+	ck_assert_str_eq(state.why, "no space left on device: whole up to then");
 	struct account account = read_file(path);
 	ck_assert_uint_gt(account.sets, 5);
 	ck_assert_uint_lt(account.sets, 200);
