@@ -92,7 +92,7 @@ START_TEST(keys_move_the_clock)
 	ASSERT_SHOWS(vt, "the recording goes from 2026-11-20 14:00:00 to 2026-11-20 14:10:00");
 	ASSERT_SHOWS(vt, "14:10:00  0:10:00 /");
 	vt_press(vt, "@#50\r");
-	ASSERT_SHOWS(vt, "batch  51/250");
+	ASSERT_SHOWS(vt, "14:00:05  0:00:05 /");
 	vt_press(vt, "$");
 	ASSERT_SHOWS(vt, "14:10:00  0:10:00 /");
 	quit(vt);
