@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ui/replay_line.h"
 #include "ui/view.h"
 
 struct screen;
@@ -16,6 +17,8 @@ struct screen *screen_new(struct model *model, const struct alerts *alerts, cons
 void screen_free(struct screen *screen);
 /* Draws the whole of `canvas`. `period_ns`: the refresh, shown in the header. */
 void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns);
+/* The next picture is the last, or is held against another: nothing in it stands since the one before. */
+void screen_draw_anew(struct screen *screen);
 enum screen_wish screen_key(struct screen *screen, struct key_event event, const struct canvas *canvas);
 /* The view that is open, as CSV; false where it has nothing to write. */
 bool screen_write(const struct screen *screen, struct buffer *out);
@@ -30,5 +33,22 @@ int screen_run(const struct screen *screen);        /* index into model->runs, â
 void screen_choose_run(struct screen *screen, int run);
 /* By name, whatever its case; false where no view has it. */
 bool screen_open_view(struct screen *screen, const char *name);
+
+/* -- a replay -- */
+
+/* Its line is drawn from now on, above the last one; it belongs to the caller. */
+void screen_set_replay(struct screen *screen, struct replay_line *line);
+/* Another model in the place of the one that was shown. */
+void screen_set_model(struct screen *screen, struct model *model);
+/* To another time: plots begin with scales of their own. */
+void screen_moved(struct screen *screen);
+bool screen_is_typing(const struct screen *screen);
+/* n and N mean something else here: matches of a search, or what a warning is about. */
+bool screen_has_matches(const struct screen *screen);
+/* The batch that is looked at, by its ordinal; false at the live end. */
+bool screen_focused(const struct screen *screen, uint64_t *ordinal);
+void screen_focus(struct screen *screen, int run, uint64_t ordinal);
+/* Whether the batches of this run and mode are those that are looked at. */
+bool screen_shows_batches_of(const struct screen *screen, unsigned run, uint32_t mode);
 
 #endif

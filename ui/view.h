@@ -13,7 +13,9 @@
 #include "src/settings/settings.h"
 #include "ui/canvas.h"
 #include "ui/keys.h"
+#include "ui/panes.h"
 #include "ui/plot.h"
+#include "ui/replay_line.h"
 
 /* What a person has chosen; belongs to the screen, not to the model. */
 struct view_state {
@@ -49,13 +51,15 @@ struct scene {
 	int run;                          /* index into model->runs, −1 = nothing publishes */
 	int64_t now_ns;                   /* model->now_ns, or when it was paused */
 	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
-	bool is_paused, is_remote;
+	bool is_paused;
+	const struct replay_line *replay; /* NULL: a live run */
 	bool is_recording;
 	double recorded_bytes;            /* by a recording that goes on */
 	bool has_hand_flag;               /* one that is still to be told to the program around the screen */
 	struct hand_flag hand_flag;
 	struct focus focus;
 	struct view_state *state;         /* of the view being drawn */
+	struct panes panes;
 	const char *go_to;                /* a key asked for another view, by its name; NULL */
 	char message[160];                /* one line for the person, shown in the last line until the next key */
 };

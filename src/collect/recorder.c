@@ -204,7 +204,9 @@ static void add_header(struct recorder *recorder, enum block_kind kind, const st
 	recorder->file_bytes = is_full ? 0 : recorder->file_bytes;
 	recorder->headed_ns = set->time_ns;
 	recorder->dated_ns = date_ns();
-	stream_write_header(&recorder->writer, &recorder->header, &chunk->bytes);
+	/* At the beginning twice: a file that has lost its only header has lost all. */
+	for (int copies = recorder->file_bytes == 0 ? 2 : 1; copies > 0; copies--)
+		stream_write_header(&recorder->writer, &recorder->header, &chunk->bytes);
 }
 
 static bool push(struct recorder *recorder, struct chunk *chunk)

@@ -29,7 +29,7 @@ static const char help_text[] =
 	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
 	"  pmtop record -p PID -o FILE    a recording without a screen; rules and hooks go on (--for=2h, --max-size=2G, --rotate=500M)\n"
 	"  pmtop collect -p PID       samples as a stream: ssh HOST pmtop collect -p PID | pmtop -r -\n"
-	"  pmtop export --to=FORMAT PID|FILE   csv, jsonl, perfetto, chrome-trace, tensorboard, openmetrics (-o FILE, --since, --until)\n"
+	"  pmtop export --to=FORMAT PID|FILE   for other programs: csv, jsonl, perfetto, tensorboard ... (--to=list; -o FILE, --since, --until)\n"
 	"  pmtop diff A B ...         runs side by side: pids, recordings, saved reports\n"
 	"  pmtop check --baseline=FILE PID|FILE|-- COMMAND   exit 5 where it got slower (--threshold=0.2, --save=FILE, --junit=FILE)\n"
 	"  pmtop repair FILE -o FILE  what is whole of a damaged recording\n"
@@ -215,7 +215,8 @@ static enum exit_code check_needs(const struct options *options)
 		{ &export_command, "export needs a target: pmtop export --to=perfetto PID -o FILE" },
 		{ &check_command, "check needs a target: pmtop check --baseline=FILE -p PID" },
 	};
-	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
+	bool is_list = options->command == &export_command && options->to && !strcmp(options->to, "list");
+	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay || is_list;
 	for (size_t i = 0; i < sizeof needy / sizeof *needy; i++)
 		if (options->command == needy[i].command && !has_target)
 			return usage(needy[i].needs, NULL);

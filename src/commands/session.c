@@ -20,6 +20,7 @@
 
 /* Nobody reads warnings faster. */
 #define JUDGE_EVERY_NS (400 * NS_PER_MS)
+#define JUDGE_SELDOM_NS (5 * NS_PER_S)
 
 enum exit_code fail(enum status status, const struct reason *reason)
 {
@@ -129,22 +130,29 @@ static void end_session(struct session *session)
 	session->rules = NULL;
 }
 
+static void note_faults(struct session *session, const struct rule_book *rules)
+{
+	const struct reason *faults;
+	size_t count = rules ? rule_book_faults(rules, &faults) : 0;
+	for (size_t i = 0; i < count; i++)
+		alerts_note(&session->alerts, clock_monotonic_ns(), "rule_file", SEVERITY_WARNING, &faults[i]);
+}
+
 /* A rule file that is wrong is left out, and said: here, and where warnings are. */
 static void read_rules(struct session *session)
 {
 	char folder[4096];
-	const struct reason *faults;
 	session->rules = rule_book_new();
 	if (!session->rules)
 		return;
 	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
 		rule_book_load_folder(session->rules, folder);
 	session->settings.rules = session->rules;
+	const struct reason *faults;
 	size_t count = rule_book_faults(session->rules, &faults);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		fail(STATUS_INVALID, &faults[i]);
-		alerts_note(&session->alerts, clock_monotonic_ns(), "rule_file", SEVERITY_WARNING, &faults[i]);
-	}
+	note_faults(session, session->rules);
 }
 
 /* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried again. */
@@ -177,6 +185,16 @@ static uid_t region_owner(const char *path)
 	return geteuid() == 0 && stat(path, &file) == 0 ? file.st_uid : geteuid();
 }
 
+static void set_model_options(struct model_options *out, const struct settings *settings)
+{
+	model_options_default(out);
+	out->flag_mad = settings->flag_mad;
+	out->flag_ratio = settings->flag_ratio;
+	out->flag_after = (unsigned)settings->flag_after;
+	out->flag_window = (unsigned)settings->flag_window;
+	out->warmup_most = (unsigned)settings->warmup_most;
+}
+
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
 {
 	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
@@ -196,7 +214,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (options->demo)
 		status = check_synthetic(options->demo, &reason);
 	if (options->replay)
-		status = player_open(options->replay, options->command == &watch_command ? 1 : 0, &session->player, &reason);
+		status = player_open(options->replay, 0, &session->player, &reason);
 	else if (status == STATUS_OK && pid)
 		status = target_open(&session->target, pid, "/proc", &reason);
 	else if (status == STATUS_OK)
@@ -209,14 +227,8 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	/* A single look is nobody's watch. */
 	if (!session->player && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command))
 		session->hooks = hooks_new(&session->settings);
-	struct model_options model_options;
-	model_options_default(&model_options);
-	model_options.flag_mad = settings->flag_mad;
-	model_options.flag_ratio = settings->flag_ratio;
-	model_options.flag_after = (unsigned)settings->flag_after;
-	model_options.flag_window = (unsigned)settings->flag_window;
-	model_options.warmup_most = (unsigned)settings->warmup_most;
-	session->model = model_new(&model_options);
+	set_model_options(&session->model_options, settings);
+	session->model = model_new(&session->model_options);
 	status = session->model ? STATUS_OK : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
 	if (status == STATUS_OK && !session->player)
 		status = session_begin_recording(session, options, &reason);
@@ -245,7 +257,8 @@ void session_apply(struct session *session, const struct sample_set *set)
 {
 	struct model *model = session->model;
 	model_apply(model, set);
-	if (session->judged_ns && model->now_ns - session->judged_ns < JUDGE_EVERY_NS && !model->target_ended && !has_all(session))
+	int64_t every_ns = model->now_ns < session->judge_from_ns ? JUDGE_SELDOM_NS : JUDGE_EVERY_NS;
+	if (session->judged_ns && model->now_ns - session->judged_ns < every_ns && !model->target_ended && !has_all(session))
 		return;
 	session->judged_ns = model->now_ns;
 	alerts_update(&session->alerts, model, &session->settings);
@@ -335,6 +348,35 @@ int64_t session_realtime_ns(const struct session *session)
 	const struct stream_header *header = session->player ? player_header(session->player) : NULL;
 	int64_t offset_ns = header ? header->realtime_ns - header->monotonic_ns : clock_realtime_ns() - clock_monotonic_ns();
 	return offset_ns + session->model->now_ns;
+}
+
+bool session_again(const struct session *session, struct session *out)
+{
+	*out = (struct session){ .settings = session->settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 }, .model_options = session->model_options };
+	out->player = session->player ? player_again(session->player) : NULL;
+	out->model = out->player ? model_new(&out->model_options) : NULL;
+	if (!out->model) {
+		session_again_close(out);
+		return false;
+	}
+	note_faults(out, session->rules);
+	return true;
+}
+
+#define SWAP(type, a, b) do { type swap_kept = (a); (a) = (b); (b) = swap_kept; } while (0)
+
+void session_swap(struct session *a, struct session *b)
+{
+	SWAP(struct player *, a->player, b->player);
+	SWAP(struct model *, a->model, b->model);
+	SWAP(struct alerts, a->alerts, b->alerts);
+	SWAP(int64_t, a->judged_ns, b->judged_ns);
+	SWAP(int64_t, a->judge_from_ns, b->judge_from_ns);
+}
+
+void session_again_close(struct session *again)
+{
+	end_session(again);
 }
 
 enum exit_code session_close(struct session *session)

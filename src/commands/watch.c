@@ -17,6 +17,7 @@
 #include "src/base/text.h"
 #include "src/commands/choose.h"
 #include "src/commands/output.h"
+#include "src/commands/replay.h"
 #include "src/commands/session.h"
 #include "src/commands/signals.h"
 #include "src/commands/summary.h"
@@ -32,6 +33,7 @@ struct watch {
 	struct session session;
 	struct terminal *terminal;
 	struct screen *screen;
+	struct replay *replay;       /* NULL: a live run */
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
@@ -69,6 +71,10 @@ static bool hold_next(struct watch *watch)
 
 static void take_sets(struct watch *watch)
 {
+	if (watch->replay && replay_is_file(watch->replay)) {
+		watch->is_dirty |= replay_step(watch->replay);
+		return;
+	}
 	if (screen_is_paused(watch->screen)) {
 		while (hold_next(watch))
 			continue;
@@ -112,6 +118,9 @@ static void answer_key(struct watch *watch, struct key_event event)
 		watch->has_quit = true;
 		return;
 	}
+	watch->is_dirty = true;
+	if (watch->replay && replay_key(watch->replay, event))
+		return;
 	enum screen_wish wish = screen_key(watch->screen, event, &watch->canvas);
 	if (wish == WISH_QUIT)
 		watch->has_quit = true;
@@ -120,7 +129,6 @@ static void answer_key(struct watch *watch, struct key_event event)
 	else if (wish == WISH_RECORD)
 		watch_record_toggle(&watch->session, watch->screen);
 	watch_record_tell(&watch->session, watch->screen);
-	watch->is_dirty = true;
 }
 
 static void draw(struct watch *watch)
@@ -130,8 +138,12 @@ static void draw(struct watch *watch)
 	if ((width != watch->canvas.width || height != watch->canvas.height) && !canvas_resize(&watch->canvas, width, height))
 		return;
 	watch->canvas.charset = terminal_charset(watch->terminal);
+	/* At what pace it was recorded is not known. */
+	int64_t period_ns = watch->replay ? 0 : (int64_t)(watch->settings->refresh_s * (double)NS_PER_S);
+	if (watch->replay)
+		replay_show(watch->replay, watch->canvas.width);
 	watch_record_tell(&watch->session, watch->screen);
-	screen_draw(watch->screen, &watch->canvas, session_realtime_ns(&watch->session), (int64_t)(watch->settings->refresh_s * (double)NS_PER_S));
+	screen_draw(watch->screen, &watch->canvas, session_realtime_ns(&watch->session), period_ns);
 	terminal_show(watch->terminal, &watch->canvas);
 	watch->is_dirty = false;
 }
@@ -148,7 +160,8 @@ static void watch_until_quit(struct watch *watch)
 			{ .fd = is_followed ? session_fd(&watch->session) : -1, .events = POLLIN },
 			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1, .events = POLLOUT },
 		};
-		int wait_ms = session_tick_ms(&watch->session), due_ms = is_followed ? session_wait_ms(&watch->session) : -1;
+		bool is_file = watch->replay && replay_is_file(watch->replay);
+		int wait_ms = session_tick_ms(&watch->session), due_ms = is_file ? replay_wait_ms(watch->replay) : is_followed ? session_wait_ms(&watch->session) : -1;
 		if (due_ms >= 0 && (wait_ms < 0 || due_ms < wait_ms))
 			wait_ms = due_ms;
 		if (poll(ready, sizeof ready / sizeof *ready, wait_ms) < 0 && errno != EINTR)
@@ -166,9 +179,10 @@ static void watch_until_quit(struct watch *watch)
 		if (ready[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			watch->has_quit = true;
 		take_sets(watch);
-		if (is_followed && session_has_ended(&watch->session)) {
+		if (is_followed && !is_file && session_has_ended(&watch->session)) {
 			is_followed = false;
 			watch->is_dirty = true;
+			screen_draw_anew(watch->screen);
 		}
 	}
 }
@@ -202,6 +216,7 @@ static void release(struct watch *watch)
 	for (size_t i = 0; i < watch->held_count; i++)
 		sample_set_release(&watch->held[i]);
 	free(watch->held);
+	replay_close(watch->replay);
 	screen_free(watch->screen);
 	canvas_release(&watch->canvas);
 	signals_close(watch->signal_fd);
@@ -236,9 +251,11 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		status = reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "the screen could not be set up");
 	else if (options->view && !screen_open_view(watch.screen, options->view))
 		status = view_unknown(options->view, &reason);
-	else
+	else if (!watch.session.player || (code = replay_open(&watch.session, options, watch.screen, &watch.replay)) == EXIT_OK)
 		status = terminal_open(&terminal_options, &watch.terminal, &reason);
-	if (status == STATUS_OK) {
+	if (code != EXIT_OK) {
+		;
+	} else if (status == STATUS_OK) {
 		if (watch.session.wanted_run[0])
 			screen_choose_run(watch.screen, session_run(&watch.session));
 		watch_until_quit(&watch);

@@ -66,11 +66,22 @@ static void get_counts(struct bytes *bytes, uint32_t *counts)
 	}
 }
 
+/* Some bytes can ask for a thousand times as many. */
+static bool has_room(struct reader *reader, size_t size)
+{
+	const struct sample_set *set = reader->set;
+	size_t used = set->allocated + set->count * sizeof *set->records;
+	if (used <= CODEC_SET_MOST && size <= CODEC_SET_MOST - used)
+		return true;
+	reader->set->failed = reader->bytes.failed = true;
+	return false;
+}
+
 static void get_text(struct reader *reader, char *place)
 {
 	uint64_t length = get_varint(&reader->bytes);
 	const unsigned char *text = get_bytes(&reader->bytes, length);
-	const char *copy = text ? sample_set_text(reader->set, (const char *)text, (size_t)length) : "";
+	const char *copy = text && has_room(reader, (size_t)length) ? sample_set_text(reader->set, (const char *)text, (size_t)length) : "";
 	memcpy(place, &copy, sizeof copy);
 }
 
@@ -78,7 +89,7 @@ static void get_struct(struct reader *reader, const struct layout *layout, char 
 
 static void *allocate(struct reader *reader, size_t size)
 {
-	void *place = sample_set_allocate(reader->set, size);
+	void *place = has_room(reader, size) ? sample_set_allocate(reader->set, size) : NULL;
 	if (!place)
 		reader->bytes.failed = true;
 	return place;
@@ -176,10 +187,11 @@ static uint64_t get_place(struct reader *reader)
 	struct bytes *bytes = &reader->bytes;
 	uint64_t has = get_varint(bytes);
 	uint64_t sequence = has & PLACE_EVENT ? reader->sequence + 1 : 0;
-	if (has & PLACE_RUN)
-		reader->run = (unsigned)get_varint(bytes);
-	if (has & PLACE_LANE)
-		reader->lane = (unsigned)get_varint(bytes);
+	uint64_t run = has & PLACE_RUN ? get_varint(bytes) : reader->run;
+	uint64_t lane = has & PLACE_LANE ? get_varint(bytes) : reader->lane;
+	bytes->failed |= run > UINT8_MAX || lane > UINT16_MAX;
+	reader->run = (uint8_t)run;
+	reader->lane = (uint16_t)lane;
 	if (has & PLACE_SEQUENCE)
 		sequence += (uint64_t)unzigzag(get_varint(bytes));
 	if (has & PLACE_EVENT)
@@ -234,7 +246,7 @@ static void get_record(struct reader *reader, uint64_t number, uint64_t *unknown
 		*unknown += kind < 0;
 		return;
 	}
-	struct record *record = sample_set_add(reader->set, (enum record_kind)kind, reader->run, reader->time_ns);
+	struct record *record = !has_room(reader, sizeof *record) ? NULL : sample_set_add(reader->set, (enum record_kind)kind, reader->run, reader->time_ns);
 	if (!record) {
 		reader->bytes.failed = true;
 		return;

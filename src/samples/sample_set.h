@@ -187,6 +187,7 @@ struct sample_set {
 	bool is_snapshot;         /* nothing new: what one who comes now must be told before he understands what follows */
 	bool failed;              /* out of memory: some records are not here; the reader counts it */
 	struct arena *arena;      /* private */
+	size_t allocated;         /* bytes beside the records, private */
 };
 
 #define SAMPLE_SET_INIT { 0 }
@@ -195,6 +196,8 @@ void sample_set_clear(struct sample_set *set);     /* empty, storage kept */
 void sample_set_release(struct sample_set *set);
 /* The new record, zeroed but for kind, run and time; NULL when out of memory. */
 struct record *sample_set_add(struct sample_set *set, enum record_kind kind, unsigned run, int64_t time_ns);
+/* Appends all records of `from`, whose storage they keep: it is empty then. False when out of memory: nothing has moved. */
+bool sample_set_move(struct sample_set *set, struct sample_set *from);
 /* A cleaned copy of foreign text, or "" when out of memory (set->failed). */
 const char *sample_set_text(struct sample_set *set, const char *text, size_t length);
 /* Zeroed storage that lives as long as the set's records; NULL when out of memory. */

@@ -58,10 +58,11 @@ void stream_write_set(struct stream_writer *writer, enum block_kind kind, const 
 		writer->dictionary = writer->number;
 	size_t from = 0;
 	do {
+		unsigned continues = from ? BLOCK_CONTINUES : 0;
 		from = codec_write(set, from, PAYLOAD_WANTED, &writer->payload);
 		if (writer->payload.failed)
 			break;
-		write_block(writer, kind, failed | (from < set->count ? BLOCK_GOES_ON : 0), set->time_ns, out);
+		write_block(writer, kind, failed | continues | (from < set->count ? BLOCK_GOES_ON : 0), set->time_ns, out);
 	} while (from < set->count);
 	out->failed |= writer->payload.failed;
 }
