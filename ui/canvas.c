@@ -57,9 +57,12 @@ void canvas_release(struct canvas *canvas)
 
 void canvas_clear(struct canvas *canvas)
 {
-	size_t count = (size_t)canvas->width * (size_t)canvas->height;
-	for (size_t i = 0; i < count; i++)
+	canvas->painter = NULL;
+	size_t width = (size_t)canvas->width;
+	for (size_t i = 0; i < width; i++)
 		canvas->cells[i] = BLANK;
+	for (size_t y = 1; y < (size_t)canvas->height; y++)
+		memcpy(canvas->cells + y * width, canvas->cells, width * sizeof BLANK);
 }
 
 void canvas_clip(struct canvas *canvas, struct rect clip)
@@ -115,14 +118,20 @@ static bool is_in_clip(const struct canvas *canvas, int64_t x, int64_t y)
 	return x >= clip->x && x < (int64_t)clip->x + clip->width && y >= clip->y && y < (int64_t)clip->y + clip->height;
 }
 
-static void set_cell(struct canvas *canvas, int x, int y, uint32_t code, enum role role)
+/* The row from which cells x … end − 1 are about to be taken: of a wide character that lies half outside, the rest becomes a blank. */
+static inline struct cell *row_to_fill(struct canvas *canvas, int x, int end, int y)
 {
 	struct cell *row = canvas->cells + (size_t)y * (size_t)canvas->width;
 	if (row[x].code == 0 && x > 0)
 		row[x - 1].code = ' ';
-	if (x + 1 < canvas->width && row[x + 1].code == 0)
-		row[x + 1].code = ' ';
-	row[x] = (struct cell){code, (uint16_t)role, 0};
+	if (end < canvas->width && row[end].code == 0)
+		row[end].code = ' ';
+	return row;
+}
+
+static inline void set_cell(struct canvas *canvas, int x, int y, uint32_t code, enum role role)
+{
+	row_to_fill(canvas, x, x + 1, y)[x] = (struct cell){code, (uint16_t)role, 0};
 }
 
 /* `x` may lie anywhere. A wide character of which only a half is inside becomes a blank there. */
@@ -148,8 +157,19 @@ static void put(struct canvas *canvas, int64_t x, int64_t y, uint32_t code, int 
 	}
 }
 
+/* In one cell, on every charset but the last. */
+static bool is_line_or_dots(uint32_t code)
+{
+	return (code >= 0x2500 && code < 0x25fd) || (code >= 0x2800 && code < 0x2900);
+}
+
 void canvas_put(struct canvas *canvas, int x, int y, uint32_t code, enum role role)
 {
+	if (is_line_or_dots(code) && canvas->charset != CHARSET_ASCII) {
+		if (is_in_clip(canvas, x, y))
+			set_cell(canvas, x, y, code, role);
+		return;
+	}
 	if (!is_showable(code))
 		code = 0xfffd;
 	put(canvas, x, y, code, utf8_cells(code), role);
@@ -174,6 +194,12 @@ static bool is_plain(char byte)
 	return byte >= 0x20 && byte < 0x7f;
 }
 
+/* So are Latin letters, "·", "×" and "µ", arrows, and what plots are made of. */
+static bool is_sure(uint32_t code)
+{
+	return (code > 0xad && code < 0x300) || (code >= 0x2190 && code < 0x2200) || is_line_or_dots(code);
+}
+
 /* The next character that takes a cell; false at the end. A combining character has no cell of its own and is left out. */
 static bool next_character(struct reader *reader, uint32_t *code, int *cells)
 {
@@ -188,6 +214,12 @@ static bool next_character(struct reader *reader, uint32_t *code, int *cells)
 			if (reader->length == 0)
 				return false;
 			size_t used = utf8_decode(reader->rest, reader->length, code);
+			if (is_sure(*code)) {
+				*cells = 1;
+				reader->rest += used;
+				reader->length -= used;
+				return true;
+			}
 			reader->count = text_clean(reader->marks, sizeof reader->marks, reader->rest, used);
 			reader->at = 0;
 			reader->rest += used;
@@ -258,10 +290,25 @@ static struct cut cut_text(const char *text, int width)
 	return used <= width ? (struct cut){used, false} : (struct cut){word, false};
 }
 
+/* A text's plain beginning; returns how much of it there was. */
+static int draw_plain(struct canvas *canvas, int64_t x, int y, int most, enum role role, const char *text)
+{
+	int count = 0;
+	while (count < most && is_plain(text[count]))
+		count++;
+	struct rect part = intersect((struct rect){(int)x, y, count, 1}, canvas->clip);
+	if (x != (int)x || part.width == 0 || part.height == 0)
+		return x == (int)x ? count : 0;
+	struct cell *row = row_to_fill(canvas, part.x, part.x + part.width, y);
+	for (int i = part.x; i < part.x + part.width; i++)
+		row[i] = (struct cell){(unsigned char)text[i - (int)x], (uint16_t)role, 0};
+	return count;
+}
+
 static int draw_cut(struct canvas *canvas, int64_t x, int y, struct cut cut, enum role role, const char *text)
 {
-	struct reader reader = reader_of(text);
-	int used = 0, cells;
+	int used = draw_plain(canvas, x, y, cut.cells, role, text), cells;
+	struct reader reader = reader_of(text + used);
 	uint32_t code;
 	while (used < cut.cells && next_character(&reader, &code, &cells)) {
 		put(canvas, x + used, y, code, cells, role);
@@ -298,10 +345,17 @@ void canvas_fill(struct canvas *canvas, struct rect rect, uint32_t code, enum ro
 	struct rect part = intersect(rect, canvas->clip);
 	if (!is_showable(code))
 		code = 0xfffd;
-	int cells = utf8_cells(code);
-	for (int y = part.y; y < part.y + part.height; y++)
-		for (int x = part.x; x < part.x + part.width; x++)
-			put(canvas, x, y, code, cells, role);
+	int cells = utf8_cells(code), end = part.x + part.width;
+	uint32_t shown = canvas->charset == CHARSET_ASCII ? canvas_ascii_like(code) : code;
+	for (int y = part.y; y < part.y + part.height && part.width > 0; y++) {
+		struct cell *row = cells == 1 ? row_to_fill(canvas, part.x, end, y) : NULL;
+		for (int x = part.x; x < end; x++) {
+			if (row)
+				row[x] = (struct cell){shown, (uint16_t)role, 0};
+			else
+				put(canvas, x, y, code, cells, role);
+		}
+	}
 }
 
 void canvas_reverse(struct canvas *canvas, struct rect rect)

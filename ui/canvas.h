@@ -35,6 +35,7 @@ struct canvas {
 	struct cell *cells;          /* row by row */
 	enum charset charset;
 	struct rect clip;
+	const void *painter;         /* whose picture it holds whole; NULL after canvas_clear */
 };
 
 /* Keeps *canvas as it is when out of memory (false). New cells are blank. */

@@ -72,7 +72,7 @@ static bool add_still_rank(const struct scene *scene, const struct ranks *ranks,
 	return true;
 }
 
-static void add_state(const struct scene *scene, const struct run *run, const struct ranks *ranks, struct line *line)
+static void add_state(const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_ascii, struct line *line)
 {
 	int64_t when_ns;
 	char text[160];
@@ -81,6 +81,8 @@ static void add_state(const struct scene *scene, const struct run *run, const st
 		line_add(line, 0, ROLE_WARNING, "‖ PAUSED");
 	else if (scene->replay != NULL)
 		line_add(line, 2, scene->replay->state == REPLAY_PAUSED ? ROLE_WARNING : ROLE_ACCENT, "%s", replay_line_state(scene->replay, text, sizeof text));
+	if (scene->is_recording)
+		line_add(line, 1, ROLE_CRITICAL, is_ascii ? "rec %s" : "● rec %s", format_bytes(text, scene->recorded_bytes));
 	if (progress_ended(scene, run, &when_ns))
 		line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
 	else if (add_still_rank(scene, ranks, line))
@@ -119,7 +121,7 @@ void chrome_header(const struct scene *scene, struct canvas *canvas, struct rect
 
 	ranks_compare(scene->model, scene->run < 0 ? scene->model->run_count : (unsigned)scene->run, &ranks);
 	line_start(&how, "  ");
-	add_state(scene, run, &ranks, &how);
+	add_state(scene, run, &ranks, canvas->charset == CHARSET_ASCII, &how);
 	/* The rank to look at is worth more room than the pace. */
 	add_cost(scene, is_wide, clock_ns, is_wide || ranks.slowest < 0 ? period_ns : 0, &how);
 	row.x += 1;

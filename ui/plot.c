@@ -131,11 +131,14 @@ static void draw_span(struct canvas *canvas, struct rect rect, size_t column, st
 		draw_ascii_span(canvas, x, bottom, span, point);
 		return;
 	}
-	for (int row = span.low / raster.down; row <= span.high / raster.down && span.low <= span.high; row++) {
+	if (span.low > span.high)
+		return;
+	int across = (int)column % raster.across, first = span.low / raster.down, last = span.high / raster.down;
+	for (int row = first; row <= last; row++) {
+		int from = row == first ? span.low % raster.down : 0, to = row == last ? span.high % raster.down : raster.down - 1;
 		unsigned bits = 0;
-		for (int dot = 0; dot < raster.down; dot++)
-			if (row * raster.down + dot >= span.low && row * raster.down + dot <= span.high)
-				bits |= bit_of(canvas->charset, (int)column % raster.across, raster.down - 1 - dot);
+		for (int dot = from; dot <= to; dot++)
+			bits |= bit_of(canvas->charset, across, raster.down - 1 - dot);
 		add_bits(canvas, x, bottom - row, bits, point->is_flagged ? ROLE_FLAG : point->role);
 	}
 }

@@ -21,6 +21,8 @@ struct screen {
 	char typed[64];
 	int64_t dated_ns, offset_ns;         /* the model's clock when its newest set came, and how far realtime was from it */
 	int64_t clock_ns;                    /* what the header shows: stands still while paused */
+	enum charset charset;                /* that it was drawn in last */
+	bool is_stale;                       /* more than time has changed since it was drawn */
 };
 
 struct screen *screen_new(struct model *model, const struct alerts *alerts, const struct settings *settings)
@@ -49,6 +51,7 @@ static void show_run(struct screen *screen, int run)
 {
 	if (run == screen->scene.run)
 		return;
+	screen->is_stale = true;
 	screen->scene.run = run;
 	screen->scene.focus = (struct focus){ .at_live_end = true };
 }
@@ -109,7 +112,7 @@ static void draw_below(struct screen *screen, struct canvas *canvas)
 		replay_line_draw(screen->replay, canvas, rect_take_bottom(&whole, rows));
 	if (screen->replay != NULL && screen->replay->is_typing)
 		replay_line_prompt(screen->replay, canvas, last);
-	else
+	else if (pane_is_due(&screen->scene.panes, PANE_HINTS, last))
 		chrome_last_line(&screen->scene, all_views[screen->view], canvas, last, screen->is_typing ? screen->typed : NULL);
 }
 
@@ -140,24 +143,49 @@ static void draw_view(struct screen *screen, struct canvas *canvas, struct rect 
 	canvas_unclip(canvas);
 }
 
-void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns)
+static void draw_all(struct screen *screen, struct canvas *canvas, int64_t period_ns)
 {
 	struct scene *scene = &screen->scene;
 	struct rect whole = { 0, 0, canvas->width, canvas->height };
 
+	draw_view(screen, canvas, body_of(screen, canvas));
+	if (pane_is_due(&scene->panes, PANE_HEADER, rect_row(whole, 0)))
+		chrome_header(scene, canvas, rect_row(whole, 0), screen->clock_ns, period_ns);
+	if (pane_is_due(&scene->panes, PANE_TABS, rect_row(whole, 1)))
+		chrome_tabs(scene, canvas, rect_row(whole, 1), screen->view);
+	draw_below(screen, canvas);
+}
+
+/* What is refreshed so often that figures need not be written each time; not the last picture, which is to stay, nor what may be sought in. */
+static bool keeps_panes(const struct screen *screen, const struct canvas *canvas)
+{
+	const struct run *run = scene_run(&screen->scene);
+	bool goes_on = !screen->scene.model->target_ended && (run == NULL || run->is_live);
+
+	return goes_on && screen->replay == NULL && !screen->is_stale && !screen->scene.is_paused && canvas->painter == screen && canvas->charset == screen->charset && screen->scene.settings->refresh_s < PANES_SLOW_S;
+}
+
+void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns)
+{
+	struct scene *scene = &screen->scene;
+
 	set_time(screen, realtime_ns);
 	choose_run(screen);
 	scene->state = &screen->states[screen->view];
-	canvas_unclip(canvas);
-	canvas_clear(canvas);
+	panes_begin(&scene->panes, canvas, scene->now_ns, !is_tiny(canvas) && keeps_panes(screen, canvas));
+	screen->is_stale = false;
 	if (is_tiny(canvas)) {
 		chrome_one_line(scene, canvas);
 		return;
 	}
-	draw_view(screen, canvas, body_of(screen, canvas));
-	chrome_header(scene, canvas, rect_row(whole, 0), screen->clock_ns, period_ns);
-	chrome_tabs(scene, canvas, rect_row(whole, 1), screen->view);
-	draw_below(screen, canvas);
+	draw_all(screen, canvas, period_ns);
+	if (!panes_end(&scene->panes)) {
+		panes_begin(&scene->panes, canvas, scene->now_ns, false);
+		draw_all(screen, canvas, period_ns);
+		panes_end(&scene->panes);
+	}
+	canvas->painter = screen;
+	screen->charset = canvas->charset;
 }
 
 /* -- keys ---------------------------------------------------------------------------------------------------------------------- */
@@ -166,6 +194,7 @@ static void open_view(struct screen *screen, int view)
 {
 	if (view < 0 || view == screen->view)
 		return;
+	screen->is_stale = true;
 	screen->view_before = screen->view;
 	screen->view = view;
 	screen->scene.state = &screen->states[view];
@@ -265,6 +294,7 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 		return WISH_QUIT;
 	if (event.key == KEY_NOTHING || event.key == KEY_WINDOW)
 		return WISH_NOTHING;
+	screen->is_stale = true;
 	screen->scene.message[0] = '\0';
 	if (screen->is_typing) {
 		type_search(screen, event, canvas);
@@ -273,6 +303,7 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	switch (event.key) {
 	case 'q': return WISH_QUIT;
 	case 'w': return WISH_WRITE;
+	case 'r': return WISH_RECORD;
 	case ' ': case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
 	case KEY_TAB: open_view(screen, (screen->view + 1) % view_count); return WISH_NOTHING;
 	case KEY_BACK_TAB: open_view(screen, (screen->view + view_count - 1) % view_count); return WISH_NOTHING;
@@ -308,7 +339,29 @@ const char *screen_view_name(const struct screen *screen)
 
 void screen_message(struct screen *screen, const char *text)
 {
+	screen->is_stale = true;
 	snprintf(screen->scene.message, sizeof screen->scene.message, "%s", text);
+}
+
+void screen_set_recording(struct screen *screen, bool goes_on, double bytes)
+{
+	screen->scene.is_recording = goes_on;
+	screen->scene.recorded_bytes = bytes;
+}
+
+bool screen_take_flag(struct screen *screen, struct hand_flag *out)
+{
+	bool has_flag = screen->scene.has_hand_flag;
+
+	if (has_flag)
+		*out = screen->scene.hand_flag;
+	screen->scene.has_hand_flag = false;
+	return has_flag;
+}
+
+void screen_draw_anew(struct screen *screen)
+{
+	screen->is_stale = true;
 }
 
 bool screen_is_paused(const struct screen *screen)

@@ -13,6 +13,7 @@
 #include "src/settings/settings.h"
 #include "ui/canvas.h"
 #include "ui/keys.h"
+#include "ui/panes.h"
 #include "ui/plot.h"
 #include "ui/replay_line.h"
 
@@ -40,6 +41,9 @@ struct focus {
 	uint32_t mode;
 };
 
+/* A batch that a person flagged or unflagged: of a run by its index, among those of its mode. */
+struct hand_flag { unsigned run; uint32_t mode; uint64_t ordinal; bool is_flagged; };
+
 struct scene {
 	struct model *model;              /* only for model_flag; views never apply sets */
 	const struct alerts *alerts;
@@ -49,8 +53,13 @@ struct scene {
 	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
 	bool is_paused;
 	const struct replay_line *replay; /* NULL: a live run */
+	bool is_recording;
+	double recorded_bytes;            /* by a recording that goes on */
+	bool has_hand_flag;               /* one that is still to be told to the program around the screen */
+	struct hand_flag hand_flag;
 	struct focus focus;
 	struct view_state *state;         /* of the view being drawn */
+	struct panes panes;
 	const char *go_to;                /* a key asked for another view, by its name; NULL */
 	char message[160];                /* one line for the person, shown in the last line until the next key */
 };

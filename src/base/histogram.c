@@ -1,6 +1,7 @@
 #include "src/base/histogram.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #define FIRST_BOUND_NS 1000.0
 
@@ -33,22 +34,51 @@ static double middle_of(size_t bucket, double min_s, double max_s)
 	return fmin(fmax(middle_s, min_s), max_s);
 }
 
+enum { BLOCK = 16 };
+
+static bool is_empty(const uint32_t *counts)
+{
+	uint32_t any = 0;
+	for (size_t i = 0; i < BLOCK; i++)
+		any |= counts[i];
+	return any == 0;
+}
+
+/* From the first bucket that counted anything up to the last: mostly a few of many. False: none did. */
+static bool find_used(const uint32_t counts[HISTOGRAM_BUCKETS], size_t *first, size_t *last)
+{
+	size_t low = 0, high = HISTOGRAM_BUCKETS - 1;
+	while (low + BLOCK <= HISTOGRAM_BUCKETS && is_empty(counts + low))
+		low += BLOCK;
+	while (low < HISTOGRAM_BUCKETS && counts[low] == 0)
+		low++;
+	if (low == HISTOGRAM_BUCKETS)
+		return false;
+	while (high >= low + BLOCK && is_empty(counts + high + 1 - BLOCK))
+		high -= BLOCK;
+	while (counts[high] == 0)
+		high--;
+	*first = low;
+	*last = high;
+	return true;
+}
+
 double histogram_quantile(const uint32_t counts[HISTOGRAM_BUCKETS], double q, double min_s, double max_s)
 {
 	uint64_t total = 0;
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		total += counts[i];
-	if (total == 0)
+	size_t bucket, last;
+	if (!find_used(counts, &bucket, &last))
 		return NAN;
+	for (size_t i = bucket; i <= last; i++)
+		total += counts[i];
 	double position = fmin(fmax(q, 0), 1) * (double)(total - 1);
-	uint64_t rank = (uint64_t)position, below = counts[0];
-	size_t bucket = 0;
-	while (below <= rank && bucket + 1 < HISTOGRAM_BUCKETS)
+	uint64_t rank = (uint64_t)position, below = counts[bucket];
+	while (below <= rank && bucket < last)
 		below += counts[++bucket];
 	double low = middle_of(bucket, min_s, max_s);
 	if (rank + 1 >= total || below > rank + 1)
 		return low;
-	while (below <= rank + 1 && bucket + 1 < HISTOGRAM_BUCKETS)
+	while (below <= rank + 1 && bucket < last)
 		below += counts[++bucket];
 	return low + (middle_of(bucket, min_s, max_s) - low) * (position - (double)rank);
 }

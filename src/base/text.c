@@ -118,6 +118,12 @@ size_t text_cells(const char *text)
 	while (length > 0) {
 		uint32_t code;
 		char visible[VISIBLE_SIZE];
+		if (*text >= 0x20 && *text < 0x7f) {
+			cells++;
+			text++;
+			length--;
+			continue;
+		}
 		size_t used = utf8_decode(text, length, &code);
 		size_t bytes = make_visible(code, visible);
 		cells += visible[0] == '^' || visible[0] == '<' ? bytes : (size_t)utf8_cells(code);

@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/commands/hooks.h"
 #include "src/commands/runs.h"
+#include "src/commands/session_private.h"
 #include "src/model/ranks.h"
 #include "src/sources/synthetic.h"
 
@@ -56,7 +57,7 @@ static enum status find_run(struct session *session, const char *name, pid_t *pi
 	return status;
 }
 
-/* The command's output would spoil the screen: it goes to $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
+/* The command's output would spoil the screen, or the stream: it goes to $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
 static int open_child_log(struct session *session)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -80,9 +81,9 @@ static int open_child_log(struct session *session)
 	return log >= 0 ? log : open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
-static enum status start_child(struct session *session, char **command, bool has_screen, struct reason *why_not)
+static enum status start_child(struct session *session, char **command, bool is_output_ours, struct reason *why_not)
 {
-	int ready[2], log = has_screen ? open_child_log(session) : -1;
+	int ready[2], log = is_output_ours ? open_child_log(session) : -1;
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return reason_set(why_not, STATUS_IO, NULL, "%s was not started: %s", command[0], strerror(errno));
 	pid_t child = fork();
@@ -116,7 +117,7 @@ static void end_session(struct session *session)
 	if (session->collector)
 		collector_stop(session->collector);
 	player_close(session->player);
-	recording_end(&session->recording, NULL);
+	recording_end(&session->recording);
 	model_free(session->model);
 	hooks_close(session->hooks);
 	alerts_release(&session->alerts);
@@ -163,13 +164,18 @@ static enum status check_synthetic(const char *told, struct reason *why_not)
 	return status;
 }
 
-static enum status start_collector(struct session *session, const struct settings *settings, struct reason *why_not)
+static enum status start_collector(struct session *session, const struct options *options, struct reason *why_not)
 {
 	static const struct source *const invented[] = { &synthetic_source };
-	int64_t period_ns = (int64_t)(settings->refresh_s * (double)NS_PER_S);
+	const struct source *chosen[COLLECT_SOURCES_MOST];
+	unsigned count;
+	int64_t period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
+	enum status status = collect_sources(options->only, chosen, &count, why_not);
+	if (status != STATUS_OK)
+		return status;
 	if (session->target.synthetic)
 		return collector_start_with(invented, 1, &session->target, period_ns, &session->collector, why_not);
-	return collector_start(&session->target, period_ns, &session->collector, why_not);
+	return collector_start_with(chosen, count, &session->target, period_ns, &session->collector, why_not);
 }
 
 /* Root reads everybody's; anybody else only his own. */
@@ -177,13 +183,6 @@ static uid_t region_owner(const char *path)
 {
 	struct stat file;
 	return geteuid() == 0 && stat(path, &file) == 0 ? file.st_uid : geteuid();
-}
-
-static enum status begin_recording(struct session *session, const struct options *options, struct reason *why_not)
-{
-	struct recorder_options recorder_options = { .file_bytes = (uint64_t)options->file_bytes };
-	target_refresh(&session->target);
-	return recording_begin(&session->recording, options->write, &session->target, &recorder_options, why_not);
 }
 
 static void set_model_options(struct model_options *out, const struct settings *settings)
@@ -199,11 +198,15 @@ static void set_model_options(struct model_options *out, const struct settings *
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
 {
 	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
+	session->recorder_options = (struct recorder_options){ .file_bytes = (uint64_t)options->file_bytes, .most_bytes = (uint64_t)options->record_bytes };
 	struct reason reason = { 0 };
-	enum status status = STATUS_OK;
+	enum status status = session_check_recording(session, options, &reason);
 	pid_t pid = options->pid;
+	if (status != STATUS_OK)
+		return fail(status, &reason);
 	if (options->child) {
-		status = start_child(session, options->child, options->command == &watch_command && isatty(STDOUT_FILENO), &reason);
+		bool is_ours = options->command == &collect_command || (options->command == &watch_command && isatty(STDOUT_FILENO));
+		status = start_child(session, options->child, is_ours, &reason);
 		pid = session->child;
 	} else if (options->run_name) {
 		status = find_run(session, options->run_name, &pid, &reason);
@@ -219,23 +222,28 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (status != STATUS_OK)
 		return fail(status, &reason);
 
-	read_rules(session);
+	if (options->command != &collect_command)
+		read_rules(session);
 	/* A single look is nobody's watch. */
 	if (!session->player && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command))
 		session->hooks = hooks_new(&session->settings);
 	set_model_options(&session->model_options, settings);
 	session->model = model_new(&session->model_options);
 	status = session->model ? STATUS_OK : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
-	if (status == STATUS_OK && options->write && !session->player)
-		status = begin_recording(session, options, &reason);
 	if (status == STATUS_OK && !session->player)
-		status = start_collector(session, settings, &reason);
+		status = session_begin_recording(session, options, &reason);
+	if (status == STATUS_OK && !session->player)
+		status = start_collector(session, options, &reason);
 	if (status != STATUS_OK) {
+		if (session->child && kill(session->child, SIGTERM) == 0)
+			waitpid(session->child, NULL, 0);
 		target_close(&session->target);
 		end_session(session);
 		return fail(status, &reason);
 	}
-	session_step(session);
+	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
+	while (!session_step(session) && session->player && options->command != &watch_command && !session_has_ended(session))
+		session_wait(session, -1);
 	return EXIT_OK;
 }
 
@@ -274,6 +282,7 @@ bool session_take(struct session *session, struct sample_set *set)
 	while (collector_take(session->collector, set)) {
 		recording_note(&session->recording, session->collector, set, set->is_snapshot || !session->has_read);
 		session->has_read = true;
+		session_look_at_recording(session);
 		if (!set->is_snapshot)
 			return true;
 	}

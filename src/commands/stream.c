@@ -75,6 +75,8 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	}
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
+	if (signal(SIGHUP, interrupt) == SIG_IGN)
+		signal(SIGHUP, SIG_IGN);
 	lines_init(&stream.lines, settings->batch_lines);
 	int output_code = 0;
 	print_refresh(&stream);

@@ -165,17 +165,45 @@ size_t readings_within(const struct readings *readings, int64_t from_ns, int64_t
 
 struct weighted { double rate, weight_s; };
 
-static int by_rate(const void *left, const void *right)
+/* The rate up to which half of the weight lies. Hoare's selection; the rows change places. */
+static double weighted_median(struct weighted *rows, size_t count, double half_s)
 {
-	const struct weighted *a = left, *b = right;
-	return (a->rate > b->rate) - (a->rate < b->rate);
+	size_t low = 0, end = count;
+	double before_s = 0;
+	while (low < end) {
+		double pivot = rows[low + (end - low) / 2].rate, less_s = 0, same_s = 0;
+		size_t less = low, more = end;
+		for (size_t i = low; i < more;) {
+			struct weighted row = rows[i];
+			if (row.rate < pivot) {
+				rows[i++] = rows[less];
+				rows[less++] = row;
+				less_s += row.weight_s;
+			} else if (row.rate > pivot) {
+				rows[i] = rows[--more];
+				rows[more] = row;
+			} else {
+				same_s += row.weight_s;
+				i++;
+			}
+		}
+		if (less > low && before_s + less_s >= half_s) {
+			end = less;
+		} else if (before_s + less_s + same_s >= half_s || more == end) {
+			return pivot;
+		} else {
+			before_s += less_s + same_s;
+			low = more;
+		}
+	}
+	return NAN;
 }
 
 double readings_usual(const struct readings *readings, int64_t before_ns)
 {
 	struct weighted rows[READINGS_MOST];
 	size_t count = 0, last = rows_until(readings, before_ns, true);
-	double total_s = 0, passed_s = 0;
+	double total_s = 0;
 	for (size_t i = last + 1; i-- > 1;) {
 		if (i >= readings->count)
 			continue;
@@ -193,15 +221,7 @@ double readings_usual(const struct readings *readings, int64_t before_ns)
 		rows[count++] = (struct weighted){ growth / whole_s, weight_s };
 		total_s += weight_s;
 	}
-	if (total_s < USUAL_LEAST_S)
-		return NAN;
-	qsort(rows, count, sizeof *rows, by_rate);
-	for (size_t i = 0; i < count; i++) {
-		passed_s += rows[i].weight_s;
-		if (passed_s >= total_s / 2)
-			return rows[i].rate;
-	}
-	return NAN;
+	return total_s < USUAL_LEAST_S ? NAN : weighted_median(rows, count, total_s / 2);
 }
 
 int64_t readings_first_ns(const struct readings *readings)

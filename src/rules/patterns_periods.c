@@ -15,6 +15,9 @@ enum { PERIOD_MOST = 2048, ANCHORS_MOST = 32, MISSES_MOST = 3, EPOCHS_LEAST = 3 
 #define KNOWN_BONUS 6
 #define KNOWN_HITS_RATIO 0.7
 
+/* What stands in each place; a walk that meets nothing slow in its first places is over, and of thousands of walks most are. */
+enum mark { MARK_FAST, MARK_SLOW, MARK_NONE };
+
 struct walk {
 	enum clock_kind clock;
 	uint32_t period, first_place, last_place;
@@ -187,6 +190,22 @@ static void make_pattern(struct steps *steps, const struct walk *walk, struct pa
 	measure_members(steps, out);
 }
 
+static void mark_places(const struct steps *steps, uint8_t marks[STEPS_MOST])
+{
+	for (uint32_t place = 0; place < steps->places; place++) {
+		uint16_t row = steps->row_at[place];
+		marks[place] = row == 0 || steps->is_taken[row - 1] ? MARK_NONE : steps->is_slow[row - 1] ? MARK_SLOW : MARK_FAST;
+	}
+}
+
+static bool is_over_at_once(const uint8_t marks[STEPS_MOST], uint32_t from, uint32_t anchor, uint32_t period)
+{
+	_Static_assert(MISSES_MOST == 3 && MARK_FAST == 0, "all that are looked at are misses");
+	if (anchor < from + 3 * period)
+		return from == 0;
+	return (marks[anchor - period] | marks[anchor - 2 * period] | marks[anchor - 3 * period]) == 0;
+}
+
 static size_t newest_slow(const struct steps *steps, uint32_t places[ANCHORS_MOST])
 {
 	size_t count = 0;
@@ -211,18 +230,24 @@ bool find_comb(struct steps *steps, struct pattern *out)
 {
 	uint16_t slow_before[STEPS_MOST + 1];
 	uint32_t anchors[ANCHORS_MOST];
+	uint8_t marks[STEPS_MOST];
 	struct walk best = { .chance = CHANCE_MOST };
 	if (steps->slow_count < OCCURRENCES_LEAST)
 		return false;
 	size_t anchor_count = newest_slow(steps, anchors);
+	mark_places(steps, marks);
 	slow_before[0] = 0;
 	for (size_t row = 0; row < steps->count; row++)
 		slow_before[row + 1] = (uint16_t)(slow_before[row] + steps->is_slow[row]);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
-		uint32_t most = longest_period(steps, clock);
+		uint32_t most = longest_period(steps, clock), from[ANCHORS_MOST];
+		for (size_t i = 0; i < anchor_count; i++)
+			from[i] = clock == CLOCK_RUN ? 0 : steps->epochs[epoch_of(steps, anchors[i])].first_place;
 		for (uint32_t period = 2; period <= most; period++) {
 			bool is_known = steps_knew(steps, period);
 			for (size_t i = 0; i < anchor_count; i++) {
+				if (is_over_at_once(marks, from[i], anchors[i], period))
+					continue;
 				struct walk walk = { .clock = clock, .period = period, .is_known = is_known };
 				if (walk_back(steps, slow_before, anchors[i], &walk) && walk.chance < best.chance)
 					best = walk;

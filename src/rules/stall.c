@@ -168,7 +168,11 @@ bool stall_find(const struct model *model, const struct run *run, struct stall *
 	int64_t batch_ns = last_batch_ns(run), moved_ns = span ? later(batch_ns, span->begin_ns) : batch_ns;
 	if (!run->is_live || state->is_ended || !is_training || moved_ns == 0)
 		return false;
-	double usual_s = usual_step(run), seconds = seconds_between(moved_ns, model->now_ns);
+	double seconds = seconds_between(moved_ns, model->now_ns);
+	/* Whatever is usual: nothing stands still so soon. */
+	if (!(seconds >= (is_stopped(process) ? stopped_least_s : least_s)))
+		return false;
+	double usual_s = usual_step(run);
 	if (isnan(usual_s))
 		return false;
 	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * usual_s, stopped_least_s), least_s) : patience_s(run, outermost(run, span), usual_s);

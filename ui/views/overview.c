@@ -39,15 +39,18 @@ static void draw_pair(struct scene *scene, const struct run *run, struct canvas 
 	int zoom = scene->state->zoom;
 
 	if (rect.width < 70) {
-		panel_where(scene, run, canvas, rect);
+		if (pane_is_due(&scene->panes, PANE_WHERE, rect))
+			panel_where(scene, run, canvas, rect);
 		return;
 	}
 	struct rect left = rect_take_left(&rect, rect.width / 2);
 
 	if (!parts_is_roomy(canvas))
 		rect_take_right(&left, 1);
-	panel_where(scene, run, canvas, left);
-	panel_memory(scene, canvas, rect, zoom);
+	if (pane_is_due(&scene->panes, PANE_WHERE, left))
+		panel_where(scene, run, canvas, left);
+	if (pane_is_due(&scene->panes, PANE_MEMORY, rect))
+		panel_memory(scene, canvas, rect, zoom);
 }
 
 static void draw_narrow(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
@@ -62,9 +65,9 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 		panel_steps(scene, run, canvas, rect);
 	if (pair.height > 0)
 		draw_pair(scene, run, canvas, pair);
-	if (bottom.height > 0)
+	if (bottom.height > 0 && pane_is_due(&scene->panes, PANE_WARNINGS, bottom))
 		panel_warnings(scene, canvas, bottom);
-	if (machine.height > 0)
+	if (machine.height > 0 && pane_is_due(&scene->panes, PANE_MACHINE, machine))
 		draw_machine(scene, canvas, machine);
 }
 
@@ -80,13 +83,18 @@ static void draw_wide(struct scene *scene, const struct run *run, struct canvas 
 	struct rect epochs = rect_take_bottom(&rect, rect.height >= 24 ? rect.height - 14 : 0);
 
 	panel_steps(scene, run, canvas, left);
-	panel_memory(scene, canvas, memory, scene->state->zoom);
-	panel_where(scene, run, canvas, rect);
-	if (epochs.height > 0)
+	if (pane_is_due(&scene->panes, PANE_MEMORY, memory))
+		panel_memory(scene, canvas, memory, scene->state->zoom);
+	if (pane_is_due(&scene->panes, PANE_WHERE, rect))
+		panel_where(scene, run, canvas, rect);
+	if (epochs.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, epochs))
 		panel_epochs(scene, run, canvas, epochs);
-	process_table(scene, canvas, parts_panel(canvas, processes, "Processes", NULL, ROLE_TITLE), NULL);
-	panel_warnings(scene, canvas, warnings);
-	draw_machine(scene, canvas, machine);
+	if (pane_is_due(&scene->panes, PANE_PROCESSES, processes))
+		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", NULL, ROLE_TITLE), NULL);
+	if (pane_is_due(&scene->panes, PANE_WARNINGS, warnings))
+		panel_warnings(scene, canvas, warnings);
+	if (pane_is_due(&scene->panes, PANE_MACHINE, machine))
+		draw_machine(scene, canvas, machine);
 }
 
 static void draw_run(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
