@@ -23,7 +23,7 @@ static const char help_text[] =
 	"  pmtop -s NAME              watch a published run by its name, or NAME.PID; also one that crashed\n"
 	"  pmtop -- COMMAND ...       start COMMAND and watch it; its exit status is kept\n"
 	"  pmtop --demo[=FAULT]       watch a synthetic run, in which FAULT happens (--demo=list names them; FAULT:SEED)\n"
-	"  pmtop -r FILE|-            show a recording again, or what comes from pmtop collect (--speed=2, --at=14:02:30|50%|#624|end)\n"
+	"  pmtop -r FILE|-            show a recording again, or what comes from pmtop collect (--speed=2, --at=14:02:30|5m|50%|#624|end)\n"
 	"  pmtop list, -l             what can be watched, as a table (--json)\n"
 	"  pmtop report PID|NAME|FILE the summary tables (--format=text|json|csv)\n"
 	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
