@@ -11,6 +11,8 @@ struct reader {
 	int64_t time_ns;
 	unsigned run, lane;
 	uint64_t sequence;
+	uint32_t metric;             /* of the figure before, and one more */
+	int32_t instance;
 };
 
 /* -- fields -- */
@@ -27,7 +29,20 @@ static void put_unsigned(enum field_type type, void *place, uint64_t value)
 	}
 }
 
-static void set_default(const struct field *field, char *base)
+static void put_metric(struct reader *reader, char *place, int64_t difference)
+{
+	uint32_t metric = (uint32_t)(reader->metric + (uint64_t)difference);
+	memcpy(place, &metric, sizeof metric);
+	reader->metric = metric + 1;
+}
+
+static void put_instance(struct reader *reader, char *place, int64_t difference)
+{
+	reader->instance = (int32_t)(uint32_t)((uint64_t)reader->instance + (uint64_t)difference);
+	memcpy(place, &reader->instance, sizeof reader->instance);
+}
+
+static void set_default(struct reader *reader, const struct field *field, char *base)
 {
 	const double unknown = (double)NAN;
 	const float unknown_single = NAN;
@@ -37,6 +52,10 @@ static void set_default(const struct field *field, char *base)
 		memcpy(base + field->offset, &unknown_single, sizeof unknown_single);
 	else if (field->type == FIELD_SELF)
 		memcpy(base + field->offset, &(float){ layout_self(field, base) }, sizeof(float));
+	else if (field->type == FIELD_METRIC)
+		put_metric(reader, base + field->offset, 0);
+	else if (field->type == FIELD_INSTANCE)
+		put_instance(reader, base + field->offset, 0);
 }
 
 static double get_double(struct bytes *bytes)
@@ -131,6 +150,12 @@ static void get_field(struct reader *reader, const struct field *field, char *ba
 	case FIELD_I64:
 		put_unsigned(FIELD_I64, place, (uint64_t)unzigzag(get_varint(bytes)));
 		break;
+	case FIELD_METRIC:
+		put_metric(reader, place, unzigzag(get_varint(bytes)));
+		break;
+	case FIELD_INSTANCE:
+		put_instance(reader, place, unzigzag(get_varint(bytes)));
+		break;
 	case FIELD_TIME:
 		put_unsigned(FIELD_TIME, place, (uint64_t)unzigzag(get_varint(bytes)) + (uint64_t)reader->time_ns);
 		break;
@@ -176,7 +201,7 @@ static void get_struct(struct reader *reader, const struct layout *layout, char 
 		if (mask >> i & 1 && !reader->bytes.failed)
 			get_field(reader, &layout->fields[i], base);
 		else
-			set_default(&layout->fields[i], base);
+			set_default(reader, &layout->fields[i], base);
 }
 
 /* -- records -- */

@@ -6,14 +6,15 @@
 #include "src/samples/stream.h"
 
 /* What looks like blocks and is none costs a checksum each; a stream that is made of such is given up. Damage never comes near. */
-enum { WASTE_FREE = 64 << 20, WASTE_FACTOR = 16 };
+enum { WASTE_FREE = 64 << 20, WASTE_FACTOR = 16, AHEAD_MOST = 32 };
 
 struct stream_reader {
 	struct buffer bytes;
 	size_t at;                           /* of bytes: what lies before was read */
 	uint64_t fed, wasted;                /* bytes; of these, looked at in vain */
 	bool is_finished;
-	bool has_header, has_dictionary, has_gap, is_begun;
+	bool has_header, has_dictionary, has_gap;
+	bool is_begun;                       /* something came after the header, which itself may have been brought from elsewhere */
 	uint64_t next;                       /* number of the block that should come */
 	unsigned parts;                      /* blocks of a set that is not whole yet */
 	uint16_t parts_kind;
@@ -80,32 +81,46 @@ static bool next_block(struct stream_reader *reader, struct stream_block *block)
 
 enum place { IN_PLACE, MISPLACED, NOT_KNOWN_YET };
 
-/* A number that is ahead: blocks were lost before it, or it was moved here from behind. What comes next tells: in the latter case what it jumped over. */
+/* A number that is ahead: blocks were lost before it, or it was moved here from behind, or stands here a second time. Of what comes next so much as is
+ * there is looked at: with it, or without it, more blocks come in order. */
 static enum place look_ahead(struct stream_reader *reader, const struct stream_block *block)
 {
 	struct stream_block after;
-	size_t at = reader->at;
-	uint64_t bytes = reader->losses.bytes, wasted = reader->wasted;
-	bool is_there = next_block(reader, &after);
-	reader->at = at;
-	reader->losses.bytes = bytes;
-	if (!is_there) {
-		reader->wasted = wasted;
-		return reader->is_finished ? IN_PLACE : NOT_KNOWN_YET;
+	uint64_t numbers[AHEAD_MOST] = { block->number };
+	size_t count = 1, at = reader->at, longest[AHEAD_MOST], without = 0;
+	const struct stream_losses losses = reader->losses;
+	bool is_alone = true;
+	while (count < AHEAD_MOST && next_block(reader, &after)) {
+		is_alone = false;
+		if (after.number >= reader->next)
+			numbers[count++] = after.number;
 	}
-	return after.number < block->number && after.number >= reader->next ? MISPLACED : IN_PLACE;
+	reader->at = at;
+	reader->losses = losses;
+	if (is_alone && !reader->is_finished)
+		return NOT_KNOWN_YET;
+	for (size_t i = count; i-- > 0;) {
+		longest[i] = 1;
+		for (size_t k = i + 1; k < count; k++)
+			if (numbers[k] > numbers[i] && longest[k] >= longest[i])
+				longest[i] = longest[k] + 1;
+		if (i && longest[i] > without)
+			without = longest[i];
+	}
+	return longest[0] > without ? IN_PLACE : MISPLACED;
 }
 
 /* The next block that stands where it should, or a header that comes again. */
 static bool next_in_order(struct stream_reader *reader, struct stream_block *block)
 {
 	while (next_block(reader, block)) {
-		bool is_late = reader->is_begun && block->number < reader->next;
-		if (is_late && block->kind != BLOCK_HEADER)
+		bool is_header = block->kind == BLOCK_HEADER, is_late = reader->is_begun && block->number < reader->next;
+		if (!reader->has_header || is_late) {
+			if (is_header)
+				return true;
 			continue;
-		if (is_late || !reader->is_begun || block->number == reader->next)
-			return true;
-		enum place place = look_ahead(reader, block);
+		}
+		enum place place = block->number > reader->next ? look_ahead(reader, block) : IN_PLACE;
 		if (place == IN_PLACE)
 			return true;
 		if (place == NOT_KNOWN_YET) {
@@ -123,16 +138,16 @@ static void lose_parts(struct stream_reader *reader)
 	reader->parts = 0;
 }
 
-/* The index takes no number: the next file goes on with it. Before the first block that is not a header nothing is known to be lost but what came between. */
+/* The index takes no number: the next file goes on with it. */
 static void count_number(struct stream_reader *reader, const struct stream_block *block)
 {
-	bool is_header = block->kind == BLOCK_HEADER, is_counted = reader->is_begun || (reader->has_header && !is_header);
-	if (is_counted && block->number > reader->next) {
+	bool is_header = block->kind == BLOCK_HEADER;
+	if (reader->has_header && block->number > reader->next) {
 		reader->losses.blocks += block->number - reader->next;
 		reader->has_gap = true;
 		lose_parts(reader);
 	}
-	if (!is_counted || block->number >= reader->next || !reader->is_begun)
+	if (!reader->has_header || block->number >= reader->next || (!reader->is_begun && !is_header))
 		reader->next = block->number + (block->kind != BLOCK_INDEX);
 	reader->is_begun |= !is_header;
 }
@@ -212,7 +227,7 @@ enum stream_event stream_reader_next(struct stream_reader *reader, struct sample
 		if (block.kind == BLOCK_INDEX)
 			return STREAM_INDEXED;
 		bool is_dictionary = block.kind == BLOCK_DICTIONARY;
-		if (!reader->has_header || (!is_dictionary && (block.kind != BLOCK_TICK || !reader->has_dictionary)))
+		if (!is_dictionary && (block.kind != BLOCK_TICK || !reader->has_dictionary))
 			continue;
 		if (take_set(reader, &block, set) != SET_WHOLE)
 			continue;
