@@ -104,7 +104,7 @@ static void write_who(struct buffer *out, char letter, const struct summary *of,
 	if (isfinite(of->batch_size))
 		snprintf(size, sizeof size, ", batch size %.0f", of->batch_size);
 	if (isfinite(of->cpus))
-		snprintf(cpus, sizeof cpus, ", %.0f CPUs", of->cpus);
+		snprintf(cpus, sizeof cpus, ", %.0f CPU%s", of->cpus, of->cpus > 1 ? "s" : "");
 	snprintf(line, sizeof line, "%c  %s: %s%s%s%s%s, %llu batches (%llu judged)%s", letter, summary_name(of), of->run[0] ? of->run : of->command[0] ? of->command : "a run", of->host[0] ? " on " : "", of->host,
 		cpus, size, (unsigned long long)of->batches, (unsigned long long)of->seen, of->origin == ORIGIN_REPORT ? ", a saved report" : "");
 	page_wrap(out, width, 3, line);
