@@ -30,7 +30,6 @@ struct comparison_row {
 	enum row_group group;
 	enum row_unit unit;
 	char what[SUMMARY_NAME];
-	unsigned depth;
 	double a, b;                 /* NAN: one does not have it */
 	double change;               /* B ÷ A; of phases B − A (seconds a step) */
 	bool has_interval;
