@@ -228,7 +228,7 @@ static void compare_operations(struct comparison *comparison)
 		double mean = of->mean_s, others = other ? other->mean_s : NAN;
 		struct comparison_row *row = add_row(comparison, ROW_OPERATION, ROW_SECONDS, of->name, is_of_b ? others : mean, is_of_b ? mean : others);
 		if (of->parent[0])
-			snprintf(row->what, sizeof row->what, "%.28s › %.28s", of->parent, of->name);
+			snprintf(row->what, sizeof row->what, "%s › %s", of->parent, of->name);
 	}
 }
 

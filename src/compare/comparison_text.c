@@ -39,7 +39,7 @@ static void interval_text(char out[PAGE_VALUE], const struct comparison_row *row
 
 static void write_row(struct buffer *out, const struct comparison *comparison, const struct comparison_row *row, int width, bool has_color)
 {
-	char name[SUMMARY_NAME + 40], a[PAGE_VALUE], b[PAGE_VALUE], change[PAGE_VALUE], interval[PAGE_VALUE], effect[16] = "";
+	char name[2 * SUMMARY_NAME + 40], a[PAGE_VALUE], b[PAGE_VALUE], change[PAGE_VALUE], interval[PAGE_VALUE], effect[16] = "";
 	bool is_part = row->group == ROW_PHASE || row->group == ROW_OPERATION;
 	snprintf(name, sizeof name, "%*s%s", is_part ? 2 : 0, "", row->what);
 	if (row->group == ROW_PHASE)
