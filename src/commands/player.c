@@ -79,7 +79,27 @@ static void note_events(struct player *player, const struct sample_set *set)
 			snprintf(known->uuid, sizeof known->uuid, "%s", record->opened.uuid);
 		} else if (record->kind >= RECORD_EPOCH_BEGIN && record->lane < LANES) {
 			known->next[record->lane] = record->sequence + 1;
+		} else if (record->kind == RECORD_LOST && record->lane < LANES) {
+			known->next[record->lane] += record->lost.count;
 		}
+	}
+}
+
+/* After a gap: the numbers of the events that come tell how many did not. */
+static void tell_lost(struct player *player, struct sample_set *set)
+{
+	size_t count = set->count;
+	for (size_t i = 0; i < count; i++) {
+		const struct record event = set->records[i];
+		struct known *known = &player->known[event.run];
+		if (event.kind < RECORD_EPOCH_BEGIN || event.lane >= LANES || !known->next[event.lane])
+			continue;
+		struct record *lost = event.sequence > known->next[event.lane] ? sample_set_add(set, RECORD_LOST, event.run, event.time_ns) : NULL;
+		if (lost) {
+			lost->lane = event.lane;
+			lost->lost.count = event.sequence - known->next[event.lane];
+		}
+		known->next[event.lane] = event.sequence + 1;
 	}
 }
 
@@ -130,6 +150,8 @@ static bool take_event(struct player *player, enum stream_event event, bool has_
 		player->has_gap = false;
 		return true;
 	}
+	if (event == STREAM_TICK && player->has_gap)
+		tell_lost(player, &player->ahead);
 	return event == STREAM_TICK;
 }
 
