@@ -121,8 +121,8 @@ static void draw_left(const struct replay_line *line, struct canvas *canvas, str
 /* What a cell of the bar says, in the order in which one thing covers another. */
 static const struct { uint32_t code, ascii; enum role role; } signs[] = {
 	{ 0x2588, '#', ROLE_ACCENT },        /* █ the place */
-	{ 0x25b2, '^', ROLE_FLAG },          /* ▲ */
 	{ 0x00d7, 'x', ROLE_WARNING },       /* × lost */
+	{ 0x25b2, '^', ROLE_FLAG },          /* ▲ */
 	{ ' ', ' ', ROLE_NORMAL },           /* silent */
 	{ 0x2501, '=', ROLE_ACCENT },        /* ━ before the place */
 	{ 0x2500, '-', ROLE_DIM },           /* ─ after it */
@@ -134,10 +134,10 @@ static size_t sign_of(const struct replay_line *line, int column, int place)
 
 	if (column == place)
 		return 0;
-	if (told != NULL && told->is_flagged)
+	if (told != NULL && told->is_lost)
 		return 1;
-	if (told != NULL && (told->is_lost || told->is_silent))
-		return told->is_lost ? 2 : 3;
+	if (told != NULL && (told->is_flagged || told->is_silent))
+		return told->is_flagged ? 2 : 3;
 	return column < place ? 4 : 5;
 }
 
@@ -165,7 +165,7 @@ static void draw_outline(const struct replay_line *line, struct canvas *canvas, 
 
 	for (size_t i = 0; i < line->column_count; i++)
 		most = fmax(most, line->columns[i].step_s);
-	if (most <= 0)
+	if (most <= 0 || rect.height <= 0)
 		return;
 	canvas_printf(canvas, 1, rect.y, rect.x - 2, ROLE_DIM, canvas->width >= CLOCK_LEAST ? "step time, to %s" : "to %s", format_seconds(text, most));
 	for (size_t i = 0; i < line->column_count && (int)i < rect.width; i++) {

@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/commands/look.h"
+#include "src/commands/summarize.h"
 #include "src/commands/output.h"
 #include "src/compare/judgement.h"
 #include "src/compare/summary_file.h"
@@ -27,6 +28,21 @@ static enum exit_code usage(const char *what)
 	return EXIT_USAGE;
 }
 
+/* Any recording is one, too. */
+static enum exit_code read_baseline(struct check *check)
+{
+	const char *path = check->options->baseline;
+	struct options options = { .command = &check_command, .replay = path, .color = -1 };
+	struct summarize_how how = { .label = path };
+	struct reason reason;
+	struct stat file;
+	if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
+		return fail(reason_set(&reason, STATUS_DAMAGED, "pmtop check --save=FILE makes a baseline", "%s is empty", path), &reason);
+	enum exit_code code = summarize(&how, &options, check->settings, &check->baseline);
+	check->has_baseline = code == EXIT_OK;
+	return code;
+}
+
 /* All that can be wrong before the run is looked at, for that may take long. */
 static enum exit_code prepare(struct check *check)
 {
@@ -37,20 +53,9 @@ static enum exit_code prepare(struct check *check)
 	if (!options->baseline && !options->budget && !options->save)
 		return usage("check needs --baseline=FILE or --budget=LIMITS to hold the run against, or --save=FILE to make a baseline");
 	enum status status = budget_parse(options->budget, &check->budgets, &reason);
-	if (status == STATUS_OK && options->baseline) {
-		/* Any recording is one, too. */
-		if (summary_is_file(options->baseline))
-			status = summary_load(options->baseline, &check->baseline, &reason);
-		else {
-			struct options of_baseline = { .command = options->command, .replay = options->baseline, .color = -1 };
-			struct look look = { .label = options->baseline };
-			enum exit_code code = look_at(&look, &of_baseline, check->settings, &check->baseline);
-			check->has_baseline = code == EXIT_OK;
-			return code;
-		}
-		check->has_baseline = status == STATUS_OK;
-	}
-	return status == STATUS_OK ? EXIT_OK : fail(status, &reason);
+	if (status != STATUS_OK)
+		return fail(status, &reason);
+	return options->baseline ? read_baseline(check) : EXIT_OK;
 }
 
 static const char *label_of(const struct options *options, char out[32])
@@ -110,7 +115,7 @@ static enum exit_code judge_now(struct check *check)
 	if (options->format == FORMAT_JSON)
 		judgement_as_json(&check->out, judgement);
 	else
-		judgement_as_text(&check->out, judgement, output_width(), output_has_color(check->settings));
+		judgement_as_text(&check->out, judgement, output_has_color(check->settings));
 	enum exit_code code = codes[judgement->outcome];
 	if (options->junit && write_junit(options->junit, judgement, seconds_between(check->begun_ns, clock_monotonic_ns())) != EXIT_OK && code == EXIT_OK)
 		code = EXIT_RUNTIME;
@@ -122,8 +127,8 @@ static enum exit_code look_and_judge(struct check *check)
 {
 	const struct options *options = check->options;
 	char pid[32];
-	struct look look = { .label = label_of(options, pid), .until_end = true, .most_s = options->record_s };
-	enum exit_code code = look_at(&look, options, check->settings, &check->now);
+	struct summarize_how how = { .label = label_of(options, pid), .until_end = true, .most_s = options->record_s };
+	enum exit_code code = summarize(&how, options, check->settings, &check->now);
 	check->has_now = code == EXIT_OK;
 	if (code == EXIT_OK && (options->baseline || options->budget))
 		code = judge_now(check);

@@ -2,17 +2,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/commands/look.h"
+#include "src/commands/summarize.h"
 #include "src/commands/options.h"
 #include "src/commands/output.h"
 #include "src/compare/comparison.h"
 #include "src/compare/ranking.h"
 
-static enum exit_code look_at_word(const char *word, const struct options *options, const struct settings *settings, struct summary *out)
+static enum exit_code summarize_word(const char *word, const struct options *options, const struct settings *settings, struct summary *out)
 {
 	struct options one = *options;
-	struct look look = { .label = word, .most_s = options->record_s, .until_end = options->record_s > 0 };
-	return options_target(word, &one) ? look_at(&look, &one, settings, out) : EXIT_USAGE;
+	struct summarize_how how = { .label = word, .most_s = options->record_s, .until_end = options->record_s > 0 };
+	return options_target(word, &one) ? summarize(&how, &one, settings, out) : EXIT_USAGE;
 }
 
 static void tell_two(struct buffer *out, const struct summary *const *of, bool is_json, const struct settings *settings)
@@ -62,7 +62,7 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 	int output_code = 0;
 	for (; summaries && done < count && code == EXIT_OK; done += code == EXIT_OK) {
 		of[done] = &summaries[done];
-		code = look_at_word(options->words[done], options, settings, &summaries[done]);
+		code = summarize_word(options->words[done], options, settings, &summaries[done]);
 	}
 	out.failed = !summaries;
 	if (code == EXIT_OK && summaries && count == 2)

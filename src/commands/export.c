@@ -93,15 +93,9 @@ static bool close_files(struct work *work, bool is_whole)
 
 /* -- the run -------------------------------------------------------------------------------------------------------------------- */
 
-static void place(struct work *work)
-{
-	work->scene.run = session_run(&work->session);
-	work->scene.realtime_offset_ns = session_realtime_ns(&work->session) - work->session.model->now_ns;
-}
-
 static void add_set(struct work *work)
 {
-	place(work);
+	work->scene.run = session_run(&work->session);
 	if (work->exporter->add)
 		work->exporter->add(work->state, &work->scene, &work->session.set);
 	drain(&work->scene);
@@ -157,12 +151,14 @@ static bool begin(struct work *work)
 	work->scene = (struct export_scene){ .model = work->session.model, .alerts = &work->session.alerts, .since_ns = INT64_MIN, .until_ns = INT64_MAX,
 		.host = work->host, .is_awaited = !header || player_is_pipe(work->session.player), .drain = drain, .file = file_in_folder, .sink = work,
 		.out = work->exporter->is_folder ? NULL : &work->files[0].out };
-	place(work);
+	/* Once: one moment has one date in all of a file. */
+	work->scene.run = session_run(&work->session);
+	work->scene.realtime_offset_ns = session_realtime_ns(&work->session) - work->session.model->now_ns;
 	work->code = (int)window_of(&work->session, work->options, &work->scene.since_ns, &work->scene.until_ns);
 	work->state = work->code ? NULL : work->exporter->open(&work->scene);
 	if (work->state || work->code)
 		return work->state != NULL;
-	fputs("pmtop: out of memory: nothing was exported\n", stderr);
+	fputs("pmtop: out of memory, or of room for temporary files: nothing was exported\n", stderr);
 	work->code = EXIT_RUNTIME;
 	return false;
 }
@@ -174,6 +170,8 @@ static enum exit_code export_run(struct work *work, const struct settings *setti
 		return code;
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
+	/* A limit on the size of files is told like a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
 	work->is_open = begin(work);
 	if (work->is_open) {
 		go_through(work);

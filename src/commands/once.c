@@ -46,10 +46,13 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		struct reason reason;
 		output_code = (int)fail(view_unknown(options->view, &reason), &reason);
 	} else {
+		struct replay_line still = { .state = REPLAY_STILL };
+		if (session.player)
+			screen_set_replay(screen, &still);
 		canvas.charset = settings->ascii || !output_is_utf8() ? CHARSET_ASCII : CHARSET_BRAILLE;
 		if (session.wanted_run[0])
 			screen_choose_run(screen, session_run(&session));
-		screen_draw(screen, &canvas, session_realtime_ns(&session), (int64_t)(settings->refresh_s * (double)NS_PER_S));
+		screen_draw(screen, &canvas, session_realtime_ns(&session), session.player ? 0 : (int64_t)(settings->refresh_s * (double)NS_PER_S));
 		if (options->format == FORMAT_SVG)
 			canvas_as_svg(&canvas, &out);
 		else

@@ -117,7 +117,7 @@ static void say_end(struct unattended *unattended)
 {
 	const struct session *session = &unattended->session;
 	const struct model *model = session->model;
-	summary_target(&unattended->out, model);
+	summary_target(&unattended->out, model, false);
 	for (unsigned i = 0; i < model->run_count; i++)
 		summary_run(&unattended->out, &model->runs[i], i == 0 ? unattended->warnings : 0);
 	summary_recording(&unattended->out, &session->recording, model);

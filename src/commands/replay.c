@@ -10,6 +10,8 @@
 
 /* One turn's work, between two looks at the keys; and how often the line moves on while nothing else does. */
 #define SLICE_NS (40 * NS_PER_MS)
+/* So much is gone on with in place, rather than from a station. */
+#define SHORT_WAY_NS (30 * NS_PER_S)
 enum { FRAME_MS = 33, FOLLOW_MS = 100, MOVE_MS = 250 };
 
 /* -- the clock ------------------------------------------------------------------------------------------------------------------ */
@@ -45,45 +47,66 @@ static void note_end(struct replay *replay)
 
 /* -- seeking -------------------------------------------------------------------------------------------------------------------- */
 
-static void drop_again(struct replay *replay)
+static void put_again_away(struct replay *replay)
 {
 	if (replay->again)
-		session_again_close(replay->again);
-	free(replay->again);
+		stations_give(replay->stations, replay->again);
 	replay->again = NULL;
+}
+
+static struct session *from_the_beginning(const struct session *session)
+{
+	struct session *again = malloc(sizeof *again);
+	if (again && session_again(session, again))
+		return again;
+	free(again);
+	return NULL;
+}
+
+/* Where the way begins. False: out of memory. */
+static bool choose_way(struct replay *replay, const struct goal *goal)
+{
+	struct session *session = replay->session;
+	bool is_behind = goal_is_passed(goal, session);
+	int64_t best_ns = is_behind ? INT64_MIN : session->model->now_ns + SHORT_WAY_NS;
+	if (replay->again && !goal_is_passed(goal, replay->again) && replay->again->model->now_ns > best_ns)
+		best_ns = replay->again->model->now_ns;
+	else
+		put_again_away(replay);
+	struct session *nearer = stations_take(replay->stations, goal, best_ns);
+	if (nearer) {
+		put_again_away(replay);
+		replay->again = nearer;
+	}
+	if (is_behind && !replay->again)
+		replay->again = from_the_beginning(session);
+	return !is_behind || replay->again;
 }
 
 void replay_seek(struct replay *replay, const struct goal *goal)
 {
-	struct session *session = replay->session;
 	if (!replay->is_file) {
 		screen_message(replay->screen, "what comes through a pipe goes on as it comes: record it to move in it");
 		return;
 	}
 	replay->focus.is_wanted = false;
-	if (!goal_is_passed(goal, session)) {
-		drop_again(replay);
-	} else if (!replay->again || goal_is_passed(goal, replay->again)) {
-		drop_again(replay);
-		replay->again = malloc(sizeof *replay->again);
-		if (!replay->again || !session_again(session, replay->again)) {
-			free(replay->again);
-			replay->again = NULL;
-			screen_message(replay->screen, "out of memory: the recording cannot be gone through again");
-			return;
-		}
-	}
 	replay_put(replay, replay_place_ns(replay));
+	if (!choose_way(replay, goal)) {
+		screen_message(replay->screen, "out of memory: the recording cannot be gone through again");
+		replay->is_seeking = false;
+		return;
+	}
 	replay->goal = *goal;
 	replay->is_seeking = true;
 	replay->is_following = replay->has_ended = false;
-	replay->seek_from_ns = replay->again ? replay->begin_ns : session->model->now_ns;
+	const struct model *model = (replay->again ? replay->again : replay->session)->model;
+	replay->seek_from_ns = model->now_ns ? model->now_ns : replay->begin_ns;
 }
 
 void replay_stop_seek(struct replay *replay)
 {
 	bool is_back = replay->again != NULL;
-	drop_again(replay);
+	put_again_away(replay);
 	replay->is_seeking = false;
 	replay_put(replay, is_back ? replay->at_ns : replay->session->model->now_ns);
 	replay->has_ended = player_has_ended(replay->session->player);
@@ -103,7 +126,7 @@ static void arrive(struct replay *replay, enum seek_state state)
 	if (replay->again) {
 		session_swap(session, replay->again);
 		screen_set_model(replay->screen, session->model);
-		drop_again(replay);
+		put_again_away(replay);
 	}
 	screen_moved(replay->screen);
 	replay->is_seeking = false;
@@ -175,6 +198,10 @@ bool replay_step(struct replay *replay)
 		did = play(replay);
 	struct timeline_state seen;
 	timeline_look(replay->timeline, &seen);
+	if (seen.is_whole && !replay->has_stations) {
+		replay->stations = stations_start(replay->session, replay->begin_ns, replay->end_ns);
+		replay->has_stations = true;
+	}
 	if (now_ns - replay->shown_ns >= MOVE_MS * NS_PER_MS && (!seen.is_whole || replay_is_running(replay)))
 		did = true;
 	return did;
@@ -298,6 +325,7 @@ void replay_close(struct replay *replay)
 	if (!replay)
 		return;
 	timeline_stop(replay->timeline);
-	drop_again(replay);
+	put_again_away(replay);
+	stations_stop(replay->stations);
 	free(replay);
 }

@@ -22,17 +22,22 @@ static void go_to(struct replay *replay, int64_t time_ns)
 	replay_seek(replay, &goal);
 }
 
+/* Where the clock is, or is to be. */
+static int64_t wished_ns(const struct replay *replay)
+{
+	if (!replay->is_seeking || replay->goal.kind != GOAL_TIME)
+		return replay_place_ns(replay);
+	return replay->goal.time_ns < replay->end_ns ? replay->goal.time_ns : replay->end_ns;
+}
+
 /* Pressed again on the way, it adds up. */
 static void go_by(struct replay *replay, int64_t by_ns)
 {
-	int64_t from_ns = replay_place_ns(replay);
-	if (replay->is_seeking && replay->goal.kind == GOAL_TIME)
-		from_ns = replay->goal.time_ns < replay->end_ns ? replay->goal.time_ns : replay->end_ns;
 	if (by_ns > 0 && (replay->is_following || replay->has_ended)) {
 		screen_message(replay->screen, replay->has_ended ? "this is the end of the recording" : "this is the end so far");
 		return;
 	}
-	go_to(replay, from_ns + by_ns);
+	go_to(replay, wished_ns(replay) + by_ns);
 }
 
 static int64_t share_ns(const struct replay *replay)
@@ -90,7 +95,7 @@ static const struct timeline_flag *next_flag(const struct replay *replay, const 
 			;
 	if (at < count)
 		return is_later ? at + 1 < count ? &flags[at + 1] : NULL : at > 0 ? &flags[at - 1] : NULL;
-	int64_t place_ns = replay_place_ns(replay);
+	int64_t place_ns = wished_ns(replay);
 	const struct timeline_flag *before = NULL;
 	for (size_t i = 0; i < count; i++) {
 		if (is_later && flags[i].seen_ns > place_ns)
@@ -108,7 +113,11 @@ static void go_to_flag(struct replay *replay, bool is_later)
 	size_t count = flags ? shown_flags(replay, flags) : 0;
 	const struct timeline_flag *flag = next_flag(replay, flags, count, is_later);
 	timeline_look(replay->timeline, &seen);
-	if (flag) {
+	if (!seen.is_whole && seen.upto_ns < wished_ns(replay) && !player_is_growing(replay->session->player)) {
+		char text[96];
+		snprintf(text, sizeof text, "the flags are still being looked for: %.0f %% of the recording", 100 * (double)(seen.upto_ns - seen.begin_ns) / (double)(replay->end_ns - replay->begin_ns + 1));
+		screen_message(replay->screen, text);
+	} else if (flag) {
 		struct goal goal = goal_at(flag->seen_ns);
 		replay_seek(replay, &goal);
 		replay->focus.is_wanted = replay->is_seeking;

@@ -4,12 +4,15 @@
 
 #include "src/commands/replay.h"
 #include "src/commands/seek.h"
+#include "src/commands/stations.h"
 #include "src/commands/timeline.h"
 
 struct replay {
 	struct session *session;
 	struct screen *screen;
 	struct timeline *timeline;   /* NULL: none is to be had */
+	struct stations *stations;   /* once the time line is whole; NULL: none yet, or none are to be had */
+	bool has_stations;           /* they were begun */
 	struct replay_line line;
 	bool is_file;                /* false: a pipe */
 	int64_t begin_ns, end_ns;    /* of the recording, as far as is known */
@@ -23,7 +26,7 @@ struct replay {
 	bool is_seeking;
 	struct goal goal;
 	int64_t seek_from_ns;
-	struct session *again;       /* backward: what is being made anew, while the other is shown; NULL: forward, in place */
+	struct session *again;       /* what is gone on with while the other is shown: from the beginning or a station; NULL: forward, in place */
 	struct { bool is_wanted; struct timeline_flag flag; } focus;         /* once it is there */
 	int64_t shown_ns;            /* our clock, when it was drawn last */
 };

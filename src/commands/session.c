@@ -20,7 +20,7 @@
 
 /* Nobody reads warnings faster. */
 #define JUDGE_EVERY_NS (400 * NS_PER_MS)
-#define JUDGE_SELDOM_NS (5 * NS_PER_S)
+#define JUDGE_SELDOM_NS (60 * NS_PER_S)
 
 enum exit_code fail(enum status status, const struct reason *reason)
 {
@@ -241,7 +241,9 @@ enum exit_code session_open(struct session *session, const struct options *optio
 		end_session(session);
 		return fail(status, &reason);
 	}
-	session_step(session);
+	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
+	while (!session_step(session) && session->player && options->command != &watch_command && !session_has_ended(session))
+		session_wait(session, -1);
 	return EXIT_OK;
 }
 
@@ -357,7 +359,7 @@ bool session_again(const struct session *session, struct session *out)
 		session_again_close(out);
 		return false;
 	}
-	note_faults(out, session->rules);
+	note_faults(out, out->settings.rules);
 	return true;
 }
 

@@ -5,11 +5,11 @@
 #include "src/base/clock.h"
 #include "src/base/text.h"
 
-void summary_target(struct buffer *out, const struct model *model)
+void summary_target(struct buffer *out, const struct model *model, bool is_replay)
 {
 	char peak[NUMBER_SIZE];
 	if (model->has_target)
-		buffer_printf(out, "pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : "goes on",
+		buffer_printf(out, "pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : is_replay ? "was recorded" : "goes on",
 			format_bytes(peak, model->memory.peak_rss_bytes));
 }
 

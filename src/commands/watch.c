@@ -195,7 +195,7 @@ static void print_summary(struct watch *watch)
 	struct buffer out = BUFFER_INIT;
 	int index = screen_run(watch->screen), code = 0;
 	recording_end(&session->recording);
-	summary_target(&out, model);
+	summary_target(&out, model, watch->replay != NULL);
 	if (index >= 0)
 		summary_run(&out, &model->runs[index], alerts_raised(&session->alerts));
 	summary_recording(&out, &session->recording, model);
@@ -253,16 +253,14 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		status = view_unknown(options->view, &reason);
 	else if (!watch.session.player || (code = replay_open(&watch.session, options, watch.screen, &watch.replay)) == EXIT_OK)
 		status = terminal_open(&terminal_options, &watch.terminal, &reason);
-	if (code != EXIT_OK) {
-		;
-	} else if (status == STATUS_OK) {
+	if (status != STATUS_OK)
+		code = fail(status, &reason);
+	if (code == EXIT_OK) {
 		if (watch.session.wanted_run[0])
 			screen_choose_run(watch.screen, session_run(&watch.session));
 		watch_until_quit(&watch);
 		terminal_close(watch.terminal);
 		print_summary(&watch);
-	} else {
-		code = fail(status, &reason);
 	}
 	release(&watch);
 	enum exit_code child_code = session_close(&watch.session);

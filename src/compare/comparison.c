@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Memory is read now and then, and pages come and go. */
-static const double same_memory = 0.05, explains_least = 0.1, negligible_share = 0.01;
+static const double same_memory = 0.05, explains_least = 0.1, negligible_share = 0.01, told_share = 0.0005;
 
 const char *verdict_word(enum verdict verdict)
 {
@@ -140,8 +140,11 @@ static double phase_mean(const struct summary *summary, const struct summary_pha
 static void compare_phase(struct comparison *comparison, const char *name, struct middle *of_a, struct middle *of_b, bool has_middles)
 {
 	const struct summary_phase *a = summary_phase(comparison->a, name), *b = summary_phase(comparison->b, name);
-	struct comparison_row *row = add_row(comparison, ROW_PHASE, ROW_SECONDS, name, phase_mean(comparison->a, a), phase_mean(comparison->b, b));
+	double mean_a = phase_mean(comparison->a, a), mean_b = phase_mean(comparison->b, b), whole = fmax(comparison->a->middle_s, comparison->b->middle_s);
 	struct interval difference;
+	if (mean_a < told_share * whole && mean_b < told_share * whole)
+		return;
+	struct comparison_row *row = add_row(comparison, ROW_PHASE, ROW_SECONDS, name, mean_a, mean_b);
 	row->change = row->b - row->a;
 	if (!has_middles)
 		return;

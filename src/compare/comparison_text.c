@@ -42,7 +42,7 @@ static void write_row(struct buffer *out, const struct comparison *comparison, c
 	char name[SUMMARY_NAME + 40], a[PAGE_VALUE], b[PAGE_VALUE], change[PAGE_VALUE], interval[PAGE_VALUE], effect[16] = "";
 	unsigned depth = row->depth < 8 ? row->depth : 8;
 	bool is_part = row->group == ROW_PHASE || row->group == ROW_OPERATION;
-	snprintf(name, sizeof name, "%*s%s", is_part ? 2 + (int)depth : 0, "", row->what);
+	snprintf(name, sizeof name, "%*s%s", is_part ? 2 * (int)(1 + depth) : 0, "", row->what);
 	if (row->group == ROW_PHASE)
 		page_change(change, row->change);
 	else
@@ -169,7 +169,7 @@ void comparison_as_text(struct buffer *out, const struct comparison *comparison,
 	buffer_puts(out, "\n");
 	write_group(out, comparison, ROW_STEP, NULL, "B ÷ A", width, has_color);
 	write_group(out, comparison, ROW_MEMORY, NULL, NULL, width, has_color);
-	write_group(out, comparison, ROW_PHASE, "Where a step goes: means of the middle 90 % of the steps", "B − A", width, has_color);
+	write_group(out, comparison, ROW_PHASE, comparison->is_rough ? "Where a step goes: means" : "Where a step goes: means of the middle 90 % of the steps", "B − A", width, has_color);
 	write_group(out, comparison, ROW_OPERATION, "Operations: the mean of one, over the whole run", "B ÷ A", width, has_color);
 	write_metas(out, comparison, width, has_color);
 }

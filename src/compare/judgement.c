@@ -79,7 +79,7 @@ static const char *limit_text(char out[PAGE_VALUE], enum budget_unit unit, doubl
 {
 	char number[NUMBER_SIZE];
 	if (unit == LIMIT_RATIO)
-		snprintf(out, PAGE_VALUE, value < 0.0995 ? "%.2g %%" : "%.3g %%", value * 100);
+		snprintf(out, PAGE_VALUE, value < 0.00995 ? "%.2f %%" : "%.1f %%", value * 100);
 	else if (unit == LIMIT_BYTES)
 		snprintf(out, PAGE_VALUE, "%s", format_bytes(number, value));
 	else

@@ -41,7 +41,8 @@ struct judgement {
 
 /* Budgets name phases that the run has (budget_check_names). */
 void judge(const struct summary *now, const struct summary *baseline, double threshold, const struct budget_list *budgets, struct judgement *out);
-void judgement_as_text(struct buffer *out, const struct judgement *judgement, int width, bool has_color);
+/* A line for each warning and each figure, for logs that are searched; the last says it all. */
+void judgement_as_text(struct buffer *out, const struct judgement *judgement, bool has_color);
 void judgement_as_json(struct buffer *out, const struct judgement *judgement);
 /* JUnit's XML, as GitHub's, GitLab's and Jenkins's readers take it: a test case for each figure; what cannot be told is an error there. */
 void judgement_as_junit(struct buffer *out, const struct judgement *judgement, double elapsed_s);

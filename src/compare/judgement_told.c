@@ -34,26 +34,20 @@ static void explain(const struct judgement *judgement, char *out, size_t size)
 	}
 }
 
-void judgement_as_text(struct buffer *out, const struct judgement *judgement, int width, bool has_color)
+void judgement_as_text(struct buffer *out, const struct judgement *judgement, bool has_color)
 {
-	static const char *const colors[] = { [OUTCOME_PASSED] = "32", [OUTCOME_FAILED] = "31", [OUTCOME_UNTOLD] = "33" };
-	char line[600];
-	for (size_t i = 0; i < judgement->warning_count; i++) {
-		snprintf(line, sizeof line, "warning: %s", judgement->warnings[i]);
-		page_wrap(out, width, 2, line);
-	}
+	static const char *const colors[] = { [OUTCOME_PASSED] = "\033[32m", [OUTCOME_FAILED] = "\033[31m", [OUTCOME_UNTOLD] = "\033[33m" };
+	char line[400];
+	for (size_t i = 0; i < judgement->warning_count; i++)
+		buffer_printf(out, "warning: %s\n", judgement->warnings[i]);
 	for (size_t i = 0; i < judgement->count; i++) {
 		const struct judged_figure *figure = &judgement->figures[i];
-		snprintf(line, sizeof line, "%s: %s: %s", figure->name, words[figure->outcome], figure->text);
-		if (has_color)
-			buffer_printf(out, "\033[%sm", colors[figure->outcome]);
-		page_wrap(out, width, 2, line);
-		if (has_color)
-			buffer_puts(out, "\033[0m");
+		const char *begin = has_color ? colors[figure->outcome] : "", *end = has_color ? "\033[0m" : "";
+		buffer_printf(out, "%s: %s%s%s: %s\n", figure->name, begin, words[figure->outcome], end, figure->text);
 	}
 	explain(judgement, line, sizeof line);
 	if (line[0])
-		page_wrap(out, width, 2, line);
+		buffer_printf(out, "%s\n", line);
 	buffer_printf(out, "%s, %llu batches: %s\n", name_of(judgement), (unsigned long long)judgement->now->batches,
 		judgement->outcome == OUTCOME_PASSED ? "ok" : judgement->outcome == OUTCOME_FAILED ? "a regression" : "cannot be told");
 }

@@ -70,6 +70,8 @@ static void write_batch(struct json *json, const struct run *run, const struct t
 		json_open_object(json, "step");
 		json_number(json, "last_s", track->step.last_s);
 		json_number(json, "mean_s", track->step.mean_s);
+		json_number(json, "p50_s", track->step.p50_s);
+		json_number(json, "p95_s", track->step.p95_s);
 		json_number(json, "rate_per_s", track->rate_per_s);
 		write_accumulation(json, run);
 		json_close_object(json);
@@ -227,11 +229,22 @@ static void write_flagged(struct json *json, const struct run *run)
 	json_close_array(json);
 }
 
+static void write_meta(struct json *json, const struct run *run)
+{
+	if (!run->meta_count)
+		return;
+	json_open_object(json, "meta");
+	for (size_t i = 0; i < run->meta_count; i++)
+		json_text(json, run->meta[i].key, run->meta[i].value);
+	json_close_object(json);
+}
+
 static void write_run(struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
 {
 	const struct track *track = run_main(run);
 	json_text(json, "run", run->name);
 	write_rank(json, run);
+	write_meta(json, run);
 	json_text(json, "mode", scope_mode_name(run, run->state.mode));
 	json_number(json, "run_eta_s", run->run_eta_s);
 	write_epoch(json, run);

@@ -291,6 +291,7 @@ static void tell_published(struct text *text)
 	X(self_cpu_ratio,               "ratio",   "pmtop's own CPU time; 1 is one CPU.",                         model->self.cpu_ratio) \
 	X(self_resident_bytes,          "bytes",   "pmtop's own resident set.",                                   model->self.memory_bytes)
 
+/* A target that has ended is told as it was last seen, as everywhere. */
 static void tell_machine(struct text *text)
 {
 	const struct model *model = text->scene->model;
@@ -298,7 +299,7 @@ static void tell_machine(struct text *text)
 	begin(text, #name, type, unit, help); \
 	for (size_t i = 0; i < model->process_count; i++) { \
 		const struct process *process = &model->processes[i]; \
-		if (process->is_gone) \
+		if (process->is_gone && !process->is_target) \
 			continue; \
 		buffer_clear(&text->labels); \
 		label_number(text, "pid", process->pid); \

@@ -5,7 +5,6 @@ import http.server
 import io
 import json
 import math
-import pathlib
 import shutil
 import socket
 import subprocess
@@ -27,7 +26,8 @@ ODD_SPAN = 'read, "x" ü'
 # Figures that are not always there, names that need quoting, two modes, a figure that is known only later.
 ODD = """
 import pmtop, time
-pmtop.init(run=%r)
+pmtop.init(%r)
+time.sleep(0.5)         # until it is found
 pmtop.plan(epochs=2, batches_per_epoch=20)
 for epoch in range(2):
     for mode, batches in (("train", 20), ("validation, all", 5)):
@@ -91,12 +91,67 @@ def commands(folder):
         # The real trainer: two epochs, workers, slow data now and then.
         "trained": ["--", TRAINER, "--name", "digits, two", "--epochs", "2", "--batches", "120", "--step-ms", "3", "--slow-every", "40", "--slow-ms", "40"],
         "odd": ["--", watching.PYTHON, str(folder / "odd.py")],
-        "invented": ["-n", "40", "--demo=slow-fetch:3"],
+        "invented": ["-n", "60", "--demo=slow-fetch:3"],
     }
 
 
+class Prometheus:
+    """A real one, which asks this process every second: for nothing until `text` is there."""
+    text = None
+
+    def __init__(self, folder):
+        self.source = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Answers, self))
+        threading.Thread(target=self.source.serve_forever, daemon=True).start()
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            self.port = one.getsockname()[1]
+        config = {"scrape_configs": [{"job_name": "pmtop", "scrape_interval": "1s",
+                                      "static_configs": [{"targets": [f"127.0.0.1:{self.source.server_address[1]}"]}]}]}
+        (folder / "prometheus.yml").write_text(json.dumps(config))
+        self.process = subprocess.Popen(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                                         f"--web.listen-address=127.0.0.1:{self.port}"],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def ask(self, query):
+        """The samples that a query gives; None: it does not answer yet."""
+        url = f"http://127.0.0.1:{self.port}/api/v1/query?" + urllib.parse.urlencode({"query": query})
+        with contextlib.suppress(OSError, ValueError):
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return json.load(answer)["data"]["result"]
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(10)
+        self.source.shutdown()
+        self.source.server_close()
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    def __init__(self, prometheus, *arguments):
+        self.prometheus = prometheus
+        super().__init__(*arguments)
+
+    def do_GET(self):
+        self.send_response(200 if self.prometheus.text else 503)
+        self.send_header("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        self.end_headers()
+        self.wfile.write((self.prometheus.text or "").encode())
+
+    def log_message(self, *_):
+        pass
+
+
 @pytest.fixture(scope="module")
-def recordings(tmp_path_factory):
+def prometheus(tmp_path_factory):
+    """None where it is not installed. It takes seconds to begin, so it begins before the recordings are made."""
+    one = Prometheus(tmp_path_factory.mktemp("prometheus")) if shutil.which("prometheus") else None
+    yield one
+    if one:
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory, prometheus):
     """All at once: they mostly wait."""
     folder = tmp_path_factory.mktemp("recordings")
     running = {name: subprocess.Popen([watching.PMTOP, "-b", "-d", "0.1", "--format=json", "-w", str(folder / f"{name}.pmtop"), *command],
@@ -162,7 +217,7 @@ def test_phases_are_columns_that_sum_to_the_operations(recording):
     train = recording.csv[recording.csv["mode"] == main_mode(recording.report)]
     outermost = [name for name in train.columns if name.startswith("phase.") and "/" not in name]
     for operation in recording.report["operations"]:
-        if operation["depth"] == 0:
+        if operation["depth"] == 0 and "share_ratio" in operation:       # else it lies in no step
             told = train[f"phase.{operation['name']}_s"].sum()
             assert math.isclose(told, operation["total_s"], rel_tol=1e-5, abs_tol=1e-6), operation["name"]
     whole = train[train["step_s"].notna()]
@@ -367,56 +422,12 @@ def test_openmetrics_parses_and_has_the_figures_of_the_report(recording):
     assert {sample.labels["run"] for sample in samples if "run" in sample.labels} == {recording.report["run"]}
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-@contextlib.contextmanager
-def served(text):
-    """Says the text to whoever asks, as OpenMetrics; gives the port."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
-
-
-def test_a_real_prometheus_scrapes_it(odd, tmp_path):
-    program = shutil.which("prometheus")
-    if not program:
+def test_a_real_prometheus_scrapes_it(prometheus, odd):
+    if not prometheus:
         pytest.skip("prometheus is not installed")
-    port = free_port()
-
-    def ask(query):
-        url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": query})
-        with contextlib.suppress(OSError, ValueError):
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                return json.load(answer)["data"]["result"]
-
-    with served(odd.export("openmetrics")) as source:
-        config = {"scrape_configs": [{"job_name": "pmtop", "scrape_interval": "1s", "static_configs": [{"targets": [f"127.0.0.1:{source}"]}]}]}
-        pathlib.Path(tmp_path / "prometheus.yml").write_text(json.dumps(config))
-        server = subprocess.Popen([program, f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data",
-                                   f"--web.listen-address=127.0.0.1:{port}"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            watching.wait_for(lambda: ask('up{job="pmtop"} == 1'), 20, "a scrape that prometheus takes")
-            for (name, *labels), truth in truths_of(odd.report).items():
-                matches = ",".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in labels)
-                told = ask(f"{name}{{{matches}}}")
-                assert told and any(is_near(float(one["value"][1]), truth) for one in told), (name, labels, truth, told)
-        finally:
-            server.terminate()
-            server.wait(10)
+    prometheus.text = odd.export("openmetrics")
+    watching.wait_for(lambda: prometheus.ask('up{job="pmtop"} == 1'), 20, "a scrape that prometheus takes")
+    for (name, *labels), truth in truths_of(odd.report).items():
+        matches = ",".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in labels)
+        told = prometheus.ask(f"{name}{{{matches}}}")
+        assert told and any(is_near(float(one["value"][1]), truth) for one in told), (name, labels, truth, told)

@@ -1,8 +1,9 @@
-#include "src/commands/look.h"
+#include "src/commands/summarize.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -21,27 +22,27 @@ static void interrupt(int signal_number)
 }
 
 /* Time is over: of a recording its own, else ours. */
-static bool is_over(const struct look *look, const struct session *session, int64_t begun_ns)
+static bool is_over(const struct summarize_how *how, const struct session *session, int64_t begun_ns)
 {
 	const struct model *model = session->model;
 	int64_t since_ns = session->player ? model->now_ns - model->first_ns : clock_monotonic_ns() - begun_ns;
-	return look->most_s > 0 && (double)since_ns >= look->most_s * (double)NS_PER_S;
+	return how->most_s > 0 && (double)since_ns >= how->most_s * (double)NS_PER_S;
 }
 
 /* What has already come counts as being there; of a pipe nothing has before it ends. */
-static bool is_enough(const struct look *look, const struct session *session)
+static bool is_enough(const struct summarize_how *how, const struct session *session)
 {
-	return session_has_ended(session) || (!look->until_end && !(session->player && player_is_pipe(session->player)));
+	return session_has_ended(session) || (!how->until_end && !(session->player && player_is_pipe(session->player)));
 }
 
-static void watch(const struct look *look, struct session *session, struct keeper *keeper)
+static void watch(const struct summarize_how *how, struct session *session, struct keeper *keeper)
 {
 	int64_t begun_ns = clock_monotonic_ns();
 	keeper_look(keeper, session->model, session_run(session));
-	while (!is_interrupted && !is_over(look, session, begun_ns)) {
+	while (!is_interrupted && !is_over(how, session, begun_ns)) {
 		if (session_step(session))
 			keeper_look(keeper, session->model, session_run(session));
-		else if (is_enough(look, session))
+		else if (is_enough(how, session))
 			return;
 		else
 			session_wait(session, WAIT_MS);
@@ -65,37 +66,50 @@ static void take_host(const struct session *session, struct summary *out)
 	out->made_ns = session_realtime_ns(session);
 }
 
-static enum exit_code look_at_session(const struct look *look, const struct options *options, const struct settings *settings, struct summary *out)
+/* A command that ended before it could be watched has a status all the same. */
+static enum exit_code status_of_short(pid_t child, const char *label, enum exit_code code)
+{
+	int status;
+	if (waitpid(child, &status, 0) < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+		return code;
+	int told = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", label, told);
+	return (enum exit_code)told;
+}
+
+static enum exit_code summarize_session(const struct summarize_how *how, const struct options *options, const struct settings *settings, struct summary *out)
 {
 	struct session session;
 	struct keeper keeper;
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
-		return code;
+		return session.child ? status_of_short(session.child, how->label, code) : code;
+	/* Nobody reads warnings here. */
+	session.judge_from_ns = INT64_MAX;
 	summary_init(out);
 	keeper_init(&keeper, out);
 	void (*on_interrupt)(int) = signal(SIGINT, interrupt), (*on_end)(int) = signal(SIGTERM, interrupt);
-	watch(look, &session, &keeper);
+	watch(how, &session, &keeper);
 	int run = session_run(&session);
 	bool is_whole = keeper_end(&keeper, session.model, run), is_ours = session.child != 0, is_cut = is_ours && !session.model->target_ended;
 	take_host(&session, out);
-	snprintf(out->label, sizeof out->label, "%s", look->label);
+	snprintf(out->label, sizeof out->label, "%s", how->label);
 	code = session_close(&session);
 	signal(SIGINT, on_interrupt);
 	signal(SIGTERM, on_end);
 	if (is_interrupted) {
-		fprintf(stderr, "pmtop: %s: interrupted, so nothing was judged\n", look->label);
+		fprintf(stderr, "pmtop: %s: interrupted, so nothing was judged\n", how->label);
 		code = (enum exit_code)(128 + is_interrupted);
 	} else if (!is_whole) {
-		fprintf(stderr, "pmtop: %s: out of memory\n", look->label);
+		fprintf(stderr, "pmtop: %s: out of memory\n", how->label);
 		code = EXIT_RUNTIME;
 	} else if (is_ours && code != EXIT_OK && !(is_cut && code == (enum exit_code)(128 + SIGTERM))) {
-		fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", look->label, (int)code);
+		fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", how->label, (int)code);
 	} else {
 		code = EXIT_OK;
 	}
 	if (code == EXIT_OK && out->seen == 0) {
-		fprintf(stderr, run < 0 ? "pmtop: %s: no batches: it publishes none: instrument it (man pmtop.h, import pmtop.torch)\n" : "pmtop: %s: no batches: none finished after its warm-up: look longer\n", look->label);
+		fprintf(stderr, "pmtop: %s: no batches: %s\n", how->label, run < 0 ? "it published none, or ended at once: import pmtop.torch or pmtop.h (man pmtop.h) publishes them" : "none finished after its warm-up: look longer");
 		code = EXIT_RUNTIME;
 	}
 	if (code != EXIT_OK)
@@ -103,11 +117,11 @@ static enum exit_code look_at_session(const struct look *look, const struct opti
 	return code;
 }
 
-enum exit_code look_at(const struct look *look, const struct options *options, const struct settings *settings, struct summary *out)
+enum exit_code summarize(const struct summarize_how *how, const struct options *options, const struct settings *settings, struct summary *out)
 {
 	struct reason reason = { 0 };
 	if (!options->replay || !summary_is_file(options->replay))
-		return look_at_session(look, options, settings, out);
+		return summarize_session(how, options, settings, out);
 	enum status status = summary_load(options->replay, out, &reason);
 	return status == STATUS_OK ? EXIT_OK : fail(status, &reason);
 }
