@@ -103,21 +103,22 @@ static void tell_lost(struct player *player, struct sample_set *set)
 	}
 }
 
-/* How many events of a lane a dictionary knows of that never came. */
-static uint64_t count_lost(const struct known *known, const struct sample_set *set, unsigned run, unsigned lane)
+/* Up to which event of each lane a dictionary's totals go. */
+static void find_ends(const struct sample_set *set, unsigned run, uint64_t upto[LANES])
 {
-	uint64_t upto = 0;
+	memset(upto, 0, LANES * sizeof *upto);
 	for (size_t i = 0; i < set->count; i++) {
 		const struct record *record = &set->records[i];
-		if (record->kind == RECORD_TOTAL && record->run == run && record->lane == lane && record->total->upto > upto)
-			upto = record->total->upto;
+		if (record->kind == RECORD_TOTAL && record->run == run && record->lane < LANES && record->total->upto > upto[record->lane])
+			upto[record->lane] = record->total->upto;
 	}
-	return upto > known->next[lane] ? upto - known->next[lane] : 0;
 }
 
 /* A run that goes on is not opened again; in place of that stands what it has lost. */
 static void mend(struct player *player, struct sample_set *set)
 {
+	uint64_t upto[LANES];
+	bool is_mended[RUNS] = { false };
 	size_t count = set->count;
 	for (size_t i = 0; i < count; i++) {
 		unsigned run = set->records[i].run;
@@ -125,13 +126,17 @@ static void mend(struct player *player, struct sample_set *set)
 		if (set->records[i].kind != RECORD_RUN_OPENED || strncmp(known->uuid, set->records[i].opened.uuid, UUID_SIZE - 1) != 0)
 			continue;
 		int64_t time_ns = set->records[i].time_ns;
-		set->records[i] = (struct record){ .kind = RECORD_LOST, .run = (uint8_t)run, .time_ns = time_ns, .lost = { count_lost(known, set, run, 0) } };
+		set->records[i] = (struct record){ .kind = RECORD_LOST, .run = (uint8_t)run, .time_ns = time_ns };
+		if (is_mended[run])
+			continue;
+		is_mended[run] = true;
+		find_ends(set, run, upto);
+		set->records[i].lost.count = upto[0] > known->next[0] ? upto[0] - known->next[0] : 0;
 		for (unsigned lane = 1; lane < LANES; lane++) {
-			uint64_t lost = known->next[lane] ? count_lost(known, set, run, lane) : 0;
-			struct record *record = lost ? sample_set_add(set, RECORD_LOST, run, time_ns) : NULL;
+			struct record *record = known->next[lane] && upto[lane] > known->next[lane] ? sample_set_add(set, RECORD_LOST, run, time_ns) : NULL;
 			if (record) {
 				record->lane = (uint16_t)lane;
-				record->lost.count = lost;
+				record->lost.count = upto[lane] - known->next[lane];
 			}
 		}
 	}
