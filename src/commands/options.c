@@ -33,7 +33,7 @@ static const char help_text[] =
 	"  pmtop diff A B ...         runs side by side, with 95 % intervals: pids, names, recordings, saved summaries or reports; of several, the best first (--json)\n"
 	"  pmtop check --baseline=FILE PID|FILE|-- COMMAND   exit 5 where it got slower (--threshold=0.2, --budget=data:20%,step:0.3s, --for=60s, --junit=FILE, --json)\n"
 	"  pmtop check --save=FILE PID|FILE|-- COMMAND       makes the baseline\n"
-	"  pmtop repair FILE -o FILE  what is whole of a damaged recording\n"
+	"  pmtop repair FILE -o OUT   what is whole of a damaged recording, as another file\n"
 	"  pmtop doctor [-p PID]      each figure that is missing, why, and what brings it (--json)\n"
 	"\n"
 	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"

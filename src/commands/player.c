@@ -121,25 +121,46 @@ static void note_events(struct player *player, const struct sample_set *set)
 			snprintf(known->uuid, sizeof known->uuid, "%s", record->opened.uuid);
 		} else if (record->kind >= RECORD_EPOCH_BEGIN && record->lane < LANES) {
 			known->next[record->lane] = record->sequence + 1;
+		} else if (record->kind == RECORD_LOST && record->lane < LANES) {
+			known->next[record->lane] += record->lost.count;
 		}
 	}
 }
 
-/* How many events of a lane a dictionary knows of that never came. */
-static uint64_t count_lost(const struct known *known, const struct sample_set *set, unsigned run, unsigned lane)
+/* After a gap: the numbers of the events that come tell how many did not. */
+static void tell_lost(struct player *player, struct sample_set *set)
 {
-	uint64_t upto = 0;
+	size_t count = set->count;
+	for (size_t i = 0; i < count; i++) {
+		const struct record event = set->records[i];
+		struct known *known = &player->known[event.run];
+		if (event.kind < RECORD_EPOCH_BEGIN || event.lane >= LANES || !known->next[event.lane])
+			continue;
+		struct record *lost = event.sequence > known->next[event.lane] ? sample_set_add(set, RECORD_LOST, event.run, event.time_ns) : NULL;
+		if (lost) {
+			lost->lane = event.lane;
+			lost->lost.count = event.sequence - known->next[event.lane];
+		}
+		known->next[event.lane] = event.sequence + 1;
+	}
+}
+
+/* Up to which event of each lane a dictionary's totals go. */
+static void find_ends(const struct sample_set *set, unsigned run, uint64_t upto[LANES])
+{
+	memset(upto, 0, LANES * sizeof *upto);
 	for (size_t i = 0; i < set->count; i++) {
 		const struct record *record = &set->records[i];
-		if (record->kind == RECORD_TOTAL && record->run == run && record->lane == lane && record->total->upto > upto)
-			upto = record->total->upto;
+		if (record->kind == RECORD_TOTAL && record->run == run && record->lane < LANES && record->total->upto > upto[record->lane])
+			upto[record->lane] = record->total->upto;
 	}
-	return upto > known->next[lane] ? upto - known->next[lane] : 0;
 }
 
 /* A run that goes on is not opened again; in place of that stands what it has lost. */
 static void mend(struct player *player, struct sample_set *set)
 {
+	uint64_t upto[LANES];
+	bool is_mended[RUNS] = { false };
 	size_t count = set->count;
 	for (size_t i = 0; i < count; i++) {
 		unsigned run = set->records[i].run;
@@ -147,13 +168,17 @@ static void mend(struct player *player, struct sample_set *set)
 		if (set->records[i].kind != RECORD_RUN_OPENED || strncmp(known->uuid, set->records[i].opened.uuid, UUID_SIZE - 1) != 0)
 			continue;
 		int64_t time_ns = set->records[i].time_ns;
-		set->records[i] = (struct record){ .kind = RECORD_LOST, .run = (uint8_t)run, .time_ns = time_ns, .lost = { count_lost(known, set, run, 0) } };
+		set->records[i] = (struct record){ .kind = RECORD_LOST, .run = (uint8_t)run, .time_ns = time_ns };
+		if (is_mended[run])
+			continue;
+		is_mended[run] = true;
+		find_ends(set, run, upto);
+		set->records[i].lost.count = upto[0] > known->next[0] ? upto[0] - known->next[0] : 0;
 		for (unsigned lane = 1; lane < LANES; lane++) {
-			uint64_t lost = known->next[lane] ? count_lost(known, set, run, lane) : 0;
-			struct record *record = lost ? sample_set_add(set, RECORD_LOST, run, time_ns) : NULL;
+			struct record *record = known->next[lane] && upto[lane] > known->next[lane] ? sample_set_add(set, RECORD_LOST, run, time_ns) : NULL;
 			if (record) {
 				record->lane = (uint16_t)lane;
-				record->lost.count = lost;
+				record->lost.count = upto[lane] - known->next[lane];
 			}
 		}
 	}
@@ -172,6 +197,8 @@ static bool take_event(struct player *player, enum stream_event event, bool has_
 		player->has_gap = false;
 		return true;
 	}
+	if (event == STREAM_TICK && player->has_gap)
+		tell_lost(player, &player->ahead);
 	return event == STREAM_TICK;
 }
 
