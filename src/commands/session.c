@@ -18,7 +18,7 @@
 #include "src/sources/synthetic.h"
 
 /* Nobody reads warnings faster. */
-#define JUDGE_EVERY_NS (400 * NS_PER_MS)
+#define JUDGE_EVERY_NS (450 * NS_PER_MS)
 
 enum exit_code fail(enum status status, const struct reason *reason)
 {
