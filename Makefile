@@ -139,7 +139,7 @@ check: programs
 t/%: $(BUILD)/tests/% $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
 
--include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
@@ -165,11 +165,11 @@ $(BUILD)/tests/bench/hello: tests/bench/hello.c | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ $< $(LIBS)
 
-$(BUILD)/tests/bench/why/synthetic: $(BUILD)/tests/bench/why/synthetic.o $(BUILD)/libpmtop.a
+$(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # With Python's, where check-python has made their environment.
-bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
+bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
 
 # FAULT=slow-worker: with something wrong in it (tests/workloads/faults.txt)

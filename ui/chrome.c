@@ -72,20 +72,24 @@ static bool add_still_rank(const struct scene *scene, const struct ranks *ranks,
 	return true;
 }
 
-static void add_state(const struct scene *scene, const struct run *run, const struct ranks *ranks, struct line *line)
+static void add_state(const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_ascii, struct line *line)
 {
 	int64_t when_ns;
 	char text[160];
 
 	if (scene->is_paused)
 		line_add(line, 0, ROLE_WARNING, "‖ PAUSED");
+	else if (scene->replay != NULL)
+		line_add(line, 2, scene->replay->state == REPLAY_PAUSED ? ROLE_WARNING : ROLE_ACCENT, "%s", replay_line_state(scene->replay, text, sizeof text));
+	if (scene->is_recording)
+		line_add(line, 1, ROLE_CRITICAL, is_ascii ? "rec %s" : "● rec %s", format_bytes(text, scene->recorded_bytes));
 	if (progress_ended(scene, run, &when_ns))
 		line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
 	else if (add_still_rank(scene, ranks, line))
 		;
 	else if (run != NULL && progress_hang(scene, run, text, sizeof text))
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %s", text);
-	else if (!scene->is_paused)
+	else if (!scene->is_paused && scene->replay == NULL)
 		line_add(line, 3, ROLE_GOOD, "● live");
 	if (run != NULL && run->lost_events > 0)
 		line_add(line, 4, ROLE_WARNING, "lost %s", format_count(text, (double)run->lost_events));
@@ -117,7 +121,7 @@ void chrome_header(const struct scene *scene, struct canvas *canvas, struct rect
 
 	ranks_compare(scene->model, scene->run < 0 ? scene->model->run_count : (unsigned)scene->run, &ranks);
 	line_start(&how, "  ");
-	add_state(scene, run, &ranks, &how);
+	add_state(scene, run, &ranks, canvas->charset == CHARSET_ASCII, &how);
 	/* The rank to look at is worth more room than the pace. */
 	add_cost(scene, is_wide, clock_ns, is_wide || ranks.slowest < 0 ? period_ns : 0, &how);
 	row.x += 1;
@@ -212,8 +216,8 @@ int chrome_tab_at(const struct scene *scene, struct rect row, int x)
 
 /* -- the last line ------------------------------------------------------------------------------------------------------------- */
 
-/* "n/N flag  Enter why": the first word of each is the key. Whole entries only. */
-static void draw_hints(struct canvas *canvas, struct rect row, const char *hints)
+/* "n/N flag  Enter why": the first word of each is the key. Whole entries only. Returns what is left of the row. */
+static struct rect draw_hints(struct canvas *canvas, struct rect row, const char *hints)
 {
 	while (*hints != '\0' && row.width > 0) {
 		const char *end = strstr(hints, "  ");
@@ -222,11 +226,11 @@ static void draw_hints(struct canvas *canvas, struct rect row, const char *hints
 		int used;
 
 		if (length >= sizeof text)
-			return;
+			break;
 		memcpy(text, hints, length);
 		text[length] = '\0';
 		if ((int)text_cells(text) > row.width)
-			return;
+			break;
 		used = canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, text);
 		key = strcspn(text, " ");
 		text[key] = '\0';
@@ -234,6 +238,7 @@ static void draw_hints(struct canvas *canvas, struct rect row, const char *hints
 		rect_take_left(&row, used + 2);
 		hints += length + (end != NULL ? 2 : 0);
 	}
+	return row;
 }
 
 void chrome_last_line(const struct scene *scene, const struct view *view, struct canvas *canvas, struct rect row, const char *typed)
@@ -247,6 +252,8 @@ void chrome_last_line(const struct scene *scene, const struct view *view, struct
 		rect_take_left(&row, canvas_printf(canvas, row.x, row.y, row.width, ROLE_STRONG, "/%s", scene->state->search) + 2);
 		draw_hints(canvas, row, "n/N match  Esc ends the search");
 	} else {
+		if (scene->replay != NULL && scene->replay->state != REPLAY_STILL && scene->replay->has_span)
+			row = draw_hints(canvas, row, scene->replay->state == REPLAY_SEEKING ? "Esc stop  ,. 10 s  @ go to" : ",. 10 s  {} speed  @ go to");
 		draw_hints(canvas, row, canvas->width >= 100 ? view->keys : view->keys_short);
 	}
 }

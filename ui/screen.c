@@ -15,11 +15,13 @@ struct screen {
 	struct scene scene;
 	int view, view_before;               /* where Esc leads from help */
 	struct view_state states[VIEW_STATES];
+	struct replay_line *replay;          /* NULL: a live run */
 	bool run_is_chosen;                  /* by a person: kept as long as it is there */
 	bool is_typing;
 	char typed[64];
 	int64_t dated_ns, offset_ns;         /* the model's clock when its newest set came, and how far realtime was from it */
 	int64_t clock_ns;                    /* what the header shows: stands still while paused */
+	enum charset charset;                /* that it was drawn in last */
 	bool is_stale;                       /* more than time has changed since it was drawn */
 };
 
@@ -89,13 +91,29 @@ static bool is_tiny(const struct canvas *canvas)
 	return canvas->width < 40 || canvas->height < 10;
 }
 
-static struct rect body_of(const struct canvas *canvas)
+static struct rect body_of(const struct screen *screen, const struct canvas *canvas)
 {
 	struct rect body = { 0, 0, canvas->width, canvas->height };
 
 	rect_take_top(&body, parts_is_roomy(canvas) ? 3 : 2);
 	rect_take_bottom(&body, 1);
+	if (screen->replay != NULL)
+		rect_take_bottom(&body, replay_line_rows(screen->replay, canvas));
 	return body;
+}
+
+/* What stands under the body. */
+static void draw_below(struct screen *screen, struct canvas *canvas)
+{
+	struct rect whole = { 0, 0, canvas->width, canvas->height }, last = rect_take_bottom(&whole, 1);
+	int rows = screen->replay != NULL ? replay_line_rows(screen->replay, canvas) : 0;
+
+	if (rows > 0)
+		replay_line_draw(screen->replay, canvas, rect_take_bottom(&whole, rows));
+	if (screen->replay != NULL && screen->replay->is_typing)
+		replay_line_prompt(screen->replay, canvas, last);
+	else if (pane_is_due(&screen->scene.panes, PANE_HINTS, last))
+		chrome_last_line(&screen->scene, all_views[screen->view], canvas, last, screen->is_typing ? screen->typed : NULL);
 }
 
 static void set_time(struct screen *screen, int64_t realtime_ns)
@@ -130,22 +148,21 @@ static void draw_all(struct screen *screen, struct canvas *canvas, int64_t perio
 	struct scene *scene = &screen->scene;
 	struct rect whole = { 0, 0, canvas->width, canvas->height };
 
-	draw_view(screen, canvas, body_of(canvas));
+	draw_view(screen, canvas, body_of(screen, canvas));
 	if (pane_is_due(&scene->panes, PANE_HEADER, rect_row(whole, 0)))
 		chrome_header(scene, canvas, rect_row(whole, 0), screen->clock_ns, period_ns);
 	if (pane_is_due(&scene->panes, PANE_TABS, rect_row(whole, 1)))
 		chrome_tabs(scene, canvas, rect_row(whole, 1), screen->view);
-	if (pane_is_due(&scene->panes, PANE_HINTS, rect_row(whole, -1)))
-		chrome_last_line(scene, all_views[screen->view], canvas, rect_row(whole, -1), screen->is_typing ? screen->typed : NULL);
+	draw_below(screen, canvas);
 }
 
-/* What is refreshed so often that figures need not be written each time; not the last picture, which is to stay. */
+/* What is refreshed so often that figures need not be written each time; not the last picture, which is to stay, nor what may be sought in. */
 static bool keeps_panes(const struct screen *screen, const struct canvas *canvas)
 {
 	const struct run *run = scene_run(&screen->scene);
 	bool goes_on = !screen->scene.model->target_ended && (run == NULL || run->is_live);
 
-	return goes_on && !screen->is_stale && !screen->scene.is_paused && canvas->painter == screen && screen->scene.settings->refresh_s < PANES_SLOW_S;
+	return goes_on && screen->replay == NULL && !screen->is_stale && !screen->scene.is_paused && canvas->painter == screen && canvas->charset == screen->charset && screen->scene.settings->refresh_s < PANES_SLOW_S;
 }
 
 void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns)
@@ -168,6 +185,7 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 		panes_end(&scene->panes);
 	}
 	canvas->painter = screen;
+	screen->charset = canvas->charset;
 }
 
 /* -- keys ---------------------------------------------------------------------------------------------------------------------- */
@@ -204,7 +222,7 @@ bool screen_open_view(struct screen *screen, const char *name)
 static bool view_key(struct screen *screen, struct key_event event, const struct canvas *canvas)
 {
 	const struct view *view = all_views[screen->view];
-	bool did = view->key != NULL && view->key(&screen->scene, event, body_of(canvas));
+	bool did = view->key != NULL && view->key(&screen->scene, event, body_of(screen, canvas));
 
 	if (screen->scene.go_to != NULL)
 		screen_open_view(screen, screen->scene.go_to);
@@ -285,6 +303,7 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	switch (event.key) {
 	case 'q': return WISH_QUIT;
 	case 'w': return WISH_WRITE;
+	case 'r': return WISH_RECORD;
 	case ' ': case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
 	case KEY_TAB: open_view(screen, (screen->view + 1) % view_count); return WISH_NOTHING;
 	case KEY_BACK_TAB: open_view(screen, (screen->view + view_count - 1) % view_count); return WISH_NOTHING;
@@ -324,6 +343,22 @@ void screen_message(struct screen *screen, const char *text)
 	snprintf(screen->scene.message, sizeof screen->scene.message, "%s", text);
 }
 
+void screen_set_recording(struct screen *screen, bool goes_on, double bytes)
+{
+	screen->scene.is_recording = goes_on;
+	screen->scene.recorded_bytes = bytes;
+}
+
+bool screen_take_flag(struct screen *screen, struct hand_flag *out)
+{
+	bool has_flag = screen->scene.has_hand_flag;
+
+	if (has_flag)
+		*out = screen->scene.hand_flag;
+	screen->scene.has_hand_flag = false;
+	return has_flag;
+}
+
 void screen_draw_anew(struct screen *screen)
 {
 	screen->is_stale = true;
@@ -343,4 +378,60 @@ void screen_choose_run(struct screen *screen, int run)
 int screen_run(const struct screen *screen)
 {
 	return screen->scene.run;
+}
+
+/* -- a replay ------------------------------------------------------------------------------------------------------------------ */
+
+void screen_set_replay(struct screen *screen, struct replay_line *line)
+{
+	screen->replay = line;
+	screen->scene.replay = line;
+}
+
+void screen_set_model(struct screen *screen, struct model *model)
+{
+	const struct run *run;
+
+	screen->scene.model = model;
+	run = scene_run(&screen->scene);
+	/* What was looked at may be yet to come. */
+	if (run == NULL || scene_track(&screen->scene, run)->end <= screen->scene.focus.batch)
+		screen->scene.focus = (struct focus){ .at_live_end = true };
+}
+
+void screen_moved(struct screen *screen)
+{
+	for (int state = 0; state < VIEW_STATES; state++)
+		memset(screen->states[state].scales, 0, sizeof screen->states[state].scales);
+}
+
+bool screen_is_typing(const struct screen *screen)
+{
+	return screen->is_typing;
+}
+
+bool screen_has_matches(const struct screen *screen)
+{
+	return screen->scene.state->search[0] != '\0' || all_views[screen->view] == &warnings_view;
+}
+
+bool screen_focused(const struct screen *screen, uint64_t *ordinal)
+{
+	*ordinal = screen->scene.focus.batch;
+	return !screen->scene.focus.at_live_end;
+}
+
+void screen_focus(struct screen *screen, int run, uint64_t ordinal)
+{
+	if (run != screen->scene.run)
+		screen_choose_run(screen, run);
+	screen->scene.focus.batch = ordinal;
+	screen->scene.focus.at_live_end = false;
+}
+
+bool screen_shows_batches_of(const struct screen *screen, unsigned index, uint32_t mode)
+{
+	const struct run *run = scene_run(&screen->scene);
+
+	return run == NULL || ((int)index == screen->scene.run && is_mode_of(run, mode, scene_track(&screen->scene, run)));
 }

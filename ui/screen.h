@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ui/replay_line.h"
 #include "ui/view.h"
 
 struct screen;
 
 /* What a key asked of the program around the screen. */
-enum screen_wish { WISH_NOTHING, WISH_QUIT, WISH_WRITE };
+enum screen_wish { WISH_NOTHING, WISH_QUIT, WISH_WRITE, WISH_RECORD };
 
 struct screen *screen_new(struct model *model, const struct alerts *alerts, const struct settings *settings);
 void screen_free(struct screen *screen);
@@ -23,10 +24,31 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 bool screen_write(const struct screen *screen, struct buffer *out);
 const char *screen_view_name(const struct screen *screen);
 void screen_message(struct screen *screen, const char *text);
+/* What the header says of a recording; false: nothing is recorded. */
+void screen_set_recording(struct screen *screen, bool goes_on, double bytes);
+/* True once, after a batch was flagged or unflagged by hand. */
+bool screen_take_flag(struct screen *screen, struct hand_flag *out);
 bool screen_is_paused(const struct screen *screen);
 int screen_run(const struct screen *screen);        /* index into model->runs, −1 */
 void screen_choose_run(struct screen *screen, int run);
 /* By name, whatever its case; false where no view has it. */
 bool screen_open_view(struct screen *screen, const char *name);
+
+/* -- a replay -- */
+
+/* Its line is drawn from now on, above the last one; it belongs to the caller. */
+void screen_set_replay(struct screen *screen, struct replay_line *line);
+/* Another model in the place of the one that was shown. */
+void screen_set_model(struct screen *screen, struct model *model);
+/* To another time: plots begin with scales of their own. */
+void screen_moved(struct screen *screen);
+bool screen_is_typing(const struct screen *screen);
+/* n and N mean something else here: matches of a search, or what a warning is about. */
+bool screen_has_matches(const struct screen *screen);
+/* The batch that is looked at, by its ordinal; false at the live end. */
+bool screen_focused(const struct screen *screen, uint64_t *ordinal);
+void screen_focus(struct screen *screen, int run, uint64_t ordinal);
+/* Whether the batches of this run and mode are those that are looked at. */
+bool screen_shows_batches_of(const struct screen *screen, unsigned run, uint32_t mode);
 
 #endif

@@ -16,6 +16,7 @@
 #include "ui/line.h"
 #include "ui/panes.h"
 #include "ui/plot.h"
+#include "ui/replay_line.h"
 
 /* What a person has chosen; belongs to the screen, not to the model. */
 struct view_state {
@@ -48,6 +49,9 @@ struct step_words {
 	bool is_told;
 };
 
+/* A batch that a person flagged or unflagged: of a run by its index, among those of its mode. */
+struct hand_flag { unsigned run; uint32_t mode; uint64_t ordinal; bool is_flagged; };
+
 struct scene {
 	struct model *model;              /* only for model_flag; views never apply sets */
 	const struct alerts *alerts;
@@ -55,7 +59,12 @@ struct scene {
 	int run;                          /* index into model->runs, −1 = nothing publishes */
 	int64_t now_ns;                   /* model->now_ns, or when it was paused */
 	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
-	bool is_paused, is_remote;
+	bool is_paused;
+	const struct replay_line *replay; /* NULL: a live run */
+	bool is_recording;
+	double recorded_bytes;            /* by a recording that goes on */
+	bool has_hand_flag;               /* one that is still to be told to the program around the screen */
+	struct hand_flag hand_flag;
 	struct focus focus;
 	struct view_state *state;         /* of the view being drawn */
 	struct panes panes;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(struct buffer *buffer, size_t more)
+bool buffer_reserve(struct buffer *buffer, size_t more)
 {
 	size_t capacity = buffer->capacity ? buffer->capacity : 256;
 	if (more >= (size_t)-1 / 4 - buffer->length)
@@ -27,7 +27,7 @@ failed:
 
 void buffer_add(struct buffer *buffer, const char *bytes, size_t length)
 {
-	if (!reserve(buffer, length))
+	if (!buffer_reserve(buffer, length))
 		return;
 	memcpy(buffer->data + buffer->length, bytes, length);
 	buffer->length += length;
@@ -45,7 +45,7 @@ void buffer_printf(struct buffer *buffer, const char *format, ...)
 	va_start(arguments, format);
 	va_copy(again, arguments);
 	int length = vsnprintf(NULL, 0, format, arguments);
-	if (length >= 0 && reserve(buffer, (size_t)length)) {
+	if (length >= 0 && buffer_reserve(buffer, (size_t)length)) {
 		vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, again);
 		buffer->length += (size_t)length;
 	}

@@ -15,6 +15,8 @@ struct buffer {
 #define BUFFER_INIT { 0 }
 
 void buffer_add(struct buffer *buffer, const char *bytes, size_t length);
+/* Room for `more` bytes and a NUL behind data + length, for who writes them himself. */
+bool buffer_reserve(struct buffer *buffer, size_t more);
 void buffer_puts(struct buffer *buffer, const char *text);
 void buffer_printf(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_clear(struct buffer *buffer);   /* keeps the storage */

@@ -104,11 +104,16 @@ static void feed_read(struct feed *feed, struct target *target, struct sample_se
 	if (status == STATUS_END) {
 		feed->is_over = true;
 	} else if (status != STATUS_OK && status != STATUS_AGAIN) {
-		reason_set(&why, status, NULL, "reading failed: %s", failure_text(status));
+		if (feed->source->explain)
+			feed->source->explain(feed->state, &why);
+		else
+			reason_set(&why, status, NULL, "reading failed: %s", failure_text(status));
 		feed_fail(feed, &why, out, now_ns);
 		return;
 	}
 	feed->next_ns = now_ns + feed->source->period_ns;
+	if (status == STATUS_AGAIN)
+		return;
 	feed->backoff_ns = 0;
 	if (feed->is_missed)
 		sample_set_missing(out, now_ns, feed->source->name, NULL, NULL);

@@ -1,13 +1,164 @@
+/* pmtop check: whether a run got slower than its baseline, or went over its budgets; for CI. Its answer is its exit status. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
-#include "src/commands/command.h"
+#include "src/base/clock.h"
+#include "src/base/text.h"
+#include "src/commands/summarize.h"
+#include "src/commands/output.h"
+#include "src/compare/judgement.h"
+#include "src/compare/summary_file.h"
+
+struct check {
+	const struct options *options;
+	const struct settings *settings;
+	struct budget_list budgets;
+	struct summary baseline, now;
+	bool has_baseline, has_now;
+	int64_t begun_ns;
+	struct buffer out;
+};
+
+static enum exit_code usage(const char *what)
+{
+	fprintf(stderr, "pmtop: %s: see pmtop --help\n", what);
+	return EXIT_USAGE;
+}
+
+/* Any recording is one, too. */
+static enum exit_code read_baseline(struct check *check)
+{
+	const char *path = check->options->baseline;
+	struct options options = { .command = &check_command, .replay = path, .color = -1 };
+	struct summarize_how how = { .label = path };
+	struct reason reason;
+	struct stat file;
+	if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
+		return fail(reason_set(&reason, STATUS_DAMAGED, "pmtop check --save=FILE makes a baseline", "%s is empty", path), &reason);
+	enum exit_code code = summarize(&how, &options, check->settings, &check->baseline);
+	check->has_baseline = code == EXIT_OK;
+	return code;
+}
+
+/* All that can be wrong before the run is looked at, for that may take long. */
+static enum exit_code prepare(struct check *check)
+{
+	const struct options *options = check->options;
+	struct reason reason = { 0 };
+	if (options->format != FORMAT_TEXT && options->format != FORMAT_JSON)
+		return usage("check speaks text and json");
+	if (!options->baseline && !options->budget && !options->save)
+		return usage("check needs --baseline=FILE or --budget=LIMITS to hold the run against, or --save=FILE to make a baseline");
+	enum status status = budget_parse(options->budget, &check->budgets, &reason);
+	if (status != STATUS_OK)
+		return fail(status, &reason);
+	return options->baseline ? read_baseline(check) : EXIT_OK;
+}
+
+static const char *label_of(const struct options *options, char out[32])
+{
+	snprintf(out, 32, "%d", (int)options->pid);
+	return options->child ? options->child[0] : options->replay ? options->replay : options->run_name ? options->run_name : options->demo ? "demo" : out;
+}
+
+static enum exit_code save(struct check *check)
+{
+	const struct summary *now = &check->now;
+	struct reason reason = { 0 };
+	char step[NUMBER_SIZE];
+	if (now->step_count < CONTRAST_LEAST) {
+		if (now->origin == ORIGIN_REPORT)
+			fprintf(stderr, "pmtop: %s is a saved report, which has no steps: make a baseline of a recording or a run\n", now->label);
+		else
+			fprintf(stderr, "pmtop: %s has %zu batches after its warm-up, a baseline takes %d: look longer\n", now->label, now->step_count, CONTRAST_LEAST);
+		return EXIT_RUNTIME;
+	}
+	enum status status = summary_save(check->options->save, now, &reason);
+	if (status != STATUS_OK)
+		return fail(status, &reason);
+	if (check->options->format == FORMAT_TEXT)
+		buffer_printf(&check->out, "%s: the baseline of %s: a step takes %s (the median of %llu, %llu of warm-up left out)\n", check->options->save, now->run[0] ? now->run : now->label,
+			format_seconds(step, now->median_s), (unsigned long long)now->seen, (unsigned long long)now->warmup);
+	return EXIT_OK;
+}
+
+static enum exit_code write_junit(const char *path, const struct judgement *judgement, double elapsed_s)
+{
+	struct buffer text = BUFFER_INIT;
+	judgement_as_junit(&text, judgement, elapsed_s);
+	FILE *file = text.failed ? NULL : fopen(path, "we");
+	bool is_written = file && fwrite(text.data, 1, text.length, file) == text.length;
+	is_written = file && fclose(file) == 0 && is_written;
+	if (!is_written)
+		fprintf(stderr, "pmtop: %s was not written: %s\n", path, text.failed ? "out of memory" : strerror(errno));
+	buffer_release(&text);
+	return is_written ? EXIT_OK : EXIT_RUNTIME;
+}
+
+static enum exit_code judge_now(struct check *check)
+{
+	static const enum exit_code codes[] = { [OUTCOME_PASSED] = EXIT_OK, [OUTCOME_FAILED] = EXIT_REGRESSION, [OUTCOME_UNTOLD] = EXIT_RUNTIME };
+	const struct options *options = check->options;
+	struct reason reason = { 0 };
+	enum status status = budget_check_names(&check->budgets, &check->now, &reason);
+	if (status != STATUS_OK)
+		return fail(status, &reason);
+	struct judgement *judgement = malloc(sizeof *judgement);
+	if (!judgement) {
+		fputs("pmtop: out of memory\n", stderr);
+		return EXIT_RUNTIME;
+	}
+	judge(&check->now, check->has_baseline ? &check->baseline : NULL, options->threshold, &check->budgets, judgement);
+	if (options->format == FORMAT_JSON)
+		judgement_as_json(&check->out, judgement);
+	else
+		judgement_as_text(&check->out, judgement, output_has_color(check->settings));
+	enum exit_code code = codes[judgement->outcome];
+	if (options->junit && write_junit(options->junit, judgement, seconds_between(check->begun_ns, clock_monotonic_ns())) != EXIT_OK && code == EXIT_OK)
+		code = EXIT_RUNTIME;
+	free(judgement);
+	return code;
+}
+
+static enum exit_code look_and_judge(struct check *check)
+{
+	const struct options *options = check->options;
+	char pid[32];
+	struct summarize_how how = { .label = label_of(options, pid), .until_end = true, .most_s = options->record_s };
+	enum exit_code code = summarize(&how, options, check->settings, &check->now);
+	check->has_now = code == EXIT_OK;
+	if (code == EXIT_OK && (options->baseline || options->budget))
+		code = judge_now(check);
+	if (check->has_now && options->save && code == EXIT_OK)
+		code = save(check);
+	return code;
+}
 
 static enum exit_code run_check(const struct options *options, const struct settings *settings)
 {
-	(void)options;
-	(void)settings;
-	fputs("pmtop: check is not there yet\n", stderr);
-	return EXIT_RUNTIME;
+	struct check *check = calloc(1, sizeof *check);
+	int output_code = 0;
+	if (!check) {
+		fputs("pmtop: out of memory\n", stderr);
+		return EXIT_RUNTIME;
+	}
+	*check = (struct check){ .options = options, .settings = settings, .begun_ns = clock_monotonic_ns(), .out = BUFFER_INIT };
+	enum exit_code code = prepare(check);
+	if (code == EXIT_OK)
+		code = look_and_judge(check);
+	if (options->format != FORMAT_JSON)
+		output_fit_locale(&check->out);
+	output_flush(&check->out, &output_code);
+	buffer_release(&check->out);
+	if (check->has_baseline)
+		summary_release(&check->baseline);
+	if (check->has_now)
+		summary_release(&check->now);
+	free(check);
+	return output_code && code == EXIT_OK ? EXIT_RUNTIME : code;
 }
 
 const struct command check_command = { "check", run_check };

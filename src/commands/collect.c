@@ -1,13 +1,99 @@
+/* pmtop collect: what a recording holds, as a stream on standard output and nothing else. The reader may be slow or gone: what waits for it is bounded. */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "src/commands/command.h"
+#include "src/base/clock.h"
+#include "src/commands/session_private.h"
+#include "src/commands/signals.h"
+
+enum status collect_sources(const char *names, const struct source **chosen, unsigned *count, struct reason *why_not)
+{
+	static const struct source *const all[] = {
+#define SOURCE_ROW(name) &name##_source,
+		SOURCES(SOURCE_ROW)
+#undef SOURCE_ROW
+	};
+	enum { SOURCE_COUNT = sizeof all / sizeof *all };
+	_Static_assert((int)SOURCE_COUNT <= (int)COLLECT_SOURCES_MOST, "a place for each");
+	unsigned wanted = 0;
+	while (names && *names) {
+		size_t length = strcspn(names, ","), at = 0;
+		while (at < SOURCE_COUNT && (strncmp(all[at]->name, names, length) != 0 || all[at]->name[length]))
+			at++;
+		if (at == SOURCE_COUNT) {
+			reason_set(why_not, STATUS_INVALID, NULL, "no source is named %.*s", (int)(length < 60 ? length : 60), names);
+			for (size_t i = 0, used = 0; i < SOURCE_COUNT; i++)
+				used += (size_t)snprintf(why_not->remedy + used, sizeof why_not->remedy - used, "%s%s", i ? ", " : "there are ", all[i]->name);
+			return STATUS_INVALID;
+		}
+		wanted |= 1u << at;
+		names += length + (names[length] == ',');
+	}
+	*count = 0;
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+		if (!wanted || (wanted >> i & 1))
+			chosen[(*count)++] = all[i];
+	return STATUS_OK;
+}
+
+struct collect {
+	struct session session;
+	int signal_fd;
+	int64_t until_ns;
+};
+
+/* False: nothing more is to be collected. */
+static bool collect_next(struct collect *collect)
+{
+	struct session *session = &collect->session;
+	while (session_take(session, &session->set))
+		continue;
+	int64_t now_ns = clock_monotonic_ns();
+	if (session_has_ended(session) || !recording_goes_on(&session->recording) || now_ns >= collect->until_ns)
+		return false;
+	struct pollfd ready[] = { { .fd = session_fd(session), .events = POLLIN }, { .fd = collect->signal_fd, .events = POLLIN } };
+	int64_t left_ms = (collect->until_ns - now_ns) / NS_PER_MS + 1;
+	poll(ready, 2, collect->until_ns == INT64_MAX || left_ms > INT32_MAX ? -1 : (int)left_ms);
+	return !signals_have_ended(collect->signal_fd, session->child);
+}
+
+/* A reader that is slow gets what waits for it, for as long as it is there. */
+static void drain(struct collect *collect)
+{
+	enum { LOOK_MS = 100 };
+	struct recorder *recorder = collect->session.recording.recorder;
+	recorder_finish(recorder);
+	while (!recorder_wait(recorder, LOOK_MS) && !signals_have_ended(collect->signal_fd, 0))
+		continue;
+}
 
 static enum exit_code run_collect(const struct options *options, const struct settings *settings)
 {
-	(void)options;
-	(void)settings;
-	fputs("pmtop: collect is not there yet\n", stderr);
-	return EXIT_RUNTIME;
+	struct collect collect = { .until_ns = INT64_MAX };
+	struct session *session = &collect.session;
+	if (isatty(STDOUT_FILENO)) {
+		fputs("pmtop: a terminal cannot show a stream: pmtop collect -p PID | pmtop -r -, or pmtop record -p PID -o FILE\n", stderr);
+		return EXIT_USAGE;
+	}
+	enum exit_code code = session_open(session, options, settings);
+	if (code != EXIT_OK)
+		return code;
+	if (options->record_s > 0)
+		collect.until_ns = clock_monotonic_ns() + (int64_t)(options->record_s * (double)NS_PER_S);
+	collect.signal_fd = signals_open_ending();
+	while (collect_next(&collect))
+		continue;
+	drain(&collect);
+	recording_end(&session->recording);
+	const struct recorder_state *state = &session->recording.state;
+	if (state->error && state->error != EPIPE)
+		fprintf(stderr, "pmtop: standard output: %s: what follows is not written\n", strerror(state->error));
+	signals_close(collect.signal_fd);
+	code = session_close(session);
+	return state->error && state->error != EPIPE ? EXIT_RUNTIME : code;
 }
 
 const struct command collect_command = { "collect", run_collect };

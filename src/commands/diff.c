@@ -1,13 +1,83 @@
+/* pmtop diff A B ...: runs side by side; more than two as a table, the best first. */
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "src/commands/command.h"
+#include "src/commands/summarize.h"
+#include "src/commands/options.h"
+#include "src/commands/output.h"
+#include "src/compare/comparison.h"
+#include "src/compare/ranking.h"
+
+static enum exit_code summarize_word(const char *word, const struct options *options, const struct settings *settings, struct summary *out)
+{
+	struct options one = *options;
+	struct summarize_how how = { .label = word, .most_s = options->record_s, .until_end = options->record_s > 0 };
+	return options_target(word, &one) ? summarize(&how, &one, settings, out) : EXIT_USAGE;
+}
+
+static void tell_two(struct buffer *out, const struct summary *const *of, bool is_json, const struct settings *settings)
+{
+	struct comparison *comparison = malloc(sizeof *comparison);
+	out->failed |= !comparison;
+	if (comparison) {
+		compare(of[0], of[1], comparison);
+		if (is_json)
+			comparison_as_json(out, comparison);
+		else
+			comparison_as_text(out, comparison, output_width(), output_has_color(settings));
+	}
+	free(comparison);
+}
+
+static void tell_many(struct buffer *out, const struct summary *const *of, size_t count, bool is_json, const struct settings *settings)
+{
+	struct ranking *ranking = malloc(sizeof *ranking);
+	out->failed |= !ranking;
+	if (ranking) {
+		ranking_make(ranking, of, count);
+		if (is_json)
+			ranking_as_json(out, ranking);
+		else
+			ranking_as_text(out, ranking, output_width(), output_has_color(settings));
+	}
+	free(ranking);
+}
 
 static enum exit_code run_diff(const struct options *options, const struct settings *settings)
 {
-	(void)options;
-	(void)settings;
-	fputs("pmtop: diff is not there yet\n", stderr);
-	return EXIT_RUNTIME;
+	bool is_json = options->format == FORMAT_JSON;
+	size_t count = (size_t)options->word_count, done = 0;
+	if (count < 2 || count > RANKING_MOST || options->pid || options->run_name || options->replay || options->demo || options->child) {
+		fprintf(stderr, "pmtop: diff takes two to %d runs as words: pmtop diff A B, each a pid, a run's name, a recording or a saved summary\n", RANKING_MOST);
+		return EXIT_USAGE;
+	}
+	if (options->format != FORMAT_TEXT && !is_json) {
+		fputs("pmtop: diff speaks text and json: see pmtop --help\n", stderr);
+		return EXIT_USAGE;
+	}
+	struct summary *summaries = calloc(count, sizeof *summaries);
+	const struct summary *of[RANKING_MOST];
+	struct buffer out = BUFFER_INIT;
+	enum exit_code code = EXIT_OK;
+	int output_code = 0;
+	for (; summaries && done < count && code == EXIT_OK; done += code == EXIT_OK) {
+		of[done] = &summaries[done];
+		code = summarize_word(options->words[done], options, settings, &summaries[done]);
+	}
+	out.failed = !summaries;
+	if (code == EXIT_OK && summaries && count == 2)
+		tell_two(&out, of, is_json, settings);
+	else if (code == EXIT_OK && summaries)
+		tell_many(&out, of, count, is_json, settings);
+	if (!is_json)
+		output_fit_locale(&out);
+	if (code == EXIT_OK)
+		output_flush(&out, &output_code);
+	for (size_t i = 0; i < done; i++)
+		summary_release(&summaries[i]);
+	free(summaries);
+	buffer_release(&out);
+	return output_code ? EXIT_RUNTIME : code;
 }
 
 const struct command diff_command = { "diff", run_diff };

@@ -51,14 +51,6 @@ static size_t count_of(const struct doctor *doctor, enum finding_state state, bo
 	return count;
 }
 
-static bool has_color(const struct settings *settings)
-{
-	const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
-	if (settings->color != COLOR_AUTO)
-		return settings->color == COLOR_ALWAYS;
-	return isatty(STDOUT_FILENO) && !(refused && *refused) && term && strcmp(term, "dumb") != 0;
-}
-
 static void print_row(struct buffer *out, const struct finding *row, bool is_colored)
 {
 	bool is_grave = row->state == FINDING_MISSING && row->is_essential;
@@ -73,7 +65,7 @@ static void print_row(struct buffer *out, const struct finding *row, bool is_col
 static void print_text(struct buffer *out, const struct doctor *doctor)
 {
 	const char *group = "";
-	bool is_colored = has_color(doctor->settings);
+	bool is_colored = output_has_color(doctor->settings);
 	for (size_t i = 0; i < doctor->count; i++) {
 		const struct finding *row = &doctor->findings[i];
 		if (strcmp(group, row->group) != 0)

@@ -29,9 +29,10 @@ static const char help_text[] =
 	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
 	"  pmtop record -p PID -o FILE    a recording without a screen; rules and hooks go on (--for=2h, --max-size=2G, --rotate=500M)\n"
 	"  pmtop collect -p PID       samples as a stream: ssh HOST pmtop collect -p PID | pmtop -r -\n"
-	"  pmtop export --to=FORMAT PID|FILE   csv, jsonl, perfetto, chrome-trace, tensorboard, openmetrics (-o FILE, --since, --until)\n"
-	"  pmtop diff A B ...         runs side by side: pids, recordings, saved reports\n"
-	"  pmtop check --baseline=FILE PID|FILE|-- COMMAND   exit 5 where it got slower (--threshold=0.2, --save=FILE, --junit=FILE)\n"
+	"  pmtop export --to=FORMAT PID|FILE   for other programs: csv, jsonl, perfetto, tensorboard ... (--to=list; -o FILE, --since, --until)\n"
+	"  pmtop diff A B ...         runs side by side, with 95 % intervals: pids, names, recordings, saved summaries or reports; of several, the best first (--json)\n"
+	"  pmtop check --baseline=FILE PID|FILE|-- COMMAND   exit 5 where it got slower (--threshold=0.2, --budget=data:20%,step:0.3s, --for=60s, --junit=FILE, --json)\n"
+	"  pmtop check --save=FILE PID|FILE|-- COMMAND       makes the baseline\n"
 	"  pmtop repair FILE -o FILE  what is whole of a damaged recording\n"
 	"  pmtop doctor [-p PID]      each figure that is missing, why, and what brings it (--json)\n"
 	"\n"
@@ -213,14 +214,17 @@ static enum exit_code check_needs(const struct options *options)
 		{ &record_command, "record needs a target: pmtop record -p PID -o FILE" },
 		{ &collect_command, "collect needs a target: pmtop collect -p PID" },
 		{ &export_command, "export needs a target: pmtop export --to=perfetto PID -o FILE" },
-		{ &check_command, "check needs a target: pmtop check --baseline=FILE -p PID" },
+		{ &check_command, "check needs a target: pmtop check --baseline=FILE PID, a recording, or -- COMMAND" },
 	};
-	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
+	bool is_list = options->command == &export_command && options->to && !strcmp(options->to, "list");
+	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay || is_list;
 	for (size_t i = 0; i < sizeof needy / sizeof *needy; i++)
 		if (options->command == needy[i].command && !has_target)
 			return usage(needy[i].needs, NULL);
 	if (options->replay && (options->command == &record_command || options->command == &collect_command || options->command == &doctor_command))
 		return usage("a recording is not a running process:", options->replay);
+	if (options->replay && options->write && (options->command == &watch_command || options->command == &stream_command))
+		return usage("-w records a running process, not a recording: copy the file, or put tee before pmtop -r -", NULL);
 	if (options->command == &doctor_command && options->format > FORMAT_JSON)
 		return usage("doctor speaks text and json", NULL);
 	if (options->format == FORMAT_SVG && options->command != &once_command)

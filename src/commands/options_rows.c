@@ -37,7 +37,7 @@ const struct option_row option_rows[] = {
 
 	TEXT("write", 'w', write, | FOR(watch) | FOR(stream)),
 	TEXT("output", 'o', write, | FOR(record) | FOR(repair) | FOR(export)),
-	{ "for", 0, OPTION_TIME, MEMBER(record_s), .commands = FOR(record) | FOR(collect) | FOR(check) },
+	{ "for", 0, OPTION_TIME, MEMBER(record_s), .commands = FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff) },
 	{ "max-size", 0, OPTION_BYTES, MEMBER(record_bytes), .commands = FOR(record) | FOR(watch) | FOR(stream) },
 	{ "rotate", 0, OPTION_BYTES, MEMBER(file_bytes), .commands = FOR(record) | FOR(watch) | FOR(stream) },
 	TEXT("only", 0, only, | FOR(collect)),

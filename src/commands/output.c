@@ -4,7 +4,9 @@
 #include <langinfo.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "src/base/text.h"
@@ -13,6 +15,22 @@
 bool output_is_utf8(void)
 {
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+bool output_has_color(const struct settings *settings)
+{
+	const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
+	if (settings->color != COLOR_AUTO)
+		return settings->color == COLOR_ALWAYS;
+	return isatty(STDOUT_FILENO) && !(refused && *refused) && term && strcmp(term, "dumb") != 0;
+}
+
+int output_width(void)
+{
+	enum { WIDTH_LEAST = 80 };
+	struct winsize window;
+	bool is_terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
+	return is_terminal && window.ws_col > WIDTH_LEAST ? window.ws_col : WIDTH_LEAST;
 }
 
 void output_fit_locale(struct buffer *buffer)

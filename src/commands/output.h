@@ -5,9 +5,14 @@
 #include <stdbool.h>
 
 #include "src/base/buffer.h"
+#include "src/settings/settings.h"
 
 /* Whether the locale's characters are UTF-8. */
 bool output_is_utf8(void);
+/* Whether text for a person is coloured: as asked for, else on a terminal that can, unless NO_COLOR says otherwise. */
+bool output_has_color(const struct settings *settings);
+/* Columns of the terminal that is standard output, 80 where it is none or narrower. */
+int output_width(void);
 /* Makes text for a person fit the locale: where that is not UTF-8, what lies beyond ASCII is replaced by its like, as on the screen.
  * Not for JSON and CSV, which are UTF-8 everywhere. */
 void output_fit_locale(struct buffer *buffer);

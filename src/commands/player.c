@@ -11,6 +11,8 @@
 
 #include "src/base/clock.h"
 
+/* The newest block is looked for in a tail of the file, and in a longer one where that holds none that is whole. */
+enum { TAIL_FIRST = 64 * 1024, TAIL_MOST = 4 * STREAM_PAYLOAD_MOST };
 enum { READ_AT_ONCE = 256 * 1024, FOLLOW_MS = 100, RUNS = 256, LANES = 256, UUID_SIZE = 40 };
 #define HEADER_WAIT_NS (30 * NS_PER_S)
 
@@ -22,11 +24,13 @@ struct known {
 
 struct player {
 	int fd;
+	off_t offset;                        /* of a file: what lies before was read */
 	bool is_pipe, is_finished, has_ended;
 	double speed;
 	struct stream_reader *reader;
 	struct sample_set ahead;             /* read, and not due yet */
 	bool has_ahead, is_begun, has_gap;
+	bool is_ahead_lost;                  /* blocks before it */
 	int64_t first_ns, begun_ns;          /* the first set's time, and when it was given */
 	struct known *known;
 	char *room;
@@ -34,11 +38,11 @@ struct player {
 
 /* -- bytes ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Whether its recorder still holds it. */
-static bool is_growing(const struct player *player)
+/* Its recorder still holds it. */
+bool player_is_growing(const struct player *player)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	return fcntl(player->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	return !player->is_pipe && fcntl(player->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 /* False: nothing now. */
@@ -48,10 +52,12 @@ static bool read_more(struct player *player)
 	if (player->is_finished || (player->is_pipe && poll(&ready, 1, 0) <= 0))
 		return false;
 	/* Asked before: what is written between the two is read at the next turn. */
-	bool grows = !player->is_pipe && is_growing(player);
-	ssize_t length = read(player->fd, player->room, READ_AT_ONCE);
-	if (length > 0)
+	bool grows = player_is_growing(player);
+	ssize_t length = player->is_pipe ? read(player->fd, player->room, READ_AT_ONCE) : pread(player->fd, player->room, READ_AT_ONCE, player->offset);
+	if (length > 0) {
+		player->offset += length;
 		return stream_reader_feed(player->reader, player->room, (size_t)length) == STATUS_OK;
+	}
 	if (length < 0 && (errno == EINTR || errno == EAGAIN))
 		return false;
 	if (length == 0 && grows)
@@ -115,6 +121,7 @@ static void mend(struct player *player, struct sample_set *set)
 static bool take_event(struct player *player, enum stream_event event, bool has_gap)
 {
 	player->has_gap |= has_gap && player->is_begun;
+	player->is_ahead_lost |= has_gap && player->is_begun;
 	if (event == STREAM_DICTIONARY) {
 		if (player->is_begun && !player->has_gap)
 			return false;
@@ -163,8 +170,21 @@ bool player_take(struct player *player, struct sample_set *set)
 	struct sample_set kept = *set;
 	*set = player->ahead;
 	player->ahead = kept;
-	player->has_ahead = false;
+	player->has_ahead = player->is_ahead_lost = false;
 	return true;
+}
+
+bool player_next_ns(struct player *player, int64_t *time_ns)
+{
+	if (!read_ahead(player))
+		return false;
+	*time_ns = player->ahead.time_ns;
+	return true;
+}
+
+bool player_lost_before_next(const struct player *player)
+{
+	return player->has_ahead && player->is_ahead_lost;
 }
 
 int player_wait_ms(const struct player *player)
@@ -231,6 +251,46 @@ enum status player_open(const char *path, double speed, struct player **out, str
 	else
 		player_close(player);
 	return status;
+}
+
+struct player *player_again(const struct player *player)
+{
+	struct reason why_not;
+	struct player *again = player->is_pipe ? NULL : calloc(1, sizeof *again);
+	if (!again)
+		return NULL;
+	again->fd = fcntl(player->fd, F_DUPFD_CLOEXEC, 3);
+	again->reader = stream_reader_new();
+	again->known = calloc(RUNS, sizeof *again->known);
+	again->room = malloc(READ_AT_ONCE);
+	if (again->fd >= 0 && again->reader && again->known && again->room && read_header(again, "the recording", &why_not) == STATUS_OK)
+		return again;
+	player_close(again);
+	return NULL;
+}
+
+static bool find_end(int fd, int64_t *end_ns)
+{
+	struct stat file;
+	unsigned char *bytes = fstat(fd, &file) == 0 ? malloc(TAIL_MOST) : NULL;
+	bool found = false;
+	for (off_t tail = TAIL_FIRST, from = 1; bytes && from > 0 && tail <= TAIL_MOST && !found; tail *= 8) {
+		from = file.st_size > tail ? file.st_size - tail : 0;
+		ssize_t length = pread(fd, bytes, (size_t)(file.st_size - from), from);
+		found = length > 0 && stream_tail_ns(bytes, (size_t)length, end_ns);
+	}
+	free(bytes);
+	return found;
+}
+
+bool player_span(const struct player *player, int64_t *begin_ns, int64_t *end_ns)
+{
+	struct player *again = player_again(player);
+	bool good = again && player_next_ns(again, begin_ns) && find_end(again->fd, end_ns);
+	player_close(again);
+	if (good && *end_ns < *begin_ns)
+		*end_ns = *begin_ns;
+	return good;
 }
 
 void player_close(struct player *player)

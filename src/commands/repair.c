@@ -1,13 +1,252 @@
+/* repair FILE -o FILE: whole blocks as they stand, in the order of their numbers, which they keep: so a gap stays one for every reader. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "src/base/clock.h"
 #include "src/commands/command.h"
+#include "src/commands/repair_survey.h"
+
+enum { PATH_SIZE = 4096, LOSSES_SHOWN = 10, WRITTEN_AT_ONCE = 1 << 20 };
+
+/* -- in words ------------------------------------------------------------------------------------------------------------------- */
+
+/* "1,204" */
+static const char *number_text(char out[32], uint64_t number)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number), at = 0;
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = '\0';
+	return out;
+}
+
+static const char *clock_text(char out[32], const struct stream_header *header, int64_t time_ns)
+{
+	struct tm parts;
+	time_t seconds = (time_t)((int64_t)((uint64_t)time_ns - (uint64_t)header->monotonic_ns + (uint64_t)header->realtime_ns) / NS_PER_S);
+	if (!localtime_r(&seconds, &parts) || strftime(out, 32, "%H:%M:%S", &parts) == 0)
+		snprintf(out, 32, "–");
+	return out;
+}
+
+static void say_losses(const struct survey *survey)
+{
+	char lost[32], all[32], from[32], to[32];
+	const struct loss *first = survey->losses, *last = &survey->losses[survey->loss_count - 1];
+	printf("%s block%s of %s lost, ", number_text(lost, survey->lost), survey->lost == 1 ? "" : "s", number_text(all, survey->lost + survey->count));
+	if (survey->loss_count > 1)
+		printf("in %zu places between ", survey->loss_count);
+	printf("%s %s %s", clock_text(from, &survey->header, first->from_ns), survey->loss_count > 1 ? "and" : "to", clock_text(to, &survey->header, last->to_ns));
+}
+
+static void say_places(const struct survey *survey)
+{
+	char lost[32], from[32], to[32];
+	for (size_t i = 0; i < survey->loss_count && survey->loss_count > 1; i++) {
+		const struct loss *loss = &survey->losses[i];
+		if (i == LOSSES_SHOWN) {
+			printf("  and %zu more\n", survey->loss_count - i);
+			break;
+		}
+		printf("  %s block%s, %s to %s\n", number_text(lost, loss->blocks), loss->blocks == 1 ? "" : "s", clock_text(from, &survey->header, loss->from_ns),
+			clock_text(to, &survey->header, loss->to_ns));
+	}
+}
+
+static bool is_whole(const struct survey *survey)
+{
+	return survey->has_index && !survey->loss_count && !survey->stray_bytes && !survey->doubled && !survey->moved && !survey->other_at;
+}
+
+static void say(const char *name, const struct survey *survey)
+{
+	char number[32], from[32], to[32];
+	const char *between = "";
+	if (is_whole(survey)) {
+		printf("%s is whole: %s blocks, %s to %s, and its index\n", name, number_text(number, survey->count),
+			clock_text(from, &survey->header, survey->pieces[0].time_ns), clock_text(to, &survey->header, survey->pieces[survey->count - 1].time_ns));
+		return;
+	}
+	printf("%s: ", name);
+	if (survey->loss_count) {
+		say_losses(survey);
+		between = "; ";
+	}
+	const struct { uint64_t count; const char *one, *many; } rows[] = {
+		{ survey->stray_bytes, "byte was no block", "bytes were no block" },
+		{ survey->doubled, "block stood there twice", "blocks stood there twice" },
+		{ survey->moved, "block stood in the wrong place", "blocks stood in the wrong place" },
+		{ survey->undated, "block before the first dictionary cannot be shown", "blocks before the first dictionary cannot be shown" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (!rows[i].count)
+			continue;
+		printf("%s%s %s", between, number_text(number, rows[i].count), rows[i].count == 1 ? rows[i].one : rows[i].many);
+		between = "; ";
+	}
+	if (!survey->has_index)
+		printf("%sit has no index: it was not closed", between), between = "; ";
+	if (survey->other_at)
+		printf("%sanother recording begins at byte %s, and is left out", between, number_text(number, survey->other_at));
+	putchar('\n');
+	say_places(survey);
+}
+
+/* -- the file ------------------------------------------------------------------------------------------------------------------- */
+
+struct writing {
+	int from, to;
+	uint64_t offset;                     /* in the new file */
+	struct buffer bytes;                 /* to be written */
+	size_t place_count;
+	struct stream_place *places;
+};
+
+static bool flush(struct writing *writing)
+{
+	for (size_t done = 0; done < writing->bytes.length;) {
+		ssize_t length = write(writing->to, writing->bytes.data + done, writing->bytes.length - done);
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length <= 0) {
+			errno = length < 0 ? errno : ENOSPC;
+			return false;
+		}
+		done += (size_t)length;
+	}
+	buffer_clear(&writing->bytes);
+	return true;
+}
+
+static bool copy_piece(struct writing *writing, const struct piece *piece, char *room)
+{
+	for (size_t done = 0; done < piece->length;) {
+		ssize_t length = pread(writing->from, room + done, piece->length - done, (off_t)(piece->offset + done));
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length <= 0) {
+			errno = length < 0 ? errno : EIO;
+			return false;
+		}
+		done += (size_t)length;
+	}
+	if (piece->kind == BLOCK_DICTIONARY && !(piece->flags & BLOCK_CONTINUES))
+		writing->places[writing->place_count++] = (struct stream_place){ writing->offset, piece->number, piece->time_ns };
+	buffer_add(&writing->bytes, room, piece->length);
+	writing->offset += piece->length;
+	errno = ENOMEM;
+	return !writing->bytes.failed && (writing->bytes.length < WRITTEN_AT_ONCE || flush(writing));
+}
+
+static bool write_index(struct writing *writing, const struct survey *survey)
+{
+	struct stream_writer writer = { .number = survey->next };
+	stream_write_index(&writer, writing->places, writing->place_count, writing->offset, survey->pieces[survey->count - 1].time_ns, &writing->bytes);
+	stream_writer_release(&writer);
+	errno = ENOMEM;
+	return !writing->bytes.failed && flush(writing);
+}
+
+/* A recording begins with a header: where its first is lost, any other says the same. */
+static bool write_pieces(struct writing *writing, const struct survey *survey)
+{
+	char *room = malloc(STREAM_BLOCK_HEAD + STREAM_PAYLOAD_MOST);
+	writing->places = calloc(survey->count, sizeof *writing->places);
+	bool is_good = room && writing->places;
+	size_t header = 0;
+	while (is_good && survey->pieces[header].kind != BLOCK_HEADER)
+		header++;
+	if (is_good && header)
+		is_good = copy_piece(writing, &survey->pieces[header], room);
+	for (size_t i = 0; i < survey->count && is_good; i++)
+		is_good = copy_piece(writing, &survey->pieces[i], room);
+	is_good = is_good && write_index(writing, survey) && fsync(writing->to) == 0;
+	free(room);
+	return is_good;
+}
+
+static enum status write_file(int from, const struct survey *survey, const char *path, struct reason *why_not)
+{
+	struct writing writing = { .from = from, .to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644) };
+	if (writing.to < 0 && errno == EEXIST)
+		return reason_set(why_not, STATUS_INVALID, "choose another name with -o, or remove it", "%s is there already", path);
+	if (writing.to < 0)
+		return reason_set(why_not, errno == EACCES ? STATUS_DENIED : STATUS_IO, "choose another place with -o", "%s cannot be written: %s", path, strerror(errno));
+	enum status status = STATUS_OK;
+	if (!write_pieces(&writing, survey)) {
+		status = reason_set(why_not, STATUS_IO, "choose another place with -o", "%s was not written: %s", path, strerror(errno));
+		unlink(path);
+	}
+	close(writing.to);
+	buffer_release(&writing.bytes);
+	free(writing.places);
+	return status;
+}
+
+/* -- the command ---------------------------------------------------------------------------------------------------------------- */
+
+static enum status open_recording(const char *name, int *fd, struct reason *why_not)
+{
+	struct stat file;
+	*fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (*fd < 0 || fstat(*fd, &file) < 0)
+		return reason_set(why_not, errno == ENOENT ? STATUS_NOT_FOUND : errno == EACCES ? STATUS_DENIED : STATUS_IO, NULL, "%s cannot be read: %s", name, strerror(errno));
+	if (!S_ISREG(file.st_mode))
+		return reason_set(why_not, STATUS_INVALID, "pmtop repair FILE -o FILE", "%s is no file", name);
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	if (fcntl(*fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+		return reason_set(why_not, STATUS_INVALID, "end its recorder first", "%s is being recorded", name);
+	return STATUS_OK;
+}
+
+/* run.pmtop → run.repaired.pmtop */
+static void name_output(const char *name, char out[PATH_SIZE])
+{
+	size_t length = strlen(name), end = length > 6 && strcmp(name + length - 6, ".pmtop") == 0 ? 6 : 0;
+	snprintf(out, PATH_SIZE, "%.*s.repaired.pmtop", (int)(length - end), name);
+}
 
 static enum exit_code run_repair(const struct options *options, const struct settings *settings)
 {
-	(void)options;
 	(void)settings;
-	fputs("pmtop: repair is not there yet\n", stderr);
-	return EXIT_RUNTIME;
+	char path[PATH_SIZE], number[32];
+	struct survey survey = { .count = 0 };
+	struct reason why = { "", "" };
+	int fd = -1;
+	if (options->word_count != 1 || strlen(options->words[0]) >= PATH_SIZE - 32 || (options->write && strlen(options->write) >= PATH_SIZE)) {
+		fputs("pmtop: repair takes one recording: pmtop repair FILE -o FILE\n", stderr);
+		return EXIT_USAGE;
+	}
+	const char *name = options->words[0];
+	enum status status = open_recording(name, &fd, &why);
+	if (status == STATUS_OK)
+		status = survey_file(fd, name, &survey, &why);
+	if (status == STATUS_OK) {
+		say(name, &survey);
+		if (options->write)
+			snprintf(path, sizeof path, "%s", options->write);
+		else
+			name_output(name, path);
+		bool is_wanted = options->write || !is_whole(&survey);
+		status = is_wanted ? write_file(fd, &survey, path, &why) : STATUS_OK;
+		if (status == STATUS_OK && is_wanted)
+			printf("%s: %s blocks and %s index: pmtop -r %s\n", path, number_text(number, survey.count), is_whole(&survey) ? "their" : "a new", path);
+	}
+	if (fd >= 0)
+		close(fd);
+	survey_release(&survey);
+	fflush(stdout);
+	return status == STATUS_OK ? EXIT_OK : fail(status, &why);
 }
 
 const struct command repair_command = { "repair", run_repair };

@@ -1,6 +1,6 @@
 /* pmtop report: the tables of a run as it stands now. */
 #include "src/commands/output.h"
-#include "src/commands/session.h"
+#include "src/commands/seek.h"
 #include "src/export/export.h"
 
 static enum exit_code run_report(const struct options *options, const struct settings *settings)
@@ -10,6 +10,10 @@ static enum exit_code run_report(const struct options *options, const struct set
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
 		return code;
+	if ((code = seek_to(&session, options->at)) != EXIT_OK) {
+		session_close(&session);
+		return code;
+	}
 	int run = session_run(&session), output_code = 0;
 	if (options->format == FORMAT_JSON)
 		export_json(&out, session.model, &session.alerts, run, session_realtime_ns(&session));

@@ -14,11 +14,13 @@
 #include "src/base/clock.h"
 #include "src/commands/hooks.h"
 #include "src/commands/runs.h"
+#include "src/commands/session_private.h"
 #include "src/model/ranks.h"
 #include "src/sources/synthetic.h"
 
 /* Nobody reads warnings faster. */
 #define JUDGE_EVERY_NS (450 * NS_PER_MS)
+#define JUDGE_SELDOM_NS (60 * NS_PER_S)
 
 enum exit_code fail(enum status status, const struct reason *reason)
 {
@@ -55,7 +57,7 @@ static enum status find_run(struct session *session, const char *name, pid_t *pi
 	return status;
 }
 
-/* The command's output would spoil the screen: it goes to $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
+/* The command's output would spoil the screen, or the stream: it goes to $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
 static int open_child_log(struct session *session)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -79,9 +81,9 @@ static int open_child_log(struct session *session)
 	return log >= 0 ? log : open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
-static enum status start_child(struct session *session, char **command, bool has_screen, struct reason *why_not)
+static enum status start_child(struct session *session, char **command, bool is_output_ours, struct reason *why_not)
 {
-	int ready[2], log = has_screen ? open_child_log(session) : -1;
+	int ready[2], log = is_output_ours ? open_child_log(session) : -1;
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return reason_set(why_not, STATUS_IO, NULL, "%s was not started: %s", command[0], strerror(errno));
 	pid_t child = fork();
@@ -115,7 +117,7 @@ static void end_session(struct session *session)
 	if (session->collector)
 		collector_stop(session->collector);
 	player_close(session->player);
-	recording_end(&session->recording, NULL);
+	recording_end(&session->recording);
 	model_free(session->model);
 	hooks_close(session->hooks);
 	alerts_release(&session->alerts);
@@ -128,22 +130,29 @@ static void end_session(struct session *session)
 	session->rules = NULL;
 }
 
+static void note_faults(struct session *session, const struct rule_book *rules)
+{
+	const struct reason *faults;
+	size_t count = rules ? rule_book_faults(rules, &faults) : 0;
+	for (size_t i = 0; i < count; i++)
+		alerts_note(&session->alerts, clock_monotonic_ns(), "rule_file", SEVERITY_WARNING, &faults[i]);
+}
+
 /* A rule file that is wrong is left out, and said: here, and where warnings are. */
 static void read_rules(struct session *session)
 {
 	char folder[4096];
-	const struct reason *faults;
 	session->rules = rule_book_new();
 	if (!session->rules)
 		return;
 	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
 		rule_book_load_folder(session->rules, folder);
 	session->settings.rules = session->rules;
+	const struct reason *faults;
 	size_t count = rule_book_faults(session->rules, &faults);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		fail(STATUS_INVALID, &faults[i]);
-		alerts_note(&session->alerts, clock_monotonic_ns(), "rule_file", SEVERITY_WARNING, &faults[i]);
-	}
+	note_faults(session, session->rules);
 }
 
 /* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried again. */
@@ -155,13 +164,18 @@ static enum status check_synthetic(const char *told, struct reason *why_not)
 	return status;
 }
 
-static enum status start_collector(struct session *session, const struct settings *settings, struct reason *why_not)
+static enum status start_collector(struct session *session, const struct options *options, struct reason *why_not)
 {
 	static const struct source *const invented[] = { &synthetic_source };
-	int64_t period_ns = (int64_t)(settings->refresh_s * (double)NS_PER_S);
+	const struct source *chosen[COLLECT_SOURCES_MOST];
+	unsigned count;
+	int64_t period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
+	enum status status = collect_sources(options->only, chosen, &count, why_not);
+	if (status != STATUS_OK)
+		return status;
 	if (session->target.synthetic)
 		return collector_start_with(invented, 1, &session->target, period_ns, &session->collector, why_not);
-	return collector_start(&session->target, period_ns, &session->collector, why_not);
+	return collector_start_with(chosen, count, &session->target, period_ns, &session->collector, why_not);
 }
 
 /* Root reads everybody's; anybody else only his own. */
@@ -171,21 +185,28 @@ static uid_t region_owner(const char *path)
 	return geteuid() == 0 && stat(path, &file) == 0 ? file.st_uid : geteuid();
 }
 
-static enum status begin_recording(struct session *session, const struct options *options, struct reason *why_not)
+static void set_model_options(struct model_options *out, const struct settings *settings)
 {
-	struct recorder_options recorder_options = { .file_bytes = (uint64_t)options->file_bytes };
-	target_refresh(&session->target);
-	return recording_begin(&session->recording, options->write, &session->target, &recorder_options, why_not);
+	model_options_default(out);
+	out->flag_mad = settings->flag_mad;
+	out->flag_ratio = settings->flag_ratio;
+	out->flag_after = (unsigned)settings->flag_after;
+	out->flag_window = (unsigned)settings->flag_window;
+	out->warmup_most = (unsigned)settings->warmup_most;
 }
 
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
 {
 	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
+	session->recorder_options = (struct recorder_options){ .file_bytes = (uint64_t)options->file_bytes, .most_bytes = (uint64_t)options->record_bytes };
 	struct reason reason = { 0 };
-	enum status status = STATUS_OK;
+	enum status status = session_check_recording(session, options, &reason);
 	pid_t pid = options->pid;
+	if (status != STATUS_OK)
+		return fail(status, &reason);
 	if (options->child) {
-		status = start_child(session, options->child, options->command == &watch_command && isatty(STDOUT_FILENO), &reason);
+		bool is_ours = options->command == &collect_command || (options->command == &watch_command && isatty(STDOUT_FILENO));
+		status = start_child(session, options->child, is_ours, &reason);
 		pid = session->child;
 	} else if (options->run_name) {
 		status = find_run(session, options->run_name, &pid, &reason);
@@ -193,7 +214,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (options->demo)
 		status = check_synthetic(options->demo, &reason);
 	if (options->replay)
-		status = player_open(options->replay, options->command == &watch_command ? 1 : 0, &session->player, &reason);
+		status = player_open(options->replay, 0, &session->player, &reason);
 	else if (status == STATUS_OK && pid)
 		status = target_open(&session->target, pid, "/proc", &reason);
 	else if (status == STATUS_OK)
@@ -201,29 +222,28 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (status != STATUS_OK)
 		return fail(status, &reason);
 
-	read_rules(session);
+	if (options->command != &collect_command)
+		read_rules(session);
 	/* A single look is nobody's watch. */
 	if (!session->player && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command))
 		session->hooks = hooks_new(&session->settings);
-	struct model_options model_options;
-	model_options_default(&model_options);
-	model_options.flag_mad = settings->flag_mad;
-	model_options.flag_ratio = settings->flag_ratio;
-	model_options.flag_after = (unsigned)settings->flag_after;
-	model_options.flag_window = (unsigned)settings->flag_window;
-	model_options.warmup_most = (unsigned)settings->warmup_most;
-	session->model = model_new(&model_options);
+	set_model_options(&session->model_options, settings);
+	session->model = model_new(&session->model_options);
 	status = session->model ? STATUS_OK : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
-	if (status == STATUS_OK && options->write && !session->player)
-		status = begin_recording(session, options, &reason);
 	if (status == STATUS_OK && !session->player)
-		status = start_collector(session, settings, &reason);
+		status = session_begin_recording(session, options, &reason);
+	if (status == STATUS_OK && !session->player)
+		status = start_collector(session, options, &reason);
 	if (status != STATUS_OK) {
+		if (session->child && kill(session->child, SIGTERM) == 0)
+			waitpid(session->child, NULL, 0);
 		target_close(&session->target);
 		end_session(session);
 		return fail(status, &reason);
 	}
-	session_step(session);
+	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
+	while (!session_step(session) && session->player && options->command != &watch_command && !session_has_ended(session))
+		session_wait(session, -1);
 	return EXIT_OK;
 }
 
@@ -237,7 +257,8 @@ void session_apply(struct session *session, const struct sample_set *set)
 {
 	struct model *model = session->model;
 	model_apply(model, set);
-	if (session->judged_ns && model->now_ns - session->judged_ns < JUDGE_EVERY_NS && !model->target_ended && !has_all(session))
+	int64_t every_ns = model->now_ns < session->judge_from_ns ? JUDGE_SELDOM_NS : JUDGE_EVERY_NS;
+	if (session->judged_ns && model->now_ns - session->judged_ns < every_ns && !model->target_ended && !has_all(session))
 		return;
 	session->judged_ns = model->now_ns;
 	alerts_update(&session->alerts, model, &session->settings);
@@ -261,6 +282,7 @@ bool session_take(struct session *session, struct sample_set *set)
 	while (collector_take(session->collector, set)) {
 		recording_note(&session->recording, session->collector, set, set->is_snapshot || !session->has_read);
 		session->has_read = true;
+		session_look_at_recording(session);
 		if (!set->is_snapshot)
 			return true;
 	}
@@ -326,6 +348,35 @@ int64_t session_realtime_ns(const struct session *session)
 	const struct stream_header *header = session->player ? player_header(session->player) : NULL;
 	int64_t offset_ns = header ? header->realtime_ns - header->monotonic_ns : clock_realtime_ns() - clock_monotonic_ns();
 	return offset_ns + session->model->now_ns;
+}
+
+bool session_again(const struct session *session, struct session *out)
+{
+	*out = (struct session){ .settings = session->settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 }, .model_options = session->model_options };
+	out->player = session->player ? player_again(session->player) : NULL;
+	out->model = out->player ? model_new(&out->model_options) : NULL;
+	if (!out->model) {
+		session_again_close(out);
+		return false;
+	}
+	note_faults(out, out->settings.rules);
+	return true;
+}
+
+#define SWAP(type, a, b) do { type swap_kept = (a); (a) = (b); (b) = swap_kept; } while (0)
+
+void session_swap(struct session *a, struct session *b)
+{
+	SWAP(struct player *, a->player, b->player);
+	SWAP(struct model *, a->model, b->model);
+	SWAP(struct alerts, a->alerts, b->alerts);
+	SWAP(int64_t, a->judged_ns, b->judged_ns);
+	SWAP(int64_t, a->judge_from_ns, b->judge_from_ns);
+}
+
+void session_again_close(struct session *again)
+{
+	end_session(again);
 }
 
 enum exit_code session_close(struct session *session)

@@ -1,7 +1,7 @@
 /* session.h: one watched run from end to end. What every command that watches shares. Main thread only.
  *
  *   target → collector ─┐
- *                       ├→ session_step → model, alerts → (the command)
+ *                       ├→ session_take → session_apply → model, alerts → (the command)
  *   recording → player ─┘       └→ recording (live only) */
 #ifndef PMTOP_COMMANDS_SESSION_H
 #define PMTOP_COMMANDS_SESSION_H
@@ -27,10 +27,13 @@ struct session {
 	struct collector *collector; /* live; NULL in a replay */
 	struct player *player;       /* a recording, or a stream from elsewhere; NULL live */
 	struct recording recording;
+	struct recorder_options recorder_options;
 	bool has_read;               /* the first set has been taken */
 	struct model *model;
 	struct alerts alerts;
 	int64_t judged_ns;           /* the model's time when alerts were last updated; 0 = never */
+	int64_t judge_from_ns;       /* before this time of the model they are updated seldom: a replay that is on its way to a later moment */
+	struct model_options model_options;
 	struct sample_set set;       /* the one being applied */
 	char region_path[512];       /* of an ended run (-s) */
 	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
@@ -61,8 +64,18 @@ bool session_wait(const struct session *session, int timeout_ms);
 bool session_has_ended(const struct session *session);
 /* Index of the run to show when nobody chose another; −1 = nothing publishes. */
 int session_run(const struct session *session);
+/* Records from now on what is taken, as `path` (NULL: a name is made). Live only. */
+enum status session_record(struct session *session, const char *path, struct reason *why_not);
+/* A batch was flagged or unflagged by hand, which the model knows already. */
+void session_flag(struct session *session, unsigned run, uint32_t mode, uint64_t ordinal, bool is_flagged);
 /* The date of the model's newest figures, nanoseconds since 1970. */
 int64_t session_realtime_ns(const struct session *session);
+/* The recording from its beginning again, beside `session`, whose settings and rules it shares and which must outlive it. False: a pipe, which is gone
+ * through once, or out of memory. */
+bool session_again(const struct session *session, struct session *out);
+/* What is played, and what was made of it, change places. */
+void session_swap(struct session *a, struct session *b);
+void session_again_close(struct session *again);
 /* Ends watching. With a command of our own: waits for it and gives its exit status as a shell would. */
 enum exit_code session_close(struct session *session);
 

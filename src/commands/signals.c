@@ -22,6 +22,32 @@ int signals_open(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+int signals_open_ending(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		struct sigaction action;
+		if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(&set, signals[i]);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool signals_have_ended(int signal_fd, pid_t child)
+{
+	struct signalfd_siginfo info;
+	bool is_over = false;
+	while (read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+		is_over = true;
+		if (child > 0 && info.ssi_code <= 0)
+			kill(child, (int)info.ssi_signo);
+	}
+	return is_over;
+}
+
 void signals_close(int signal_fd)
 {
 	sigset_t set;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "src/commands/output.h"
-#include "src/commands/session.h"
+#include "src/commands/seek.h"
 #include "src/export/export.h"
 
 static volatile sig_atomic_t is_interrupted;
@@ -69,8 +69,14 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	enum exit_code code = session_open(&stream.session, options, settings);
 	if (code != EXIT_OK)
 		return code;
+	if (options->at && (code = seek_to(&stream.session, options->at)) != EXIT_OK) {
+		session_close(&stream.session);
+		return code;
+	}
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
+	if (signal(SIGHUP, interrupt) == SIG_IGN)
+		signal(SIGHUP, SIG_IGN);
 	lines_init(&stream.lines, settings->batch_lines);
 	int output_code = 0;
 	print_refresh(&stream);

@@ -16,22 +16,27 @@
 #include "src/base/clock.h"
 #include "src/base/text.h"
 #include "src/commands/choose.h"
+#include "src/commands/output.h"
+#include "src/commands/replay.h"
 #include "src/commands/session.h"
 #include "src/commands/signals.h"
+#include "src/commands/summary.h"
+#include "src/commands/watch_record.h"
 #include "ui/screen.h"
 #include "ui/terminal.h"
 
-/* Sets held back by a pause, at most: an hour at 10 Hz; then the oldest are applied and the picture moves on. */
-enum { HELD_MAX = 36000 };
+/* Sets held back by a pause, at most: an hour at 10 Hz, or some 100 MB; then the oldest are applied and the picture moves on. */
+enum { HELD_MAX = 36000, HELD_RECORDS_MAX = 1000000 };
 
 struct watch {
 	const struct settings *settings;
 	struct session session;
 	struct terminal *terminal;
 	struct screen *screen;
+	struct replay *replay;       /* NULL: a live run */
 	struct canvas canvas;
 	int signal_fd;
-	size_t held_count;
+	size_t held_count, held_records;
 	struct sample_set *held;
 	bool is_dirty, has_quit;
 };
@@ -40,6 +45,7 @@ static void apply_held(struct watch *watch, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		session_apply(&watch->session, &watch->held[i]);
+		watch->held_records -= watch->held[i].count;
 		sample_set_release(&watch->held[i]);
 	}
 	watch->held_count -= count;
@@ -48,8 +54,8 @@ static void apply_held(struct watch *watch, size_t count)
 
 static bool hold_next(struct watch *watch)
 {
-	if (watch->held_count == HELD_MAX)
-		apply_held(watch, 1);
+	if (watch->held_count == HELD_MAX || watch->held_records >= HELD_RECORDS_MAX)
+		apply_held(watch, (watch->held_count + 99) / 100);
 	if (!watch->held)
 		watch->held = calloc(HELD_MAX, sizeof *watch->held);
 	if (!watch->held)
@@ -58,12 +64,17 @@ static bool hold_next(struct watch *watch)
 	*set = (struct sample_set)SAMPLE_SET_INIT;
 	if (!session_take(&watch->session, set))
 		return false;
+	watch->held_records += set->count;
 	watch->held_count++;
 	return true;
 }
 
 static void take_sets(struct watch *watch)
 {
+	if (watch->replay && replay_is_file(watch->replay)) {
+		watch->is_dirty |= replay_step(watch->replay);
+		return;
+	}
 	if (screen_is_paused(watch->screen)) {
 		while (hold_next(watch))
 			continue;
@@ -107,12 +118,17 @@ static void answer_key(struct watch *watch, struct key_event event)
 		watch->has_quit = true;
 		return;
 	}
+	watch->is_dirty = true;
+	if (watch->replay && replay_key(watch->replay, event))
+		return;
 	enum screen_wish wish = screen_key(watch->screen, event, &watch->canvas);
 	if (wish == WISH_QUIT)
 		watch->has_quit = true;
 	else if (wish == WISH_WRITE)
 		write_view(watch);
-	watch->is_dirty = true;
+	else if (wish == WISH_RECORD)
+		watch_record_toggle(&watch->session, watch->screen);
+	watch_record_tell(&watch->session, watch->screen);
 }
 
 static void draw(struct watch *watch)
@@ -122,7 +138,12 @@ static void draw(struct watch *watch)
 	if ((width != watch->canvas.width || height != watch->canvas.height) && !canvas_resize(&watch->canvas, width, height))
 		return;
 	watch->canvas.charset = terminal_charset(watch->terminal);
-	screen_draw(watch->screen, &watch->canvas, session_realtime_ns(&watch->session), (int64_t)(watch->settings->refresh_s * (double)NS_PER_S));
+	/* At what pace it was recorded is not known. */
+	int64_t period_ns = watch->replay ? 0 : (int64_t)(watch->settings->refresh_s * (double)NS_PER_S);
+	if (watch->replay)
+		replay_show(watch->replay, watch->canvas.width);
+	watch_record_tell(&watch->session, watch->screen);
+	screen_draw(watch->screen, &watch->canvas, session_realtime_ns(&watch->session), period_ns);
 	terminal_show(watch->terminal, &watch->canvas);
 	watch->is_dirty = false;
 }
@@ -139,7 +160,8 @@ static void watch_until_quit(struct watch *watch)
 			{ .fd = is_followed ? session_fd(&watch->session) : -1, .events = POLLIN },
 			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1, .events = POLLOUT },
 		};
-		int wait_ms = session_tick_ms(&watch->session), due_ms = is_followed ? session_wait_ms(&watch->session) : -1;
+		bool is_file = watch->replay && replay_is_file(watch->replay);
+		int wait_ms = session_tick_ms(&watch->session), due_ms = is_file ? replay_wait_ms(watch->replay) : is_followed ? session_wait_ms(&watch->session) : -1;
 		if (due_ms >= 0 && (wait_ms < 0 || due_ms < wait_ms))
 			wait_ms = due_ms;
 		if (poll(ready, sizeof ready / sizeof *ready, wait_ms) < 0 && errno != EINTR)
@@ -157,7 +179,7 @@ static void watch_until_quit(struct watch *watch)
 		if (ready[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			watch->has_quit = true;
 		take_sets(watch);
-		if (is_followed && session_has_ended(&watch->session)) {
+		if (is_followed && !is_file && session_has_ended(&watch->session)) {
 			is_followed = false;
 			watch->is_dirty = true;
 			screen_draw_anew(watch->screen);
@@ -165,32 +187,28 @@ static void watch_until_quit(struct watch *watch)
 	}
 }
 
-static void print_run(const struct watch *watch, const struct run *run)
-{
-	const struct track *track = run_main(run);
-	char mean[NUMBER_SIZE], longest[NUMBER_SIZE];
-	uint32_t epochs = run_epoch_number(run, run->state.epochs_begun);
-	printf("pmtop: %s: %u epoch%s, %llu batches, step mean %s, max %s, %llu flagged, %zu warnings\n", run->name[0] ? run->name : "run",
-	       epochs, epochs == 1 ? "" : "s", (unsigned long long)track->count, format_seconds(mean, track->step.mean_s),
-	       format_seconds(longest, track->step.max_s), (unsigned long long)track->flagged_count, alerts_raised(&watch->session.alerts));
-}
-
 /* What remains on the terminal after the screen is gone. */
-static void print_summary(const struct watch *watch)
+static void print_summary(struct watch *watch)
 {
-	const struct model *model = watch->session.model;
-	int index = screen_run(watch->screen);
-	char peak[NUMBER_SIZE];
-	if (model->has_target)
-		printf("pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : "goes on",
-		       format_bytes(peak, model->memory.peak_rss_bytes));
+	struct session *session = &watch->session;
+	const struct model *model = session->model;
+	struct buffer out = BUFFER_INIT;
+	int index = screen_run(watch->screen), code = 0;
+	recording_end(&session->recording);
+	summary_target(&out, model, watch->replay != NULL);
 	if (index >= 0)
-		print_run(watch, &model->runs[index]);
-	if (watch->session.child_log[0])
-		printf("pmtop: its output is in %s\n", watch->session.child_log);
-	if (watch->session.child && !model->target_ended)
-		puts("pmtop: waiting for its end, to keep its exit status (^C ends it)");
-	fflush(stdout);
+		summary_run(&out, &model->runs[index], alerts_raised(&session->alerts));
+	summary_recording(&out, &session->recording, model);
+	struct reason why;
+	session->recording.is_told = false;
+	if (recording_has_stopped(&session->recording, &why))
+		buffer_printf(&out, "pmtop: %s\n", why.text);
+	if (session->child_log[0])
+		buffer_printf(&out, "pmtop: its output is in %s\n", session->child_log);
+	if (session->child && !model->target_ended)
+		buffer_puts(&out, "pmtop: waiting for its end, to keep its exit status (^C ends it)\n");
+	output_flush(&out, &code);
+	buffer_release(&out);
 }
 
 static void release(struct watch *watch)
@@ -198,6 +216,7 @@ static void release(struct watch *watch)
 	for (size_t i = 0; i < watch->held_count; i++)
 		sample_set_release(&watch->held[i]);
 	free(watch->held);
+	replay_close(watch->replay);
 	screen_free(watch->screen);
 	canvas_release(&watch->canvas);
 	signals_close(watch->signal_fd);
@@ -232,16 +251,16 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		status = reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "the screen could not be set up");
 	else if (options->view && !screen_open_view(watch.screen, options->view))
 		status = view_unknown(options->view, &reason);
-	else
+	else if (!watch.session.player || (code = replay_open(&watch.session, options, watch.screen, &watch.replay)) == EXIT_OK)
 		status = terminal_open(&terminal_options, &watch.terminal, &reason);
-	if (status == STATUS_OK) {
+	if (status != STATUS_OK)
+		code = fail(status, &reason);
+	if (code == EXIT_OK) {
 		if (watch.session.wanted_run[0])
 			screen_choose_run(watch.screen, session_run(&watch.session));
 		watch_until_quit(&watch);
 		terminal_close(watch.terminal);
 		print_summary(&watch);
-	} else {
-		code = fail(status, &reason);
 	}
 	release(&watch);
 	enum exit_code child_code = session_close(&watch.session);

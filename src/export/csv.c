@@ -2,10 +2,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
-#include <time.h>
 
-#include "src/base/clock.h"
+#include "src/export/cells.h"
 #include "src/export/scope.h"
 
 /* What a line is made of; every member may be NULL or empty. */
@@ -59,43 +57,21 @@ static double figure(const struct figures *figures, double value)
 static void add_number(struct buffer *out, double value)
 {
 	buffer_puts(out, ",");
-	if (isfinite(value))
-		buffer_printf(out, "%.12g", value);
+	cell_number(out, value);
 }
 
-/* RFC 4180: quoted where it must be. */
 static void add_text(struct buffer *out, const char *text)
 {
 	buffer_puts(out, ",");
-	if (!strpbrk(text, "\",\r\n")) {
-		buffer_puts(out, text);
-		return;
-	}
-	buffer_puts(out, "\"");
-	for (; *text; text++) {
-		if (*text == '"')
-			buffer_puts(out, "\"");
-		buffer_add(out, text, 1);
-	}
-	buffer_puts(out, "\"");
-}
-
-/* ISO 8601, UTC, milliseconds. */
-static void add_time(struct buffer *out, int64_t realtime_ns)
-{
-	time_t seconds = (time_t)(realtime_ns / NS_PER_S);
-	struct tm tm;
-	buffer_puts(out, ",");
-	if (gmtime_r(&seconds, &tm))
-		buffer_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-			tm.tm_sec, (int)(realtime_ns % NS_PER_S / NS_PER_MS));
+	cell_text(out, text);
 }
 
 static void add_row(struct buffer *out, const struct row *row, int64_t realtime_ns)
 {
 	int32_t pid = scope_pid(row->model, row->run);
 	buffer_printf(out, "%" PRId64, realtime_ns);
-	add_time(out, realtime_ns);
+	buffer_puts(out, ",");
+	cell_time(out, realtime_ns, 3);
 	add_number(out, pid ? (double)pid : NAN);
 	add_text(out, row->run ? row->run->name : "");
 	add_text(out, row->run ? scope_mode_name(row->run, row->run->state.mode) : "");

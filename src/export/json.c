@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/json_events.h"
 #include "src/export/json_memory.h"
 #include "src/export/json_stall.h"
 #include "src/export/json_system.h"
@@ -69,6 +70,8 @@ static void write_batch(struct json *json, const struct run *run, const struct t
 		json_open_object(json, "step");
 		json_number(json, "last_s", track->step.last_s);
 		json_number(json, "mean_s", track->step.mean_s);
+		json_number(json, "p50_s", track->step.p50_s);
+		json_number(json, "p95_s", track->step.p95_s);
 		json_number(json, "rate_per_s", track->rate_per_s);
 		write_accumulation(json, run);
 		json_close_object(json);
@@ -98,13 +101,7 @@ static void write_epochs(struct json *json, const struct run *run)
 		json_unsigned(json, "index", epoch->index);
 		if (epoch->mode != run_main(run)->mode)
 			json_text(json, "mode", run_name(run, epoch->mode));
-		json_unsigned(json, "batches", epoch->batches);
-		json_number(json, "total_s", epoch->total_s);
-		if (epoch->batches) {
-			json_number(json, "mean_s", epoch->mean_s);
-			json_number(json, "min_s", epoch->min_s);
-			json_number(json, "max_s", epoch->max_s);
-		}
+		json_epoch_figures(json, epoch);
 		json_close_object(json);
 	}
 	json_close_array(json);
@@ -199,33 +196,6 @@ static void write_modes(struct json *json, const struct run *run)
 	json_close_object(json);
 }
 
-static void write_cause(struct json *json, const struct run *run, const struct explanation *why, const struct cause *cause)
-{
-	json_open_object(json, NULL);
-	json_text(json, "what", cause->what);
-	json_text(json, "kind", cause_kind_id(cause->kind));
-	if (cause->phase != NAME_NONE)
-		json_text(json, "phase", run_name(run, cause->phase));
-	json_number(json, "share_ratio", cause->share_ratio);
-	json_number(json, "excess_s", cause->excess_s);
-	json_text(json, "next", cause->next[0] ? cause->next : NULL);
-	json_open_object(json, "evidence");
-	json_number(json, "excess_s", cause->excess_s);
-	for (size_t i = 0; i < why->row_count; i++)
-		if (cause->phase != NAME_NONE && why->rows[i].name == cause->phase && why->rows[i].depth == 0) {
-			json_number(json, "this_s", why->rows[i].this_s);
-			json_number(json, "usual_s", why->rows[i].usual_s);
-		}
-	for (size_t i = 0; i < cause->evidence_count; i++) {
-		char key[64];
-		snprintf(key, sizeof key, "usual_%s", cause->evidence[i].key);
-		json_number(json, cause->evidence[i].key, cause->evidence[i].this_value);
-		json_number(json, key, cause->evidence[i].usual_value);
-	}
-	json_close_object(json);
-	json_close_object(json);
-}
-
 /* Its mode, where that is not the main one, its kind, where there are several, its samples, where they are more than usual. */
 static void write_what_it_was(struct json *json, const struct run *run, const struct flagged *flagged, const struct explanation *why)
 {
@@ -253,13 +223,20 @@ static void write_flagged(struct json *json, const struct run *run)
 		json_number(json, "seconds", flagged->batch.step_s);
 		json_number(json, "ratio", why.ratio);
 		write_what_it_was(json, run, flagged, &why);
-		json_open_array(json, "causes");
-		for (size_t k = 0; k < why.cause_count; k++)
-			write_cause(json, run, &why, &why.causes[k]);
-		json_close_array(json);
+		json_causes(json, run, &why);
 		json_close_object(json);
 	}
 	json_close_array(json);
+}
+
+static void write_meta(struct json *json, const struct run *run)
+{
+	if (!run->meta_count)
+		return;
+	json_open_object(json, "meta");
+	for (size_t i = 0; i < run->meta_count; i++)
+		json_text(json, run->meta[i].key, run->meta[i].value);
+	json_close_object(json);
 }
 
 static void write_run(struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
@@ -267,6 +244,7 @@ static void write_run(struct json *json, const struct alerts *alerts, const stru
 	const struct track *track = run_main(run);
 	json_text(json, "run", run->name);
 	write_rank(json, run);
+	write_meta(json, run);
 	json_text(json, "mode", scope_mode_name(run, run->state.mode));
 	json_number(json, "run_eta_s", run->run_eta_s);
 	write_epoch(json, run);
@@ -310,17 +288,7 @@ static void write_warnings(struct json *json, const struct alerts *alerts, int r
 		if (!alert->is_raised || !scope_has_alert(alert, run))
 			continue;
 		json_open_object(json, NULL);
-		json_text(json, "rule", alert->rule);
-		json_text(json, "severity", severity_name(alert->severity));
-		json_text(json, "message", alert->message);
-		json_open_object(json, "evidence");
-		for (size_t k = 0; k < alert->evidence_count; k++)
-			json_number(json, alert->evidence[k].key, alert->evidence[k].value);
-		json_close_object(json);
-		json_open_array(json, "advice");
-		for (size_t k = 0; k < alert->advice_count; k++)
-			json_text(json, NULL, alert->advice[k]);
-		json_close_array(json);
+		json_alert(json, alert);
 		json_integer(json, "since_ns", alert->since_ns + realtime_offset_ns);
 		json_close_object(json);
 	}

@@ -6,10 +6,9 @@
 #include "src/export/scope.h"
 #include "src/export/table.h"
 
-static void write_pattern(struct json *json, const struct run *run, const struct pattern *pattern, int64_t realtime_offset_ns)
+void pattern_as_json(struct json *json, const struct run *run, const struct pattern *pattern, int64_t realtime_offset_ns)
 {
 	const struct batch *first = track_batch(run_main(run), pattern->first);
-	json_open_object(json, NULL);
 	json_text(json, "kind", pattern_kind_name(pattern->kind));
 	json_number(json, "period", pattern->period);
 	if (pattern->kind == PATTERN_PERIOD) {
@@ -29,15 +28,17 @@ static void write_pattern(struct json *json, const struct run *run, const struct
 		json_unsigned(json, "first_batch", first->index);
 	}
 	json_integer(json, "since_ns", pattern->since_ns + realtime_offset_ns);
-	json_close_object(json);
 }
 
 void patterns_as_json(struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
 {
 	const struct patterns *patterns = alerts_patterns(alerts, index);
 	json_open_array(json, "patterns");
-	for (size_t i = 0; patterns && i < patterns->count; i++)
-		write_pattern(json, run, &patterns->list[i], realtime_offset_ns);
+	for (size_t i = 0; patterns && i < patterns->count; i++) {
+		json_open_object(json, NULL);
+		pattern_as_json(json, run, &patterns->list[i], realtime_offset_ns);
+		json_close_object(json);
+	}
 	json_close_array(json);
 }
 

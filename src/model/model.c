@@ -137,6 +137,16 @@ static void note_missing(struct model *model, const struct record *record)
 		model->missing_count++;
 }
 
+/* What a person did in the run that was recorded. */
+static void take_flag(struct model *model, const struct record *record)
+{
+	int16_t index = model->private->run_by_id[record->run];
+	const struct run *run = index < 0 ? NULL : &model->runs[index];
+	const struct track *track = run ? run_track_of(run, record->flag.mode) : NULL;
+	if (track)
+		model_flag(model, (unsigned)index, (unsigned)(track - run->tracks), record->flag.ordinal, record->flag.is_flagged);
+}
+
 static void apply_record(struct model *model, const struct sample_set *set, size_t at)
 {
 	const struct record *record = &set->records[at];
@@ -172,6 +182,9 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 		break;
 	case RECORD_RUN_OPENED:
 		open_run(model, record);
+		break;
+	case RECORD_FLAG:
+		take_flag(model, record);
 		break;
 	default: {
 		struct run *run = find_run(model, record->run);

@@ -147,14 +147,20 @@ static void claim_reading(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
+/* Between the readings around the batch it wrote more than it usually does in so long a time. */
+static bool can_have_written(const struct case_file *file)
+{
+	const struct around_figure *figure = file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, file->run->pid) : NULL;
+	return figure && figure->most > (isnan(figure->usual) ? 0 : figure->usual);
+}
+
 /* Where it was seen to wait for the disk and did not read, it wrote; where it was not seen so, by what it wrote. */
 static void claim_writing(struct case_file *file, struct pool *pool)
 {
 	int32_t pid = file->run->pid;
 	double written = seen_over(file, METRIC_PROCESS_WRITTEN, pid), on_disk_s = fmin(seen_seconds(file, AROUND_TARGET_ON_DISK), pool->away_s);
 	const struct around_figure *figure = file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, pid) : NULL;
-	bool can_have_written = figure && figure->most > (isnan(figure->usual) ? 0 : figure->usual);
-	double blocked_s = can_have_written ? fmax(on_disk_s, fmin(written / READ_LEAST_BYTES_PER_S, pool->away_s)) : 0;
+	double blocked_s = can_have_written(file) ? fmax(on_disk_s, fmin(written / READ_LEAST_BYTES_PER_S, pool->away_s)) : 0;
 	if (blocked_s <= 0)
 		return;
 	struct claim claim = { .kind = CAUSE_DISK_WRITE, .seconds = pool_take(&pool->away_s, blocked_s) + pool_take_cpu(pool, written * COPY_S_PER_BYTE) };
@@ -186,11 +192,11 @@ static void claim_forced(struct case_file *file, struct pool *pool)
 }
 
 /* What is left of the time away was spent asleep, where nothing else can have been: not by a thread that waits for workers, which is told of them or
- * not at all; nor where waits for a CPU are not known, or the disk was seen to be waited for. */
+ * not at all; nor where waits for a CPU are not known, or it may have waited for the disk: it was seen so, or wrote meanwhile (fsync). */
 static void claim_sleep(struct case_file *file, struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_SLEPT };
-	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, AROUND_TARGET_ON_DISK) > 0)
+	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, AROUND_TARGET_ON_DISK) > 0 || can_have_written(file))
 		return;
 	claim.seconds = pool_take(&pool->away_s, INFINITY);
 	claim_evidence(&claim, "asleep_s", claim.seconds, NAN);

@@ -33,6 +33,8 @@ struct bytes { const unsigned char *at, *end; bool failed; };
 static inline uint64_t get_varint(struct bytes *bytes)
 {
 	uint64_t value = 0;
+	if (bytes->at < bytes->end && *bytes->at < 0x80)
+		return *bytes->at++;
 	for (unsigned shift = 0; shift < 64 && bytes->at < bytes->end; shift += 7) {
 		unsigned char byte = *bytes->at++;
 		value |= (uint64_t)(byte & 0x7f) << shift;

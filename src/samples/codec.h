@@ -13,7 +13,8 @@
 #include "src/base/buffer.h"
 #include "src/samples/sample_set.h"
 
-enum { CODEC_NUMBERS_MOST = 512 };
+/* A set of more bytes is cut: its last records are left out, and it has failed. */
+enum { CODEC_NUMBERS_MOST = 512, CODEC_SET_MOST = 256 << 20 };
 
 /* What the numbers of a stream mean here; −1 = not known. */
 struct codec_numbers {

@@ -11,6 +11,8 @@ struct reader {
 	int64_t time_ns;
 	unsigned run, lane;
 	uint64_t sequence;
+	uint32_t metric;             /* of the figure before, and one more */
+	int32_t instance;
 };
 
 /* -- fields -- */
@@ -27,7 +29,20 @@ static void put_unsigned(enum field_type type, void *place, uint64_t value)
 	}
 }
 
-static void set_default(const struct field *field, char *base)
+static void put_metric(struct reader *reader, char *place, int64_t difference)
+{
+	uint32_t metric = (uint32_t)(reader->metric + (uint64_t)difference);
+	memcpy(place, &metric, sizeof metric);
+	reader->metric = metric + 1;
+}
+
+static void put_instance(struct reader *reader, char *place, int64_t difference)
+{
+	reader->instance = (int32_t)(uint32_t)((uint64_t)reader->instance + (uint64_t)difference);
+	memcpy(place, &reader->instance, sizeof reader->instance);
+}
+
+static void set_default(struct reader *reader, const struct field *field, char *base)
 {
 	const double unknown = (double)NAN;
 	const float unknown_single = NAN;
@@ -37,6 +52,10 @@ static void set_default(const struct field *field, char *base)
 		memcpy(base + field->offset, &unknown_single, sizeof unknown_single);
 	else if (field->type == FIELD_SELF)
 		memcpy(base + field->offset, &(float){ layout_self(field, base) }, sizeof(float));
+	else if (field->type == FIELD_METRIC)
+		put_metric(reader, base + field->offset, 0);
+	else if (field->type == FIELD_INSTANCE)
+		put_instance(reader, base + field->offset, 0);
 }
 
 static double get_double(struct bytes *bytes)
@@ -66,11 +85,22 @@ static void get_counts(struct bytes *bytes, uint32_t *counts)
 	}
 }
 
+/* Some bytes can ask for a thousand times as many. */
+static bool has_room(struct reader *reader, size_t size)
+{
+	const struct sample_set *set = reader->set;
+	size_t used = set->allocated + set->count * sizeof *set->records;
+	if (used <= CODEC_SET_MOST && size <= CODEC_SET_MOST - used)
+		return true;
+	reader->set->failed = reader->bytes.failed = true;
+	return false;
+}
+
 static void get_text(struct reader *reader, char *place)
 {
 	uint64_t length = get_varint(&reader->bytes);
 	const unsigned char *text = get_bytes(&reader->bytes, length);
-	const char *copy = text ? sample_set_text(reader->set, (const char *)text, (size_t)length) : "";
+	const char *copy = text && has_room(reader, (size_t)length) ? sample_set_text(reader->set, (const char *)text, (size_t)length) : "";
 	memcpy(place, &copy, sizeof copy);
 }
 
@@ -78,7 +108,7 @@ static void get_struct(struct reader *reader, const struct layout *layout, char 
 
 static void *allocate(struct reader *reader, size_t size)
 {
-	void *place = sample_set_allocate(reader->set, size);
+	void *place = has_room(reader, size) ? sample_set_allocate(reader->set, size) : NULL;
 	if (!place)
 		reader->bytes.failed = true;
 	return place;
@@ -119,6 +149,12 @@ static void get_field(struct reader *reader, const struct field *field, char *ba
 		break;
 	case FIELD_I64:
 		put_unsigned(FIELD_I64, place, (uint64_t)unzigzag(get_varint(bytes)));
+		break;
+	case FIELD_METRIC:
+		put_metric(reader, place, unzigzag(get_varint(bytes)));
+		break;
+	case FIELD_INSTANCE:
+		put_instance(reader, place, unzigzag(get_varint(bytes)));
 		break;
 	case FIELD_TIME:
 		put_unsigned(FIELD_TIME, place, (uint64_t)unzigzag(get_varint(bytes)) + (uint64_t)reader->time_ns);
@@ -165,7 +201,7 @@ static void get_struct(struct reader *reader, const struct layout *layout, char 
 		if (mask >> i & 1 && !reader->bytes.failed)
 			get_field(reader, &layout->fields[i], base);
 		else
-			set_default(&layout->fields[i], base);
+			set_default(reader, &layout->fields[i], base);
 }
 
 /* -- records -- */
@@ -176,10 +212,11 @@ static uint64_t get_place(struct reader *reader)
 	struct bytes *bytes = &reader->bytes;
 	uint64_t has = get_varint(bytes);
 	uint64_t sequence = has & PLACE_EVENT ? reader->sequence + 1 : 0;
-	if (has & PLACE_RUN)
-		reader->run = (unsigned)get_varint(bytes);
-	if (has & PLACE_LANE)
-		reader->lane = (unsigned)get_varint(bytes);
+	uint64_t run = has & PLACE_RUN ? get_varint(bytes) : reader->run;
+	uint64_t lane = has & PLACE_LANE ? get_varint(bytes) : reader->lane;
+	bytes->failed |= run > UINT8_MAX || lane > UINT16_MAX;
+	reader->run = (uint8_t)run;
+	reader->lane = (uint16_t)lane;
 	if (has & PLACE_SEQUENCE)
 		sequence += (uint64_t)unzigzag(get_varint(bytes));
 	if (has & PLACE_EVENT)
@@ -234,7 +271,7 @@ static void get_record(struct reader *reader, uint64_t number, uint64_t *unknown
 		*unknown += kind < 0;
 		return;
 	}
-	struct record *record = sample_set_add(reader->set, (enum record_kind)kind, reader->run, reader->time_ns);
+	struct record *record = !has_room(reader, sizeof *record) ? NULL : sample_set_add(reader->set, (enum record_kind)kind, reader->run, reader->time_ns);
 	if (!record) {
 		reader->bytes.failed = true;
 		return;

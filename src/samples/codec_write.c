@@ -10,19 +10,24 @@ struct writer {
 	int64_t time_ns;
 	unsigned run, lane;
 	uint64_t sequence;
+	uint32_t metric;             /* of the figure before, and one more */
+	int32_t instance;
 };
 
+/* Of a struct all fields but texts, rows and counts, and what stands before a record's; whoever writes more asks for more. */
+enum { STRUCT_ROOM = (LAYOUT_FIELDS_MOST + 8) * VARINT_MOST };
+
+/* For these two there must be room. */
 static void add_varint(struct buffer *out, uint64_t value)
 {
-	unsigned char bytes[VARINT_MOST];
-	buffer_add(out, (const char *)bytes, (size_t)(put_varint(bytes, value) - bytes));
+	char *at = out->data + out->length;
+	out->length += (size_t)((char *)put_varint((unsigned char *)at, value) - at);
 }
 
 static void add_little(struct buffer *out, uint64_t value, size_t size)
 {
-	unsigned char bytes[8];
-	put_little(bytes, value, size);
-	buffer_add(out, (const char *)bytes, size);
+	put_little((unsigned char *)out->data + out->length, value, size);
+	out->length += size;
 }
 
 /* -- fields -- */
@@ -54,46 +59,6 @@ static uint64_t unsigned_at(enum field_type type, const void *place)
 	}
 }
 
-static bool has_counts(const uint32_t *counts)
-{
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		if (counts[i])
-			return true;
-	return false;
-}
-
-static bool is_default(const struct field *field, const char *base)
-{
-	const void *place = base + field->offset;
-	double number;
-	float single;
-	int32_t small;
-	switch (field->type) {
-	case FIELD_U8: case FIELD_U16: case FIELD_U32: case FIELD_U64: case FIELD_I64: case FIELD_TIME:
-		return unsigned_at(field->type, place) == 0;
-	case FIELD_I32:
-		memcpy(&small, place, sizeof small);
-		return small == 0;
-	case FIELD_DOUBLE:
-		memcpy(&number, place, sizeof number);
-		return isnan(number);
-	case FIELD_FLOAT:
-		memcpy(&single, place, sizeof single);
-		return isnan(single);
-	case FIELD_SELF:
-		single = layout_self(field, base);
-		return memcmp(&single, place, sizeof single) == 0;
-	case FIELD_FLAG:
-		return !*(const bool *)place;
-	case FIELD_ROWS:
-		return !pointer_at(place) || size_at(base + field->count_offset) == 0;
-	case FIELD_OWN_COUNTS:
-		return !has_counts(place);
-	default:
-		return !pointer_at(place);
-	}
-}
-
 /* A whole number is odd: its zigzag doubled, plus one; anything else is 0 and eight bytes. */
 static void add_double(struct buffer *out, double value)
 {
@@ -108,95 +73,158 @@ static void add_double(struct buffer *out, double value)
 	add_little(out, bits, sizeof bits);
 }
 
-/* How many zeros, then a number, and so on; the zeros at the end are not written: first how many numbers there are. */
-static void add_counts(struct buffer *out, const uint32_t *counts)
+/* From `at` on, the first that is not 0. Most are, so two are looked at together. */
+static size_t next_count(const uint32_t *counts, size_t at)
 {
-	size_t numbers = 0, zeros = 0;
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		numbers += counts[i] != 0;
-	add_varint(out, numbers);
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		if (!counts[i]) {
-			zeros++;
-			continue;
-		}
-		add_varint(out, zeros);
-		add_varint(out, counts[i]);
-		zeros = 0;
+	_Static_assert(HISTOGRAM_BUCKETS % 2 == 0, "pairs");
+	uint64_t pair;
+	if (at % 2 && counts[at])
+		return at;
+	for (at += at % 2; at < HISTOGRAM_BUCKETS; at += 2) {
+		memcpy(&pair, &counts[at], sizeof pair);
+		if (pair)
+			return counts[at] ? at : at + 1;
 	}
+	return HISTOGRAM_BUCKETS;
+}
+
+/* How many numbers there are, then how many zeros, then a number, and so on; the zeros at the end are not written. False: there are none. */
+static bool add_counts(struct buffer *out, const uint32_t *counts)
+{
+	enum { COUNT_ROOM = 2 };
+	size_t at = out->length, numbers = 0;
+	out->length += COUNT_ROOM;
+	for (size_t from = 0, next; (next = next_count(counts, from)) < HISTOGRAM_BUCKETS; from = next + 1, numbers++) {
+		if (!buffer_reserve(out, STRUCT_ROOM))
+			return false;
+		add_varint(out, next - from);
+		add_varint(out, counts[next]);
+	}
+	out->data[at] = (char)(numbers | 0x80);
+	out->data[at + 1] = (char)(numbers >> 7);
+	return buffer_reserve(out, STRUCT_ROOM) && numbers;
 }
 
 static void add_struct(struct writer *writer, const struct layout *layout, const char *base);
 
-static void add_field(struct writer *writer, const struct field *field, const char *base)
+static bool add_text(struct buffer *out, const char *text)
+{
+	size_t length = strlen(text);
+	if (!buffer_reserve(out, length + STRUCT_ROOM))
+		return false;
+	add_varint(out, length);
+	memcpy(out->data + out->length, text, length);
+	out->length += length;
+	return true;
+}
+
+static bool add_rows(struct writer *writer, const struct field *field, const char *rows, size_t count)
+{
+	add_varint(writer->out, count);
+	for (size_t i = 0; i < count && !writer->out->failed; i++)
+		add_struct(writer, field->part, rows + i * field->part->size);
+	return buffer_reserve(writer->out, STRUCT_ROOM);
+}
+
+static bool add_unsigned(struct buffer *out, uint64_t value)
+{
+	if (value)
+		add_varint(out, value);
+	return value;
+}
+
+static bool add_single(struct buffer *out, const char *place)
+{
+	uint32_t bits;
+	memcpy(&bits, place, sizeof bits);
+	add_little(out, bits, sizeof bits);
+	return true;
+}
+
+/* False: it has its default, and nothing was written. */
+static bool add_field(struct writer *writer, const struct field *field, const char *base)
 {
 	struct buffer *out = writer->out;
 	const char *place = base + field->offset;
 	double number;
 	float single;
 	int32_t small;
-	uint32_t bits;
+	uint64_t wide;
+	uint32_t metric;
+	size_t at;
 	switch (field->type) {
 	case FIELD_U8: case FIELD_U16: case FIELD_U32: case FIELD_U64:
-		add_varint(out, unsigned_at(field->type, place));
-		break;
+		return add_unsigned(out, unsigned_at(field->type, place));
 	case FIELD_I32:
 		memcpy(&small, place, sizeof small);
-		add_varint(out, zigzag(small));
-		break;
+		return add_unsigned(out, zigzag(small));
 	case FIELD_I64:
-		add_varint(out, zigzag((int64_t)unsigned_at(FIELD_I64, place)));
-		break;
+		return add_unsigned(out, zigzag((int64_t)unsigned_at(FIELD_I64, place)));
+	case FIELD_METRIC:
+		metric = (uint32_t)unsigned_at(FIELD_U32, place);
+		wide = zigzag((int64_t)metric - writer->metric);
+		writer->metric = metric + 1;
+		return add_unsigned(out, wide);
+	case FIELD_INSTANCE:
+		memcpy(&small, place, sizeof small);
+		wide = zigzag((int64_t)small - writer->instance);
+		writer->instance = small;
+		return add_unsigned(out, wide);
 	case FIELD_TIME:
-		add_varint(out, zigzag((int64_t)(unsigned_at(FIELD_TIME, place) - (uint64_t)writer->time_ns)));
-		break;
+		wide = unsigned_at(FIELD_TIME, place);
+		if (wide)
+			add_varint(out, zigzag((int64_t)(wide - (uint64_t)writer->time_ns)));
+		return wide;
 	case FIELD_DOUBLE:
 		memcpy(&number, place, sizeof number);
+		if (isnan(number))
+			return false;
 		add_double(out, number);
-		break;
-	case FIELD_FLOAT: case FIELD_SELF:
+		return true;
+	case FIELD_FLOAT:
 		memcpy(&single, place, sizeof single);
-		memcpy(&bits, &single, sizeof bits);
-		add_little(out, bits, sizeof bits);
-		break;
+		return !isnan(single) && add_single(out, place);
+	case FIELD_SELF:
+		single = layout_self(field, base);
+		return memcmp(&single, place, sizeof single) != 0 && add_single(out, place);
 	case FIELD_FLAG:
-		break;
-	case FIELD_TEXT: {
-		const char *text = pointer_at(place);
-		size_t length = strlen(text);
-		add_varint(out, length);
-		buffer_add(out, text, length);
-		break;
-	}
+		return *(const bool *)place;
+	case FIELD_TEXT:
+		return pointer_at(place) && add_text(out, pointer_at(place));
 	case FIELD_PART:
+		if (!pointer_at(place))
+			return false;
 		add_struct(writer, field->part, pointer_at(place));
-		break;
-	case FIELD_ROWS: {
-		const char *rows = pointer_at(place);
-		size_t count = size_at(base + field->count_offset);
-		add_varint(out, count);
-		for (size_t i = 0; i < count; i++)
-			add_struct(writer, field->part, rows + i * field->part->size);
-		break;
-	}
+		return buffer_reserve(out, STRUCT_ROOM);
+	case FIELD_ROWS:
+		return pointer_at(place) && size_at(base + field->count_offset) && add_rows(writer, field, pointer_at(place), size_at(base + field->count_offset));
 	case FIELD_COUNTS:
-		add_counts(out, pointer_at(place));
-		break;
+		if (pointer_at(place))
+			add_counts(out, pointer_at(place));
+		return pointer_at(place);
 	case FIELD_OWN_COUNTS:
-		add_counts(out, (const uint32_t *)(const void *)place);
-		break;
+		at = out->length;
+		if (add_counts(out, (const uint32_t *)(const void *)place))
+			return true;
+		out->length = at;
+		return false;
 	}
+	return false;
 }
 
+/* The mask takes as many bytes as it could need, for it is known last. */
 static void add_struct(struct writer *writer, const struct layout *layout, const char *base)
 {
+	struct buffer *out = writer->out;
+	size_t at = out->length, size = (layout->count + 6) / 7;
 	uint64_t mask = 0;
-	for (size_t i = 0; i < layout->count; i++)
-		mask |= (uint64_t)!is_default(&layout->fields[i], base) << i;
-	add_varint(writer->out, mask);
-	for (size_t i = 0; i < layout->count; i++)
-		if (mask >> i & 1)
-			add_field(writer, &layout->fields[i], base);
+	if (!buffer_reserve(out, STRUCT_ROOM))
+		return;
+	out->length += size;
+	for (size_t i = 0; i < layout->count && !out->failed; i++)
+		mask |= (uint64_t)add_field(writer, &layout->fields[i], base) << i;
+	for (size_t i = 0; i < size; i++, mask >>= 7)
+		out->data[at + i] = (char)(i + 1 < size ? mask | 0x80 : mask);
 }
 
 /* -- records -- */
@@ -228,20 +256,19 @@ static void add_record(struct writer *writer, const struct record *record)
 {
 	struct buffer *out = writer->out;
 	unsigned char length[VARINT_MOST];
+	if (!buffer_reserve(out, STRUCT_ROOM))
+		return;
 	add_varint(out, record->kind);
-	size_t at = out->length;
-	buffer_add(out, "", 1);
+	size_t at = out->length++;
 	add_place(writer, record);
 	add_struct(writer, &record_layouts[record->kind], (const char *)record);
-	if (out->failed)
-		return;
 	size_t body = out->length - at - 1, more = (size_t)(put_varint(length, body) - length) - 1;
-	buffer_add(out, (const char *)length, more);
-	if (out->failed)
+	if (!buffer_reserve(out, more))
 		return;
 	if (more)
 		memmove(out->data + at + 1 + more, out->data + at + 1, body);
 	memcpy(out->data + at, length, 1 + more);
+	out->length += more;
 }
 
 size_t codec_write(const struct sample_set *set, size_t from, size_t most, struct buffer *out)
@@ -250,20 +277,27 @@ size_t codec_write(const struct sample_set *set, size_t from, size_t most, struc
 	size_t begin = out->length;
 	for (; from < set->count && out->length - begin < most && !out->failed; from++)
 		add_record(&writer, &set->records[from]);
+	if (out->data)
+		out->data[out->length] = '\0';
 	return from;
+}
+
+static void add_name(struct buffer *out, const char *name)
+{
+	if (buffer_reserve(out, STRUCT_ROOM))
+		add_text(out, name);
 }
 
 void codec_write_numbers(struct buffer *out)
 {
+	if (!buffer_reserve(out, STRUCT_ROOM))
+		return;
 	add_varint(out, RECORD_KIND_COUNT);
-	for (size_t i = 0; i < RECORD_KIND_COUNT; i++) {
-		const char *name = record_kind_name((enum record_kind)i);
-		add_varint(out, strlen(name));
-		buffer_puts(out, name);
-	}
+	for (size_t i = 0; i < RECORD_KIND_COUNT; i++)
+		add_name(out, record_kind_name((enum record_kind)i));
+	if (!buffer_reserve(out, STRUCT_ROOM))
+		return;
 	add_varint(out, METRIC_COUNT);
-	for (size_t i = 0; i < METRIC_COUNT; i++) {
-		add_varint(out, strlen(metric_table[i].name));
-		buffer_puts(out, metric_table[i].name);
-	}
+	for (size_t i = 0; i < METRIC_COUNT; i++)
+		add_name(out, metric_table[i].name);
 }

@@ -49,7 +49,7 @@ static const struct layout worker_layout = LAYOUT(struct worker_row,
 	OF(FLOAT, span.memory_bytes))
 
 const struct layout record_layouts[RECORD_KIND_COUNT] = {
-	[RECORD_FIGURE] = RECORD(OF(U32, figure.metric), OF(I32, figure.instance), OF(DOUBLE, figure.value)),
+	[RECORD_FIGURE] = RECORD(OF(METRIC, figure.metric), OF(INSTANCE, figure.instance), OF(DOUBLE, figure.value)),
 	[RECORD_MISSING] = RECORD(OF(TEXT, missing.figure), OF(TEXT, missing.text), OF(TEXT, missing.remedy)),
 	[RECORD_INSTANCE] = RECORD(OF(U32, instance.metric), OF(I32, instance.instance), OF(TEXT, instance.name)),
 	[RECORD_PROCESS_SEEN] = PROCESS,
@@ -71,6 +71,7 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 	[RECORD_LOST] = RECORD(OF(U64, lost.count)),
 	[RECORD_BEFORE_ATTACH] = RECORD(OF(U64, lost.count)),
 	[RECORD_REFUSED] = RECORD(OF(U64, lost.count)),
+	[RECORD_FLAG] = RECORD(OF(U32, flag.mode), OF(U64, flag.ordinal), OF(FLAG, flag.is_flagged)),
 	[RECORD_WORKER] = RECORD(PART_IN(struct record, worker, worker_layout)),
 	[RECORD_WORKER_GONE] = RECORD(OF(TEXT, text)),
 	[RECORD_EPOCH_BEGIN] = RECORD(OF(U32, epoch.index)),

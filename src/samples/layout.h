@@ -14,6 +14,8 @@
 #define FIELD_TYPES(X) \
 	X(U8) X(U16) X(U32) X(U64)   /* default 0 */ \
 	X(I32) X(I64)                /* default 0; zigzag */ \
+	X(METRIC)                    /* uint32_t, default the one after that of the figure before; the difference to it, zigzag. Of figures alone: who does */ \
+	X(INSTANCE)                  /* int32_t, default that of the figure before; the difference to it, zigzag.  not know a kind cannot go on from it */ \
 	X(TIME)                      /* int64_t, default 0; the difference to the last time of the block, zigzag */ \
 	X(DOUBLE)                    /* default NAN; a whole number as a varint, else 8 bytes */ \
 	X(FLOAT)                     /* default NAN; 4 bytes */ \

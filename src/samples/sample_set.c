@@ -16,7 +16,7 @@ struct arena {
 
 void sample_set_clear(struct sample_set *set)
 {
-	set->count = 0;
+	set->count = set->allocated = 0;
 	set->failed = set->is_snapshot = false;
 	if (!set->arena)
 		return;
@@ -38,18 +38,27 @@ void sample_set_release(struct sample_set *set)
 	*set = (struct sample_set)SAMPLE_SET_INIT;
 }
 
+static bool reserve(struct sample_set *set, size_t more)
+{
+	size_t capacity = set->capacity ? set->capacity : RECORDS_FIRST;
+	while (capacity - set->count < more)
+		capacity *= 2;
+	if (capacity == set->capacity)
+		return true;
+	struct record *records = realloc(set->records, capacity * sizeof *records);
+	if (!records) {
+		set->failed = true;
+		return false;
+	}
+	set->records = records;
+	set->capacity = capacity;
+	return true;
+}
+
 struct record *sample_set_add(struct sample_set *set, enum record_kind kind, unsigned run, int64_t time_ns)
 {
-	if (set->count == set->capacity) {
-		size_t capacity = set->capacity ? set->capacity * 2 : RECORDS_FIRST;
-		struct record *records = realloc(set->records, capacity * sizeof *records);
-		if (!records) {
-			set->failed = true;
-			return NULL;
-		}
-		set->records = records;
-		set->capacity = capacity;
-	}
+	if (set->count == set->capacity && !reserve(set, 1))
+		return NULL;
 	struct record *record = &set->records[set->count++];
 	memset(record, 0, sizeof *record);
 	record->kind = (uint8_t)kind;
@@ -81,6 +90,7 @@ void *sample_set_allocate(struct sample_set *set, size_t size)
 	}
 	void *result = block->bytes + block->used;
 	block->used += need;
+	set->allocated += need;
 	memset(result, 0, size);
 	return result;
 failed:
@@ -107,6 +117,28 @@ const char *sample_set_text(struct sample_set *set, const char *text, size_t len
 		memcpy(copy, out, cleaned + 1);
 	free(large);
 	return copy ? copy : "";
+}
+
+bool sample_set_move(struct sample_set *set, struct sample_set *from)
+{
+	if (!reserve(set, from->count))
+		return false;
+	if (from->count)
+		memcpy(set->records + set->count, from->records, from->count * sizeof *from->records);
+	set->count += from->count;
+	set->failed |= from->failed;
+	set->allocated += from->allocated;
+	if (from->arena) {
+		struct arena *last = from->arena;
+		while (last->next)
+			last = last->next;
+		struct arena **place = set->arena ? &set->arena->next : &set->arena;
+		last->next = *place;
+		*place = from->arena;
+		from->arena = NULL;
+	}
+	sample_set_clear(from);
+	return true;
 }
 
 void sample_set_figure(struct sample_set *set, int64_t time_ns, enum metric metric, int32_t instance, double value)

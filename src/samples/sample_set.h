@@ -109,6 +109,7 @@ struct worker_row {
 	X(LOST)            /* lost: overwritten before they were read, or torn */ \
 	X(BEFORE_ATTACH)   /* lost.count: gone before pmtop came (whole run so far) */ \
 	X(REFUSED)         /* lost.count: total of events the writer itself dropped (signal handlers, full tables, no lane) */ \
+	X(FLAG)            /* flag: a person flagged or unflagged a batch */ \
 	/* loader workers: small regions of their own, never runs; `run` says which */ \
 	X(WORKER)          /* worker: found, or anything about it has changed */ \
 	X(WORKER_GONE)     /* text: why ("ended" where it said so itself) */ \
@@ -161,6 +162,7 @@ struct record {
 		struct { uint32_t name; double total; } counter;
 		const struct worker_row *worker;
 		struct { uint64_t count; } lost;
+		struct { uint64_t ordinal; uint32_t mode; bool is_flagged; } flag;      /* ordinal: among the batches of that mode, from 0 */
 		struct { uint32_t index; } epoch;
 		struct { uint64_t index, number; double loss; int64_t begin_ns; uint32_t kind; } batch;   /* number: in the run, all modes, from 0; kind: name id, 0 = the usual. Kind, loss and begin: of BATCH_END only */
 		const struct evidence *evidence;
@@ -185,6 +187,7 @@ struct sample_set {
 	bool is_snapshot;         /* nothing new: what one who comes now must be told before he understands what follows */
 	bool failed;              /* out of memory: some records are not here; the reader counts it */
 	struct arena *arena;      /* private */
+	size_t allocated;         /* bytes beside the records, private */
 };
 
 #define SAMPLE_SET_INIT { 0 }
@@ -193,6 +196,8 @@ void sample_set_clear(struct sample_set *set);     /* empty, storage kept */
 void sample_set_release(struct sample_set *set);
 /* The new record, zeroed but for kind, run and time; NULL when out of memory. */
 struct record *sample_set_add(struct sample_set *set, enum record_kind kind, unsigned run, int64_t time_ns);
+/* Appends all records of `from`, whose storage they keep: it is empty then. False when out of memory: nothing has moved. */
+bool sample_set_move(struct sample_set *set, struct sample_set *from);
 /* A cleaned copy of foreign text, or "" when out of memory (set->failed). */
 const char *sample_set_text(struct sample_set *set, const char *text, size_t length);
 /* Zeroed storage that lives as long as the set's records; NULL when out of memory. */

@@ -19,7 +19,10 @@
 enum { STREAM_MAJOR = 1, STREAM_MINOR = 0, STREAM_BLOCK_HEAD = 40, STREAM_PAYLOAD_MOST = 1 << 20 };
 
 enum block_kind { BLOCK_HEADER = 1, BLOCK_DICTIONARY, BLOCK_TICK, BLOCK_INDEX };
-enum { BLOCK_GOES_ON = 1, BLOCK_SET_FAILED = 2 };        /* flags: the set goes on in the next block; it was short of memory */
+/* Flags: the set goes on in the next block; it was short of memory; it began in the block before. */
+enum { BLOCK_GOES_ON = 1, BLOCK_SET_FAILED = 2, BLOCK_CONTINUES = 4 };
+
+struct codec_numbers;
 
 struct stream_header {
 	uint16_t major, minor;
@@ -46,6 +49,28 @@ struct stream_place { uint64_t offset, number; int64_t time_ns; };
 void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset, int64_t time_ns, struct buffer *out);
 void stream_writer_release(struct stream_writer *writer);
 
+/* -- blocks as they stand -- */
+
+struct stream_block {
+	uint16_t kind, flags;
+	uint64_t number, dictionary;
+	int64_t time_ns;
+	uint32_t length, crc;                /* of the payload */
+	const unsigned char *payload;
+};
+
+enum stream_found {
+	STREAM_FOUND,
+	STREAM_FOUND_NONE,                   /* block->length: so many bytes were looked at before that was known */
+	STREAM_FOUND_PART,                   /* what is here may be the beginning of one */
+};
+
+enum stream_found stream_block_at(const unsigned char *at, size_t left, struct stream_block *block);
+/* How many bytes of `left` to step over until one may begin, at least 1. */
+size_t stream_block_skip(const unsigned char *at, size_t left);
+/* False: it is none that this version reads, and the reason says why, unless it makes no sense. */
+bool stream_block_header(const struct stream_block *block, struct stream_header *out, struct codec_numbers *numbers, struct reason *why_not);
+
 /* -- reading -- */
 
 enum stream_event {
@@ -53,13 +78,13 @@ enum stream_event {
 	STREAM_HEADED,                       /* a header: stream_reader_header */
 	STREAM_TICK,                         /* *set is filled */
 	STREAM_DICTIONARY,                   /* the same */
-	STREAM_REFUSED,                      /* not for this version: stream_reader_refusal says why; nothing more comes */
+	STREAM_REFUSED,                      /* of another version, or of another run: stream_reader_refusal says why; nothing more comes */
 	STREAM_INDEXED,                      /* the index at the end of a recording: it was closed as it should be */
 	STREAM_END,                          /* after stream_reader_finish: all was read */
 };
 
 struct stream_losses {
-	uint64_t blocks;                     /* numbers that never came */
+	uint64_t blocks;                     /* numbers that never came, between those that did; and what is left of a set of which a block is lost */
 	uint64_t bytes;                      /* that were no block */
 	uint64_t records;                    /* of kinds or metrics that this version does not know */
 };
@@ -69,11 +94,14 @@ struct stream_reader *stream_reader_new(void);           /* NULL when out of mem
 void stream_reader_free(struct stream_reader *reader);
 enum status stream_reader_feed(struct stream_reader *reader, const void *bytes, size_t length);
 void stream_reader_finish(struct stream_reader *reader);         /* no more bytes will come: what is incomplete is damaged */
-/* *set is cleared first, and stays the caller's. *has_gap: blocks were lost since the set before. Sets before the first header or dictionary are left
- * out, for nobody knows what their numbers and names mean. */
+/* *set is cleared first, and stays the caller's; it is the same one at each call, for a set may come in parts. *has_gap: blocks were lost since the set
+ * before. Sets come in the order in which they were written, each once and whole, or not at all. Those before the first header or dictionary are left
+ * out, for nobody knows what their numbers and names mean. A sender that was started again for the same process is read on, after a gap. */
 enum stream_event stream_reader_next(struct stream_reader *reader, struct sample_set *set, bool *has_gap);
 const struct stream_header *stream_reader_header(const struct stream_reader *reader);    /* NULL: none came yet */
 const struct stream_losses *stream_reader_losses(const struct stream_reader *reader);
 const char *stream_reader_refusal(const struct stream_reader *reader);
+/* The time of the last block but headers that is whole within these bytes, which are the last of a recording. False: there is none. */
+bool stream_tail_ns(const void *bytes, size_t length, int64_t *out);
 
 #endif

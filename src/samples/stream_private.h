@@ -2,6 +2,7 @@
 #ifndef PMTOP_SAMPLES_STREAM_PRIVATE_H
 #define PMTOP_SAMPLES_STREAM_PRIVATE_H
 
-enum { BLOCK_MAGIC = 0x42746d70 /* "pmtB" */, BLOCK_CRC_AT = 36 };
+#define BLOCK_MAGIC_TEXT "pmtB"
+enum { BLOCK_MAGIC = 0x42746d70, BLOCK_CRC_AT = 36 };
 
 #endif

@@ -1,27 +1,23 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "src/base/crc32c.h"
-#include "src/samples/bytes.h"
 #include "src/samples/codec.h"
 #include "src/samples/stream.h"
-#include "src/samples/stream_private.h"
 
-struct block {
-	uint16_t kind, flags;
-	uint64_t number, dictionary;
-	int64_t time_ns;
-	uint32_t length, crc;
-	const unsigned char *payload;
-};
+/* What looks like blocks and is none costs a checksum each; a stream that is made of such is given up. Damage never comes near. */
+enum { WASTE_FREE = 64 << 20, WASTE_FACTOR = 16, AHEAD_MOST = 32 };
 
 struct stream_reader {
 	struct buffer bytes;
 	size_t at;                           /* of bytes: what lies before was read */
+	uint64_t fed, wasted;                /* bytes; of these, looked at in vain */
 	bool is_finished;
-	bool has_header, has_dictionary, has_gap, is_begun;
+	bool has_header, has_dictionary, has_gap;
+	bool is_begun;                       /* something came after the header, which itself may have been brought from elsewhere */
 	uint64_t next;                       /* number of the block that should come */
-	bool goes_on;                        /* the set of the last block is not whole */
+	unsigned parts;                      /* blocks of a set that is not whole yet */
+	uint16_t parts_kind;
 	struct stream_header header;
 	struct codec_numbers numbers;
 	struct stream_losses losses;
@@ -50,6 +46,7 @@ enum status stream_reader_feed(struct stream_reader *reader, const void *bytes, 
 		reader->at = 0;
 	}
 	buffer_add(kept, bytes, length);
+	reader->fed += length;
 	return kept->failed ? STATUS_NO_MEMORY : STATUS_OK;
 }
 
@@ -60,152 +57,189 @@ void stream_reader_finish(struct stream_reader *reader)
 
 /* -- blocks -- */
 
-enum found { FOUND_BLOCK, FOUND_NONE, FOUND_TOO_LITTLE };
-
-static enum found look_at(const unsigned char *at, size_t left, struct block *block)
+static bool next_block(struct stream_reader *reader, struct stream_block *block)
 {
-	struct bytes head = { at, at + (left < STREAM_BLOCK_HEAD ? left : STREAM_BLOCK_HEAD), false };
-	if (left >= 4 && get_little(&head, 4) != BLOCK_MAGIC)
-		return FOUND_NONE;
-	if (left < STREAM_BLOCK_HEAD)
-		return FOUND_TOO_LITTLE;
-	block->kind = (uint16_t)get_little(&head, 2);
-	block->flags = (uint16_t)get_little(&head, 2);
-	block->number = get_little(&head, 8);
-	block->dictionary = get_little(&head, 8);
-	block->time_ns = (int64_t)get_little(&head, 8);
-	block->length = (uint32_t)get_little(&head, 4);
-	block->crc = (uint32_t)get_little(&head, 4);
-	block->payload = at + STREAM_BLOCK_HEAD;
-	if (block->length > STREAM_PAYLOAD_MOST)
-		return FOUND_NONE;
-	if (left - STREAM_BLOCK_HEAD < block->length)
-		return FOUND_TOO_LITTLE;
-	return crc32c(crc32c(0, at, BLOCK_CRC_AT), block->payload, block->length) == block->crc ? FOUND_BLOCK : FOUND_NONE;
-}
-
-/* From the next byte that could begin one. */
-static void step_over(struct stream_reader *reader)
-{
-	static const char magic[] = "pmtB";
-	size_t from = reader->at + 1, left = reader->bytes.length - from;
-	const char *begin = reader->bytes.data + from, *next = memmem(begin, left, magic, sizeof magic - 1);
-	/* The end may hold the first bytes of one. */
-	size_t tail = left < 3 ? left : 3;
-	size_t skipped = 1 + (next ? (size_t)(next - begin) : left - tail);
-	reader->losses.bytes += skipped;
-	reader->at += skipped;
-}
-
-static bool next_block(struct stream_reader *reader, struct block *block)
-{
-	while (reader->at < reader->bytes.length) {
+	while (reader->at < reader->bytes.length && !reader->refusal.text[0]) {
 		const unsigned char *at = (const unsigned char *)reader->bytes.data + reader->at;
-		enum found found = look_at(at, reader->bytes.length - reader->at, block);
-		if (found == FOUND_BLOCK) {
+		size_t left = reader->bytes.length - reader->at;
+		enum stream_found found = stream_block_at(at, left, block);
+		if (found == STREAM_FOUND) {
 			reader->at += STREAM_BLOCK_HEAD + block->length;
 			return true;
 		}
-		if (found == FOUND_TOO_LITTLE && !reader->is_finished)
+		if (found == STREAM_FOUND_PART && !reader->is_finished)
 			return false;
-		step_over(reader);
+		size_t skipped = stream_block_skip(at, left);
+		reader->losses.bytes += skipped;
+		reader->at += skipped;
+		reader->wasted += block->length;
+		if (reader->wasted > WASTE_FREE && reader->wasted / WASTE_FACTOR > reader->fed)
+			reason_set(&reader->refusal, STATUS_DAMAGED, NULL, "no recording of pmtop, but what imitates one");
 	}
 	return false;
 }
 
-/* -- what is in them -- */
+enum place { IN_PLACE, MISPLACED, NOT_KNOWN_YET };
 
-static void get_text(struct bytes *bytes, char *out, size_t size)
+/* A number that is ahead: blocks were lost before it, or it was moved here from behind, or stands here a second time. Of what comes next so much as is
+ * there is looked at: with it, or without it, more blocks come in order. */
+static enum place look_ahead(struct stream_reader *reader, const struct stream_block *block)
 {
-	const unsigned char *text = get_bytes(bytes, size);
-	if (text)
-		memcpy(out, text, size);
-	out[size - 1] = '\0';
+	struct stream_block after;
+	uint64_t numbers[AHEAD_MOST] = { block->number };
+	size_t count = 1, at = reader->at, longest[AHEAD_MOST], without = 0;
+	const struct stream_losses losses = reader->losses;
+	bool is_alone = true;
+	while (count < AHEAD_MOST && next_block(reader, &after)) {
+		is_alone = false;
+		if (after.number >= reader->next)
+			numbers[count++] = after.number;
+	}
+	reader->at = at;
+	reader->losses = losses;
+	if (is_alone && !reader->is_finished)
+		return NOT_KNOWN_YET;
+	for (size_t i = count; i-- > 0;) {
+		longest[i] = 1;
+		for (size_t k = i + 1; k < count; k++)
+			if (numbers[k] > numbers[i] && longest[k] >= longest[i])
+				longest[i] = longest[k] + 1;
+		if (i && longest[i] > without)
+			without = longest[i];
+	}
+	return longest[0] > without ? IN_PLACE : MISPLACED;
 }
 
-static enum stream_event take_header(struct stream_reader *reader, const struct block *block)
+/* The next block that stands where it should, or a header that comes again. */
+static bool next_in_order(struct stream_reader *reader, struct stream_block *block)
 {
-	struct bytes bytes = { block->payload, block->payload + block->length, false };
-	struct stream_header header = { .major = (uint16_t)get_little(&bytes, 2), .minor = (uint16_t)get_little(&bytes, 2), .incompatible = (uint32_t)get_little(&bytes, 4) };
-	if (header.major != STREAM_MAJOR || header.incompatible) {
-		reason_set(&reader->refusal, STATUS_UNSUPPORTED, NULL, "recording of version %u.%u%s: this pmtop reads version %d", header.major, header.minor,
-			header.incompatible ? " with features unknown here" : "", STREAM_MAJOR);
-		return STREAM_REFUSED;
+	while (next_block(reader, block)) {
+		bool is_header = block->kind == BLOCK_HEADER, is_late = reader->is_begun && block->number < reader->next;
+		if (!reader->has_header || is_late) {
+			if (is_header)
+				return true;
+			continue;
+		}
+		enum place place = block->number > reader->next ? look_ahead(reader, block) : IN_PLACE;
+		if (place == IN_PLACE)
+			return true;
+		if (place == NOT_KNOWN_YET) {
+			reader->at -= STREAM_BLOCK_HEAD + block->length;
+			return false;
+		}
 	}
-	const unsigned char *uuid = get_bytes(&bytes, sizeof header.uuid);
-	if (uuid)
-		memcpy(header.uuid, uuid, sizeof header.uuid);
-	get_text(&bytes, header.boot_id, sizeof header.boot_id);
-	get_text(&bytes, header.host, sizeof header.host);
-	get_text(&bytes, header.version, sizeof header.version);
-	get_text(&bytes, header.command, sizeof header.command);
-	header.pid = (int32_t)get_little(&bytes, 4);
-	header.start_ticks = get_little(&bytes, 8);
-	header.monotonic_ns = (int64_t)get_little(&bytes, 8);
-	header.realtime_ns = (int64_t)get_little(&bytes, 8);
-	header.boottime_ns = (int64_t)get_little(&bytes, 8);
+	return false;
+}
+
+static void lose_parts(struct stream_reader *reader)
+{
+	reader->losses.blocks += reader->parts;
+	reader->has_gap |= reader->parts > 0;
+	reader->parts = 0;
+}
+
+/* The index takes no number: the next file goes on with it. */
+static void count_number(struct stream_reader *reader, const struct stream_block *block)
+{
+	bool is_header = block->kind == BLOCK_HEADER;
+	if (reader->has_header && block->number > reader->next) {
+		reader->losses.blocks += block->number - reader->next;
+		reader->has_gap = true;
+		lose_parts(reader);
+	}
+	if (!reader->has_header || block->number >= reader->next || (!reader->is_begun && !is_header))
+		reader->next = block->number + (block->kind != BLOCK_INDEX);
+	reader->is_begun |= !is_header;
+}
+
+/* -- what is in them -- */
+
+static bool is_same_process(const struct stream_header *a, const struct stream_header *b)
+{
+	return strcmp(a->boot_id, b->boot_id) == 0 && strcmp(a->host, b->host) == 0 && a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
+static enum stream_event take_header(struct stream_reader *reader, const struct stream_block *block)
+{
+	struct stream_header header;
 	struct codec_numbers numbers;
-	if (bytes.failed || !codec_read_numbers(bytes.at, (size_t)(bytes.end - bytes.at), &numbers))
+	bool is_first = !reader->has_header, is_good = stream_block_header(block, &header, &numbers, &reader->refusal);
+	bool is_other = is_good && !is_first && memcmp(header.uuid, reader->header.uuid, sizeof header.uuid) != 0;
+	if (is_other && !is_same_process(&header, &reader->header))
+		reason_set(&reader->refusal, STATUS_UNSUPPORTED, NULL, "another recording begins here, of pid %d on %s: it is played by itself", (int)header.pid, header.host);
+	if (reader->refusal.text[0])
+		return STREAM_REFUSED;
+	if (is_other) {
+		lose_parts(reader);
+		reader->has_gap = true;
+		reader->has_dictionary = false;
+		reader->next = block->number;
+	}
+	count_number(reader, block);
+	if (!is_good)
 		return STREAM_WAIT;
-	bool is_first = !reader->has_header;
 	reader->header = header;
 	reader->numbers = numbers;
 	reader->has_header = true;
 	return is_first ? STREAM_HEADED : STREAM_WAIT;
 }
 
-static void count_number(struct stream_reader *reader, const struct block *block)
-{
-	if (reader->is_begun && block->number > reader->next)
-		reader->losses.blocks += block->number - reader->next;
-	reader->has_gap |= reader->is_begun && block->number != reader->next;
-	reader->next = block->number + 1;
-	reader->is_begun = true;
-}
+enum taken { SET_WHOLE, SET_GOES_ON, SET_LEFT_OUT };
 
-/* Whether the set is whole now. */
-static bool take_set(struct stream_reader *reader, const struct block *block, struct sample_set *set)
+static enum taken take_set(struct stream_reader *reader, const struct stream_block *block, struct sample_set *set)
 {
+	bool continues = block->flags & BLOCK_CONTINUES;
+	if (reader->parts && (!continues || block->kind != reader->parts_kind))
+		lose_parts(reader);
+	if (continues && !reader->parts) {
+		reader->losses.blocks++;
+		reader->has_gap = true;
+		return SET_LEFT_OUT;
+	}
+	if (!continues)
+		sample_set_clear(set);
 	set->time_ns = block->time_ns;
 	set->source = "stream";
 	set->failed |= block->flags & BLOCK_SET_FAILED;
 	if (!codec_read(block->payload, block->length, &reader->numbers, block->time_ns, set, &reader->losses.records))
-		reader->has_gap = true;
-	return !(block->flags & BLOCK_GOES_ON);
+		reader->has_gap = set->failed = true;
+	reader->parts++;
+	reader->parts_kind = block->kind;
+	if (block->flags & BLOCK_GOES_ON)
+		return SET_GOES_ON;
+	reader->parts = 0;
+	return SET_WHOLE;
 }
 
 enum stream_event stream_reader_next(struct stream_reader *reader, struct sample_set *set, bool *has_gap)
 {
-	struct block block;
-	if (!reader->goes_on)
+	struct stream_block block;
+	if (!reader->parts)
 		sample_set_clear(set);
-	while (next_block(reader, &block)) {
-		bool had_gap = reader->has_gap;
-		count_number(reader, &block);
-		/* The rest of a set is lost: this block begins another one. */
-		if (reader->goes_on && reader->has_gap && !had_gap)
-			sample_set_clear(set);
-		reader->goes_on = false;
+	while (next_in_order(reader, &block)) {
 		if (block.kind == BLOCK_HEADER) {
 			enum stream_event event = take_header(reader, &block);
 			if (event != STREAM_WAIT)
 				return event;
 			continue;
 		}
+		count_number(reader, &block);
 		if (block.kind == BLOCK_INDEX)
 			return STREAM_INDEXED;
 		bool is_dictionary = block.kind == BLOCK_DICTIONARY;
-		if (!reader->has_header || (!is_dictionary && (block.kind != BLOCK_TICK || !reader->has_dictionary)))
+		if (!is_dictionary && (block.kind != BLOCK_TICK || !reader->has_dictionary))
 			continue;
-		if (!take_set(reader, &block, set)) {
-			reader->goes_on = true;
+		if (take_set(reader, &block, set) != SET_WHOLE)
 			continue;
-		}
 		reader->has_dictionary |= is_dictionary;
 		*has_gap = reader->has_gap;
 		reader->has_gap = false;
 		return is_dictionary ? STREAM_DICTIONARY : STREAM_TICK;
 	}
+	if (reader->refusal.text[0])
+		return STREAM_REFUSED;
+	if (reader->is_finished)
+		lose_parts(reader);
 	return reader->is_finished ? STREAM_END : STREAM_WAIT;
 }
 

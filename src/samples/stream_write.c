@@ -58,12 +58,14 @@ void stream_write_set(struct stream_writer *writer, enum block_kind kind, const 
 		writer->dictionary = writer->number;
 	size_t from = 0;
 	do {
+		unsigned continues = from ? BLOCK_CONTINUES : 0;
 		from = codec_write(set, from, PAYLOAD_WANTED, &writer->payload);
 		if (writer->payload.failed)
 			break;
-		write_block(writer, kind, failed | (from < set->count ? BLOCK_GOES_ON : 0), set->time_ns, out);
+		write_block(writer, kind, failed | continues | (from < set->count ? BLOCK_GOES_ON : 0), set->time_ns, out);
 	} while (from < set->count);
 	out->failed |= writer->payload.failed;
+	buffer_clear(&writer->payload);
 }
 
 void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset, int64_t time_ns, struct buffer *out)

@@ -19,8 +19,11 @@ struct source {
 
 	/* Opens what can be opened. Otherwise says why not, for a person, and how it could be. */
 	enum status (*open)(struct target *target, void **state, struct reason *why_not);
-	/* Appends what was read; a figure that could not be read is not appended. STATUS_END: nothing more will come. */
+	/* Appends what was read; a figure that could not be read is not appended. STATUS_END: nothing more will come; STATUS_AGAIN: nothing
+	 * yet, and whether it works is not known. */
 	enum status (*read)(void *state, int64_t now_ns, struct sample_set *out);
+	/* Why the last read failed; NULL: its status says it. */
+	void (*explain)(const void *state, struct reason *out);
 	/* Appends all that was told before and still stands, but for figures, processes, instances and what is missing: of these the collector keeps
 	 * account. NULL: there is nothing else. */
 	enum status (*tell_all)(void *state, int64_t now_ns, struct sample_set *out);

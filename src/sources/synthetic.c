@@ -419,9 +419,19 @@ static enum status read_synthetic(void *state, int64_t now_ns, struct sample_set
 	return STATUS_OK;
 }
 
+static enum status tell_all_synthetic(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct synthetic *synthetic = state;
+	introduce(synthetic, now_ns, out);
+	struct record *record = sample_set_add(out, RECORD_STATE, SYNTHETIC_RUN, now_ns);
+	if (record)
+		record->state = copy(out, &synthetic->state, sizeof synthetic->state);
+	return STATUS_OK;
+}
+
 static void close_synthetic(void *state)
 {
 	synthetic_free(state);
 }
 
-const struct source synthetic_source = { .name = "synthetic", .open = open_synthetic, .read = read_synthetic, .close = close_synthetic };
+const struct source synthetic_source = { .name = "synthetic", .open = open_synthetic, .read = read_synthetic, .tell_all = tell_all_synthetic, .close = close_synthetic };

@@ -42,7 +42,8 @@ PATTERN = dict.fromkeys(("kind", "unit", "counted_by", "what", "phase", "candida
 OBJECT = {
     "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
-    "step": {"last_s": float, "mean_s": float, "rate_per_s": float, "accumulation": int, "optimizer_steps_per_s": float},
+    "meta": {"*": str},
+    "step": {"last_s": float, "mean_s": float, "p50_s": float, "p95_s": float, "rate_per_s": float, "accumulation": int, "optimizer_steps_per_s": float},
     "batch": {"count": int, "index": int, "loss": float, "samples_per_s": float} | FIGURES,
     "recent": {"count": int} | FIGURES,
     "epochs": [{"index": int, "batches": int, "total_s": float, "mean_s": float, "min_s": float, "max_s": float}],

@@ -201,6 +201,11 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 	case RECORD_REFUSED:
 		record->lost.count = draw_count();
 		break;
+	case RECORD_FLAG:
+		record->flag.mode = wild_below(3) ? (uint32_t)wild_below(3) : draw_name();
+		record->flag.ordinal = wild_below(4) ? wild_below(200) : draw_count();
+		record->flag.is_flagged = wild_below(2);
+		break;
 	case RECORD_EPOCH_BEGIN:
 	case RECORD_EPOCH_END:
 		record->epoch.index = (uint32_t)draw_count();

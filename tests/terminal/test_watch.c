@@ -12,96 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/support/vt.h"
-
-enum { SOON_MS = 15000 };
-
-static pid_t trainer_pid;
-static char pmtop[PATH_MAX], trainer[PATH_MAX], pid_text[16], home[] = "/tmp/pmtop-watch-XXXXXX";
-
-static void find_programs(void)
-{
-	const char *build = getenv("PMTOP_BUILD") ? getenv("PMTOP_BUILD") : "build";
-	snprintf(pmtop, sizeof pmtop, "%s/pmtop", build);
-	snprintf(trainer, sizeof trainer, "%s/tests/workloads/trainer", build);
-}
-
-static void start_trainer(const char *const options[])
-{
-	char *argv[32] = { trainer };
-	size_t count = 1;
-	while (*options && count < 31)
-		argv[count++] = (char *)(uintptr_t)*options++;
-	argv[count] = NULL;
-	trainer_pid = fork();
-	if (trainer_pid == 0) {
-		int nothing = open("/dev/null", O_RDWR);
-		dup2(nothing, 1);
-		dup2(nothing, 2);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execv(trainer, argv);
-		_exit(127);
-	}
-	snprintf(pid_text, sizeof pid_text, "%d", (int)trainer_pid);
-}
-
-#define TRAIN(...) start_trainer((const char *const[]){ __VA_ARGS__, NULL })
-#define ENDLESS "--epochs", "1000", "--batches", "50", "--step-ms", "4"
-
-static void stop_trainer(void)
-{
-	char command[128];
-	if (trainer_pid <= 0)
-		return;
-	kill(trainer_pid, SIGKILL);
-	waitpid(trainer_pid, NULL, 0);
-	snprintf(command, sizeof command, "rm -f /dev/shm/pmtop.*.%d.*", (int)trainer_pid);
-	ck_assert_int_eq(system(command), 0);
-	trainer_pid = 0;
-}
-
-static bool is_training(void)
-{
-	return waitpid(trainer_pid, NULL, WNOHANG) == 0;
-}
-
-static struct vt *watch_with(int width, int height, const char *const more[])
-{
-	static char home_setting[64];
-	const char *environment[16] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", home_setting, "XDG_CONFIG_HOME", "NO_COLOR" };
-	size_t count = 5;
-	snprintf(home_setting, sizeof home_setting, "HOME=%s", home);
-	while (more && *more && count < 15)
-		environment[count++] = *more++;
-	char *const argv[] = { pmtop, (char[]){ "-p" }, pid_text, (char[]){ "-d" }, (char[]){ "0.1" }, NULL };
-	return vt_start(width, height, argv, environment);
-}
-
-static struct vt *watch(int width, int height)
-{
-	return watch_with(width, height, NULL);
-}
-
-/* Presses `q` and waits for the end; the exit status. */
-static int quit(struct vt *vt)
-{
-	int status = -1;
-	vt_press(vt, "q");
-	ck_assert(vt_wait_exit(vt, &status, SOON_MS));
-	return status;
-}
-
-#define ASSERT_SHOWS(vt, text) assert_shows(vt, text, __LINE__)
-static void assert_shows(struct vt *vt, const char *text, int line)
-{
-	if (vt_wait_text(vt, text, SOON_MS))
-		return;
-	struct buffer screen = BUFFER_INIT;
-	vt_screen(vt, &screen);
-	fprintf(stderr, "%s", screen.data);
-	buffer_release(&screen);
-	ck_abort_msg("line %d: \"%s\" is not on the screen (above)", line, text);
-}
+#include "tests/support/watching.h"
 
 START_TEST(live_run_shows_progress_phases_and_memory)
 {
@@ -321,7 +232,7 @@ START_TEST(odd_locales_and_terminals_are_drawn)
 	};
 	TRAIN("--name", "odd", ENDLESS);
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-		struct vt *vt = watch_with(120, 40, odd[i]);
+		struct vt *vt = watch_with(120, 40, NULL, odd[i]);
 		ASSERT_SHOWS(vt, "optimizer");
 		ck_assert_int_eq(quit(vt), 0);
 		vt_free(vt);
@@ -406,7 +317,7 @@ END_TEST
 START_TEST(without_a_target_a_run_is_chosen_from_the_list)
 {
 	TRAIN("--name", "chosen-one", ENDLESS);
-	char *const argv[] = { pmtop, NULL };
+	char *const argv[] = { watching_pmtop, NULL };
 	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "HOME=/nonexistent", NULL };
 	usleep(300000);
 	struct vt *vt = vt_start(120, 40, argv, environment);
@@ -422,9 +333,9 @@ END_TEST
 
 START_TEST(command_of_our_own_outlives_the_screen_and_gives_its_exit_status)
 {
-	char home_setting[64];
-	char *const argv[] = { pmtop, (char[]){ "--" }, (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "echo spoils the screen; sleep 2; exit 7" }, NULL };
-	snprintf(home_setting, sizeof home_setting, "HOME=%s", home);
+	char home_setting[80];
+	char *const argv[] = { watching_pmtop, (char[]){ "--" }, (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "echo spoils the screen; sleep 2; exit 7" }, NULL };
+	snprintf(home_setting, sizeof home_setting, "HOME=%s", watching_home);
 	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", home_setting, "XDG_STATE_HOME", "XDG_CONFIG_HOME", NULL };
 	struct vt *vt = vt_start(120, 40, argv, environment);
 	ASSERT_SHOWS(vt, "Overview");
@@ -439,8 +350,7 @@ END_TEST
 
 int main(void)
 {
-	find_programs();
-	if (!mkdtemp(home))
+	if (!watching_open())
 		return 1;
 	Suite *suite = suite_create("watch");
 	TCase *tests = tcase_create("watch");
@@ -470,7 +380,5 @@ int main(void)
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
-	char command[64];
-	snprintf(command, sizeof command, "rm -rf %s", home);
-	return system(command) != 0 || failed != 0;
+	return !watching_close() || failed != 0;
 }

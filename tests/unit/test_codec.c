@@ -200,6 +200,9 @@ static void fill(struct sample_set *set, struct record *record)
 		record->span.duration_ns = (int64_t)number();
 		record->span.self_s = (float)real(), record->span.cpu_s = (float)real(), record->span.memory_bytes = (float)real();
 		break;
+	case RECORD_FLAG:
+		record->flag.mode = number32(), record->flag.ordinal = number(), record->flag.is_flagged = flag();
+		break;
 	case RECORD_GAUGE:
 		record->gauge.name = number32(), record->gauge.value = real();
 		break;

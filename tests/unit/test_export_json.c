@@ -119,7 +119,7 @@ START_TEST(run_epoch_and_batches_stand_under_their_keys)
 	assert_holds(0,
 		"'(o[\"pid\"], o[\"run\"], o[\"rank\"], o[\"mode\"]) == (48213, \"resnet50\", 1, \"train\")' "
 		"'o[\"epoch\"] == {\"index\": 6, \"ordinal\": 7, \"total\": 50, \"done_ratio\": 0.43, \"eta_s\": 183}' "
-		"'o[\"step\"] == {\"last_s\": 0.211, \"mean_s\": 0.21, \"rate_per_s\": 4.7}' "
+		"'o[\"step\"] == {\"last_s\": 0.211, \"mean_s\": 0.21, \"p50_s\": 0.209, \"p95_s\": 0.258, \"rate_per_s\": 4.7}' "
 		"'o[\"batch\"] == {\"count\": 642, \"index\": 641, \"last_s\": 0.201, \"mean_s\": 0.2, \"min_s\": 0.082, \"max_s\": 0.538, "
 		"\"p50_s\": 0.199, \"p95_s\": 0.248, \"loss\": 0.3184, \"samples_per_s\": 150}' "
 		"'o[\"recent\"] == {\"count\": 200, \"last_s\": 0.21, \"mean_s\": 0.22, \"min_s\": 0.19, \"max_s\": 0.5, \"p50_s\": 0.2, \"p95_s\": 0.25}' "

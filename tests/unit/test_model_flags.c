@@ -222,6 +222,43 @@ START_TEST(each_mode_is_judged_by_its_own_kind)
 }
 END_TEST
 
+/* Of a recording: what was flagged in the run that it shows. */
+static void tell_flag(struct script *script, uint32_t mode, uint64_t ordinal, bool is_flagged)
+{
+	struct record *record = script_add(script, RECORD_FLAG, at_s);
+	record->flag.mode = mode;
+	record->flag.ordinal = ordinal;
+	record->flag.is_flagged = is_flagged;
+	script_apply(script, at_s);
+}
+
+START_TEST(recorded_flag_is_one_by_hand)
+{
+	struct script script;
+	start(&script, NULL);
+	for (int i = 0; i < 60; i++)
+		step(&script, i == 30 ? 1.0 : 0.2);
+	finish(&script);
+	struct run *run = script_run(&script);
+	uint32_t mode = run_main(run)->mode;
+	uint64_t count = run_main(run)->count;
+	tell_flag(&script, mode, 40, true);
+	ck_assert_uint_eq(run->flagged_count, 2);
+	ck_assert(track_batch(run_main(run), 40)->is_by_hand);
+	tell_flag(&script, mode, 30, false);
+	ck_assert_uint_eq(run->flagged_count, 1);
+	ck_assert_uint_eq(run_main(run)->count, count);
+	/* What is not kept, or was never there, is let alone. */
+	tell_flag(&script, mode, 100000, true);
+	tell_flag(&script, mode + 77, 40, false);
+	struct record *record = script_add(&script, RECORD_FLAG, at_s);
+	record->run = 200;
+	script_apply(&script, at_s);
+	ck_assert_uint_eq(run->flagged_count, 1);
+	script_close(&script);
+}
+END_TEST
+
 START_TEST(person_flags_and_unflags_and_that_stays)
 {
 	struct script script;
@@ -322,6 +359,7 @@ int main(void)
 	tcase_add_test(tests, judging_begins_with_the_20th_batch_after_the_warmup);
 	tcase_add_test(tests, flag_needs_the_ratio_and_the_spread);
 	tcase_add_test(tests, each_mode_is_judged_by_its_own_kind);
+	tcase_add_test(tests, recorded_flag_is_one_by_hand);
 	tcase_add_test(tests, person_flags_and_unflags_and_that_stays);
 	tcase_add_test(tests, flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kept);
 	tcase_add_test(tests, loss_trend_is_the_sign_of_its_slope);

@@ -1,12 +1,14 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -34,6 +36,18 @@ ssize_t write(int fd, const void *bytes, size_t length)
 			atomic_fetch_sub(&takes_bytes, (int64_t)length);
 	}
 	return syscall(SYS_write, fd, bytes, length);
+}
+
+/* -- and its clock: by so much it was set meanwhile -- */
+
+static _Atomic int64_t set_by_ns;
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, out);
+	if (clock == CLOCK_REALTIME)
+		out->tv_sec += atomic_load(&set_by_ns) / NS_PER_S;
+	return result;
 }
 
 static char folder[64], path[128];
@@ -75,7 +89,7 @@ static void add(struct recorder *recorder, uint64_t which, size_t figures)
 	recorder_add(recorder, which % 4 == 0 ? BLOCK_DICTIONARY : BLOCK_TICK, &set);
 }
 
-struct account { uint64_t sets, headers, gaps; bool is_indexed; double first, last; struct stream_losses losses; };
+struct account { uint64_t sets, headers, gaps; bool is_indexed; double first, last; int64_t date_ns; struct stream_losses losses; };
 
 static struct account read_file(const char *name)
 {
@@ -103,6 +117,8 @@ static struct account read_file(const char *name)
 		account.first = account.first < 0 ? account.last : account.first;
 	}
 	account.losses = *stream_reader_losses(reader);
+	const struct stream_header *newest = stream_reader_header(reader);
+	account.date_ns = newest ? newest->realtime_ns - newest->monotonic_ns : 0;
 	sample_set_release(&in);
 	stream_reader_free(reader);
 	return account;
@@ -149,7 +165,8 @@ START_TEST(a_full_disk_ends_the_recording_behind_a_whole_block)
 		add(recorder, i, 10);
 	recorder_close(recorder, &state);
 	ck_assert_int_ne(state.stopped_ns, 0);
-	ck_assert_str_eq(state.why, "No space left on device: whole up to then");
+	ck_assert_str_eq(state.why, "no space left on device: whole up to then");
+	ck_assert_int_eq(state.error, ENOSPC);
 	struct account account = read_file(path);
 	ck_assert_uint_gt(account.sets, 5);
 	ck_assert_uint_lt(account.sets, 200);
@@ -235,6 +252,177 @@ START_TEST(a_file_of_the_set_size_is_followed_by_another)
 }
 END_TEST
 
+static uint64_t bytes_of_all(void)
+{
+	char command[160];
+	unsigned long long bytes = 0;
+	snprintf(command, sizeof command, "cat %s/* | wc -c", folder);
+	FILE *pipe = popen(command, "r");
+	ck_assert_int_eq(fscanf(pipe, "%llu", &bytes), 1);
+	pclose(pipe);
+	return bytes;
+}
+
+START_TEST(the_size_asked_for_bounds_all_files_together)
+{
+	struct recorder_state state;
+	char name[160];
+	options.most_bytes = 50000;
+	options.file_bytes = 15000;
+	struct recorder *recorder = open_recorder();
+	for (uint64_t i = 0; i < 5000; i++)
+		add(recorder, i, 10);
+	recorder_close(recorder, &state);
+	ck_assert_int_ne(state.stopped_ns, 0);
+	ck_assert_int_eq(state.error, 0);
+	ck_assert_str_eq(state.why, "the size asked for is reached: whole up to then");
+	ck_assert_uint_eq(bytes_of_all(), state.bytes);
+	ck_assert_uint_le(state.bytes, 50000);
+	ck_assert_uint_gt(state.bytes, 45000);
+	ck_assert_uint_eq(state.dropped, 0);
+	recorder_path(path, state.files - 1, name, sizeof name);
+	struct account account = read_file(name);
+	ck_assert(account.is_indexed);
+	ck_assert_uint_eq(account.losses.bytes, 0);
+}
+END_TEST
+
+START_TEST(a_size_that_holds_nothing_says_so)
+{
+	struct recorder_state state;
+	options.most_bytes = 100;
+	struct recorder *recorder = open_recorder();
+	add(recorder, 0, 10);
+	recorder_close(recorder, &state);
+	ck_assert_str_eq(state.why, "the size asked for is reached: nothing was recorded");
+}
+END_TEST
+
+START_TEST(a_disk_that_fails_ends_the_recording_behind_a_whole_block)
+{
+	struct recorder_state state = { 0 };
+	struct recorder *recorder = open_recorder();
+	atomic_store(&refuses_with, EIO);
+	atomic_store(&takes_bytes, 9000);
+	for (uint64_t i = 0; i < 200; i++)
+		add(recorder, i, 10);
+	recorder_close(recorder, &state);
+	ck_assert_str_eq(state.why, "input/output error: whole up to then");
+	struct account account = read_file(path);
+	ck_assert_uint_gt(account.sets, 5);
+	ck_assert_uint_eq(account.losses.bytes, 0);
+	ck_assert_uint_eq(bytes_of_all(), state.bytes);
+}
+END_TEST
+
+START_TEST(another_file_steps_over_what_was_put_in_its_place)
+{
+	struct recorder_state state;
+	struct reason why;
+	struct recorder *recorder = NULL;
+	char second[160];
+	options.file_bytes = 20000;
+	recorder_path(path, 1, second, sizeof second);
+	fclose(fopen(second, "w"));
+	ck_assert_int_eq(recorder_open(path, &header, &options, &recorder, &why), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(why.text, "run.1.pmtop is there already"));
+	unlink(second);
+	recorder = open_recorder();
+	fclose(fopen(second, "w"));
+	for (uint64_t i = 0; i < 300; i++)
+		add(recorder, i, 10);
+	recorder_close(recorder, &state);
+	ck_assert_int_eq(state.stopped_ns, 0);
+	recorder_path(path, 2, second, sizeof second);
+	ck_assert_uint_gt(read_file(second).sets, 0);
+}
+END_TEST
+
+/* Row 37. */
+START_TEST(a_clock_that_was_set_dates_what_follows)
+{
+	header.monotonic_ns = clock_monotonic_ns();
+	header.realtime_ns = clock_realtime_ns();
+	int64_t date_ns = header.realtime_ns - header.monotonic_ns;
+	struct recorder *recorder = open_recorder();
+	for (uint64_t i = 0; i < 8; i++)
+		add(recorder, i, 10);
+	atomic_store(&set_by_ns, -3600 * NS_PER_S);
+	for (uint64_t i = 8; i < 16; i++)
+		add(recorder, i, 10);
+	recorder_close(recorder, NULL);
+	struct account account = read_file(path);
+	ck_assert_uint_eq(account.sets, 16);
+	ck_assert_uint_eq(account.headers, 1);
+	ck_assert_int_lt(llabs(account.date_ns - (date_ns - 3600 * NS_PER_S)), NS_PER_S);
+}
+END_TEST
+
+static uint64_t drain(int fd, struct stream_reader *reader)
+{
+	char buffer[65536];
+	ssize_t length;
+	uint64_t bytes = 0;
+	while ((length = read(fd, buffer, sizeof buffer)) > 0) {
+		stream_reader_feed(reader, buffer, (size_t)length);
+		bytes += (uint64_t)length;
+	}
+	return bytes;
+}
+
+/* A pipe that nobody reads for a while: what does not wait is counted, and the rest arrives whole. */
+START_TEST(a_reader_that_stalls_costs_sets_that_are_counted)
+{
+	int ends[2];
+	struct recorder_state state;
+	struct recorder *recorder = NULL;
+	struct reason why;
+	options.queue_bytes = 100000;
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(recorder_open_fd(ends[1], &header, &options, &recorder, &why), STATUS_OK);
+	for (uint64_t i = 0; i < 3000; i++)
+		add(recorder, i, 10);
+	recorder_look(recorder, &state);
+	ck_assert_uint_gt(state.dropped, 100);
+	ck_assert(!recorder_wait(recorder, 0));
+	recorder_finish(recorder);
+	struct stream_reader *reader = stream_reader_new();
+	uint64_t bytes = drain(ends[0], reader), sets = 0;
+	ck_assert(recorder_wait(recorder, 10000));
+	recorder_close(recorder, &state);
+	stream_reader_finish(reader);
+	enum stream_event event;
+	bool has_gap;
+	while ((event = stream_reader_next(reader, &set, &has_gap)) != STREAM_END)
+		sets += event == STREAM_TICK || event == STREAM_DICTIONARY;
+	ck_assert_uint_eq(sets + state.dropped, 3000);
+	ck_assert_uint_eq(bytes, state.bytes);
+	ck_assert_uint_eq(stream_reader_losses(reader)->bytes, 0);
+	stream_reader_free(reader);
+	close(ends[0]);
+}
+END_TEST
+
+START_TEST(a_reader_that_is_gone_ends_it)
+{
+	int ends[2];
+	struct recorder_state state = { 0 };
+	struct recorder *recorder = NULL;
+	struct reason why;
+	signal(SIGPIPE, SIG_IGN);
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(recorder_open_fd(ends[1], &header, &options, &recorder, &why), STATUS_OK);
+	close(ends[0]);
+	for (uint64_t i = 0; i < 10000 && !state.stopped_ns; i++) {
+		add(recorder, i, 10);
+		usleep(1000);
+		recorder_look(recorder, &state);
+	}
+	ck_assert_int_eq(state.error, EPIPE);
+	recorder_close(recorder, NULL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("recorder");
@@ -244,6 +432,9 @@ int main(void)
 	const TTest *const all[] = {
 		what_was_added_is_in_the_file, what_is_there_is_not_written_over, a_full_disk_ends_the_recording_behind_a_whole_block,
 		a_stalled_disk_costs_sets_that_are_counted_and_no_time, a_disk_that_hangs_for_good_does_not_keep_pmtop, a_file_of_the_set_size_is_followed_by_another,
+		the_size_asked_for_bounds_all_files_together, a_size_that_holds_nothing_says_so, a_disk_that_fails_ends_the_recording_behind_a_whole_block,
+		another_file_steps_over_what_was_put_in_its_place, a_clock_that_was_set_dates_what_follows, a_reader_that_stalls_costs_sets_that_are_counted,
+		a_reader_that_is_gone_ends_it,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

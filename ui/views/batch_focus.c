@@ -237,7 +237,11 @@ static void toggle_flag(struct scene *scene, const struct run *run)
 	uint64_t ordinal = batch->ordinal;
 
 	parts_batch_name(name, run, batch);
-	if (model_flag(scene->model, (unsigned)scene->run, (unsigned)(scene_track(scene, run) - run->tracks), ordinal, flagged))
+	const struct track *track = scene_track(scene, run);
+	struct hand_flag flag = { (unsigned)scene->run, track->mode, ordinal, flagged };
+	scene->has_hand_flag = model_flag(scene->model, flag.run, (unsigned)(track - run->tracks), ordinal, flagged);
+	scene->hand_flag = flag;
+	if (scene->has_hand_flag)
 		snprintf(scene->message, sizeof scene->message, "%s %s by hand", flagged ? "flagged" : "unflagged", name);
 	else
 		snprintf(scene->message, sizeof scene->message, "%s is no longer kept, so it cannot be flagged", name);

@@ -4,12 +4,27 @@
 #include "ui/views/parts.h"
 
 /* An entry without a key is a heading. */
-static const struct { const char *keys, *what; } entries[] = {
+struct entry { const char *keys, *what; };
+
+/* Only where they work. */
+static const struct entry replay_entries[] = {
+	{ NULL, "Recording" },
+	{ ",  .", "ten seconds back, on; ( ) by a twentieth of the whole; pressed again they add up; Esc stops on the way" },
+	{ "{  }", "half, twice the speed: from 0.25x to 1000x, then as fast as it goes" },
+	{ "Space  p", "stop the clock, and let it go on; at the end: from the beginning again" },
+	{ "^  $", "the beginning, the end; where it is still being written, its end is followed" },
+	{ "@", "go to a moment: 14:02:30, 0:05:00 or 5m since the beginning, -5m before the end, 50%, #624 (a batch), @7 (an epoch)" },
+	{ "n  N", "the next, the previous flagged batch of the whole recording: just after its end" },
+	{ "click", "on the time line: there. On it: ▲ flagged, × blocks lost, a hole where nothing was recorded" },
+};
+
+static const struct entry entries[] = {
 	{ NULL, "Everywhere" },
 	{ "1 … 9  ?", "open a view; Tab and Shift-Tab walk through them; F1 is help" },
 	{ "Space  p", "pause and go on: the run goes on meanwhile, only the picture stands" },
 	{ "[  ]", "the run before or after, where several publish (ranks)" },
 	{ "w", "write what this view shows as CSV" },
+	{ "r", "record from now on, in the working directory; r again ends it" },
 	{ "Esc", "back: ends a search, closes an explanation, returns to the newest batch" },
 	{ "q", "quit; the run is not touched" },
 	{ NULL, "Batches (1 overview and 2 batches)" },
@@ -38,21 +53,34 @@ static const struct { const char *keys, *what; } entries[] = {
 	{ "between", "what lies between two batches; unattributed: what no span covers" },
 	{ "ETA", "time left, validation and checkpoints included" },
 };
-enum { ENTRIES = sizeof entries / sizeof entries[0], KEYS_WIDTH = 12 };
+enum { ENTRIES = sizeof entries / sizeof entries[0], REPLAY_ENTRIES = sizeof replay_entries / sizeof replay_entries[0], KEYS_WIDTH = 12 };
+
+static int entry_count(const struct scene *scene)
+{
+	return ENTRIES + (scene->replay != NULL ? REPLAY_ENTRIES : 0);
+}
+
+static const struct entry *entry_at(const struct scene *scene, int place)
+{
+	int before = scene->replay != NULL ? REPLAY_ENTRIES : 0;
+
+	return place < before ? &replay_entries[place] : &entries[place - before];
+}
 
 /* Draws entries from *next on, as many as fit; returns with *next behind the last. */
-static void draw_column(struct canvas *canvas, struct rect rect, int *next)
+static void draw_column(const struct scene *scene, struct canvas *canvas, struct rect rect, int *next)
 {
-	while (*next < ENTRIES && rect.height > 0) {
+	while (*next < entry_count(scene) && rect.height > 0) {
+		const struct entry *entry = entry_at(scene, *next);
 		struct rect body = rect;
 		int rows = 1;
 
-		if (entries[*next].keys == NULL) {
-			canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_TITLE, entries[*next].what);
+		if (entry->keys == NULL) {
+			canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_TITLE, entry->what);
 		} else {
 			rect_take_left(&body, KEYS_WIDTH);
-			canvas_text(canvas, rect.x + 1, rect.y, KEYS_WIDTH - 1, ROLE_KEY, entries[*next].keys);
-			rows = parts_wrap(canvas, body, ROLE_NORMAL, entries[*next].what);
+			canvas_text(canvas, rect.x + 1, rect.y, KEYS_WIDTH - 1, ROLE_KEY, entry->keys);
+			rows = parts_wrap(canvas, body, ROLE_NORMAL, entry->what);
 		}
 		rect_take_top(&rect, rows);
 		(*next)++;
@@ -64,15 +92,15 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	struct view_state *state = scene->state;
 	int next;
 
-	parts_list_settle(state, ENTRIES, 1);
+	parts_list_settle(state, entry_count(scene), 1);
 	next = state->row;
 	rect_take_left(&rect, 1);
-	draw_column(canvas, rect, &next);
+	draw_column(scene, canvas, rect, &next);
 }
 
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
-	return parts_list_key(scene->state, event, ENTRIES - rect.height / 2, rect);
+	return parts_list_key(scene->state, event, entry_count(scene) - rect.height / 2, rect);
 }
 
 const struct view help_view = {

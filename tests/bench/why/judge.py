@@ -11,6 +11,8 @@ REPEATS_LEAST = 8
 # A planted batch that spent more than this share of its excess in a queue for a CPU, because of others, is not what was planted.
 QUEUE_MOST = 0.2
 QUEUE_IS_PLANTED = {'cpu_wait', 'child', 'throttled', 'stopped', 'compiler'}
+# A warning that was raised within so many seconds after others took so much of all CPUs in one second is one of theirs.
+OTHERS_MOST, OTHERS_FOR_S = 0.15, 60
 
 # True of any run, sound ones too: which operation is the largest, and that a core is in use.
 ALWAYS_TRUE = {'bottleneck', 'consider_optimizing', 'slow_forward', 'slow_backward', 'cpu_bound'}
@@ -41,8 +43,8 @@ class Verdict:
         self.slope = None                # told ÷ true
         self.claims = []                 # (what is expected, whether it was told, what was told)
         self.alarms = []                 # warnings and patterns where nothing is wrong
-        self.seconds = 0.0
-        self.others_ratio = 0.0          # of all CPUs, taken by what is neither the run nor pmtop
+        self.disturbances = []           # the same, where others on the machine took its CPUs
+        self.seconds = self.quiet_s = 0.0        # quiet: so much of it was long enough after what others took
 
 
 def judge_batches(verdict, truth, told):
@@ -107,9 +109,25 @@ def judge_leak(verdict, truth, told):
         verdict.claims.append((f'grower {wanted}', bool(grower) and wanted in grower, grower))
 
 
+def judge_nothing(verdict, told, kinds):
+    """A warning, and a pattern at its end, is a false one: but where others took CPUs shortly before."""
+    taken = [when for when, ratio in told.others if ratio > OTHERS_MOST]
+    # The second that a warning lies in is known at its end.
+    is_quiet = lambda when: not any(-2 <= when - other <= OTHERS_FOR_S for other in taken)
+    quiet = sum(is_quiet(when) for when, _ in told.others)
+    verdict.quiet_s = verdict.seconds * quiet / len(told.others) if told.others else verdict.seconds
+    severities = {rule: warning['severity'] for rule, warning in told.warnings.items()}
+    raised = [(rule, since / 10) for rule, since in sorted(told.raised) if rule not in ALWAYS_TRUE and severities[rule] != 'info']
+    raised += [(f'pattern {kind}', told.others[-1][0] if told.others else 0) for kind in sorted(kinds)]
+    for rule, when in raised:
+        (verdict.alarms if is_quiet(when) else verdict.disturbances).append(rule)
+    for entry in told.flagged.values():
+        verdict.others[kind_of((entry['causes'] or [{'what': 'none'}])[0])] += 1
+
+
 def judge(case, seed, arguments, period, truth, told):
     verdict = Verdict(case, seed, arguments)
-    verdict.seconds, verdict.others_ratio = truth.get('total_s', 0), told.others_ratio
+    verdict.seconds = truth.get('total_s', 0)
     kinds = {pattern.get('kind', 'period') for pattern in told.patterns}
     if case.causes:
         judge_batches(verdict, truth, told)
@@ -131,7 +149,5 @@ def judge(case, seed, arguments, period, truth, told):
         stall = told.stall or {}
         verdict.claims.append((f'stall in {case.expect["stall"]}', case.expect['stall'] in str(stall.get('stack', '')), stall))
     if 'nothing' in case.expect:
-        verdict.alarms = [rule for rule, warning in told.warnings.items() if rule not in ALWAYS_TRUE and warning['severity'] != 'info'] + [f'pattern {kind}' for kind in sorted(kinds)]
-        for entry in told.flagged.values():
-            verdict.others[kind_of((entry['causes'] or [{'what': 'none'}])[0])] += 1
+        judge_nothing(verdict, told, kinds)
     return verdict

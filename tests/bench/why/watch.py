@@ -1,7 +1,6 @@
 """Starts a run, has pmtop watch it from before its first batch to its end, and gives back what really happened and what was told."""
 import json
 import os
-import resource
 import subprocess
 import tempfile
 import time
@@ -40,12 +39,13 @@ class Told:
     def __init__(self):
         self.objects, self.last = 0, {}
         self.flagged = {}        # (epoch, batch) → the newest object
-        self.warnings = {}       # (rule, message's subject) → the first object
+        self.warnings = {}       # rule → the first object
+        self.raised = set()      # (rule, tenth of a second since 1970): each time that it was raised
         self.patterns = []       # of the last object
         self.slopes = []         # (finished batches, memory) wherever a slope was told
         self.stall = None
         self.verdicts = []
-        self.others_ratio = 0.0
+        self.others = []         # (realtime, share of all CPUs that others took in the second before)
 
     def take(self, line):
         told = json.loads(line)
@@ -56,6 +56,7 @@ class Told:
                 self.flagged[flagged['epoch'], flagged['batch']] = flagged
         for warning in told.get('warnings', ()):
             self.warnings.setdefault(warning['rule'], warning)
+            self.raised.add((warning['rule'], warning.get('since_ns', 0) // 10**8))
         self.patterns = told.get('patterns', self.patterns)
         memory = told.get('memory', {})
         if 'slope_bytes_per_s' in memory:
@@ -77,20 +78,37 @@ def machine_busy_s():
     return (user + nice + system + irq + softirq + steal) / os.sysconf('SC_CLK_TCK')
 
 
+def tree_busy_s(pid):
+    """CPU time of a process and all below it, those that have ended and were waited for included."""
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            ticks = sum(int(word) for word in file.read().rpartition(')')[2].split()[11:15])
+        children = []
+        for task in os.listdir(f'/proc/{pid}/task'):
+            with open(f'/proc/{pid}/task/{task}/children') as file:
+                children += file.read().split()
+    except OSError:
+        return 0
+    return ticks / os.sysconf('SC_CLK_TCK') + sum(tree_busy_s(child) for child in children)
+
+
 class Others:
-    """What share of all CPUs others take meanwhile: processes that this one does not wait for in the end."""
+    """What share of all CPUs others take, second by second: what is neither this process nor below it."""
 
     def __init__(self):
-        self.begin = self.now()
+        self.seconds, self.before = [], self.now()
 
     @staticmethod
     def now():
-        own = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
-        return time.monotonic(), machine_busy_s() - own
+        return time.time(), machine_busy_s() - tree_busy_s(os.getpid())
 
-    def ratio(self):
-        seconds, busy_s = (after - before for after, before in zip(self.now(), self.begin))
-        return max(0.0, busy_s / (seconds * os.cpu_count()))
+    def look(self):
+        if time.time() < self.before[0] + 1:
+            return
+        now = self.now()
+        took, busy_s = (after - before for after, before in zip(now, self.before))
+        self.before = now
+        self.seconds.append((now[0], max(0.0, busy_s / (took * os.cpu_count()))))
 
 
 def torch_python():
@@ -158,6 +176,7 @@ def watch(case, told, seed, limit_s, until=None):
             seen = Told()
             for line in monitor.stdout:
                 seen.take(line)
+                others.look()
                 if seen.objects == 1:
                     run.stdin.write('\n')
                     run.stdin.close()
@@ -167,7 +186,7 @@ def watch(case, told, seed, limit_s, until=None):
             if monitor.wait() != 0:
                 raise RuntimeError(f'pmtop -b ended with {monitor.returncode}')
             run.wait(timeout=20)
-            seen.others_ratio = others.ratio()
+            seen.others = others.seconds
             with open(truth) as file:
                 return json.load(file), seen
         finally:

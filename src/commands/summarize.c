@@ -1,0 +1,127 @@
+#include "src/commands/summarize.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/text.h"
+#include "src/commands/session.h"
+#include "src/compare/keeper.h"
+#include "src/compare/summary_file.h"
+
+enum { WAIT_MS = 200 };
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_number)
+{
+	is_interrupted = signal_number;
+}
+
+/* Time is over: of a recording its own, else ours. */
+static bool is_over(const struct summarize_how *how, const struct session *session, int64_t begun_ns)
+{
+	const struct model *model = session->model;
+	int64_t since_ns = session->player ? model->now_ns - model->first_ns : clock_monotonic_ns() - begun_ns;
+	return how->most_s > 0 && (double)since_ns >= how->most_s * (double)NS_PER_S;
+}
+
+/* What has already come counts as being there; of a pipe nothing has before it ends. */
+static bool is_enough(const struct summarize_how *how, const struct session *session)
+{
+	return session_has_ended(session) || (!how->until_end && !(session->player && player_is_pipe(session->player)));
+}
+
+static void watch(const struct summarize_how *how, struct session *session, struct keeper *keeper)
+{
+	int64_t begun_ns = clock_monotonic_ns();
+	keeper_look(keeper, session->model, session_run(session));
+	while (!is_interrupted && !is_over(how, session, begun_ns)) {
+		if (session_step(session))
+			keeper_look(keeper, session->model, session_run(session));
+		else if (is_enough(how, session))
+			return;
+		else
+			session_wait(session, WAIT_MS);
+	}
+	/* A command of ours is not left behind. */
+	if (session->child)
+		kill(session->child, SIGTERM);
+}
+
+static void take_host(const struct session *session, struct summary *out)
+{
+	const struct stream_header *header = session->player ? player_header(session->player) : NULL;
+	char host[sizeof header->host] = "";
+	if (!header && gethostname(host, sizeof host - 1) < 0)
+		host[0] = '\0';
+	const char *from = header ? header->host : host;
+	text_clean(out->host, sizeof out->host, from, strlen(from));
+	from = header ? header->version : PMTOP_VERSION;
+	text_clean(out->version, sizeof out->version, from, strlen(from));
+	out->origin = header ? ORIGIN_RECORDING : ORIGIN_RUN;
+	out->made_ns = session_realtime_ns(session);
+}
+
+/* A command that ended before it could be watched has a status all the same. */
+static enum exit_code status_of_short(pid_t child, const char *label, enum exit_code code)
+{
+	int status;
+	if (waitpid(child, &status, 0) < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+		return code;
+	int told = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", label, told);
+	return (enum exit_code)told;
+}
+
+static enum exit_code summarize_session(const struct summarize_how *how, const struct options *options, const struct settings *settings, struct summary *out)
+{
+	struct session session;
+	struct keeper keeper;
+	enum exit_code code = session_open(&session, options, settings);
+	if (code != EXIT_OK)
+		return session.child ? status_of_short(session.child, how->label, code) : code;
+	/* Nobody reads warnings here. */
+	session.judge_from_ns = INT64_MAX;
+	summary_init(out);
+	keeper_init(&keeper, out);
+	void (*on_interrupt)(int) = signal(SIGINT, interrupt), (*on_end)(int) = signal(SIGTERM, interrupt);
+	watch(how, &session, &keeper);
+	int run = session_run(&session);
+	bool is_whole = keeper_end(&keeper, session.model, run), is_ours = session.child != 0, is_cut = is_ours && !session.model->target_ended;
+	take_host(&session, out);
+	snprintf(out->label, sizeof out->label, "%s", how->label);
+	code = session_close(&session);
+	signal(SIGINT, on_interrupt);
+	signal(SIGTERM, on_end);
+	if (is_interrupted) {
+		fprintf(stderr, "pmtop: %s: interrupted, so nothing was judged\n", how->label);
+		code = (enum exit_code)(128 + is_interrupted);
+	} else if (!is_whole) {
+		fprintf(stderr, "pmtop: %s: out of memory\n", how->label);
+		code = EXIT_RUNTIME;
+	} else if (is_ours && code != EXIT_OK && !(is_cut && code == (enum exit_code)(128 + SIGTERM))) {
+		fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", how->label, (int)code);
+	} else {
+		code = EXIT_OK;
+	}
+	if (code == EXIT_OK && out->seen == 0) {
+		fprintf(stderr, "pmtop: %s: no batches: %s\n", how->label, run < 0 ? "it published none, or ended at once: import pmtop.torch or pmtop.h (man pmtop.h) publishes them" : "none finished after its warm-up: look longer");
+		code = EXIT_RUNTIME;
+	}
+	if (code != EXIT_OK)
+		summary_release(out);
+	return code;
+}
+
+enum exit_code summarize(const struct summarize_how *how, const struct options *options, const struct settings *settings, struct summary *out)
+{
+	struct reason reason = { 0 };
+	if (!options->replay || !summary_is_file(options->replay))
+		return summarize_session(how, options, settings, out);
+	enum status status = summary_load(options->replay, out, &reason);
+	return status == STATUS_OK ? EXIT_OK : fail(status, &reason);
+}

@@ -1,0 +1,15 @@
+/* summary.h: what remains to be read once a watch or a recording is over. */
+#ifndef PMTOP_COMMANDS_SUMMARY_H
+#define PMTOP_COMMANDS_SUMMARY_H
+
+#include "src/base/buffer.h"
+#include "src/commands/session.h"
+
+/* "pmtop: train.py 4711 has ended, peak resident 1.20 GB" */
+void summary_target(struct buffer *out, const struct model *model, bool is_replay);
+/* "pmtop: resnet: 3 epochs, 1200 batches, step mean 0.201 s, max 0.412 s, 12 flagged, 3 warnings" */
+void summary_run(struct buffer *out, const struct run *run, size_t warnings);
+/* "pmtop: recorded 2 h 03 in run.pmtop: 12.3 MB, nothing lost"; nothing where there was no recording. It has ended. */
+void summary_recording(struct buffer *out, const struct recording *recording, const struct model *model);
+
+#endif

@@ -1,0 +1,10 @@
+/* compare_json.h: a run's figures as members of a JSON object, the same in every answer. Internal to src/compare. */
+#ifndef PMTOP_COMPARE_COMPARE_JSON_H
+#define PMTOP_COMPARE_COMPARE_JSON_H
+
+#include "src/base/json.h"
+#include "src/compare/summary.h"
+
+void summary_as_json(struct json *json, const struct summary *summary);
+
+#endif

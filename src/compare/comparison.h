@@ -1,0 +1,73 @@
+/* comparison.h: two summaries side by side: each figure with its change, how sure that is, and what explains it. */
+#ifndef PMTOP_COMPARE_COMPARISON_H
+#define PMTOP_COMPARE_COMPARISON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/base/buffer.h"
+#include "src/compare/contrast.h"
+#include "src/compare/summary.h"
+
+/* Runs of one program differ by a few percent whatever their batches say: a smaller change is none. */
+#define SAME_RATIO 1.03
+/* An interval that reaches beyond this and holds "no change" as well says nothing. */
+#define TELLS_RATIO 1.10
+
+/* VERDICT(NAME, "word"); more and less are of memory, where nothing is known of the noise. */
+#define VERDICTS(X) X(NONE, "") X(SAME, "the same") X(FASTER, "faster") X(SLOWER, "slower") X(UNCLEAR, "unclear") X(MORE, "more") X(LESS, "less")
+enum verdict {
+#define VERDICT_ID(name, word) VERDICT_##name,
+	VERDICTS(VERDICT_ID)
+#undef VERDICT_ID
+};
+const char *verdict_word(enum verdict verdict);
+
+enum row_group { ROW_STEP, ROW_PHASE, ROW_OPERATION, ROW_MEMORY };
+enum row_unit { ROW_SECONDS, ROW_PER_SECOND, ROW_BYTES, ROW_NUMBER };
+
+struct comparison_row {
+	enum row_group group;
+	enum row_unit unit;
+	char what[SUMMARY_NAME];
+	unsigned depth;
+	double a, b;                 /* NAN: one does not have it */
+	double change;               /* B ÷ A; of phases B − A (seconds a step) */
+	bool has_interval;
+	double low, high;            /* of the change, 95 % */
+	double effect;               /* Cliff's delta; NAN */
+	enum verdict verdict;
+};
+
+enum { COMPARISON_ROWS_MOST = 128, COMPARISON_NOTES_MOST = 8 };
+
+struct comparison {
+	const struct summary *a, *b;
+	size_t row_count;
+	struct comparison_row rows[COMPARISON_ROWS_MOST];
+	bool is_rough;               /* its intervals are, for one is a saved report */
+	double difference_s;         /* of a step of the middle, B − A: what the phases' changes sum up to; NAN */
+	const struct comparison_row *explains[3];    /* phases that have the most of it, in its direction, each a tenth at least; NULL behind the last */
+	size_t meta_count;           /* what both published, and is not the same; or one alone (NULL) */
+	struct { const char *key, *a, *b; } meta[SUMMARY_META_MOST];
+	bool is_by_samples;          /* batch sizes differ, so samples a second judge */
+	const struct comparison_row *judged;         /* what the verdict is of; NULL: nothing could be compared */
+	size_t note_count;
+	char notes[COMPARISON_NOTES_MOST][200];
+};
+
+void compare(const struct summary *a, const struct summary *b, struct comparison *out);
+/* The verdict of a ratio of times (`more_is_better` of rates). */
+enum verdict verdict_of_ratio(double ratio, double low, double high, bool more_is_better);
+/* The ratio of step times B ÷ A, with what is known; *is_rough where that is quantiles only. False: nothing can be said. */
+bool compare_steps(const struct summary *a, const struct summary *b, struct contrast *out, bool *is_rough);
+/* Samples a second, else steps; B ÷ A. */
+bool compare_rates(const struct summary *a, const struct summary *b, struct interval *out);
+
+/* "B is slower: a step takes 1.17× as long (95 %: 1.16–1.19); data has +31 ms of +35 ms" */
+void comparison_sentence(const struct comparison *comparison, char *out, size_t size);
+/* `width` in cells, at least 80. */
+void comparison_as_text(struct buffer *out, const struct comparison *comparison, int width, bool has_color);
+void comparison_as_json(struct buffer *out, const struct comparison *comparison);
+
+#endif

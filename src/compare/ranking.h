@@ -1,0 +1,32 @@
+/* ranking.h: several runs as a table, the one with the most samples a second first. */
+#ifndef PMTOP_COMPARE_RANKING_H
+#define PMTOP_COMPARE_RANKING_H
+
+#include <stddef.h>
+
+#include "src/base/buffer.h"
+#include "src/compare/comparison.h"
+
+enum { RANKING_MOST = 64 };
+
+struct ranking_row {
+	const struct summary *of;
+	bool has_interval;
+	struct interval against_best;        /* its rate ÷ the best's */
+	enum verdict verdict;                /* against the best; NONE of the best itself */
+};
+
+struct ranking {
+	bool is_by_samples;                  /* else by steps a second: one does not say how many samples a batch has */
+	size_t count;
+	struct ranking_row rows[RANKING_MOST];       /* best first; those without a rate last */
+	char name[RANKING_MOST][256];        /* what tells each from the others: "batch size 64", a model, a run, a file */
+};
+
+void ranking_make(struct ranking *ranking, const struct summary *const *summaries, size_t count);
+/* "best: batch size 64 (812 samples/s)", and whether the next is told apart from it. */
+void ranking_sentence(const struct ranking *ranking, char *out, size_t size);
+void ranking_as_text(struct buffer *out, const struct ranking *ranking, int width, bool has_color);
+void ranking_as_json(struct buffer *out, const struct ranking *ranking);
+
+#endif

@@ -1,0 +1,180 @@
+#include "src/export/finished.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+
+/* A batch is told when so many of its run have come after it: half of what a track keeps, for a set may bring many. Where somebody waits for it, also when
+ * it is so old; before that samplers and GPU clocks may still tell of it. */
+enum { BEHIND = 4096, WARMUP_BEHIND = 10 };
+#define SETTLED_NS (5 * NS_PER_S)
+
+struct told {
+	char uuid[33];
+	uint64_t next[RUN_TRACKS_MAX];       /* ordinal of the next to be told */
+	uint64_t epoch;                      /* ordinals up to here are told */
+};
+
+struct finished { struct told runs[MODEL_RUNS_MAX]; };
+
+struct finished *finished_new(void)
+{
+	return calloc(1, sizeof(struct finished));
+}
+
+void finished_free(struct finished *finished)
+{
+	free(finished);
+}
+
+bool scene_covers(const struct export_scene *scene, int64_t time_ns)
+{
+	return time_ns >= scene->since_ns && time_ns < scene->until_ns;
+}
+
+int64_t scene_realtime_ns(const struct export_scene *scene, int64_t time_ns)
+{
+	return time_ns + scene->realtime_offset_ns;
+}
+
+/* A place in the model may be given to another run. */
+static struct told *told_of(struct finished *finished, const struct run *run, unsigned rank)
+{
+	struct told *told = &finished->runs[rank];
+	if (strncmp(told->uuid, run->uuid, sizeof told->uuid) != 0) {
+		*told = (struct told){ .epoch = 0 };
+		snprintf(told->uuid, sizeof told->uuid, "%s", run->uuid);
+	}
+	return told;
+}
+
+static uint64_t newest_number(const struct run *run)
+{
+	uint64_t newest = 0;
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track *track = &run->tracks[i];
+		const struct batch *batch = track->end > track->first ? track_batch(track, track->end - 1) : NULL;
+		if (batch && batch->number > newest)
+			newest = batch->number;
+	}
+	return newest;
+}
+
+static bool is_settled(const struct export_scene *scene, const struct finished_batch *head)
+{
+	const struct model *model = scene->model;
+	const struct batch *batch = head->batch;
+	if (newest_number(head->run) >= batch->number + BEHIND)
+		return true;
+	if (!scene->is_awaited || model->now_ns - batch->end_ns < SETTLED_NS)
+		return false;
+	uint64_t warmup_until = model->options.warmup_most + WARMUP_BEHIND;
+	return (!isnan(batch->step_s) || head->track->end > batch->ordinal + 1) && (batch->ordinal >= warmup_until || head->track->end > warmup_until);
+}
+
+/* The oldest that is not told of any of a run's tracks. */
+static bool find_head(struct told *told, const struct run *run, struct finished_batch *out)
+{
+	out->batch = NULL;
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track *track = &run->tracks[i];
+		if (told->next[i] < track->first)
+			told->next[i] = track->first;
+		for (; told->next[i] < track->end; told->next[i]++) {
+			const struct batch *batch = track_batch(track, told->next[i]);
+			if (batch && batch->end_ns && (!out->batch || batch->begin_ns < out->batch->begin_ns)) {
+				out->track = track;
+				out->batch = batch;
+			}
+			/* The last may still be running. */
+			if (batch && (batch->end_ns || told->next[i] + 1 == track->end))
+				break;
+		}
+	}
+	return out->batch != NULL;
+}
+
+static bool find_oldest(struct finished *finished, const struct export_scene *scene, bool is_end, struct finished_batch *out)
+{
+	out->batch = NULL;
+	for (unsigned rank = 0; rank < scene->model->run_count; rank++) {
+		const struct run *run = &scene->model->runs[rank];
+		struct finished_batch head = { .rank = rank, .run = run };
+		if (!run->is_used || !find_head(told_of(finished, run, rank), run, &head) || !(is_end || is_settled(scene, &head)))
+			continue;
+		if (!out->batch || head.batch->begin_ns < out->batch->begin_ns)
+			*out = head;
+	}
+	return out->batch != NULL;
+}
+
+bool finished_next(struct finished *finished, const struct export_scene *scene, bool is_end, struct finished_batch *out)
+{
+	while (find_oldest(finished, scene, is_end, out)) {
+		finished->runs[out->rank].next[out->track - out->run->tracks] = out->batch->ordinal + 1;
+		if (scene_covers(scene, out->batch->begin_ns))
+			return true;
+	}
+	return false;
+}
+
+bool finished_explain(const struct finished_batch *finished, struct explanation *out)
+{
+	const struct run *run = finished->run;
+	const struct batch *batch = finished->batch;
+	if (!batch->is_flagged)
+		return false;
+	for (size_t i = run->flagged_count; i-- > 0;) {
+		const struct flagged *flagged = &run->flagged[i];
+		if (flagged->mode == finished->track->mode && flagged->batch.ordinal == batch->ordinal) {
+			explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, out);
+			return true;
+		}
+	}
+	/* Too many came after it. */
+	struct usual usual;
+	track_usual(finished->track, batch->ordinal, &usual);
+	explain_batch(run, batch, &usual, NULL, out);
+	return true;
+}
+
+/* A batch that began before the epoch's end and is not told yet comes first. */
+static bool has_older(struct finished *finished, const struct run *run, unsigned rank, int64_t end_ns)
+{
+	struct finished_batch head;
+	return find_head(told_of(finished, run, rank), run, &head) && head.batch->begin_ns < end_ns;
+}
+
+const struct epoch *finished_epoch(struct finished *finished, const struct export_scene *scene, unsigned *rank)
+{
+	for (unsigned i = 0; i < scene->model->run_count; i++) {
+		const struct run *run = &scene->model->runs[i];
+		struct told *told = told_of(finished, run, i);
+		size_t first = run->is_used ? run->epoch_count : 0;
+		while (first > 0 && run->epochs[first - 1].ordinal > told->epoch)
+			first--;
+		for (size_t k = first; run->is_used && k < run->epoch_count; k++) {
+			const struct epoch *epoch = &run->epochs[k];
+			if (!epoch->end_ns || has_older(finished, run, i, epoch->end_ns))
+				break;
+			told->epoch = epoch->ordinal;
+			if (!scene_covers(scene, epoch->end_ns))
+				continue;
+			*rank = i;
+			return epoch;
+		}
+	}
+	return NULL;
+}
+
+const char *phase_path(const struct run *run, const struct phase_time *phase, char out[PHASE_PATH_SIZE])
+{
+	if (phase->parent == NAME_NONE)
+		snprintf(out, PHASE_PATH_SIZE, "%s", run_name(run, phase->name));
+	else
+		snprintf(out, PHASE_PATH_SIZE, "%s/%s", run_name(run, phase->parent), run_name(run, phase->name));
+	return out;
+}

@@ -1,0 +1,77 @@
+/* What a replay costs: going through a recording, with and without rules, and seeking in it; in CPU time. Arguments: hours (1), scenario. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/commands/seek.h"
+#include "src/commands/timeline.h"
+#include "tests/support/recorded.h"
+
+static double seconds_since(int64_t from_ns)
+{
+	return seconds_between(from_ns, clock_process_cpu_ns());
+}
+
+static void report(const char *what, double seconds, double hours)
+{
+	printf("%-46s %8.3f s   %6.0f h a second\n", what, seconds, hours / seconds);
+	fflush(stdout);
+}
+
+static double go(struct session *session, int64_t time_ns, int64_t judge_before_ns)
+{
+	int64_t from_ns = clock_process_cpu_ns();
+	struct goal goal = { .kind = GOAL_TIME, .time_ns = time_ns, .judge_from_ns = time_ns - judge_before_ns };
+	while (seek_on(session, &goal, NS_PER_S) == SEEK_GOES_ON)
+		continue;
+	return seconds_since(from_ns);
+}
+
+int main(int argc, char **argv)
+{
+	double hours = argc > 1 ? strtod(argv[1], NULL) : 1;
+	char path[] = "/tmp/pmtop-bench-replay-XXXXXX";
+	struct recorded_options options = { .scenario = argc > 2 ? argv[2] : "slow-data", .seconds = hours * 3600 };
+	struct settings settings;
+	struct session session, again;
+	struct stat file;
+	struct rusage usage;
+	close(mkstemp(path));
+	settings_default(&settings);
+	int64_t from_ns = clock_process_cpu_ns(), end_ns = RECORDED_BEGIN_NS + (int64_t)(hours * 3600) * NS_PER_S;
+	recorded_write(path, &options, NULL, NULL);
+	stat(path, &file);
+	printf("%g h of a synthetic run, %.1f MB, written in %.1f s\n", hours, (double)file.st_size / 1e6, seconds_since(from_ns));
+	if (session_open(&session, &(struct options){ .command = &watch_command, .replay = path }, &settings) != EXIT_OK)
+		return 1;
+	from_ns = clock_process_cpu_ns();
+	struct timeline *timeline = timeline_start(session.player, &session.model_options);
+	struct timeline_state seen;
+	do {
+		usleep(2000);
+		timeline_look(timeline, &seen);
+	} while (!seen.is_whole);
+	report("outline of the whole, no rules", seconds_since(from_ns), hours);
+	printf("%46s %8llu flags\n", "", (unsigned long long)seen.flag_count);
+	timeline_stop(timeline);
+	report("forward to the end", go(&session, end_ns, 600 * NS_PER_S), hours);
+	if (!session_again(&session, &again))
+		return 1;
+	report("the same, all rules all along", go(&again, end_ns, INT64_MAX / 2), hours);
+	session_again_close(&again);
+	if (!session_again(&session, &again))
+		return 1;
+	report("back to the middle", go(&again, RECORDED_BEGIN_NS + (int64_t)(hours * 1800) * NS_PER_S, 600 * NS_PER_S), hours / 2);
+	session_again_close(&again);
+	if (!session_again(&session, &again))
+		return 1;
+	report("no rules at all", go(&again, end_ns, INT64_MIN / 4), hours);
+	session_again_close(&again);
+	session_close(&session);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%-46s %8.1f MB\n", "largest resident set", (double)usage.ru_maxrss / 1e3);
+	unlink(path);
+	return 0;
+}

@@ -1,0 +1,510 @@
+/* Summaries of runs, their files, and what is told of two or more of them. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/text.h"
+#include "src/compare/judgement.h"
+#include "src/compare/keeper.h"
+#include "src/compare/ranking.h"
+#include "src/compare/summary_file.h"
+#include "tests/support/script.h"
+#include "tests/unit/steps_run.h"
+
+static struct chance chance;
+static struct reason reason;
+static char path[64];
+
+static void setup(void)
+{
+	chance.state = 42;
+	memset(&reason, 0, sizeof reason);
+	snprintf(path, sizeof path, "/tmp/pmtop-compare-%d", (int)getpid());
+}
+
+static void teardown(void)
+{
+	unlink(path);
+}
+
+/* -- runs ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* A run of `count` batches with the phases data and forward; the rest of a step is nobody's. */
+static void summarize_told(struct summary *out, size_t count, double data_s, double forward_s, const char *batch_size, const char *workers)
+{
+	struct script script;
+	struct keeper keeper;
+	double at_s = 1;
+	script_open(&script, NULL);
+	summary_init(out);
+	keeper_init(&keeper, out);
+	if (batch_size)
+		script_meta(&script, "batch_size", batch_size);
+	if (workers)
+		script_meta(&script, "loader.num_workers", workers);
+	for (size_t i = 0; i < count; i++) {
+		double data = data_s * exp(0.02 * chance_normal(&chance)), forward = forward_s * exp(0.02 * chance_normal(&chance));
+		script_batch_begin(&script, 0, at_s, i);
+		script_span(&script, 0, at_s, at_s + data, STORY_DATA, NAME_NONE);
+		script_span(&script, 0, at_s + data, at_s + data + forward, STORY_FORWARD, NAME_NONE);
+		double end_s = at_s + data + forward + 0.002;
+		script_batch_end(&script, 0, end_s, at_s, 0.5);
+		at_s = end_s + 0.001;
+		if (i % 50 == 49) {
+			script_apply(&script, at_s);
+			keeper_look(&keeper, script.model, 0);
+		}
+	}
+	script_apply(&script, at_s);
+	ck_assert(keeper_end(&keeper, script.model, 0));
+	script_close(&script);
+}
+
+static void summarize_steps(struct summary *out, const double *steps, size_t count)
+{
+	struct script script;
+	struct keeper keeper;
+	double at_s = 1;
+	script_open(&script, NULL);
+	summary_init(out);
+	keeper_init(&keeper, out);
+	for (size_t from = 0; from < count; from += 100) {
+		at_s = script_steps(&script, at_s, steps + from, count - from < 100 ? count - from : 100);
+		keeper_look(&keeper, script.model, 0);
+	}
+	ck_assert(keeper_end(&keeper, script.model, 0));
+	script_close(&script);
+}
+
+START_TEST(summary_keeps_every_step_of_a_short_run_and_leaves_the_warmup_out)
+{
+	double steps[100];
+	struct summary summary;
+	for (size_t i = 0; i < 100; i++)
+		steps[i] = i < 2 ? 1 : 0.1 + 0.0001 * (double)i;
+	summarize_steps(&summary, steps, 100);
+	ck_assert_uint_eq(summary.warmup, 2);
+	/* The last has no next one yet, and no epoch that ended. */
+	ck_assert_uint_eq(summary.seen, 97);
+	ck_assert_uint_eq(summary.step_count, 97);
+	ck_assert_uint_eq(summary.stride, 1);
+	for (size_t i = 0; i < 97; i++)
+		ck_assert_double_eq_tol(summary.steps[i], steps[i + 2], 1e-6);
+	ck_assert_double_eq_tol(summary.median_s, 0.10505, 1e-4);
+	ck_assert_double_le(summary.most_s, 0.11);
+	summary_release(&summary);
+}
+END_TEST
+
+START_TEST(summary_of_a_long_run_is_bounded_and_true_to_its_periods)
+{
+	enum { LONG = 20000 };
+	double *steps = calloc(LONG, sizeof *steps), total_s = 0;
+	struct summary summary;
+	/* Every fourth is twice as long: drawn evenly in place, only one kind would be left. */
+	for (size_t i = 0; i < LONG; i++)
+		total_s += steps[i] = i % 4 ? 0.01 : 0.02;
+	summarize_steps(&summary, steps, LONG);
+	ck_assert_uint_le(summary.step_count, SUMMARY_STEPS_MOST);
+	ck_assert_uint_ge(summary.step_count, SUMMARY_STEPS_MOST / 2);
+	ck_assert_uint_eq(summary.stride, 16);
+	ck_assert_uint_ge(summary.seen, LONG - 2);
+	ck_assert_double_eq_tol(summary.total_s, total_s, 0.05);
+	size_t slow = 0;
+	for (size_t i = 0; i < summary.step_count; i++)
+		slow += summary.steps[i] > 0.015;
+	ck_assert_double_eq_tol((double)slow / (double)summary.step_count, 0.25, 0.04);
+	summary_release(&summary);
+	free(steps);
+}
+END_TEST
+
+START_TEST(phases_sum_up_to_the_step)
+{
+	struct summary summary;
+	summarize_told(&summary, 200, 0.012, 0.1, "32", NULL);
+	double means = 0, shares = 0;
+	for (unsigned i = 0; i < summary.phase_count; i++) {
+		means += summary.phases[i].mean_s;
+		shares += summary.phases[i].share_ratio;
+	}
+	ck_assert_double_eq_tol(means, summary.middle_s, 1e-6);
+	ck_assert_double_eq_tol(shares, 1, 1e-4);
+	ck_assert_double_eq_tol(summary_phase(&summary, "data")->mean_s, 0.012, 3e-4);
+	ck_assert_double_eq_tol(summary.samples_per_s, 32 / summary.mean_s, 1);
+	summary_release(&summary);
+}
+END_TEST
+
+/* -- files ----------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(saved_summary_comes_back_as_it_was)
+{
+	struct summary was, is;
+	summarize_told(&was, 120, 0.012, 0.1, "64", "4");
+	snprintf(was.host, sizeof was.host, "node-7");
+	was.cpus = 16;
+	was.made_ns = INT64_C(1763632140123456789);
+	ck_assert_int_eq(summary_save(path, &was, &reason), STATUS_OK);
+	ck_assert(summary_is_file(path));
+	ck_assert_msg(summary_load(path, &is, &reason) == STATUS_OK, "%s", reason.text);
+	ck_assert_int_eq(is.origin, ORIGIN_SAVED);
+	ck_assert_str_eq(is.host, "node-7");
+	ck_assert_str_eq(is.run, was.run);
+	ck_assert_str_eq(summary_meta(&is, "loader.num_workers"), "4");
+	ck_assert_double_eq(is.cpus, 16);
+	ck_assert_double_eq(is.batch_size, 64);
+	ck_assert_uint_eq(is.seen, was.seen);
+	ck_assert_uint_eq(is.warmup, was.warmup);
+	ck_assert_uint_eq(is.step_count, was.step_count);
+	ck_assert_uint_eq(is.phase_count, was.phase_count);
+	ck_assert_uint_eq(is.operation_count, was.operation_count);
+	ck_assert_double_eq_tol(is.median_s, was.median_s, 1e-6);
+	ck_assert_double_eq_tol(is.samples_per_s, was.samples_per_s, 1e-6 * was.samples_per_s);
+	for (size_t i = 0; i < is.step_count; i++)
+		ck_assert_double_eq_tol(is.steps[i], was.steps[i], 1e-6);
+	ck_assert_double_eq_tol(summary_phase(&is, "data")->mean_s, summary_phase(&was, "data")->mean_s, 1e-6);
+	summary_release(&is);
+	summary_release(&was);
+}
+END_TEST
+
+static enum status load_text(const char *text, size_t length)
+{
+	struct summary summary;
+	FILE *file = fopen(path, "w");
+	ck_assert_uint_eq(fwrite(text, 1, length, file), length);
+	fclose(file);
+	enum status status = summary_load(path, &summary, &reason);
+	if (status == STATUS_OK)
+		summary_release(&summary);
+	return status;
+}
+
+START_TEST(cut_summary_is_refused_wherever_it_is_cut)
+{
+	struct summary summary;
+	struct buffer text = BUFFER_INIT;
+	summarize_told(&summary, 40, 0.012, 0.1, "64", "4");
+	summary_write(&text, &summary);
+	ck_assert_int_eq(load_text(text.data, text.length), STATUS_OK);
+	/* The last two are the end of the whole and of its line. */
+	for (size_t length = 0; length < text.length - 2; length += 1 + length % 3)
+		ck_assert_msg(load_text(text.data, length) == STATUS_DAMAGED, "%zu of %zu bytes", length, text.length);
+	buffer_release(&text);
+	summary_release(&summary);
+}
+END_TEST
+
+START_TEST(what_is_no_summary_is_refused_in_a_line)
+{
+	static const struct { const char *text; enum status status; const char *says; } cases[] = {
+		{ "", STATUS_DAMAGED, "empty" },
+		{ "{}", STATUS_DAMAGED, "neither a summary nor a report" },
+		{ "[1, 2]", STATUS_DAMAGED, "neither" },
+		{ "{\"format\": \"pmtop summary\"}", STATUS_UNSUPPORTED, "version" },
+		{ "{\"format\": \"pmtop summary\", \"summary_version\": 2}", STATUS_UNSUPPORTED, "version 2, not 1" },
+		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1}", STATUS_DAMAGED, "steps" },
+		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1, -1]}", STATUS_DAMAGED, "steps" },
+		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1, 0]}", STATUS_DAMAGED, "no time" },
+		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1], \"phases\": [{\"name\": \"data\", \"total_s\": 1, \"seconds\": []}]}", STATUS_DAMAGED, "phase" },
+		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1]}", STATUS_DAMAGED, "totals" },
+		{ "{\"a\": 1,\n \"b\" 2}", STATUS_DAMAGED, "line 2: a colon" },
+		{ "{\"a\": 01}", STATUS_DAMAGED, "neither a number" },
+		{ "{\"a\": \"\\q\"}", STATUS_DAMAGED, "escape" },
+		{ "{\"time_ns\": 1, \"self\": {}}", STATUS_DAMAGED, "without batches" },
+		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", STATUS_DAMAGED, "nested too deep" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		ck_assert_msg(load_text(cases[i].text, strlen(cases[i].text)) == cases[i].status, "%s", cases[i].text);
+		ck_assert_msg(strstr(reason.text, cases[i].says) != NULL, "%s: %s", cases[i].text, reason.text);
+		ck_assert_ptr_null(strchr(reason.text, '\n'));
+	}
+}
+END_TEST
+
+START_TEST(saved_report_is_read_with_what_it_has)
+{
+	static const char report[] = "{\"time_ns\":1763632140000000000,\"run\":\"resnet50\",\"meta\":{\"batch_size\":\"64\"},\"mode\":\"train\",\"step\":{\"mean_s\":0.21,\"p50_s\":0.2,\"p95_s\":0.24},"
+		"\"batch\":{\"count\":642,\"p50_s\":0.19,\"samples_per_s\":300},\"operations\":[{\"name\":\"data\",\"depth\":0,\"count\":642,\"mean_s\":0.02,\"total_s\":13,\"share_ratio\":0.1}],"
+		"\"memory\":{\"peak_rss_bytes\":1e9,\"verdict\":\"plateau\"},\"self\":{}}\n";
+	struct summary summary;
+	ck_assert_int_eq(load_text(report, strlen(report)), STATUS_OK);
+	ck_assert_int_eq(summary_load(path, &summary, &reason), STATUS_OK);
+	ck_assert_int_eq(summary.origin, ORIGIN_REPORT);
+	ck_assert_double_eq(summary.median_s, 0.2);
+	ck_assert_double_eq(summary.batch_size, 64);
+	ck_assert_uint_eq(summary.seen, 642);
+	ck_assert(!summary_has_steps(&summary));
+	ck_assert_double_eq_tol(summary_phase(&summary, "data")->mean_s, 0.021, 1e-9);
+	/* Against one with steps: an interval, and it says that it is rough. */
+	struct summary other;
+	static struct comparison comparison;
+	summarize_told(&other, 100, 0.05, 0.25, "64", NULL);
+	compare(&summary, &other, &comparison);
+	ck_assert(comparison.is_rough && comparison.rows[0].has_interval);
+	ck_assert_int_eq(comparison.rows[0].verdict, VERDICT_SLOWER);
+	ck_assert_ptr_nonnull(strstr(comparison.notes[0], "rough"));
+	summary_release(&other);
+	summary_release(&summary);
+}
+END_TEST
+
+/* -- two --------------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(slower_run_is_explained_by_its_phase_and_its_meta)
+{
+	struct summary a, b;
+	static struct comparison comparison;
+	char sentence[600];
+	summarize_told(&a, 200, 0.012, 0.1, "32", "4");
+	summarize_told(&b, 200, 0.043, 0.1, "32", "0");
+	compare(&a, &b, &comparison);
+	ck_assert_int_eq(comparison.rows[0].verdict, VERDICT_SLOWER);
+	ck_assert_double_eq_tol(comparison.rows[0].change, 1.27, 0.02);
+	ck_assert_double_gt(comparison.rows[0].low, 1.2);
+	ck_assert_double_gt(comparison.rows[0].effect, 0.99);
+	ck_assert_str_eq(comparison.explains[0]->what, "data");
+	ck_assert_double_eq_tol(comparison.explains[0]->change, 0.031, 0.001);
+	ck_assert_ptr_null(comparison.explains[1]);
+	ck_assert_uint_eq(comparison.meta_count, 1);
+	ck_assert_str_eq(comparison.meta[0].key, "loader.num_workers");
+	ck_assert_str_eq(comparison.meta[0].a, "4");
+	ck_assert_str_eq(comparison.meta[0].b, "0");
+	comparison_sentence(&comparison, sentence, sizeof sentence);
+	ck_assert_ptr_nonnull(strstr(sentence, "B is slower: a step takes 1.27 times as long"));
+	ck_assert_ptr_nonnull(strstr(sentence, "data has +3"));
+	summary_release(&a);
+	summary_release(&b);
+}
+END_TEST
+
+START_TEST(two_of_the_same_are_the_same)
+{
+	struct summary a, b;
+	static struct comparison comparison;
+	summarize_told(&a, 200, 0.012, 0.1, "32", "4");
+	summarize_told(&b, 150, 0.012, 0.1, "32", "4");
+	compare(&a, &b, &comparison);
+	ck_assert_int_eq(comparison.rows[0].verdict, VERDICT_SAME);
+	ck_assert_ptr_null(comparison.explains[0]);
+	ck_assert_uint_eq(comparison.meta_count, 0);
+	summary_release(&a);
+	summary_release(&b);
+}
+END_TEST
+
+START_TEST(text_fits_its_width)
+{
+	struct summary a, b;
+	static struct comparison comparison;
+	static const int widths[] = { 80, 120, 200 };
+	summarize_told(&a, 200, 0.012, 0.1, "32", "4");
+	summarize_told(&b, 200, 0.043, 0.1, "64", "0");
+	snprintf(a.label, sizeof a.label, "/var/lib/runs/a-very-long-name-of-a-recording-that-nobody-would-choose-but-somebody-has.pmtop");
+	compare(&a, &b, &comparison);
+	ck_assert(comparison.is_by_samples);
+	for (size_t i = 0; i < 3; i++) {
+		struct buffer out = BUFFER_INIT;
+		comparison_as_text(&out, &comparison, widths[i], false);
+		ck_assert_ptr_null(strchr(out.data, '\033'));
+		for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n"))
+			ck_assert_msg(text_cells(line) <= (size_t)widths[i] + (strstr(line, "a-very-long") ? 30 : 0), "%d: %s", widths[i], line);
+		buffer_release(&out);
+	}
+	summary_release(&a);
+	summary_release(&b);
+}
+END_TEST
+
+START_TEST(several_are_ordered_by_samples_a_second)
+{
+	struct summary summaries[3];
+	const struct summary *of[3];
+	static struct ranking ranking;
+	static const struct { const char *size; double forward_s; } runs[] = { { "16", 0.05 }, { "64", 0.065 }, { "128", 0.2 } };
+	char sentence[700];
+	struct buffer out = BUFFER_INIT;
+	for (size_t i = 0; i < 3; i++) {
+		summarize_told(&summaries[i], 100, 0.01, runs[i].forward_s, runs[i].size, NULL);
+		of[i] = &summaries[i];
+	}
+	ranking_make(&ranking, of, 3);
+	ranking_sentence(&ranking, sentence, sizeof sentence);
+	ck_assert_ptr_eq(ranking.rows[0].of, of[1]);
+	ck_assert_ptr_eq(ranking.rows[1].of, of[2]);
+	ck_assert_ptr_eq(ranking.rows[2].of, of[0]);
+	ck_assert_ptr_eq(strstr(sentence, "best: batch size 64 (8"), sentence);
+	ck_assert_ptr_nonnull(strstr(sentence, "samples/s), 1.3"));
+	ck_assert_int_eq(ranking.rows[2].verdict, VERDICT_SLOWER);
+	ranking_as_text(&out, &ranking, 80, false);
+	ck_assert_ptr_nonnull(strstr(out.data, "samples/s"));
+	buffer_release(&out);
+	for (size_t i = 0; i < 3; i++)
+		summary_release(&summaries[i]);
+}
+END_TEST
+
+/* -- checks ------------------------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(budgets_are_read_as_people_write_them)
+{
+	struct budget_list list;
+	ck_assert_int_eq(budget_parse("data:20%,step:0.3s,memory:4GB,forward:80ms,a:b:1.5us", &list, &reason), STATUS_OK);
+	ck_assert_uint_eq(list.count, 5);
+	ck_assert_double_eq_tol(list.budgets[0].limit, 0.2, 1e-12);
+	ck_assert_int_eq(list.budgets[1].what, BUDGET_STEP);
+	ck_assert_double_eq_tol(list.budgets[2].limit, 4e9, 1);
+	ck_assert_double_eq_tol(list.budgets[3].limit, 0.08, 1e-12);
+	ck_assert_str_eq(list.budgets[4].name, "a:b");
+	static const char *const wrong[] = { "data", "data:", ":20%", "data:20", "data:x%", "step:20%", "memory:3s", "data:4GB", "step:nans", "step:-1s", "data:20%%" };
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		ck_assert_msg(budget_parse(wrong[i], &list, &reason) == STATUS_INVALID, "%s", wrong[i]);
+}
+END_TEST
+
+START_TEST(budget_of_an_unknown_phase_lists_those_there_are)
+{
+	struct summary summary;
+	struct budget_list list;
+	summarize_told(&summary, 40, 0.012, 0.1, NULL, NULL);
+	ck_assert_int_eq(budget_parse("dat:20%", &list, &reason), STATUS_OK);
+	ck_assert_int_eq(budget_check_names(&list, &summary, &reason), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(reason.text, "dat"));
+	ck_assert_ptr_nonnull(strstr(reason.remedy, "data, forward"));
+	summary_release(&summary);
+}
+END_TEST
+
+static void judge_with(const struct summary *now, const struct summary *baseline, const char *budgets, struct judgement *out)
+{
+	struct budget_list list;
+	ck_assert_int_eq(budget_parse(budgets, &list, &reason), STATUS_OK);
+	judge(now, baseline, 0, &list, out);
+}
+
+START_TEST(broken_budgets_fail_and_kept_ones_pass)
+{
+	static const struct { const char *budget; enum outcome outcome; } cases[] = {
+		{ "data:20%", OUTCOME_FAILED }, { "data:40%", OUTCOME_PASSED }, { "step:0.1s", OUTCOME_FAILED }, { "step:0.2s", OUTCOME_PASSED }, { "forward:90ms", OUTCOME_FAILED },
+		{ "forward:110ms", OUTCOME_PASSED }, { "mean:0.1s", OUTCOME_FAILED }, { "p95:0.2s", OUTCOME_PASSED }, { "memory:4GB", OUTCOME_UNTOLD }, { "memory:4GB,step:0.1s", OUTCOME_FAILED },
+	};
+	struct summary summary;
+	static struct judgement judgement;
+	summarize_told(&summary, 100, 0.043, 0.1, NULL, NULL);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		judge_with(&summary, NULL, cases[i].budget, &judgement);
+		ck_assert_msg(judgement.outcome == cases[i].outcome, "%s: %s", cases[i].budget, judgement.figures[0].text);
+	}
+	summary_release(&summary);
+}
+END_TEST
+
+START_TEST(too_few_batches_cannot_be_told_and_say_how_many_it_takes)
+{
+	struct summary now, baseline;
+	static struct judgement judgement;
+	summarize_told(&baseline, 100, 0.012, 0.1, NULL, NULL);
+	summarize_told(&now, 15, 0.5, 0.1, NULL, NULL);
+	judge_with(&now, &baseline, NULL, &judgement);
+	ck_assert_int_eq(judgement.outcome, OUTCOME_UNTOLD);
+	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "20 are needed"));
+	summary_release(&now);
+	summary_release(&baseline);
+}
+END_TEST
+
+START_TEST(noise_that_hides_the_answer_is_named_with_the_batches_it_takes)
+{
+	double steps[60];
+	struct summary now, baseline;
+	static struct judgement judgement;
+	for (size_t i = 0; i < 60; i++)
+		steps[i] = 0.1 * exp(1.5 * chance_normal(&chance));
+	summarize_steps(&baseline, steps, 60);
+	summarize_steps(&now, steps, 60);
+	judge_with(&now, &baseline, NULL, &judgement);
+	ck_assert_int_eq(judgement.outcome, OUTCOME_UNTOLD);
+	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "batches of each would"));
+	summary_release(&now);
+	summary_release(&baseline);
+}
+END_TEST
+
+START_TEST(baseline_of_another_machine_or_batch_size_is_warned_of)
+{
+	struct summary now, baseline;
+	static struct judgement judgement;
+	struct buffer out = BUFFER_INIT;
+	summarize_told(&baseline, 100, 0.012, 0.1, "32", "4");
+	summarize_told(&now, 100, 0.012, 0.1, "64", "2");
+	snprintf(baseline.host, sizeof baseline.host, "old");
+	snprintf(now.host, sizeof now.host, "new");
+	baseline.cpus = 16;
+	now.cpus = 4;
+	judge_with(&now, &baseline, NULL, &judgement);
+	judgement_as_text(&out, &judgement, false);
+	ck_assert_int_eq(judgement.outcome, OUTCOME_PASSED);
+	static const char *const said[] = { "another machine: old, this is new", "with 16 CPUs, this has 4", "batch size 32, this run of 64", "loader.num_workers: the baseline has 4, this run 2" };
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		ck_assert_msg(strstr(out.data, said[i]) != NULL, "%s: %s", said[i], out.data);
+	buffer_release(&out);
+	summary_release(&now);
+	summary_release(&baseline);
+}
+END_TEST
+
+START_TEST(rare_long_steps_are_warned_of_though_the_usual_step_is_the_same)
+{
+	double steps[300];
+	struct summary now, baseline;
+	static struct judgement judgement;
+	for (size_t i = 0; i < 300; i++)
+		steps[i] = 0.1 * exp(0.02 * chance_normal(&chance));
+	summarize_steps(&baseline, steps, 300);
+	for (size_t i = 20; i < 300; i += 20)
+		steps[i] = 1;
+	summarize_steps(&now, steps, 300);
+	judge_with(&now, &baseline, NULL, &judgement);
+	ck_assert_int_eq(judgement.outcome, OUTCOME_PASSED);
+	ck_assert_uint_eq(judgement.warning_count, 1);
+	ck_assert_ptr_nonnull(strstr(judgement.warnings[0], "rare long steps"));
+	summary_release(&now);
+	summary_release(&baseline);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("compare");
+	TCase *tests = tcase_create("compare");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, summary_keeps_every_step_of_a_short_run_and_leaves_the_warmup_out);
+	tcase_add_test(tests, summary_of_a_long_run_is_bounded_and_true_to_its_periods);
+	tcase_add_test(tests, phases_sum_up_to_the_step);
+	tcase_add_test(tests, saved_summary_comes_back_as_it_was);
+	tcase_add_test(tests, cut_summary_is_refused_wherever_it_is_cut);
+	tcase_add_test(tests, what_is_no_summary_is_refused_in_a_line);
+	tcase_add_test(tests, saved_report_is_read_with_what_it_has);
+	tcase_add_test(tests, slower_run_is_explained_by_its_phase_and_its_meta);
+	tcase_add_test(tests, two_of_the_same_are_the_same);
+	tcase_add_test(tests, text_fits_its_width);
+	tcase_add_test(tests, several_are_ordered_by_samples_a_second);
+	tcase_add_test(tests, budgets_are_read_as_people_write_them);
+	tcase_add_test(tests, budget_of_an_unknown_phase_lists_those_there_are);
+	tcase_add_test(tests, broken_budgets_fail_and_kept_ones_pass);
+	tcase_add_test(tests, too_few_batches_cannot_be_told_and_say_how_many_it_takes);
+	tcase_add_test(tests, noise_that_hides_the_answer_is_named_with_the_batches_it_takes);
+	tcase_add_test(tests, baseline_of_another_machine_or_batch_size_is_warned_of);
+	tcase_add_test(tests, rare_long_steps_are_warned_of_though_the_usual_step_is_the_same);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,253 @@
+/* What is there after a seek is what playing up to there gives. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/commands/seek.h"
+#include "src/commands/timeline.h"
+#include "src/export/export.h"
+#include "tests/support/recorded.h"
+
+/* Last, for it has a macro of the name of one of our functions. */
+#include <check.h>
+
+static char path[] = "/tmp/pmtop-seek-XXXXXX";
+static struct settings settings;
+static struct session session;
+
+static void record(const struct recorded_options *options)
+{
+	recorded_write(path, options, NULL, NULL);
+	settings_default(&settings);
+	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+	setenv("TZ", "UTC", 1);
+	ck_assert_int_eq(session_open(&session, &(struct options){ .command = &watch_command, .replay = path }, &settings), EXIT_OK);
+}
+
+static void teardown(void)
+{
+	session_close(&session);
+}
+
+static int64_t at(double seconds)
+{
+	return RECORDED_BEGIN_NS + (int64_t)(seconds * (double)NS_PER_S);
+}
+
+static enum seek_state seek(struct session *of, const struct goal *goal)
+{
+	enum seek_state state;
+	while ((state = seek_on(of, goal, NS_PER_MS)) == SEEK_GOES_ON)
+		continue;
+	return state;
+}
+
+/* All that is told of it, as text. */
+static char *told(struct session *of)
+{
+	struct buffer out = BUFFER_INIT;
+	export_json(&out, of->model, &of->alerts, session_run(of), session_realtime_ns(of));
+	export_report(&out, of->model, &of->alerts, session_run(of));
+	ck_assert(out.length > 1000 && !out.failed);
+	return out.data;
+}
+
+static void play_to(struct session *of, int64_t time_ns)
+{
+	int64_t next_ns;
+	while (player_next_ns(of->player, &next_ns) && next_ns <= time_ns)
+		session_step(of);
+}
+
+static void assert_like_played(struct session *sought, int64_t time_ns)
+{
+	struct session played;
+	ck_assert(session_again(&session, &played));
+	play_to(&played, time_ns);
+	ck_assert_int_eq(sought->model->now_ns, played.model->now_ns);
+	char *a = told(sought), *b = told(&played);
+	ck_assert_str_eq(a, b);
+	free(a);
+	free(b);
+	session_again_close(&played);
+}
+
+START_TEST(forward_and_backward_give_what_playing_gives)
+{
+	static const double places[] = { 30.05, 150, 90.3, 0, 0.2, 199.9, 60 };
+	record(&(struct recorded_options){ .scenario = "slow-worker:3", .seconds = 200 });
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		struct goal goal = goal_at(at(places[i]));
+		if (!goal_is_passed(&goal, &session)) {
+			ck_assert_int_eq(seek(&session, &goal), SEEK_ARRIVED);
+		} else {
+			struct session again;
+			ck_assert(session_again(&session, &again));
+			ck_assert_int_eq(seek(&again, &goal), SEEK_ARRIVED);
+			session_swap(&session, &again);
+			session_again_close(&again);
+		}
+		assert_like_played(&session, at(places[i]));
+	}
+}
+END_TEST
+
+/* Rules are looked at seldom on the way, and closely from ten minutes before. */
+START_TEST(warnings_that_stand_are_those_of_playing)
+{
+	record(&(struct recorded_options){ .scenario = "data-bound:2", .seconds = 1500, .period_ns = NS_PER_S / 2 });
+	struct goal goal = goal_at(at(1400));
+	struct session played;
+	ck_assert_int_eq(seek(&session, &goal), SEEK_ARRIVED);
+	ck_assert(session_again(&session, &played));
+	play_to(&played, at(1400));
+	ck_assert_uint_gt(alerts_raised(&played.alerts), 0);
+	ck_assert_uint_eq(alerts_raised(&session.alerts), alerts_raised(&played.alerts));
+	for (size_t i = 0; i < alerts_raised(&played.alerts); i++)
+		ck_assert_str_eq(session.alerts.list[i].message, played.alerts.list[i].message);
+	session_again_close(&played);
+}
+END_TEST
+
+START_TEST(a_batch_has_just_ended_and_an_epoch_just_begun)
+{
+	record(&(struct recorded_options){ .seconds = 120 });
+	struct goal batch = { .kind = GOAL_BATCH, .ordinal = 300 }, epoch = { .kind = GOAL_EPOCH, .ordinal = 3 }, never = { .kind = GOAL_BATCH, .ordinal = 99999 };
+	ck_assert(!goal_is_passed(&batch, &session));
+	ck_assert_int_eq(seek(&session, &batch), SEEK_ARRIVED);
+	const struct run *run = &session.model->runs[session_run(&session)];
+	const struct batch *found = track_batch(run_main(run), 300);
+	ck_assert_ptr_nonnull(found);
+	ck_assert(found->end_ns > 0 && session.model->now_ns - found->end_ns < NS_PER_S);
+	ck_assert(goal_is_passed(&batch, &session));
+	ck_assert_int_eq(seek(&session, &epoch), SEEK_ARRIVED);
+	ck_assert_uint_eq(run_epoch_number(run, run->state.epochs_begun), 3);
+	ck_assert_int_eq(seek(&session, &never), SEEK_NO_MORE);
+}
+END_TEST
+
+START_TEST(the_span_is_known_without_reading_the_whole)
+{
+	int64_t begin_ns, end_ns;
+	record(&(struct recorded_options){ .seconds = 100 });
+	ck_assert(player_span(session.player, &begin_ns, &end_ns));
+	ck_assert_int_eq(begin_ns, at(0));
+	ck_assert_int_eq(end_ns, at(100));
+	session_close(&session);
+	record(&(struct recorded_options){ .seconds = 50, .is_cut = true });
+	ck_assert(player_span(session.player, &begin_ns, &end_ns));
+	ck_assert_int_eq(end_ns, at(50));
+}
+END_TEST
+
+static struct goal goal_for(const char *text, enum status wanted)
+{
+	struct moment moment;
+	struct goal goal;
+	struct reason why = { "", "" };
+	int64_t begin_ns, end_ns;
+	ck_assert(moment_parse(text, &moment) && player_span(session.player, &begin_ns, &end_ns));
+	ck_assert_int_eq(goal_of(&moment, &session, begin_ns, end_ns, &goal, &why), wanted);
+	return goal;
+}
+
+START_TEST(moments_outside_are_told_and_held_at_the_ends)
+{
+	record(&(struct recorded_options){ .seconds = 100 });
+	ck_assert_int_eq(goal_for("50%", STATUS_OK).time_ns, at(50));
+	ck_assert_int_eq(goal_for("14:00:30", STATUS_OK).time_ns, at(30));
+	ck_assert_int_eq(goal_for("14:01:40", STATUS_OK).time_ns, INT64_MAX);
+	ck_assert_int_eq(goal_for("end", STATUS_OK).time_ns, INT64_MAX);
+	ck_assert_int_eq(goal_for("-40s", STATUS_OK).time_ns, at(60));
+	ck_assert_int_eq(goal_for("5m", STATUS_INVALID).time_ns, INT64_MAX);
+	ck_assert_int_eq(goal_for("-5m", STATUS_INVALID).time_ns, at(0));
+	ck_assert_uint_eq(goal_for("#7", STATUS_OK).ordinal, 7);
+}
+END_TEST
+
+static struct timeline *whole_timeline(struct timeline_state *seen)
+{
+	struct timeline *timeline = timeline_start(session.player, &session.model_options);
+	ck_assert_ptr_nonnull(timeline);
+	do {
+		usleep(1000);
+		timeline_look(timeline, seen);
+	} while (!seen->is_whole);
+	return timeline;
+}
+
+START_TEST(the_time_line_has_every_flag_and_when_it_is_seen)
+{
+	struct timeline_state seen;
+	static struct timeline_flag flags[TIMELINE_FLAGS_MAX];
+	record(&(struct recorded_options){ .scenario = "cold-read:5", .seconds = 120 });
+	struct timeline *timeline = whole_timeline(&seen);
+	size_t count = timeline_flags(timeline, flags);
+	timeline_stop(timeline);
+	ck_assert_uint_gt(count, 10);
+	ck_assert_uint_eq(seen.flag_count, count);
+	ck_assert_int_eq(seen.upto_ns, at(120));
+	ck_assert_uint_eq(seen.lost_blocks, 0);
+	for (size_t i = 0; i < count; i += 5) {
+		struct session again;
+		struct goal goal = goal_at(flags[i].seen_ns);
+		ck_assert(session_again(&session, &again));
+		ck_assert_int_eq(seek(&again, &goal), SEEK_ARRIVED);
+		const struct run *run = &again.model->runs[flags[i].run];
+		ck_assert_uint_ge(run->flagged_count, 1);
+		const struct flagged *newest = &run->flagged[run->flagged_count - 1];
+		ck_assert_uint_ge(newest->batch.ordinal, flags[i].ordinal);
+		ck_assert(track_batch(run_main(run), flags[i].ordinal)->is_flagged);
+		ck_assert_int_ge(flags[i].seen_ns, flags[i].end_ns);
+		session_again_close(&again);
+	}
+}
+END_TEST
+
+START_TEST(the_time_line_shows_steps_losses_and_silence)
+{
+	struct timeline_state seen;
+	struct replay_column columns[100];
+	record(&(struct recorded_options){ .scenario = "clean", .seconds = 400, .lost_from_s = 100, .lost_to_s = 112, .silent_from_s = 200, .silent_to_s = 260 });
+	struct timeline *timeline = whole_timeline(&seen);
+	timeline_columns(timeline, at(0), at(400), columns, 100);
+	timeline_stop(timeline);
+	ck_assert_uint_gt(seen.lost_blocks, 50);
+	unsigned lost = 0, silent = 0, steps = 0;
+	for (int i = 0; i < 100; i++) {
+		lost += columns[i].is_lost;
+		silent += columns[i].is_silent;
+		steps += isnan(columns[i].step_s) ? 0 : 1;
+	}
+	ck_assert(columns[24].is_lost || columns[25].is_lost);
+	ck_assert_uint_le(lost, 5);
+	ck_assert(columns[55].is_silent && !columns[45].is_silent && !columns[70].is_silent);
+	ck_assert_uint_ge(silent, 12);
+	ck_assert_uint_ge(steps, 70);
+}
+END_TEST
+
+int main(void)
+{
+	close(mkstemp(path));
+	Suite *suite = suite_create("seek");
+	TCase *tests = tcase_create("seek");
+	tcase_add_checked_fixture(tests, NULL, teardown);
+	tcase_set_timeout(tests, 120);
+	const TTest *const all[] = {
+		forward_and_backward_give_what_playing_gives, warnings_that_stand_are_those_of_playing, a_batch_has_just_ended_and_an_epoch_just_begun,
+		the_span_is_known_without_reading_the_whole, moments_outside_are_told_and_held_at_the_ends, the_time_line_has_every_flag_and_when_it_is_seen,
+		the_time_line_shows_steps_losses_and_silence,
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		tcase_add_test(tests, all[i]);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	unlink(path);
+	return failed > 0;
+}

@@ -1,0 +1,400 @@
+/* A real recording, made by the recorder of a synthetic run, and every damage that a disk does: what comes out went in, in order; what was not touched
+ * comes out; what is lost is counted. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/crc32c.h"
+#include "src/collect/ledger.h"
+#include "src/collect/recorder.h"
+#include "src/samples/codec.h"
+#include "src/sources/synthetic.h"
+
+enum { BLOCKS_MOST = 400, SMALL_SETS = 10, LARGE_SETS = 150 };
+#define START_NS (INT64_C(1000) * NS_PER_S)
+
+struct block {
+	size_t from, to;
+	uint16_t kind;
+	int64_t time_ns;
+	uint32_t content;            /* of its set, as it was put in */
+};
+
+static struct block blocks[BLOCKS_MOST];
+static size_t block_count;
+static char *recording, *damaged;
+static size_t length;
+static struct buffer bytes;
+static struct sample_set in;
+static uint64_t seed;
+
+static size_t below(size_t end)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (size_t)(seed % end);
+}
+
+/* Equal sets have equal bytes (test_codec shows it), and these tell the set. */
+static uint32_t content_of(const struct sample_set *set)
+{
+	buffer_clear(&bytes);
+	codec_write(set, 0, SIZE_MAX, &bytes);
+	return crc32c((uint32_t)set->count, bytes.data ? bytes.data : "", bytes.length);
+}
+
+/* -- the recording -- */
+
+static size_t find_blocks(void)
+{
+	size_t at = 0, sets = 0;
+	struct stream_block block;
+	for (block_count = 0; at < length; block_count++) {
+		ck_assert_int_eq(stream_block_at((unsigned char *)recording + at, length - at, &block), STREAM_FOUND);
+		blocks[block_count] = (struct block){ at, at + STREAM_BLOCK_HEAD + block.length, block.kind, block.time_ns, 0 };
+		at = blocks[block_count].to;
+		sets += block.kind == BLOCK_TICK || block.kind == BLOCK_DICTIONARY;
+	}
+	return sets;
+}
+
+static void read_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	recording = malloc(1 << 20);
+	length = fread(recording, 1, 1 << 20, file);
+	damaged = malloc(2 * length);
+	fclose(file);
+}
+
+/* So that every bit of the small one can be tried. */
+static void thin_out(struct sample_set *set, size_t share)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < set->count; i += share)
+		set->records[kept++] = set->records[i];
+	set->count = kept;
+}
+
+/* Five readings a second, of which one record in `share` is kept, and a dictionary of what stands each `every` of them. */
+static void make_recording(size_t sets, size_t every, size_t share)
+{
+	char folder[] = "/tmp/pmtop-damage-XXXXXX", path[64];
+	uint32_t contents[BLOCKS_MOST];
+	struct reason why = { "", "" };
+	struct synthetic *run;
+	struct recorder *recorder;
+	struct recorder_options options = { 0 };
+	struct stream_header header = { .pid = SYNTHETIC_PID, .uuid = "0123456789abcdef", .monotonic_ns = START_NS, .command = "train.py" };
+	struct sample_set set = SAMPLE_SET_INIT;
+	struct ledger *ledger = ledger_new();
+	seed = 88172645463325252u;
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/run.pmtop", folder);
+	ck_assert_int_eq(synthetic_new("", START_NS, &run, &why), STATUS_OK);
+	ck_assert_int_eq(recorder_open(path, &header, &options, &recorder, &why), STATUS_OK);
+	for (size_t i = 0; i < sets; i++) {
+		sample_set_clear(&set);
+		set.time_ns = START_NS + (int64_t)i * NS_PER_S / 5;
+		bool is_dictionary = i % every == 0;
+		if (is_dictionary && i)
+			ledger_tell(ledger, set.time_ns, &set);
+		else
+			synthetic_tell(run, set.time_ns, &set);
+		ledger_note(ledger, &set, 0);
+		thin_out(&set, share);
+		contents[i] = content_of(&set);
+		ck_assert_uint_gt(recorder_add(recorder, is_dictionary ? BLOCK_DICTIONARY : BLOCK_TICK, &set), 0);
+	}
+	recorder_close(recorder, NULL);
+	read_file(path);
+	ck_assert_uint_eq(find_blocks(), sets);
+	if (getenv("DAMAGE_SAY"))
+		fprintf(stderr, "%zu bytes, %zu blocks\n", length, block_count);
+	for (size_t i = 0, set_number = 0; i < block_count; i++)
+		if (blocks[i].kind == BLOCK_TICK || blocks[i].kind == BLOCK_DICTIONARY)
+			blocks[i].content = contents[set_number++];
+	unlink(path);
+	rmdir(folder);
+	ledger_free(ledger);
+	synthetic_free(run);
+	sample_set_release(&set);
+}
+
+static void setup_small(void) { make_recording(SMALL_SETS, 4, 8); }
+static void setup_large(void) { make_recording(LARGE_SETS, 25, 4); }
+
+static void teardown(void)
+{
+	free(recording);
+	free(damaged);
+	buffer_release(&bytes);
+	sample_set_release(&in);
+}
+
+/* -- what comes of it -- */
+
+struct account {
+	bool has[BLOCKS_MOST];
+	size_t count;
+	bool is_indexed;
+	struct stream_losses losses;
+};
+
+static struct account read_all(const char *from, size_t size)
+{
+	struct account account = { .count = 0 };
+	struct stream_reader *reader = stream_reader_new();
+	size_t at = 0;
+	stream_reader_feed(reader, from, size);
+	stream_reader_finish(reader);
+	for (enum stream_event event = STREAM_WAIT; event != STREAM_END;) {
+		bool has_gap = false;
+		event = stream_reader_next(reader, &in, &has_gap);
+		ck_assert(event != STREAM_REFUSED && event != STREAM_WAIT);
+		account.is_indexed |= event == STREAM_INDEXED;
+		if (event != STREAM_TICK && event != STREAM_DICTIONARY)
+			continue;
+		uint16_t kind = event == STREAM_TICK ? BLOCK_TICK : BLOCK_DICTIONARY;
+		uint32_t content = content_of(&in);
+		while (at < block_count && (blocks[at].kind != kind || blocks[at].time_ns != in.time_ns || blocks[at].content != content))
+			at++;
+		ck_assert_msg(at < block_count, "a set came that never went in, or not after the one before");
+		account.has[at++] = true;
+		account.count++;
+	}
+	account.losses = *stream_reader_losses(reader);
+	stream_reader_free(reader);
+	return account;
+}
+
+static bool is_set(size_t i)
+{
+	return blocks[i].kind == BLOCK_TICK || blocks[i].kind == BLOCK_DICTIONARY;
+}
+
+/* Of the blocks from..to−1, to which something was done, none must have come (unless what took their place has them whole); of the others all, as long as
+ * a header and a dictionary did before. */
+static void ck_all_or_more(const struct account *account, size_t from, size_t to)
+{
+	bool has_header = false, has_dictionary = false;
+	for (size_t i = 0; i < block_count; i++) {
+		bool is_touched = i >= from && i < to;
+		has_header |= !is_touched && blocks[i].kind == BLOCK_HEADER;
+		has_dictionary |= !is_touched && has_header && blocks[i].kind == BLOCK_DICTIONARY;
+		if (is_set(i) && !is_touched)
+			ck_assert_msg(account->has[i] || !has_dictionary, "blocks %zu–%zu: block %zu", from, to, i);
+	}
+}
+
+static void ck_all_but(const struct account *account, size_t from, size_t to)
+{
+	bool has_header = false, has_dictionary = false;
+	size_t untouched_after = 0;
+	for (size_t i = 0; i < block_count; i++) {
+		bool is_touched = i >= from && i < to;
+		untouched_after += i >= to;
+		has_header |= !is_touched && blocks[i].kind == BLOCK_HEADER;
+		has_dictionary |= !is_touched && has_header && blocks[i].kind == BLOCK_DICTIONARY;
+		if (is_set(i))
+			ck_assert_msg(account->has[i] == (has_dictionary && !is_touched), "blocks %zu–%zu: block %zu", from, to, i);
+	}
+	if (from && untouched_after)
+		ck_assert_uint_eq(account->losses.blocks, to - from);
+}
+
+static void touched(size_t from, size_t to, size_t *first, size_t *end)
+{
+	*first = 0;
+	while (*first < block_count && blocks[*first].to <= from)
+		++*first;
+	*end = *first;
+	while (*end < block_count && blocks[*end].from < to)
+		++*end;
+}
+
+START_TEST(whole_it_is_read_whole)
+{
+	struct account account = read_all(recording, length);
+	ck_all_but(&account, block_count, block_count);
+	ck_assert(account.is_indexed);
+	ck_assert_uint_eq(account.losses.blocks + account.losses.bytes + account.losses.records, 0);
+}
+END_TEST
+
+START_TEST(every_length)
+{
+	for (size_t size = 0; size < length; size++) {
+		struct account account = read_all(recording, size);
+		size_t whole = 0;
+		while (blocks[whole].to <= size)
+			whole++;
+		ck_all_but(&account, whole, block_count);
+		ck_assert_uint_eq(account.losses.bytes, size - (whole ? blocks[whole - 1].to : 0));
+		ck_assert_uint_eq(account.losses.blocks, 0);
+	}
+}
+END_TEST
+
+static void flip(size_t bit)
+{
+	size_t first, end;
+	recording[bit / 8] ^= (char)(1 << bit % 8);
+	struct account account = read_all(recording, length);
+	recording[bit / 8] ^= (char)(1 << bit % 8);
+	touched(bit / 8, bit / 8 + 1, &first, &end);
+	ck_all_but(&account, first, end);
+	ck_assert_uint_eq(account.losses.bytes, blocks[first].to - blocks[first].from);
+}
+
+START_TEST(every_flipped_bit)
+{
+	for (size_t bit = 0; bit < length * 8; bit++)
+		flip(bit);
+}
+END_TEST
+
+START_TEST(flipped_bits_here_and_there)
+{
+	for (size_t bit = 0; bit < length * 8; bit += 1 + below(4000))
+		flip(bit);
+}
+END_TEST
+
+/* Zeros, or noise, or what stands elsewhere. */
+START_TEST(ranges_with_something_else_in_them)
+{
+	for (int round = 0; round < 450; round++) {
+		size_t from = below(length), size = 1 + below(round % 10 ? 600 : 8192), other = below(length), first, end;
+		size = size < length - from ? size : length - from;
+		other = other < length - size ? other : length - size;
+		memcpy(damaged, recording, length);
+		for (size_t i = 0; i < size; i++)
+			damaged[from + i] = round % 3 == 0 ? 0 : round % 3 == 1 ? (char)below(256) : recording[other + i];
+		size_t to = from + size;
+		while (from < to && damaged[from] == recording[from])
+			from++;
+		while (to > from && damaged[to - 1] == recording[to - 1])
+			to--;
+		struct account account = read_all(damaged, length);
+		touched(from, to, &first, &end);
+		if (from < to)
+			(round % 3 == 2 ? ck_all_or_more : ck_all_but)(&account, first, end);
+	}
+}
+END_TEST
+
+START_TEST(ranges_cut_out)
+{
+	for (int round = 0; round < 300; round++) {
+		size_t from = 1 + below(length - 1), size = 1 + below(round % 10 ? 600 : 8192), first, end;
+		size = size < length - from ? size : length - from;
+		memcpy(damaged, recording, from);
+		memcpy(damaged + from, recording + from + size, length - from - size);
+		/* The same bytes before and after: another cut would have done the same. */
+		if (recording[from - 1] == recording[from + size - 1] || (from + size < length && recording[from] == recording[from + size]))
+			continue;
+		struct account account = read_all(damaged, length - size);
+		touched(from, from + size, &first, &end);
+		ck_all_but(&account, first, end);
+	}
+}
+END_TEST
+
+/* Noise, or whole blocks from elsewhere, of which none may come a second time or too early. */
+START_TEST(ranges_put_in)
+{
+	for (int round = 0; round < 300; round++) {
+		size_t at = 1 + below(length - 1), size = 1 + below(600), other = below(block_count), first, end;
+		if (round % 2)
+			size = blocks[other].to - blocks[other].from;
+		memcpy(damaged, recording, at);
+		for (size_t i = 0; i < size; i++)
+			damaged[at + i] = round % 2 ? recording[blocks[other].from + i] : (char)below(256);
+		memcpy(damaged + at + size, recording + at, length - at);
+		struct account account = read_all(damaged, length + size);
+		touched(at, at + 1, &first, &end);
+		bool is_between = blocks[first].from == at;
+		/* A copy that comes just before the rest of the block that it tears apart may stand for it. */
+		if (round % 2 && !is_between && other == first)
+			continue;
+		ck_all_but(&account, first, is_between ? first : first + 1);
+	}
+}
+END_TEST
+
+static size_t put(size_t at, size_t i)
+{
+	memcpy(damaged + at, recording + blocks[i].from, blocks[i].to - blocks[i].from);
+	return at + blocks[i].to - blocks[i].from;
+}
+
+/* The two that were moved may be lost, and then are counted; nothing else is. */
+START_TEST(blocks_that_changed_places)
+{
+	for (int round = 0; round < 300; round++) {
+		size_t a = 3 + below(block_count - 4), b = round % 2 ? a + 1 : 3 + below(block_count - 4), size = 0, missing = 0;
+		/* Of three that stand in reverse one alone can come. */
+		if (a == b || b >= block_count - 1 || a == b + 2 || b == a + 2)
+			continue;
+		for (size_t i = 0; i < block_count; i++)
+			size = put(size, i == a ? b : i == b ? a : i);
+		struct account account = read_all(damaged, size);
+		for (size_t i = 3; i < block_count - 1; i++) {
+			ck_assert_msg(account.has[i] || i == a || i == b || !is_set(i), "%zu and %zu: block %zu", a, b, i);
+			missing += !account.has[i] && is_set(i);
+		}
+		ck_assert_uint_eq(account.losses.blocks, missing);
+		ck_assert_uint_le(missing, round % 2 ? 1 : 2);
+	}
+}
+END_TEST
+
+START_TEST(blocks_that_stand_there_twice)
+{
+	for (int round = 0; round < 300; round++) {
+		size_t a = below(block_count), after = round % 2 ? a : 1 + below(block_count - 1), size = 0;
+		for (size_t i = 0; i < block_count; i++) {
+			size = put(size, i);
+			size = i == after ? put(size, a) : size;
+		}
+		struct account account = read_all(damaged, size);
+		ck_all_but(&account, block_count, block_count);
+		ck_assert_uint_eq(account.losses.blocks + account.losses.bytes, 0);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("stream damage");
+	TCase *small = tcase_create("small"), *large = tcase_create("large");
+	tcase_add_checked_fixture(small, setup_small, teardown);
+	tcase_add_checked_fixture(large, setup_large, teardown);
+	tcase_set_timeout(small, 120);
+	tcase_set_timeout(large, 120);
+	tcase_add_test(small, whole_it_is_read_whole);
+	tcase_add_test(small, every_length);
+	tcase_add_test(small, every_flipped_bit);
+	const TTest *const both[] = {
+		whole_it_is_read_whole, flipped_bits_here_and_there, ranges_with_something_else_in_them, ranges_cut_out, ranges_put_in, blocks_that_changed_places,
+		blocks_that_stand_there_twice,
+	};
+	for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+		tcase_add_test(large, both[i]);
+		if (i)
+			tcase_add_test(small, both[i]);
+	}
+	suite_add_tcase(suite, small);
+	suite_add_tcase(suite, large);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed > 0;
+}
