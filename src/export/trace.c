@@ -86,6 +86,9 @@ static struct trace_run_lane *lane_of(struct trace *trace, struct trace_run *run
 
 static void note_gap(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, const struct record *record)
 {
+	/* Gauges are also told as they stand, which is no event. */
+	if (record->kind == RECORD_GAUGE && (record->sequence < lane->next_sequence || (!lane->has_next && !record->sequence)))
+		return;
 	uint64_t lost = lane->has_next && record->sequence > lane->next_sequence ? record->sequence - lane->next_sequence : 0;
 	if (lost) {
 		trace_lane_gap(&lane->lane, lane->last_ns);

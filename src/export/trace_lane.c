@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Of a batch or an outermost span that goes on for ever: what came in it so far then stands for itself. */
-enum { BUILDING_MOST = 65536 };
+enum { BUILDING_MOST = 65536, UNCERTAIN_MOST = 1024 };
 
 static bool reserve(struct lane_slices *slices, size_t more)
 {
@@ -147,7 +147,8 @@ void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
 		at = i;
 	}
 	enclose(lane, at, &own);
-	if ((own.depth == 0 && !lane->has_batch) || building->count >= BUILDING_MOST)
+	lane->is_certain |= building->count >= UNCERTAIN_MOST;
+	if ((own.depth == 0 && !lane->has_batch && lane->is_certain) || building->count >= BUILDING_MOST)
 		commit(lane);
 }
 
@@ -184,6 +185,7 @@ static void close_batch(struct trace_lane *lane, const struct lane_slice *batch)
 {
 	enclose(lane, part(lane, lane->batch.at, batch), batch);
 	lane->has_batch = false;
+	lane->is_certain = true;
 	commit(lane);
 }
 
@@ -204,7 +206,7 @@ void trace_lane_batch_begin(struct trace_lane *lane, int64_t time_ns, uint64_t n
 {
 	cut_batch(lane, time_ns);
 	commit(lane);
-	lane->has_batch = true;
+	lane->has_batch = lane->is_certain = true;
 	lane->batch = (struct lane_open){ time_ns, number, index, lane->building.count };
 }
 
@@ -218,6 +220,7 @@ void trace_lane_batch_end(struct trace_lane *lane, const struct lane_slice *batc
 void trace_lane_gap(struct trace_lane *lane, int64_t time_ns)
 {
 	lane->gap_ns = time_ns;
+	lane->is_certain = false;
 }
 
 void trace_lane_finish(struct trace_lane *lane, int64_t time_ns)

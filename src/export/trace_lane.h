@@ -29,6 +29,7 @@ struct lane_open { int64_t begin_ns; uint64_t number, index; size_t at; };      
 struct trace_lane {
 	struct lane_slices building, ready;
 	bool has_batch, failed;              /* failed: out of memory, something is not here */
+	bool is_certain;                     /* false: a batch may run of which the begin was not seen */
 	struct lane_open batch;              /* while it runs */
 	int64_t gap_ns;                      /* where the newest gap began; 0 = none */
 	unsigned place_count;
