@@ -42,15 +42,19 @@ until "$pmtop" list 2>/dev/null | grep -q $run || [ $waited -ge 100 ]; do waited
 "$pmtop" collect -p $trainer_pid -d 0.1 --for=1 2> remote.err | sh -c '"$0" -b --format=json -r -' "$pmtop" > remote.out; echo $? > remote.code & jobs="$jobs $!"
 { "$pmtop" collect -p $trainer_pid -d 0.1 --for=1 2> stalled.err; echo $? > stalled.code; } | { head -c 3000; sleep 2; cat; } | "$pmtop" -b --format=json -r - > stalled.out & jobs="$jobs $!"
 { "$pmtop" collect -p $trainer_pid -d 0.1 2> cut.err; echo $? > cut.code; } | head -c 90000 | "$pmtop" -b --format=json -r - > cut.out 2> cut.out2; echo $? > cut.player & jobs="$jobs $!"
+mkfifo stuck; sleep 30 < stuck & reader=$!
+"$pmtop" collect -p $trainer_pid -d 0.05 > stuck 2> stuck.err & stuck=$!
 "$pmtop" collect -p $trainer_pid -d 0.1 --only=process,system --for=0.5 > only.pmtop 2> only.err; echo $? > only.code & jobs="$jobs $!"
 "$pmtop" collect -d 0.1 -- sh -c 'echo spoilt; sleep 0.4; exit 5' > quiet.pmtop 2> quiet.err; echo $? > quiet.code & jobs="$jobs $!"
 
 until_there crash.pmtop && until_there term.out
 "$pmtop" record -p $trainer_pid -o term.pmtop > second.out 2> second.err; echo $? > second.code
 sleep 1
-kill -TERM $term; kill -HUP $hangup $nohup; kill -SEGV $crash
+kill -TERM $term $stuck; kill -HUP $hangup $nohup; kill -SEGV $crash
 wait $crash 2>/dev/null; crash_code=$?
 wait $term; term_code=$?
+wait $stuck; stuck_code=$?
+kill $reader && echo was reading > stuck.reader
 wait $hangup; hangup_code=$?
 kill -0 $nohup; check hang_up_that_is_ignored_ends_nothing
 kill -TERM $nohup; wait $nohup
@@ -103,6 +107,8 @@ check recording_of_a_recording_is_refused copy.err
 check stream_is_watched_from_elsewhere remote.err
 [ "$(cat stalled.code)" = 0 ] && [ ! -s stalled.err ] && tail -n 1 stalled.out | grep -q '"lost_events":0' && [ "$(count_of stalled.out)" -gt 50 ]
 check reader_that_stalls_gets_all_of_it stalled.err
+[ $stuck_code = 0 ] && [ ! -s stuck.err ] && [ -s stuck.reader ]
+check reader_that_takes_nothing_keeps_nobody stuck.err
 [ "$(cat cut.code)" = 0 ] && [ ! -s cut.err ] && [ "$(cat cut.player)" = 0 ] && grep -q "\"run\":\"$run\"" cut.out
 check stream_that_is_cut_ends_quietly_on_both_sides cut.code cut.player cut.err cut.out2 cut.out
 [ "$(cat only.code)" = 0 ] && [ ! -s only.err ] && "$pmtop" -b --format=json -r only.pmtop > only.out && tail -n 1 only.out | grep -q '"rss_bytes"' && ! grep -q '"batch":' only.out
