@@ -21,14 +21,20 @@ static int clear_stretch(const struct panes *panes, struct canvas *canvas, int x
 	return end;
 }
 
+bool panes_stands(const struct panes *panes, int64_t made_ns)
+{
+	int64_t age_ns = panes->now_ns - made_ns;
+	return panes->keeps && made_ns != 0 && age_ns >= 0 && age_ns < STANDS_NS;
+}
+
 void panes_begin(struct panes *panes, struct canvas *canvas, int64_t now_ns, bool keeps)
 {
 	panes->now_ns = now_ns;
+	panes->keeps = keeps;
 	panes->has_moved = false;
 	for (int i = 0; i < PANES; i++) {
 		struct pane *pane = &panes->list[i];
-		int64_t age_ns = now_ns - pane->drawn_ns;
-		pane->stands = keeps && pane->drawn_ns != 0 && age_ns >= 0 && age_ns < STANDS_NS;
+		pane->stands = panes_stands(panes, pane->drawn_ns);
 		pane->is_asked_for = false;
 	}
 	canvas_unclip(canvas);

@@ -23,11 +23,14 @@ struct pane {
 struct panes {
 	struct pane list[PANES];
 	int64_t now_ns;                  /* of the frame */
+	bool keeps;                      /* something may stand in it */
 	bool has_moved;                  /* one that stands is not where it was: the frame has to be drawn anew */
 };
 
 /* Clears the canvas, but for what may stand: nothing unless the canvas holds the frame before this one (`keeps`). */
 void panes_begin(struct panes *panes, struct canvas *canvas, int64_t now_ns, bool keeps);
+/* Whether what was made at that time may still be shown; 0 = never. */
+bool panes_stands(const struct panes *panes, int64_t made_ns);
 /* Whether this panel is to be drawn; else it stands. */
 bool pane_is_due(struct panes *panes, enum pane_id id, struct rect rect);
 /* False: what stood no longer has its place; begin anew, with nothing kept. */

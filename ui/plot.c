@@ -45,7 +45,7 @@ static unsigned bits_in(enum charset charset, uint32_t code)
 /* Adds dots to a cell. Data takes the place of what is faint; what is flagged stays flagged. */
 static void add_bits(struct canvas *canvas, int x, int y, unsigned bits, enum role role)
 {
-	const struct cell *cell = cell_at(canvas, x, y);
+	struct cell *cell = cell_at(canvas, x, y);
 	if (!cell || cell->code == FLAG_SIGN)
 		return;
 	bool is_faint = cell->role == ROLE_MEDIAN || cell->role == ROLE_BAND;
@@ -53,6 +53,10 @@ static void add_bits(struct canvas *canvas, int x, int y, unsigned bits, enum ro
 		bits |= bits_in(canvas->charset, cell->code);
 	if (cell->role == ROLE_FLAG && cell->code != ' ')
 		role = ROLE_FLAG;
+	if (canvas->charset == CHARSET_BRAILLE && cell->code != 0 && (x + 1 >= canvas->width || cell[1].code != 0)) {
+		*cell = (struct cell){0x2800 + bits, (uint16_t)role, 0};
+		return;
+	}
 	canvas_put(canvas, x, y, canvas->charset == CHARSET_BRAILLE ? 0x2800 + bits : halves[bits & 3], role);
 }
 

@@ -135,9 +135,16 @@ static void write_controls(struct terminal *terminal)
 	struct frame_controls *controls = &terminal->controls;
 	append(controls->clear, CONTROL_SIZE, capability("sgr0"));
 	append(controls->clear, CONTROL_SIZE, capability("clear"));
-	for (int role = 0; role < ROLE_COUNT; role++)
-		for (int reverse = 0; reverse < 2; reverse++)
-			write_style(controls->styles[role][reverse], theme_style(terminal->palette, (enum role)role, reverse));
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		for (int reverse = 0; reverse < 2; reverse++) {
+			struct style style = theme_style(terminal->palette, (enum role)role, reverse);
+			bool has_ground = style.background != COLOR_NONE || style.is_reversed || style.is_underlined;
+			write_style(controls->styles[role][reverse], style);
+			if (!has_ground && !style.is_bold && !style.is_dim && style.foreground != COLOR_NONE)
+				append(controls->colors[role][reverse], CONTROL_SIZE, tiparm(capability("setaf"), style.foreground));
+			controls->is_like_nothing[role][reverse] = !has_ground;
+		}
+	}
 	controls->move = strncmp(capability("cup"), "\033[%i%p1%d;%p2%dH", 16) == 0 ? move_ansi : move_other;
 	controls->last_cell_scrolls = tigetflag("am") > 0 && tigetflag("xenl") <= 0;
 }

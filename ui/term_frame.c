@@ -31,6 +31,7 @@ struct pen {
 	struct frame *frame;
 	int x, y;                     /* −1: not known */
 	const char *style;
+	bool has_color_only, is_like_nothing;        /* of that style */
 	char bytes[512];
 	size_t length;
 };
@@ -53,16 +54,26 @@ static bool has_sure_width(uint32_t code)
 	return code < 0x300 || (code >= 0x2500 && code < 0x25a0) || (code >= 0x2800 && code < 0x2900);
 }
 
+static void pen_style(struct pen *pen, const struct cell *cell)
+{
+	const struct frame_controls *controls = pen->frame->controls;
+	unsigned reverse = cell->reverse != 0;
+	const char *style = controls->styles[cell->role][reverse], *color = controls->colors[cell->role][reverse];
+	if (style == pen->style || (cell->code == ' ' && pen->is_like_nothing && controls->is_like_nothing[cell->role][reverse]))
+		return;
+	pen_text(pen, pen->has_color_only && color[0] ? color : style);
+	pen->style = style;
+	pen->has_color_only = color[0];
+	pen->is_like_nothing = controls->is_like_nothing[cell->role][reverse];
+}
+
 static void pen_cell(struct pen *pen, int x, int y, const struct cell *cell)
 {
-	const char *style = pen->frame->controls->styles[cell->role][cell->reverse != 0];
 	if (pen->length + MOVE_SIZE + 4 > sizeof pen->bytes)
 		pen_flush(pen);
 	if (pen->x != x || pen->y != y)
 		pen->length += pen->frame->controls->move(pen->bytes + pen->length, x, y);
-	if (style != pen->style)
-		pen_text(pen, style);
-	pen->style = style;
+	pen_style(pen, cell);
 	pen->length += utf8_encode(cell->code, pen->bytes + pen->length);
 	/* At the right edge some terminals wrap at once and some with the next character. */
 	bool is_sure = has_sure_width(cell->code) && x + 1 < pen->frame->shown.width;

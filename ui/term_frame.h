@@ -17,6 +17,8 @@ enum { CONTROL_SIZE = 96, MOVE_SIZE = 32 };
 struct frame_controls {
 	char clear[CONTROL_SIZE];                            /* also leaves every attribute */
 	char styles[ROLE_COUNT][2][CONTROL_SIZE];            /* by role and `reverse`; each leaves the one before */
+	char colors[ROLE_COUNT][2][CONTROL_SIZE];            /* the same after another that has one; empty: it is more than a colour of its letters */
+	bool is_like_nothing[ROLE_COUNT][2];                 /* a blank in it looks as in any other of these */
 	size_t (*move)(char out[MOVE_SIZE], int x, int y);   /* returns the length */
 	bool last_cell_scrolls;                              /* nothing may be written to the lower right cell */
 };

@@ -13,6 +13,7 @@
 #include "src/settings/settings.h"
 #include "ui/canvas.h"
 #include "ui/keys.h"
+#include "ui/line.h"
 #include "ui/panes.h"
 #include "ui/plot.h"
 #include "ui/replay_line.h"
@@ -41,6 +42,13 @@ struct focus {
 	uint32_t mode;
 };
 
+/* What is said of the steps' plot; the plot itself moves with each frame. */
+struct step_words {
+	int64_t made_ns;
+	struct line title, told;
+	bool is_told;
+};
+
 /* A batch that a person flagged or unflagged: of a run by its index, among those of its mode. */
 struct hand_flag { unsigned run; uint32_t mode; uint64_t ordinal; bool is_flagged; };
 
@@ -60,6 +68,7 @@ struct scene {
 	struct focus focus;
 	struct view_state *state;         /* of the view being drawn */
 	struct panes panes;
+	struct step_words step_words;
 	const char *go_to;                /* a key asked for another view, by its name; NULL */
 	char message[160];                /* one line for the person, shown in the last line until the next key */
 };

@@ -88,10 +88,10 @@ static void feed_fail(struct feed *feed, const struct reason *why, struct sample
 	sample_set_missing(out, now_ns, feed->source->name, why->text, why->remedy);
 }
 
-static void feed_read(struct feed *feed, struct target *target, struct sample_set *out, int64_t now_ns)
+static void feed_read(struct feed *feed, struct target *target, struct sample_set *out, int64_t now_ns, int64_t early_ns)
 {
 	struct reason why = { "", "" };
-	if (feed->is_over || (now_ns < feed->next_ns && !target->has_ended))
+	if (feed->is_over || (now_ns + early_ns < feed->next_ns && !target->has_ended))
 		return;
 	if (!feed->state && feed->source->open(target, &feed->state, &why) != STATUS_OK) {
 		feed->state = NULL;
@@ -122,6 +122,15 @@ static void feed_read(struct feed *feed, struct target *target, struct sample_se
 
 /* -- the sampler thread --------------------------------------------------------------------------------------------------------- */
 
+/* What is due by the middle to the next refresh is not put off until then. */
+static int64_t early_by(struct collector *collector)
+{
+	pthread_mutex_lock(&collector->lock);
+	int64_t period_ns = collector->period_ns;
+	pthread_mutex_unlock(&collector->lock);
+	return period_ns / 2;
+}
+
 /* False: nothing more will come. */
 static bool read_sources(struct collector *collector)
 {
@@ -129,14 +138,14 @@ static bool read_sources(struct collector *collector)
 	bool is_more = false;
 	if (set->count >= RECORDS_WAITING_MAX)
 		return true;
-	int64_t now_ns = clock_monotonic_ns();
+	int64_t now_ns = clock_monotonic_ns(), early_ns = early_by(collector);
 	size_t before = set->count;
-	if (now_ns >= collector->refresh_ns && target_refresh(collector->target) == STATUS_OK)
+	if (now_ns + early_ns >= collector->refresh_ns && target_refresh(collector->target) == STATUS_OK)
 		collector->refresh_ns = now_ns + TREE_PERIOD_NS;
 	set->time_ns = now_ns;
 	set->source = "collector";
 	for (unsigned i = 0; i < collector->feed_count; i++) {
-		feed_read(&collector->feeds[i], collector->target, set, now_ns);
+		feed_read(&collector->feeds[i], collector->target, set, now_ns, early_ns);
 		is_more |= !collector->feeds[i].is_over;
 	}
 	ledger_note(collector->ledger, set, before);

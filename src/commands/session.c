@@ -19,7 +19,7 @@
 #include "src/sources/synthetic.h"
 
 /* Nobody reads warnings faster. */
-#define JUDGE_EVERY_NS (400 * NS_PER_MS)
+#define JUDGE_EVERY_NS (450 * NS_PER_MS)
 #define JUDGE_SELDOM_NS (60 * NS_PER_S)
 
 enum exit_code fail(enum status status, const struct reason *reason)

@@ -6,7 +6,7 @@
 enum { TREND_BATCHES_LEAST = 20, TREND_POINTS_MOST = 64 };
 #define RENEW_NS NS_PER_S
 /* Nobody reads shares faster, and finding them goes through 200 batches. */
-#define PHASES_NS (400 * NS_PER_MS)
+#define PHASES_NS (450 * NS_PER_MS)
 
 bool run_open(struct run *run, const struct record *opened, const struct model_options *options)
 {

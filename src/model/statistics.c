@@ -1,6 +1,7 @@
 #include "src/model/statistics.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,40 +18,54 @@ double quantile_of_sorted(const double *sorted, size_t n, double q)
 	return sorted[below] + (sorted[below + 1] - sorted[below]) * (position - (double)below);
 }
 
-static void swap(double *a, double *b)
+/* Those below the pivot (`with_equal`: and those equal to it) come first; returns how far they reach. Without branches, for nobody can guess them. */
+static inline size_t partition(double *values, size_t from, size_t end, double pivot, bool with_equal)
 {
-	double kept = *a;
-	*a = *b;
-	*b = kept;
+	size_t upto = from;
+	for (size_t i = from; i < end; i++) {
+		double value = values[i];
+		values[i] = values[upto];
+		values[upto] = value;
+		upto += with_equal ? value <= pivot : value < pivot;
+	}
+	return upto;
 }
 
-/* The value of this rank (0 = the least); what is smaller stands before it afterwards, what is greater behind it. Hoare's selection. */
+static void sort_few(double *values, size_t from, size_t end)
+{
+	for (size_t i = from + 1; i < end; i++) {
+		double value = values[i];
+		size_t at = i;
+		for (; at > from && values[at - 1] > value; at--)
+			values[at] = values[at - 1];
+		values[at] = value;
+	}
+}
+
+static double middle_of(double a, double b, double c)
+{
+	double low = a < b ? a : b, high = a < b ? b : a;
+	return c < low ? low : c > high ? high : c;
+}
+
+/* The value of this rank (0 = the least); what is smaller stands before it afterwards, what is greater behind it. Selection by parts. */
 static double select_rank(double *values, size_t n, size_t rank)
 {
-	size_t low = 0, high = n - 1;
-	while (low < high) {
-		double pivot = values[low + (high - low) / 2];
-		size_t i = low, j = high;
-		while (i <= j) {
-			while (values[i] < pivot)
-				i++;
-			while (pivot < values[j])
-				j--;
-			if (i > j)
-				break;
-			swap(&values[i], &values[j]);
-			i++;
-			if (j == 0)
-				break;
-			j--;
+	enum { FEW = 12 };
+	size_t low = 0, end = n;
+	while (end - low > FEW) {
+		double pivot = middle_of(values[low], values[low + (end - low) / 2], values[end - 1]);
+		size_t less = partition(values, low, end, pivot, false);
+		if (rank < less) {
+			end = less;
+			continue;
 		}
-		if (rank <= j && j < i)
-			high = j;
-		else if (rank >= i)
-			low = i;
-		else
-			break;
+		size_t upto = partition(values, less, end, pivot, true);
+		if (rank < upto)
+			return pivot;
+		low = upto;
 	}
+	sort_few(values, low, end);
 	return values[rank];
 }
 

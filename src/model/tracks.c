@@ -46,11 +46,18 @@ void track_release(struct track *track)
 	track->ring = NULL;
 }
 
+/* A ring is mostly of a power of two, and looked into a great deal. */
+static size_t place_of(const struct track *track, uint64_t ordinal)
+{
+	bool is_power = (track->capacity & (track->capacity - 1)) == 0;
+	return (size_t)(is_power ? ordinal & (track->capacity - 1) : ordinal % track->capacity);
+}
+
 struct batch *track_slot(struct track *track, uint64_t ordinal)
 {
 	if (ordinal < track->first || ordinal >= track->end || track->capacity == 0)
 		return NULL;
-	struct batch *batch = &track->ring[ordinal % track->capacity];
+	struct batch *batch = &track->ring[place_of(track, ordinal)];
 	return batch->ordinal == ordinal ? batch : NULL;
 }
 
@@ -110,7 +117,7 @@ struct batch *track_append(struct track *track, uint64_t ordinal)
 	}
 	if (ordinal - track->first >= track->capacity)
 		track->first = ordinal - track->capacity + 1;
-	struct batch *batch = &track->ring[ordinal % track->capacity];
+	struct batch *batch = &track->ring[place_of(track, ordinal)];
 	memset(batch, 0, sizeof *batch);
 	batch->ordinal = ordinal;
 	batch->batch_s = batch->step_s = batch->loss = batch->samples = batch->resident_bytes = batch->allocated_bytes = batch->median_s = batch->mad_s = NAN;

@@ -11,7 +11,7 @@
 
 enum { ROUNDS_MOST = 6 };
 /* Of many steps a few new ones change little, and a look costs more: it is for the part that is new, and for so many once a second. */
-enum { STEPS_A_LOOK = 512, STEPS_A_SECOND = 1024 };
+enum { STEPS_A_LOOK = 512, STEPS_A_SECOND = 512 };
 
 const char *pattern_kind_name(enum pattern_kind kind)
 {

@@ -28,6 +28,11 @@ struct walk {
 
 struct cursor { uint32_t place; size_t epoch; };
 
+struct ground {
+	uint8_t marks[STEPS_MOST];           /* by place */
+	uint16_t slow_before[STEPS_MOST + 1];        /* by row */
+};
+
 static size_t epoch_of(const struct steps *steps, uint32_t place)
 {
 	size_t low = 0, high = steps->epoch_count;
@@ -108,20 +113,18 @@ static double chance_of(const struct steps *steps, const uint16_t *slow_before, 
 	return chance_of_hits(all, slow, expected, walk->hits) + log(tried);
 }
 
-static bool walk_back(const struct steps *steps, const uint16_t *slow_before, uint32_t anchor, struct walk *out)
+static bool walk_back(const struct steps *steps, const struct ground *ground, struct cursor cursor, struct walk *out)
 {
-	struct cursor cursor = { .place = anchor };
+	uint32_t anchor = cursor.place;
 	size_t expected = 1, hits = 1, misses = 0, due = SIZE_MAX;
 	double least = out->is_known ? KNOWN_HITS_RATIO : HITS_LEAST_RATIO;
 	bool is_found = false;
-	if (out->clock == CLOCK_EPOCH)
-		cursor.epoch = epoch_of(steps, anchor);
 	while (misses < MISSES_MOST && step_back(steps, out->clock, out->period, &cursor)) {
-		uint16_t row = steps->row_at[cursor.place];
-		if (row == 0 || steps->is_taken[row - 1])
+		enum mark mark = (enum mark)ground->marks[cursor.place];
+		if (mark == MARK_NONE)
 			continue;
 		expected++;
-		if (!steps->is_slow[row - 1]) {
+		if (mark == MARK_FAST) {
 			misses++;
 			if (expected > OCCURRENCES_LEAST && (double)hits < HOPELESS_RATIO * (double)expected)
 				break;
@@ -142,7 +145,7 @@ static bool walk_back(const struct steps *steps, const uint16_t *slow_before, ui
 	}
 	out->last_place = anchor;
 	if (is_found)
-		out->chance = chance_of(steps, slow_before, out, out->expected) - (out->is_known ? KNOWN_BONUS : 0);
+		out->chance = chance_of(steps, ground->slow_before, out, out->expected) - (out->is_known ? KNOWN_BONUS : 0);
 	return is_found;
 }
 
@@ -190,11 +193,14 @@ static void make_pattern(struct steps *steps, const struct walk *walk, struct pa
 	measure_members(steps, out);
 }
 
-static void mark_places(const struct steps *steps, uint8_t marks[STEPS_MOST])
+static void lay_ground(const struct steps *steps, struct ground *ground)
 {
+	ground->slow_before[0] = 0;
+	for (size_t row = 0; row < steps->count; row++)
+		ground->slow_before[row + 1] = (uint16_t)(ground->slow_before[row] + steps->is_slow[row]);
 	for (uint32_t place = 0; place < steps->places; place++) {
 		uint16_t row = steps->row_at[place];
-		marks[place] = row == 0 || steps->is_taken[row - 1] ? MARK_NONE : steps->is_slow[row - 1] ? MARK_SLOW : MARK_FAST;
+		ground->marks[place] = row == 0 || steps->is_taken[row - 1] ? MARK_NONE : steps->is_slow[row - 1] ? MARK_SLOW : MARK_FAST;
 	}
 }
 
@@ -228,28 +234,27 @@ static uint32_t longest_period(const struct steps *steps, enum clock_kind clock)
 
 bool find_comb(struct steps *steps, struct pattern *out)
 {
-	uint16_t slow_before[STEPS_MOST + 1];
+	struct ground ground;
 	uint32_t anchors[ANCHORS_MOST];
-	uint8_t marks[STEPS_MOST];
 	struct walk best = { .chance = CHANCE_MOST };
 	if (steps->slow_count < OCCURRENCES_LEAST)
 		return false;
 	size_t anchor_count = newest_slow(steps, anchors);
-	mark_places(steps, marks);
-	slow_before[0] = 0;
-	for (size_t row = 0; row < steps->count; row++)
-		slow_before[row + 1] = (uint16_t)(slow_before[row] + steps->is_slow[row]);
+	lay_ground(steps, &ground);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
 		uint32_t most = longest_period(steps, clock), from[ANCHORS_MOST];
-		for (size_t i = 0; i < anchor_count; i++)
-			from[i] = clock == CLOCK_RUN ? 0 : steps->epochs[epoch_of(steps, anchors[i])].first_place;
+		struct cursor cursors[ANCHORS_MOST];
+		for (size_t i = 0; i < anchor_count; i++) {
+			cursors[i] = (struct cursor){ anchors[i], clock == CLOCK_RUN ? 0 : epoch_of(steps, anchors[i]) };
+			from[i] = clock == CLOCK_RUN ? 0 : steps->epochs[cursors[i].epoch].first_place;
+		}
 		for (uint32_t period = 2; period <= most; period++) {
 			bool is_known = steps_knew(steps, period);
 			for (size_t i = 0; i < anchor_count; i++) {
-				if (is_over_at_once(marks, from[i], anchors[i], period))
+				if (is_over_at_once(ground.marks, from[i], anchors[i], period))
 					continue;
 				struct walk walk = { .clock = clock, .period = period, .is_known = is_known };
-				if (walk_back(steps, slow_before, anchors[i], &walk) && walk.chance < best.chance)
+				if (walk_back(steps, &ground, cursors[i], &walk) && walk.chance < best.chance)
 					best = walk;
 			}
 		}

@@ -5,8 +5,6 @@
 #include "src/model/statistics.h"
 #include "src/rules/rule_figures.h"
 
-enum { FLAGGED_EXPLAINED = 8 };
-
 /* The guides' bound: of the slowest to the fastest. */
 #define SLOW_RATIO 2
 
@@ -131,6 +129,26 @@ static void add_share(struct cause *sums, size_t *count, const struct cause *cau
 	sums[at].share_ratio += before;
 }
 
+static const struct explained *explain_flagged(const struct look *look, const struct flagged *flagged)
+{
+	struct look_cache *cache = look->cache;
+	for (unsigned i = 0; flagged->is_around_settled && i < FLAGGED_EXPLAINED; i++) {
+		const struct explained *known = &cache->explained[i];
+		if (known->run == look->index && known->begin_ns == flagged->batch.begin_ns && known->step_s == flagged->batch.step_s)
+			return known;
+	}
+	struct explanation why;
+	struct explained *out = &cache->explained[cache->explained_next++ % FLAGGED_EXPLAINED];
+	explain_batch(look->run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	out->run = look->index;
+	out->begin_ns = flagged->is_around_settled ? flagged->batch.begin_ns : -1;
+	out->step_s = flagged->batch.step_s;
+	out->slow_ratio = why.ratio;
+	out->cause_count = why.cause_count;
+	memcpy(out->causes, why.causes, why.cause_count * sizeof *why.causes);
+	return out;
+}
+
 static struct common_cause find_common_cause(const struct look *look)
 {
 	struct common_cause common = { 0 };
@@ -138,14 +156,13 @@ static struct common_cause find_common_cause(const struct look *look)
 	size_t count = 0;
 	for (size_t i = look->run->flagged_count; i-- > 0 && common.explained < FLAGGED_EXPLAINED;) {
 		const struct flagged *flagged = &look->run->flagged[i];
-		struct explanation why;
 		if (flagged->mode != look->track->mode || flagged->batch.ordinal < look->oldest)
 			continue;
-		explain_batch(look->run, &flagged->batch, &flagged->usual, flagged->around, &why);
-		for (size_t k = 0; k < why.cause_count; k++)
-			add_share(sums, &count, &why.causes[k]);
-		common.explained += why.cause_count > 0;
-		common.slow_ratio += why.cause_count > 0 ? why.ratio : 0;
+		const struct explained *why = explain_flagged(look, flagged);
+		for (size_t k = 0; k < why->cause_count; k++)
+			add_share(sums, &count, &why->causes[k]);
+		common.explained += why->cause_count > 0;
+		common.slow_ratio += why->cause_count > 0 ? why->slow_ratio : 0;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (sums[i].share_ratio > common.cause.share_ratio)

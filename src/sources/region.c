@@ -48,6 +48,7 @@ struct search {
 
 struct region_reader {
 	struct target *target;
+	size_t slot_end;                    /* no slot from here on was ever taken */
 	struct slot slots[RUNS_MAX];
 	bool has_tried_path;                /* target->region_path was opened, or not */
 	size_t search_count;
@@ -90,7 +91,7 @@ static void give_up(struct region_reader *reader, struct slot *slot, const char 
 
 static bool is_known(const struct region_reader *reader, const struct region_location *location)
 {
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	for (size_t i = 0; i < reader->slot_end; i++)
 		if (reader->slots[i].run && reader->slots[i].location.device == location->device && reader->slots[i].location.inode == location->inode)
 			return true;
 	for (size_t i = 0; i < reader->given_up_count && i < GIVEN_UP_MAX; i++)
@@ -149,6 +150,8 @@ static struct slot *open_run(struct region_reader *reader, const struct region_l
 			close(slot->directory_fd);
 		slot->run = NULL;
 	}
+	size_t end = (size_t)(slot - reader->slots) + 1;
+	reader->slot_end = slot->run && end > reader->slot_end ? end : reader->slot_end;
 	return slot->run ? slot : NULL;
 }
 
@@ -243,7 +246,7 @@ static void open_path(struct region_reader *reader)
 /* The first that is a rank of a run of several. */
 static const struct slot *find_rank(const struct region_reader *reader, struct region_rank *rank)
 {
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	for (size_t i = 0; i < reader->slot_end; i++)
 		if (reader->slots[i].run && region_rank_read(region_run_region(reader->slots[i].run), rank))
 			return &reader->slots[i];
 	return NULL;
@@ -255,7 +258,7 @@ static size_t count_ranks(const struct region_reader *reader, const struct regio
 	size_t count = 0;
 	struct region_rank other;
 	*is_there = false;
-	for (size_t i = 0; i < RUNS_MAX; i++) {
+	for (size_t i = 0; i < reader->slot_end; i++) {
 		const struct slot *slot = &reader->slots[i];
 		if (!slot->run || !region_rank_read(region_run_region(slot->run), &other) || strcmp(other.run_id, rank->run_id) != 0)
 			continue;
@@ -396,7 +399,7 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 	else if (!reader->has_tried_path)
 		open_path(reader);
 	search_ranks(reader, now_ns);
-	for (size_t i = 0; i < RUNS_MAX; i++) {
+	for (size_t i = 0; i < reader->slot_end; i++) {
 		struct slot *slot = &reader->slots[i];
 		if (!slot->run)
 			continue;
@@ -416,7 +419,7 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 static enum status region_tell_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct region_reader *reader = state;
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	for (size_t i = 0; i < reader->slot_end; i++)
 		if (reader->slots[i].run)
 			region_run_tell_all(reader->slots[i].run, now_ns, out);
 	region_workers_tell_all(reader->workers, now_ns, out);
@@ -437,7 +440,7 @@ static enum status region_source_open(struct target *target, void **state, struc
 static void region_source_close(void *state)
 {
 	struct region_reader *reader = state;
-	for (size_t i = 0; i < RUNS_MAX; i++)
+	for (size_t i = 0; i < reader->slot_end; i++)
 		if (reader->slots[i].run)
 			close_slot(&reader->slots[i]);
 	region_workers_free(reader->workers);

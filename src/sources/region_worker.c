@@ -9,6 +9,8 @@
 
 enum { METAS_MAX = 64, TOTALS_MAX = 256, COUNTERS_MAX = 256, SPANS_MAX = 16, META_SIZE = 24, TRIES = 3 };
 
+#define ROW_NS (180 * NS_PER_MS)
+
 struct region_worker {
 	struct region *region;
 	unsigned id;
@@ -213,7 +215,7 @@ enum status region_worker_read(struct region_worker *worker, int64_t now_ns, boo
 	bool is_same = worker->is_told && region_state_sequence(worker->region) == worker->sequence;
 	if (!is_last && (is_same || now_ns < worker->next_ns))
 		return STATUS_OK;
-	worker->next_ns = now_ns + SOURCE_SLOW_NS;
+	worker->next_ns = now_ns + ROW_NS;
 	enum region_status status = tell_row(worker, now_ns, out);
 	return status == REGION_OK || status == REGION_BUSY ? STATUS_OK : status == REGION_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_DAMAGED;
 }

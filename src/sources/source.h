@@ -15,7 +15,7 @@ struct target;   /* the watched process and its children: target.h */
 
 struct source {
 	const char *name;        /* as `pmtop doctor` prints it */
-	int64_t period_ns;       /* read at most this often; 0 = at every refresh */
+	int64_t period_ns;       /* read about this often, at the refresh that is nearest; 0 = at every refresh */
 
 	/* Opens what can be opened. Otherwise says why not, for a person, and how it could be. */
 	enum status (*open)(struct target *target, void **state, struct reason *why_not);
@@ -30,8 +30,8 @@ struct source {
 	void (*close)(void *state);
 };
 
-/* Five times a second, with room for a late turn: for what need not be read at each of ten refreshes a second. */
-#define SOURCE_SLOW_NS INT64_C(180000000)
+/* About four times a second: for what need not be read at each of ten refreshes. */
+#define SOURCE_SLOW_NS INT64_C(260000000)
 
 #define SOURCES(X) X(process) X(system) X(cgroup) X(region)
 

@@ -47,12 +47,15 @@ static bool parse_stat(struct system_reader *reader, struct sample_set *out, int
 
 	/* From the end, for the line of interrupts between may be as long as all others. */
 	const char *line = reader->text + strlen(reader->text);
+	static const struct { const char *word; enum metric metric; } words[] = {
+		{ "\nprocs_running ", METRIC_SYSTEM_RUNNING }, { "\nprocs_blocked ", METRIC_SYSTEM_BLOCKED },
+	};
 	for (size_t i = 0; i < TAIL_LINES && (line = memrchr(reader->text, '\n', (size_t)(line - reader->text))); i++) {
-		unsigned long long count;
-		if (sscanf(line, "\nprocs_running %llu", &count) == 1)
-			sample_set_figure(out, now_ns, METRIC_SYSTEM_RUNNING, 0, (double)count);
-		else if (sscanf(line, "\nprocs_blocked %llu", &count) == 1)
-			sample_set_figure(out, now_ns, METRIC_SYSTEM_BLOCKED, 0, (double)count);
+		for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+			size_t length = strlen(words[k].word);
+			if (strncmp(line, words[k].word, length) == 0 && line[length] >= '0' && line[length] <= '9')
+				sample_set_figure(out, now_ns, words[k].metric, 0, (double)strtoull(line + length, NULL, 10));
+		}
 	}
 	return true;
 }
@@ -104,10 +107,9 @@ static bool parse_vmstat(struct system_reader *reader, struct sample_set *out, i
 static bool parse_pressure(const struct system_reader *reader, enum metric metric, struct sample_set *out, int64_t now_ns)
 {
 	const char *total = strncmp(reader->text, "some ", 5) == 0 ? strstr(reader->text, "total=") : NULL;
-	unsigned long long microseconds;
-	if (!total || sscanf(total, "total=%llu", &microseconds) != 1)
+	if (!total || total[6] < '0' || total[6] > '9')
 		return false;
-	sample_set_figure(out, now_ns, metric, 0, (double)microseconds * 1e3);
+	sample_set_figure(out, now_ns, metric, 0, (double)strtoull(total + 6, NULL, 10) * 1e3);
 	return true;
 }
 

@@ -375,6 +375,54 @@ START_TEST(q_quits_w_writes_and_a_message_stays_until_the_next_key)
 }
 END_TEST
 
+/* -- ten times a second -------------------------------------------------------------------------------------------------------- */
+
+static bool is_same_picture(const struct canvas *a, const struct canvas *b, int from_y, int to_y, int width)
+{
+	for (int y = from_y; y < to_y; y++)
+		if (memcmp(&a->cells[y * a->width], &b->cells[y * b->width], (size_t)width * sizeof *a->cells) != 0)
+			return false;
+	return true;
+}
+
+START_TEST(panels_stand_for_half_a_second_and_the_plot_moves)
+{
+	struct story_options options = long_run();
+	struct canvas kept = { 0 };
+	struct stage stage;
+	struct screen *screen;
+	bool stood = false;
+
+	options.period_ns = NS_PER_S / 10;
+	stage_open(&stage, &options, 200, 60);
+	screen = screen_new(stage.model, &stage.alerts, &stage.settings);
+	ck_assert(canvas_resize(&kept, 200, 60));
+	for (int frame = 0; frame <= 50; frame++) {
+		int64_t realtime_ns;
+
+		stage_play(&stage, frame ? (double)(stage.model->now_ns - stage.begin_ns) * 1e-9 + 0.05 : 20);
+		stage.model->processes[0].cpu_ratio = frame / 100.0;
+		stage_draw(&stage);
+		realtime_ns = INT64_C(1795183200) * NS_PER_S + stage.model->now_ns - stage.begin_ns;
+		screen_draw(screen, &kept, realtime_ns, NS_PER_S / 2);
+		/* The progress, and the plot below its title. */
+		ck_assert_msg(is_same_picture(&kept, &stage.canvas, 2, 6, 100) && is_same_picture(&kept, &stage.canvas, 7, 18, 100), "frame %d: the plot stands", frame);
+		if (frame % 5 == 0)
+			ck_assert_msg(is_same_picture(&kept, &stage.canvas, 0, 60, 200), "frame %d is not whole", frame);
+		else
+			stood |= !is_same_picture(&kept, &stage.canvas, 0, 60, 200);
+	}
+	ck_assert(stood);
+	stage_play(&stage, 25.2);
+	screen_key(screen, (struct key_event){ .key = 'j' }, &kept);
+	screen_draw(screen, &kept, INT64_C(1795183200) * NS_PER_S + stage.model->now_ns - stage.begin_ns, NS_PER_S / 2);
+	ck_assert_msg(is_same_picture(&kept, &stage.canvas, 0, 60, 200), "after a key");
+	screen_free(screen);
+	canvas_release(&kept);
+	stage_close(&stage);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("overview");
@@ -404,6 +452,7 @@ int main(void)
 	tcase_add_test(tests, a_pause_holds_the_picture_and_says_so);
 	tcase_add_test(tests, digits_tab_and_clicks_open_views);
 	tcase_add_test(tests, a_view_without_a_source_says_why_and_what_to_do);
+	tcase_add_test(tests, panels_stand_for_half_a_second_and_the_plot_moves);
 	tcase_add_test(tests, q_quits_w_writes_and_a_message_stays_until_the_next_key);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

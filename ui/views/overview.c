@@ -151,7 +151,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
 	struct rect plots = rect;
 
-	if (note.height > 0) {
+	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
 		struct rect inside = parts_panel(canvas, note, refused != NULL ? "Not readable" : "Nothing publishes", NULL, ROLE_TITLE);
 
 		rect_take_left(&inside, 1);
@@ -167,11 +167,11 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 
 	if (!parts_is_roomy(canvas))
 		rect_take_right(&left, 1);
-	if (left.width > 0 && left.height > 1)
+	if (left.width > 0 && left.height > 1 && pane_is_due(&scene->panes, PANE_WHERE, left))
 		panel_cpu(scene, canvas, left, scene->state->zoom);
-	if (plots.height > 1)
+	if (plots.height > 1 && pane_is_due(&scene->panes, PANE_MEMORY, plots))
 		panel_memory(scene, canvas, plots, scene->state->zoom);
-	if (table.height > 0)
+	if (table.height > 0 && pane_is_due(&scene->panes, PANE_PROCESSES, table))
 		process_table(scene, canvas, parts_panel(canvas, table, "Processes", NULL, ROLE_TITLE), NULL);
 }
 

@@ -183,21 +183,32 @@ static void draw_told(struct line *told, struct canvas *canvas, struct rect row)
 	line_draw(told, canvas, row.x, row.y, row.width);
 }
 
-void panel_steps(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+static struct step_words *step_words(struct scene *scene, const struct run *run, const struct stretch *stretch)
 {
 	const struct batch *focused = scene_has_focus(scene, run, run_main(run)) ? track_batch(run_main(run), scene->focus.batch) : NULL;
+	struct step_words *words = &scene->step_words;
+
+	if (panes_stands(&scene->panes, words->made_ns))
+		return words;
+	words->made_ns = scene->panes.now_ns;
+	if (focused != NULL)
+		focus_title(scene, run, focused, &words->title);
+	else
+		stretch_title(run, stretch, &words->title);
+	words->is_told = stretch->count > 0 && tell_slow(scene, run, &words->told);
+	return words;
+}
+
+void panel_steps(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
 	struct stretch stretch;
-	struct line line;
 
 	trace_stretch(scene, run, &stretch);
-	if (focused != NULL)
-		focus_title(scene, run, focused, &line);
-	else
-		stretch_title(run, &stretch, &line);
-	struct rect inside = parts_panel(canvas, rect, "Step time", &line, ROLE_TITLE);
+	struct step_words *words = step_words(scene, run, &stretch);
+	struct rect inside = parts_panel(canvas, rect, "Step time", &words->title, ROLE_TITLE);
 
 	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
-	bool is_told = inside.height >= TOLD_WITHIN && stretch.count > 0 && tell_slow(scene, run, &line);
+	bool is_told = inside.height >= TOLD_WITHIN && words->is_told;
 	struct rect below = rect_take_bottom(&inside, is_told && inside.height >= TOLD_BELOW ? 1 : 0);
 
 	if (stretch.count > 0)
@@ -205,9 +216,9 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 	else
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
 	if (is_told && below.height > 0)
-		draw_told(&line, canvas, (struct rect){ below.x + 1, below.y, below.width - 1, 1 });
+		draw_told(&words->told, canvas, (struct rect){ below.x + 1, below.y, below.width - 1, 1 });
 	else if (is_told && scene->state->plot.height > 0)
-		draw_told(&line, canvas, rect_row(scene->state->plot, -1));
+		draw_told(&words->told, canvas, rect_row(scene->state->plot, -1));
 }
 
 /* -- where a step goes --------------------------------------------------------------------------------------------------------- */
