@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "src/model/around.h"
+#include "src/model/requests.h"
 #include "src/model/series.h"
 #include "src/model/statistics.h"
 #include "src/samples/sample_set.h"
@@ -213,6 +214,7 @@ struct run {
 	uint64_t marks_dropped;
 	struct { int64_t time_ns; char text[120]; } marks[RUN_MARKS_MAX];
 	uint64_t lost_events, before_attach_events, refused_events;
+	struct requests *requests;   /* requests.h; NULL: none was seen */
 	double epoch_done_ratio, epoch_eta_s, run_done_ratio, run_eta_s;     /* NAN while unknown; ETA counts validation and checkpoints */
 	/* private */
 	struct run_private *private;
