@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/commands/player_files.h"
 
-/* The newest block is looked for in a tail of the file, and in a longer one where that holds none that is whole. */
-enum { TAIL_FIRST = 64 * 1024, TAIL_MOST = 4 * STREAM_PAYLOAD_MOST };
 enum { READ_AT_ONCE = 256 * 1024, FOLLOW_MS = 100, RUNS = 256, LANES = 256, UUID_SIZE = 40 };
 #define HEADER_WAIT_NS (30 * NS_PER_S)
 
@@ -23,8 +22,11 @@ struct known {
 };
 
 struct player {
-	int fd;
+	int first_fd, fd;                    /* of the recording; of the file of it that is being read */
+	char *path;                          /* NULL: it is one file, or a pipe */
+	unsigned file;
 	off_t offset;                        /* of a file: what lies before was read */
+	bool was_growing;
 	bool is_pipe, is_finished, has_ended;
 	double speed;
 	struct stream_reader *reader;
@@ -38,11 +40,46 @@ struct player {
 
 /* -- bytes ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Its recorder still holds it. */
+static int file_after(const struct player *player, unsigned file)
+{
+	const struct stream_header *header = stream_reader_header(player->reader);
+	return player->path && header ? files_open(player->path, file + 1, header->uuid) : -1;
+}
+
+/* The last of its files: a descriptor to be closed. */
+static int last_file(const struct player *player)
+{
+	int fd = fcntl(player->fd, F_DUPFD_CLOEXEC, 3), next;
+	for (unsigned file = player->file; (next = file_after(player, file)) >= 0; file++) {
+		close(fd);
+		fd = next;
+	}
+	return fd;
+}
+
 bool player_is_growing(const struct player *player)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	return !player->is_pipe && fcntl(player->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	if (player->is_pipe)
+		return false;
+	int fd = last_file(player);
+	bool grows = fd >= 0 && files_is_locked(fd);
+	if (fd >= 0)
+		close(fd);
+	return grows;
+}
+
+/* Where the recorder went on in another. */
+static bool go_to_next_file(struct player *player)
+{
+	int next = player->is_pipe ? -1 : file_after(player, player->file);
+	if (next < 0)
+		return false;
+	if (player->fd != player->first_fd)
+		close(player->fd);
+	player->fd = next;
+	player->offset = 0;
+	player->file++;
+	return true;
 }
 
 /* False: nothing now. */
@@ -52,7 +89,7 @@ static bool read_more(struct player *player)
 	if (player->is_finished || (player->is_pipe && poll(&ready, 1, 0) <= 0))
 		return false;
 	/* Asked before: what is written between the two is read at the next turn. */
-	bool grows = player_is_growing(player);
+	bool grows = !player->is_pipe && files_is_locked(player->fd);
 	ssize_t length = player->is_pipe ? read(player->fd, player->room, READ_AT_ONCE) : pread(player->fd, player->room, READ_AT_ONCE, player->offset);
 	if (length > 0) {
 		player->offset += length;
@@ -60,7 +97,12 @@ static bool read_more(struct player *player)
 	}
 	if (length < 0 && (errno == EINTR || errno == EAGAIN))
 		return false;
-	if (length == 0 && grows)
+	if (length == 0 && !grows && go_to_next_file(player))
+		return true;
+	/* A recorder that has left a file may be about to begin the next. */
+	bool may_go_on = grows || player->was_growing;
+	player->was_growing = grows;
+	if (length == 0 && may_go_on)
 		return false;
 	stream_reader_finish(player->reader);
 	player->is_finished = true;
@@ -79,25 +121,46 @@ static void note_events(struct player *player, const struct sample_set *set)
 			snprintf(known->uuid, sizeof known->uuid, "%s", record->opened.uuid);
 		} else if (record->kind >= RECORD_EPOCH_BEGIN && record->lane < LANES) {
 			known->next[record->lane] = record->sequence + 1;
+		} else if (record->kind == RECORD_LOST && record->lane < LANES) {
+			known->next[record->lane] += record->lost.count;
 		}
 	}
 }
 
-/* How many events of a lane a dictionary knows of that never came. */
-static uint64_t count_lost(const struct known *known, const struct sample_set *set, unsigned run, unsigned lane)
+/* After a gap: the numbers of the events that come tell how many did not. */
+static void tell_lost(struct player *player, struct sample_set *set)
 {
-	uint64_t upto = 0;
+	size_t count = set->count;
+	for (size_t i = 0; i < count; i++) {
+		const struct record event = set->records[i];
+		struct known *known = &player->known[event.run];
+		if (event.kind < RECORD_EPOCH_BEGIN || event.lane >= LANES || !known->next[event.lane])
+			continue;
+		struct record *lost = event.sequence > known->next[event.lane] ? sample_set_add(set, RECORD_LOST, event.run, event.time_ns) : NULL;
+		if (lost) {
+			lost->lane = event.lane;
+			lost->lost.count = event.sequence - known->next[event.lane];
+		}
+		known->next[event.lane] = event.sequence + 1;
+	}
+}
+
+/* Up to which event of each lane a dictionary's totals go. */
+static void find_ends(const struct sample_set *set, unsigned run, uint64_t upto[LANES])
+{
+	memset(upto, 0, LANES * sizeof *upto);
 	for (size_t i = 0; i < set->count; i++) {
 		const struct record *record = &set->records[i];
-		if (record->kind == RECORD_TOTAL && record->run == run && record->lane == lane && record->total->upto > upto)
-			upto = record->total->upto;
+		if (record->kind == RECORD_TOTAL && record->run == run && record->lane < LANES && record->total->upto > upto[record->lane])
+			upto[record->lane] = record->total->upto;
 	}
-	return upto > known->next[lane] ? upto - known->next[lane] : 0;
 }
 
 /* A run that goes on is not opened again; in place of that stands what it has lost. */
 static void mend(struct player *player, struct sample_set *set)
 {
+	uint64_t upto[LANES];
+	bool is_mended[RUNS] = { false };
 	size_t count = set->count;
 	for (size_t i = 0; i < count; i++) {
 		unsigned run = set->records[i].run;
@@ -105,13 +168,17 @@ static void mend(struct player *player, struct sample_set *set)
 		if (set->records[i].kind != RECORD_RUN_OPENED || strncmp(known->uuid, set->records[i].opened.uuid, UUID_SIZE - 1) != 0)
 			continue;
 		int64_t time_ns = set->records[i].time_ns;
-		set->records[i] = (struct record){ .kind = RECORD_LOST, .run = (uint8_t)run, .time_ns = time_ns, .lost = { count_lost(known, set, run, 0) } };
+		set->records[i] = (struct record){ .kind = RECORD_LOST, .run = (uint8_t)run, .time_ns = time_ns };
+		if (is_mended[run])
+			continue;
+		is_mended[run] = true;
+		find_ends(set, run, upto);
+		set->records[i].lost.count = upto[0] > known->next[0] ? upto[0] - known->next[0] : 0;
 		for (unsigned lane = 1; lane < LANES; lane++) {
-			uint64_t lost = known->next[lane] ? count_lost(known, set, run, lane) : 0;
-			struct record *record = lost ? sample_set_add(set, RECORD_LOST, run, time_ns) : NULL;
+			struct record *record = known->next[lane] && upto[lane] > known->next[lane] ? sample_set_add(set, RECORD_LOST, run, time_ns) : NULL;
 			if (record) {
 				record->lane = (uint16_t)lane;
-				record->lost.count = lost;
+				record->lost.count = upto[lane] - known->next[lane];
 			}
 		}
 	}
@@ -130,6 +197,8 @@ static bool take_event(struct player *player, enum stream_event event, bool has_
 		player->has_gap = false;
 		return true;
 	}
+	if (event == STREAM_TICK && player->has_gap)
+		tell_lost(player, &player->ahead);
 	return event == STREAM_TICK;
 }
 
@@ -231,7 +300,8 @@ enum status player_open(const char *path, double speed, struct player **out, str
 	if (!player)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	player->speed = speed;
-	player->fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	player->path = is_standard ? NULL : strdup(path);
+	player->fd = player->first_fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	player->reader = stream_reader_new();
 	player->known = calloc(RUNS, sizeof *player->known);
 	player->room = malloc(READ_AT_ONCE);
@@ -259,7 +329,8 @@ struct player *player_again(const struct player *player)
 	struct player *again = player->is_pipe ? NULL : calloc(1, sizeof *again);
 	if (!again)
 		return NULL;
-	again->fd = fcntl(player->fd, F_DUPFD_CLOEXEC, 3);
+	again->path = player->path ? strdup(player->path) : NULL;
+	again->fd = again->first_fd = fcntl(player->first_fd, F_DUPFD_CLOEXEC, 3);
 	again->reader = stream_reader_new();
 	again->known = calloc(RUNS, sizeof *again->known);
 	again->room = malloc(READ_AT_ONCE);
@@ -269,24 +340,13 @@ struct player *player_again(const struct player *player)
 	return NULL;
 }
 
-static bool find_end(int fd, int64_t *end_ns)
-{
-	struct stat file;
-	unsigned char *bytes = fstat(fd, &file) == 0 ? malloc(TAIL_MOST) : NULL;
-	bool found = false;
-	for (off_t tail = TAIL_FIRST, from = 1; bytes && from > 0 && tail <= TAIL_MOST && !found; tail *= 8) {
-		from = file.st_size > tail ? file.st_size - tail : 0;
-		ssize_t length = pread(fd, bytes, (size_t)(file.st_size - from), from);
-		found = length > 0 && stream_tail_ns(bytes, (size_t)length, end_ns);
-	}
-	free(bytes);
-	return found;
-}
-
 bool player_span(const struct player *player, int64_t *begin_ns, int64_t *end_ns)
 {
 	struct player *again = player_again(player);
-	bool good = again && player_next_ns(again, begin_ns) && find_end(again->fd, end_ns);
+	int last = again ? last_file(again) : -1;
+	bool good = again && player_next_ns(again, begin_ns) && ((last >= 0 && files_end_ns(last, end_ns)) || files_end_ns(again->first_fd, end_ns));
+	if (last >= 0)
+		close(last);
 	player_close(again);
 	if (good && *end_ns < *begin_ns)
 		*end_ns = *begin_ns;
@@ -297,8 +357,11 @@ void player_close(struct player *player)
 {
 	if (!player)
 		return;
-	if (player->fd >= 0)
+	if (player->fd >= 0 && player->fd != player->first_fd)
 		close(player->fd);
+	if (player->first_fd >= 0)
+		close(player->first_fd);
+	free(player->path);
 	stream_reader_free(player->reader);
 	sample_set_release(&player->ahead);
 	free(player->known);

@@ -1,7 +1,7 @@
 /* player.h: sample sets from a recording or a pipe. One player is of one thread.
  *
  * A file is played at a multiple of the pace that it was recorded at, or (speed 0) as fast as it can be read; a pipe gives its sets as they come. A file
- * that is still being written is followed. What was lost on the way is told to the model as events that were lost. */
+ * that is still being written is followed; where its recorder went on in others (run.1.pmtop, …), so does it. What was lost on the way is told to the model as events that were lost. */
 #ifndef PMTOP_COMMANDS_PLAYER_H
 #define PMTOP_COMMANDS_PLAYER_H
 

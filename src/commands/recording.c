@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/commands/recording_late.h"
 
 #define PACE_LEAST_NS NS_PER_S
 #define PACE_MOST_NS (60 * NS_PER_S)
@@ -105,9 +106,19 @@ static bool is_due(const struct recording *recording, int64_t now_ns)
 	return !recording->is_begun || since_ns >= PACE_MOST_NS || (since_ns >= PACE_LEAST_NS && is_needed);
 }
 
+static size_t add_dictionary(struct recording *recording, const struct sample_set *set, bool is_first)
+{
+	struct sample_set late = SAMPLE_SET_INIT;
+	bool is_late = !is_first && recording_late(set, &late);
+	size_t bytes = recorder_add(recording->recorder, BLOCK_DICTIONARY, is_late ? &late : set);
+	sample_set_release(&late);
+	return bytes;
+}
+
 static void add(struct recording *recording, const struct sample_set *set, bool tells_all)
 {
-	size_t bytes = recorder_add(recording->recorder, tells_all ? BLOCK_DICTIONARY : BLOCK_TICK, set);
+	bool is_first = !recording->is_begun || recorder_wants_dictionary(recording->recorder);
+	size_t bytes = tells_all ? add_dictionary(recording, set, is_first) : recorder_add(recording->recorder, BLOCK_TICK, set);
 	recording->begun_ns = recording->begun_ns ? recording->begun_ns : set->time_ns;
 	recording->last_ns = set->time_ns;
 	recording->bytes += bytes;
@@ -120,7 +131,8 @@ static void add(struct recording *recording, const struct sample_set *set, bool 
 	recording->is_begun = true;
 	recording->has_dropped = false;
 	recording->told_ns = set->time_ns;
-	recording->told_bytes = bytes;
+	/* What a file begins with says nothing of what later ones cost. */
+	recording->told_bytes = is_first ? 0 : bytes;
 	recording->bytes = 0;
 }
 

@@ -39,6 +39,17 @@ static const char *clock_text(char out[32], const struct stream_header *header, 
 	return out;
 }
 
+/* Nothing but what is for ever lost is wrong with it. */
+static bool is_tidy(const struct survey *survey)
+{
+	return survey->has_index && !survey->stray_bytes && !survey->doubled && !survey->moved && !survey->other_at && survey->pieces[0].kind == BLOCK_HEADER;
+}
+
+static bool is_whole(const struct survey *survey)
+{
+	return is_tidy(survey) && !survey->loss_count;
+}
+
 static void say_losses(const struct survey *survey)
 {
 	char lost[32], all[32], from[32], to[32];
@@ -47,6 +58,8 @@ static void say_losses(const struct survey *survey)
 	if (survey->loss_count > 1)
 		printf("in %zu places between ", survey->loss_count);
 	printf("%s %s %s", clock_text(from, &survey->header, first->from_ns), survey->loss_count > 1 ? "and" : "to", clock_text(to, &survey->header, last->to_ns));
+	if (is_tidy(survey))
+		printf(", for good: there is nothing to repair");
 }
 
 static void say_places(const struct survey *survey)
@@ -61,11 +74,6 @@ static void say_places(const struct survey *survey)
 		printf("  %s block%s, %s to %s\n", number_text(lost, loss->blocks), loss->blocks == 1 ? "" : "s", clock_text(from, &survey->header, loss->from_ns),
 			clock_text(to, &survey->header, loss->to_ns));
 	}
-}
-
-static bool is_whole(const struct survey *survey)
-{
-	return survey->has_index && !survey->loss_count && !survey->stray_bytes && !survey->doubled && !survey->moved && !survey->other_at;
 }
 
 static void say(const char *name, const struct survey *survey)
@@ -108,6 +116,8 @@ struct writing {
 	int from, to;
 	uint64_t offset;                     /* in the new file */
 	struct buffer bytes;                 /* to be written */
+	struct stream_place headed;          /* where the headers before this block begin, if there are any */
+	bool is_headed;
 	size_t place_count;
 	struct stream_place *places;
 };
@@ -140,8 +150,11 @@ static bool copy_piece(struct writing *writing, const struct piece *piece, char 
 		}
 		done += (size_t)length;
 	}
+	if (!writing->is_headed)
+		writing->headed = (struct stream_place){ writing->offset, piece->number, piece->time_ns };
+	writing->is_headed = piece->kind == BLOCK_HEADER;
 	if (piece->kind == BLOCK_DICTIONARY && !(piece->flags & BLOCK_CONTINUES))
-		writing->places[writing->place_count++] = (struct stream_place){ writing->offset, piece->number, piece->time_ns };
+		writing->places[writing->place_count++] = (struct stream_place){ writing->headed.offset, writing->headed.number, piece->time_ns };
 	buffer_add(&writing->bytes, room, piece->length);
 	writing->offset += piece->length;
 	errno = ENOMEM;
@@ -237,10 +250,10 @@ static enum exit_code run_repair(const struct options *options, const struct set
 			snprintf(path, sizeof path, "%s", options->write);
 		else
 			name_output(name, path);
-		bool is_wanted = options->write || !is_whole(&survey);
+		bool is_wanted = options->write || !is_tidy(&survey);
 		status = is_wanted ? write_file(fd, &survey, path, &why) : STATUS_OK;
 		if (status == STATUS_OK && is_wanted)
-			printf("%s: %s blocks and %s index: pmtop -r %s\n", path, number_text(number, survey.count), is_whole(&survey) ? "their" : "a new", path);
+			printf("%s: %s blocks and %s index: pmtop -r %s\n", path, number_text(number, survey.count), is_tidy(&survey) ? "their" : "a new", path);
 	}
 	if (fd >= 0)
 		close(fd);

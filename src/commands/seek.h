@@ -25,7 +25,8 @@ enum seek_state { SEEK_GOES_ON, SEEK_ARRIVED, SEEK_NO_MORE };    /* no more: the
 /* Applies sets for about so long. */
 enum seek_state seek_on(struct session *session, const struct goal *goal, int64_t budget_ns);
 
-/* --at, of a command without a screen: plays on to there (`at` NULL: to the end, or as far as it is written). EXIT_OK, or the line was said. */
+/* --at, of a command without a screen: plays on to there (`at` NULL: to the end, of a file that grows as far
+ * as it is written). EXIT_OK, or the line was said. */
 enum exit_code seek_to(struct session *session, const char *at);
 
 #endif

@@ -226,7 +226,9 @@ static void compare_operations(struct comparison *comparison)
 		if ((is_of_b && other) || (of->depth == 0 && (summary_phase(a, of->name) || summary_phase(b, of->name))))
 			continue;
 		double mean = of->mean_s, others = other ? other->mean_s : NAN;
-		add_row(comparison, ROW_OPERATION, ROW_SECONDS, of->name, is_of_b ? others : mean, is_of_b ? mean : others)->depth = of->depth;
+		struct comparison_row *row = add_row(comparison, ROW_OPERATION, ROW_SECONDS, of->name, is_of_b ? others : mean, is_of_b ? mean : others);
+		if (of->parent[0])
+			snprintf(row->what, sizeof row->what, "%s › %s", of->parent, of->name);
 	}
 }
 

@@ -29,8 +29,7 @@ enum row_unit { ROW_SECONDS, ROW_PER_SECOND, ROW_BYTES, ROW_NUMBER };
 struct comparison_row {
 	enum row_group group;
 	enum row_unit unit;
-	char what[SUMMARY_NAME];
-	unsigned depth;
+	char what[2 * SUMMARY_NAME + 8];  /* "data", "data › wait" */
 	double a, b;                 /* NAN: one does not have it */
 	double change;               /* B ÷ A; of phases B − A (seconds a step) */
 	bool has_interval;

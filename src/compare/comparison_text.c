@@ -39,10 +39,9 @@ static void interval_text(char out[PAGE_VALUE], const struct comparison_row *row
 
 static void write_row(struct buffer *out, const struct comparison *comparison, const struct comparison_row *row, int width, bool has_color)
 {
-	char name[SUMMARY_NAME + 40], a[PAGE_VALUE], b[PAGE_VALUE], change[PAGE_VALUE], interval[PAGE_VALUE], effect[16] = "";
-	unsigned depth = row->depth < 8 ? row->depth : 8;
+	char name[2 * SUMMARY_NAME + 40], a[PAGE_VALUE], b[PAGE_VALUE], change[PAGE_VALUE], interval[PAGE_VALUE], effect[16] = "";
 	bool is_part = row->group == ROW_PHASE || row->group == ROW_OPERATION;
-	snprintf(name, sizeof name, "%*s%s", is_part ? 2 * (int)(1 + depth) : 0, "", row->what);
+	snprintf(name, sizeof name, "%*s%s", is_part ? 2 : 0, "", row->what);
 	if (row->group == ROW_PHASE)
 		page_change(change, row->change);
 	else
@@ -104,7 +103,7 @@ static void write_who(struct buffer *out, char letter, const struct summary *of,
 	if (isfinite(of->batch_size))
 		snprintf(size, sizeof size, ", batch size %.0f", of->batch_size);
 	if (isfinite(of->cpus))
-		snprintf(cpus, sizeof cpus, ", %.0f CPUs", of->cpus);
+		snprintf(cpus, sizeof cpus, ", %.0f CPU%s", of->cpus, of->cpus > 1 ? "s" : "");
 	snprintf(line, sizeof line, "%c  %s: %s%s%s%s%s, %llu batches (%llu judged)%s", letter, summary_name(of), of->run[0] ? of->run : of->command[0] ? of->command : "a run", of->host[0] ? " on " : "", of->host,
 		cpus, size, (unsigned long long)of->batches, (unsigned long long)of->seen, of->origin == ORIGIN_REPORT ? ", a saved report" : "");
 	page_wrap(out, width, 3, line);

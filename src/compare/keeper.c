@@ -213,7 +213,8 @@ bool keeper_end(struct keeper *keeper, const struct model *model, int index)
 	struct summary *summary = keeper->summary;
 	const struct run *run = run_at(model, index);
 	copy_clean(summary->command, sizeof summary->command, model->command);
-	summary->cpus = model->system.now[METRIC_SYSTEM_CPUS];
+	double cpus = model->system.now[METRIC_SYSTEM_CPUS];
+	summary->cpus = cpus >= 1 ? cpus : NAN;
 	summary->peak_bytes = isfinite(model->memory.tree_peak_bytes) ? model->memory.tree_peak_bytes : model->memory.peak_rss_bytes;
 	summary->growth_bytes = model->memory.growth_bytes;
 	if (model->memory.verdict)

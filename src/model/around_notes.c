@@ -139,7 +139,8 @@ void model_note_state(struct model *model, size_t process, int64_t time_ns)
 	double seconds = watched->state ? seconds_between(watched->state_ns, time_ns) : NAN;
 	readings_push(&watched->on_disk, time_ns, watched->state && watched->state != 'D' ? 0 : seconds);
 	readings_push(&watched->stopped, time_ns, watched->state && watched->state != 'T' && watched->state != 't' ? 0 : seconds);
-	watched->state = (char)model->processes[process].now[METRIC_PROCESS_STATE];
+	double code = model->processes[process].now[METRIC_PROCESS_STATE];
+	watched->state = code > 0 && code < 128 ? (char)code : 0;
 	watched->state_ns = time_ns;
 }
 

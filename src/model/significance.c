@@ -3,10 +3,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+double ln_gamma(double x)
+{
+	int sign;
+	return lgamma_r(x, &sign);
+}
+
 /* ln(n! / (n − k)!) */
 static double ln_falling(double n, double k)
 {
-	return lgamma(n + 1) - lgamma(n - k + 1);
+	return ln_gamma(n + 1) - ln_gamma(n - k + 1);
 }
 
 double chance_of_hits(size_t all, size_t marked, size_t chosen, size_t hits)
@@ -16,7 +22,7 @@ double chance_of_hits(size_t all, size_t marked, size_t chosen, size_t hits)
 	if (hits > marked || hits > chosen || marked > all || chosen > all)
 		return -INFINITY;
 	double h = (double)hits, m = (double)chosen;
-	double which = ln_falling(m, h) - lgamma(h + 1);
+	double which = ln_falling(m, h) - ln_gamma(h + 1);
 	double chance = which + ln_falling((double)marked, h) - ln_falling((double)all, h);
 	return chance < 0 ? chance : 0;
 }

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ln |Γ(x)|, on any thread: lgamma keeps a sign that is everybody's. */
+double ln_gamma(double x);
+
 /* The natural logarithm of an upper bound of the chance that of `marked` among `all` places, drawn at random, at least `hits` fall on `chosen` given ones. */
 double chance_of_hits(size_t all, size_t marked, size_t chosen, size_t hits);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "src/base/clock.h"
+#include "src/model/significance.h"
 #include "src/model/statistics.h"
 #include "src/rules/patterns_private.h"
 
@@ -61,7 +62,7 @@ static size_t event_near(const struct axis *axis, size_t from, double at, double
 
 static double ln_choose(double n, double k)
 {
-	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+	return ln_gamma(n + 1) - ln_gamma(k + 1) - ln_gamma(n - k + 1);
 }
 
 /* Two events make the distance; the others have to fall on it. */

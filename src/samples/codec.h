@@ -13,6 +13,7 @@
 #include "src/base/buffer.h"
 #include "src/samples/sample_set.h"
 
+#define CODEC_TIME_MOST (INT64_C(1) << 61)
 /* A set of more bytes is cut: its last records are left out, and it has failed. */
 enum { CODEC_NUMBERS_MOST = 512, CODEC_SET_MOST = 256 << 20 };
 

@@ -29,6 +29,13 @@ static void put_unsigned(enum field_type type, void *place, uint64_t value)
 	}
 }
 
+/* Times and durations are within 73 years of 0, so that no difference of two overflows. */
+static int64_t checked_ns(struct bytes *bytes, int64_t value)
+{
+	bytes->failed |= value > CODEC_TIME_MOST || value < -CODEC_TIME_MOST;
+	return bytes->failed ? 0 : value;
+}
+
 static void put_metric(struct reader *reader, char *place, int64_t difference)
 {
 	uint32_t metric = (uint32_t)(reader->metric + (uint64_t)difference);
@@ -148,7 +155,7 @@ static void get_field(struct reader *reader, const struct field *field, char *ba
 		memcpy(place, &small, sizeof small);
 		break;
 	case FIELD_I64:
-		put_unsigned(FIELD_I64, place, (uint64_t)unzigzag(get_varint(bytes)));
+		put_unsigned(FIELD_I64, place, (uint64_t)checked_ns(bytes, unzigzag(get_varint(bytes))));
 		break;
 	case FIELD_METRIC:
 		put_metric(reader, place, unzigzag(get_varint(bytes)));
@@ -157,7 +164,7 @@ static void get_field(struct reader *reader, const struct field *field, char *ba
 		put_instance(reader, place, unzigzag(get_varint(bytes)));
 		break;
 	case FIELD_TIME:
-		put_unsigned(FIELD_TIME, place, (uint64_t)unzigzag(get_varint(bytes)) + (uint64_t)reader->time_ns);
+		put_unsigned(FIELD_TIME, place, (uint64_t)checked_ns(bytes, (int64_t)((uint64_t)unzigzag(get_varint(bytes)) + (uint64_t)reader->time_ns)));
 		break;
 	case FIELD_DOUBLE:
 		number = get_double(bytes);
@@ -222,7 +229,7 @@ static uint64_t get_place(struct reader *reader)
 	if (has & PLACE_EVENT)
 		reader->sequence = sequence;
 	if (has & PLACE_TIME)
-		reader->time_ns = (int64_t)((uint64_t)reader->time_ns + (uint64_t)unzigzag(get_varint(bytes)));
+		reader->time_ns = checked_ns(bytes, (int64_t)((uint64_t)reader->time_ns + (uint64_t)unzigzag(get_varint(bytes))));
 	return sequence;
 }
 
@@ -288,6 +295,7 @@ static void get_record(struct reader *reader, uint64_t number, uint64_t *unknown
 bool codec_read(const unsigned char *bytes, size_t length, const struct codec_numbers *numbers, int64_t time_ns, struct sample_set *set, uint64_t *unknown)
 {
 	struct reader reader = { .bytes = { bytes, bytes + length, false }, .numbers = numbers, .set = set, .time_ns = time_ns };
+	checked_ns(&reader.bytes, time_ns);
 	while (reader.bytes.at < reader.bytes.end && !reader.bytes.failed) {
 		uint64_t number = get_varint(&reader.bytes), size = get_varint(&reader.bytes);
 		const unsigned char *body = get_bytes(&reader.bytes, size);

@@ -73,8 +73,11 @@ void *sample_set_allocate(struct sample_set *set, size_t size)
 		goto failed;
 	size_t need = (size + 15) & ~(size_t)15;
 	struct arena *block = set->arena;
-	while (block && block->size - block->used < need)
+	/* The first, or the newest, which stands behind it: a walk through all would take ever longer. */
+	if (block && block->size - block->used < need)
 		block = block->next;
+	if (block && block->size - block->used < need)
+		block = NULL;
 	if (!block) {
 		size_t room = need > ARENA_BLOCK ? need : ARENA_BLOCK;
 		block = malloc(sizeof *block + room);

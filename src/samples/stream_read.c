@@ -198,7 +198,7 @@ static enum taken take_set(struct stream_reader *reader, const struct stream_blo
 	}
 	if (!continues)
 		sample_set_clear(set);
-	set->time_ns = block->time_ns;
+	set->time_ns = block->time_ns > CODEC_TIME_MOST || block->time_ns < -CODEC_TIME_MOST ? 0 : block->time_ns;
 	set->source = "stream";
 	set->failed |= block->flags & BLOCK_SET_FAILED;
 	if (!codec_read(block->payload, block->length, &reader->numbers, block->time_ns, set, &reader->losses.records))

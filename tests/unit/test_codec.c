@@ -21,6 +21,7 @@ static uint64_t random_bits(void)
 
 /* Often 0, else of any size. */
 static uint64_t number(void) { return random_bits() % 4 ? random_bits() >> random_bits() % 64 : 0; }
+static int64_t moment(void) { return (int64_t)(number() >> 3); }
 static uint32_t number32(void) { return (uint32_t)number(); }
 static bool flag(void) { return random_bits() & 1; }
 
@@ -54,8 +55,8 @@ static void fill_counts(uint32_t *counts)
 
 static void fill_state(struct run_state *state)
 {
-	*state = (struct run_state){ number32(), number32(), number(), number(), flag(), flag(), flag(), number32(), number32(), (int64_t)number(), number(), number(),
-		(int64_t)number(), real() };
+	*state = (struct run_state){ number32(), number32(), number(), number(), flag(), flag(), flag(), number32(), number32(), moment(), number(), number(),
+		moment(), real() };
 }
 
 static void fill_total(struct total_row *total)
@@ -73,7 +74,7 @@ static void fill_total(struct total_row *total)
 static void fill_worker(struct sample_set *set, struct worker_row *worker)
 {
 	worker->pid = (int32_t)number(), worker->id = number32(), worker->count = number32();
-	worker->start_ns = (int64_t)number(), worker->fetch_begin_ns = (int64_t)number();
+	worker->start_ns = moment(), worker->fetch_begin_ns = moment();
 	worker->fetches = number(), worker->failed = number();
 	worker->items = real(), worker->total_s = real(), worker->min_s = real(), worker->max_s = real();
 	if (flag()) {
@@ -94,14 +95,14 @@ static void fill_rows(struct sample_set *set, struct record *record)
 	if (record->kind == RECORD_HISTORY) {
 		struct history_row *rows = sample_set_allocate(set, count * sizeof *rows);
 		for (size_t i = 0; i < count; i++)
-			rows[i] = (struct history_row){ number(), number(), real(), real(), real(), (int64_t)number() };
+			rows[i] = (struct history_row){ number(), number(), real(), real(), real(), moment() };
 		record->history.rows = count ? rows : NULL;
 		record->history.count = count;
 		return;
 	}
 	struct epoch_row *rows = sample_set_allocate(set, count * sizeof *rows);
 	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct epoch_row){ number32(), number32(), (int64_t)number(), (int64_t)number(), number(), real(), real(), real() };
+		rows[i] = (struct epoch_row){ number32(), number32(), moment(), moment(), number(), real(), real(), real() };
 	record->epochs.rows = count ? rows : NULL;
 	record->epochs.count = count;
 	record->epochs.dropped = number();
@@ -140,7 +141,7 @@ static void fill(struct sample_set *set, struct record *record)
 	case RECORD_RUN_OPENED:
 		record->opened.pid = (int32_t)number(), record->opened.inner_pid = (int32_t)number();
 		record->opened.name = text(set), record->opened.uuid = text(set), record->opened.abi = text(set);
-		record->opened.start_ns = (int64_t)number();
+		record->opened.start_ns = moment();
 		record->opened.is_live = flag();
 		break;
 	case RECORD_RUN_CLOSED: case RECORD_WORKER_GONE: case RECORD_MARK:
@@ -187,7 +188,7 @@ static void fill(struct sample_set *set, struct record *record)
 		break;
 	case RECORD_BATCH_END:
 		record->batch.index = number(), record->batch.number = number(), record->batch.loss = real();
-		record->batch.begin_ns = (int64_t)number(), record->batch.kind = number32();
+		record->batch.begin_ns = moment(), record->batch.kind = number32();
 		break;
 	case RECORD_EVIDENCE: {
 		struct evidence *evidence = sample_set_allocate(set, sizeof *evidence);
@@ -197,7 +198,7 @@ static void fill(struct sample_set *set, struct record *record)
 	}
 	case RECORD_SPAN: case RECORD_OPEN_SPAN:
 		record->span.name = number32(), record->span.parent = number32(), record->span.depth = number32();
-		record->span.duration_ns = (int64_t)number();
+		record->span.duration_ns = moment();
 		record->span.self_s = (float)real(), record->span.cpu_s = (float)real(), record->span.memory_bytes = (float)real();
 		break;
 	case RECORD_FLAG:
@@ -220,7 +221,7 @@ static void fill(struct sample_set *set, struct record *record)
 static void fill_set(struct sample_set *set, size_t count)
 {
 	sample_set_clear(set);
-	set->time_ns = (int64_t)(random_bits() >> 2);
+	set->time_ns = (int64_t)(random_bits() >> 4);
 	int64_t time_ns = set->time_ns;
 	for (size_t i = 0; i < count; i++) {
 		time_ns += flag() ? (int64_t)(number() >> 8) - (int64_t)(number() >> 8) : 0;

@@ -199,6 +199,25 @@ START_TEST(cut_summary_is_refused_wherever_it_is_cut)
 }
 END_TEST
 
+START_TEST(summary_with_any_byte_changed_is_read_or_refused)
+{
+	struct summary summary;
+	struct buffer text = BUFFER_INIT;
+	summarize_told(&summary, 24, 0.012, 0.1, "64", "4");
+	summary_write(&text, &summary);
+	for (size_t i = 0; i < 3000; i++) {
+		size_t at = (size_t)((double)text.length * chance_even(&chance));
+		char was = text.data[at];
+		text.data[at] = (char)(was ^ (1 << (int)(8 * chance_even(&chance))));
+		load_text(text.data, text.length);
+		text.data[at] = was;
+	}
+	ck_assert_int_eq(load_text(text.data, text.length), STATUS_OK);
+	buffer_release(&text);
+	summary_release(&summary);
+}
+END_TEST
+
 START_TEST(what_is_no_summary_is_refused_in_a_line)
 {
 	static const struct { const char *text; enum status status; const char *says; } cases[] = {
@@ -488,6 +507,7 @@ int main(void)
 	tcase_add_test(tests, phases_sum_up_to_the_step);
 	tcase_add_test(tests, saved_summary_comes_back_as_it_was);
 	tcase_add_test(tests, cut_summary_is_refused_wherever_it_is_cut);
+	tcase_add_test(tests, summary_with_any_byte_changed_is_read_or_refused);
 	tcase_add_test(tests, what_is_no_summary_is_refused_in_a_line);
 	tcase_add_test(tests, saved_report_is_read_with_what_it_has);
 	tcase_add_test(tests, slower_run_is_explained_by_its_phase_and_its_meta);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "src/commands/seek.h"
+#include "src/commands/stations.h"
 #include "src/commands/timeline.h"
 #include "src/export/export.h"
 #include "tests/support/recorded.h"
@@ -76,8 +77,8 @@ static void assert_like_played(struct session *sought, int64_t time_ns)
 
 START_TEST(forward_and_backward_give_what_playing_gives)
 {
-	static const double places[] = { 30.05, 150, 90.3, 0, 0.2, 199.9, 60 };
-	record(&(struct recorded_options){ .scenario = "slow-worker:3", .seconds = 200 });
+	static const double places[] = { 30.05, 75, 45.3, 0, 99.9 };
+	record(&(struct recorded_options){ .scenario = "slow-worker:3", .seconds = 100 });
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		struct goal goal = goal_at(at(places[i]));
 		if (!goal_is_passed(&goal, &session)) {
@@ -97,12 +98,12 @@ END_TEST
 /* Rules are looked at seldom on the way, and closely from ten minutes before. */
 START_TEST(warnings_that_stand_are_those_of_playing)
 {
-	record(&(struct recorded_options){ .scenario = "data-bound:2", .seconds = 1500, .period_ns = NS_PER_S / 2 });
-	struct goal goal = goal_at(at(1400));
+	record(&(struct recorded_options){ .scenario = "data-bound:2", .seconds = 900, .period_ns = NS_PER_S });
+	struct goal goal = goal_at(at(850));
 	struct session played;
 	ck_assert_int_eq(seek(&session, &goal), SEEK_ARRIVED);
 	ck_assert(session_again(&session, &played));
-	play_to(&played, at(1400));
+	play_to(&played, at(850));
 	ck_assert_uint_gt(alerts_raised(&played.alerts), 0);
 	ck_assert_uint_eq(alerts_raised(&session.alerts), alerts_raised(&played.alerts));
 	for (size_t i = 0; i < alerts_raised(&played.alerts); i++)
@@ -182,13 +183,13 @@ START_TEST(the_time_line_has_every_flag_and_when_it_is_seen)
 {
 	struct timeline_state seen;
 	static struct timeline_flag flags[TIMELINE_FLAGS_MAX];
-	record(&(struct recorded_options){ .scenario = "cold-read:5", .seconds = 120 });
+	record(&(struct recorded_options){ .scenario = "cold-read:5", .seconds = 60 });
 	struct timeline *timeline = whole_timeline(&seen);
 	size_t count = timeline_flags(timeline, flags);
 	timeline_stop(timeline);
 	ck_assert_uint_gt(count, 10);
 	ck_assert_uint_eq(seen.flag_count, count);
-	ck_assert_int_eq(seen.upto_ns, at(120));
+	ck_assert_int_eq(seen.upto_ns, at(60));
 	ck_assert_uint_eq(seen.lost_blocks, 0);
 	for (size_t i = 0; i < count; i += 5) {
 		struct session again;
@@ -203,6 +204,39 @@ START_TEST(the_time_line_has_every_flag_and_when_it_is_seen)
 		ck_assert_int_ge(flags[i].seen_ns, flags[i].end_ns);
 		session_again_close(&again);
 	}
+}
+END_TEST
+
+/* The model is exact; warnings have been looked for from other places on. */
+START_TEST(a_station_gives_what_playing_gives)
+{
+	struct session *station = NULL, played;
+	struct buffer a = BUFFER_INIT, b = BUFFER_INIT;
+	record(&(struct recorded_options){ .scenario = "checkpoint:3", .seconds = 500, .period_ns = NS_PER_S });
+	struct stations *stations = stations_start(&session, at(0), at(500));
+	struct goal goal = goal_at(at(300)), before = goal_at(at(200));
+	ck_assert_ptr_nonnull(stations);
+	ck_assert_ptr_null(stations_take(stations, &before, 0));
+	for (int tries = 0; tries < 30000 && !(station = stations_take(stations, &goal, at(100))); tries++)
+		usleep(1000);
+	ck_assert_ptr_nonnull(station);
+	ck_assert_int_eq(station->model->now_ns, at(250));
+	ck_assert_int_eq(seek(station, &goal), SEEK_ARRIVED);
+	ck_assert(session_again(&session, &played));
+	play_to(&played, at(300));
+	export_csv(&a, station->model, 0, 0, true);
+	export_csv(&b, played.model, 0, 0, true);
+	ck_assert(a.length > 100);
+	ck_assert_str_eq(a.data, b.data);
+	ck_assert_uint_eq(station->model->runs[0].flagged_count, played.model->runs[0].flagged_count);
+	stations_give(stations, station);
+	ck_assert(stations_take(stations, &goal, at(290)) == station);
+	session_again_close(station);
+	free(station);
+	session_again_close(&played);
+	stations_stop(stations);
+	buffer_release(&a);
+	buffer_release(&b);
 }
 END_TEST
 
@@ -239,7 +273,7 @@ int main(void)
 	const TTest *const all[] = {
 		forward_and_backward_give_what_playing_gives, warnings_that_stand_are_those_of_playing, a_batch_has_just_ended_and_an_epoch_just_begun,
 		the_span_is_known_without_reading_the_whole, moments_outside_are_told_and_held_at_the_ends, the_time_line_has_every_flag_and_when_it_is_seen,
-		the_time_line_shows_steps_losses_and_silence,
+		a_station_gives_what_playing_gives, the_time_line_shows_steps_losses_and_silence,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

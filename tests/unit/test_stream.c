@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/samples/codec.h"
 #include "src/samples/stream.h"
 
 enum { SETS = 12, BLOCKS_MOST = 64 };
@@ -310,6 +311,143 @@ START_TEST(a_dead_writer_leaves_what_it_wrote)
 }
 END_TEST
 
+/* -- several streams, sets in parts, and what is meant to harm -- */
+
+static struct stream_header header_of(unsigned char uuid, int32_t pid)
+{
+	return (struct stream_header){ .uuid = { uuid }, .pid = pid, .host = "here", .boot_id = "now" };
+}
+
+/* Sets `from`..`to`−1, the first a dictionary. */
+static void append(struct stream_writer *writer, struct buffer *out, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to; i++) {
+		make_set(i);
+		stream_write_set(writer, i == from ? BLOCK_DICTIONARY : BLOCK_TICK, &set, out);
+	}
+}
+
+START_TEST(a_set_in_parts_comes_whole_or_not_at_all)
+{
+	struct stream_writer writer = { 0 };
+	struct stream_header header = header_of(1, 1);
+	struct buffer out = BUFFER_INIT, cut = BUFFER_INIT;
+	struct stream_block block;
+	stream_write_header(&writer, &header, &out);
+	append(&writer, &out, 0, 2);
+	size_t from = out.length;
+	sample_set_clear(&set);
+	set.time_ns = 77;
+	for (uint64_t i = 0; i < 100000; i++)
+		sample_set_figure(&set, 77, METRIC_PROCESS_RESIDENT, (int32_t)i, 1e-3);
+	uint64_t number = writer.number;
+	stream_write_set(&writer, BLOCK_TICK, &set, &out);
+	uint64_t parts = writer.number - number;
+	ck_assert_uint_ge(parts, 3);
+	append(&writer, &out, 2, 4);
+	/* Without its first, or its second. */
+	for (int which = 0; which < 2; which++) {
+		size_t at = from;
+		for (int i = 0; i <= which; i++) {
+			at += i ? STREAM_BLOCK_HEAD + block.length : 0;
+			ck_assert_int_eq(stream_block_at((unsigned char *)out.data + at, out.length - at, &block), STREAM_FOUND);
+		}
+		buffer_clear(&cut);
+		buffer_add(&cut, out.data, at);
+		buffer_add(&cut, out.data + at + STREAM_BLOCK_HEAD + block.length, out.length - at - STREAM_BLOCK_HEAD - block.length);
+		struct account account = read_all(cut.data, cut.length);
+		ck_assert_uint_eq(account.count, 4);
+		ck_assert_uint_eq(account.gaps, 1);
+		ck_assert_uint_eq(account.losses.blocks, parts);
+	}
+	buffer_release(&out);
+	buffer_release(&cut);
+	stream_writer_release(&writer);
+}
+END_TEST
+
+START_TEST(a_sender_that_was_started_again_is_read_on_after_a_gap)
+{
+	struct stream_writer first = { 0 }, second = { 0 };
+	struct stream_header headers[] = { header_of(1, 7), header_of(2, 7), header_of(3, 8) };
+	struct buffer out = BUFFER_INIT;
+	stream_write_header(&first, &headers[0], &out);
+	append(&first, &out, 0, 5);
+	stream_write_header(&second, &headers[1], &out);
+	append(&second, &out, 5, 9);
+	struct account account = read_all(out.data, out.length);
+	ck_assert_uint_eq(account.count, 9);
+	ck_assert_uint_eq(account.gaps, 1);
+	ck_assert(!account.is_refused);
+	/* Another process is another recording. */
+	stream_write_header(&second, &headers[2], &out);
+	append(&second, &out, 9, 11);
+	account = read_all(out.data, out.length);
+	ck_assert_uint_eq(account.count, 9);
+	ck_assert(account.is_refused);
+	buffer_release(&out);
+	stream_writer_release(&first);
+	stream_writer_release(&second);
+}
+END_TEST
+
+START_TEST(a_header_from_elsewhere_may_stand_in_front)
+{
+	struct stream_writer writer = { .number = 900 };
+	struct stream_header header = header_of(0, 4711);
+	struct buffer out = BUFFER_INIT;
+	stream_write_header(&writer, &header, &out);
+	buffer_add(&out, recording.data + blocks[0].to, recording.length - blocks[0].to);
+	struct account account = read_all(out.data, out.length);
+	ck_assert_uint_eq(account.count, SETS);
+	ck_assert_uint_eq(account.losses.blocks + account.gaps, 0);
+	buffer_release(&out);
+	stream_writer_release(&writer);
+}
+END_TEST
+
+START_TEST(some_bytes_cannot_ask_for_any_amount_of_memory)
+{
+	static const struct total_row total;
+	struct stream_writer writer = { 0 };
+	struct stream_header header = header_of(1, 1);
+	struct buffer out = BUFFER_INIT;
+	struct sample_set in = SAMPLE_SET_INIT;
+	bool has_gap;
+	stream_write_header(&writer, &header, &out);
+	sample_set_clear(&set);
+	for (int i = 0; i < 200000; i++)
+		sample_set_add(&set, RECORD_TOTAL, 0, 0)->total = &total;
+	stream_write_set(&writer, BLOCK_DICTIONARY, &set, &out);
+	ck_assert_uint_lt(out.length, 20000000);
+	struct stream_reader *reader = stream_reader_new();
+	stream_reader_feed(reader, out.data, out.length);
+	ck_assert_int_eq(stream_reader_next(reader, &in, &has_gap), STREAM_HEADED);
+	ck_assert_int_eq(stream_reader_next(reader, &in, &has_gap), STREAM_DICTIONARY);
+	ck_assert(in.failed);
+	ck_assert_uint_lt(in.count, 100000);
+	ck_assert_uint_le(in.allocated + in.count * sizeof *in.records, CODEC_SET_MOST);
+	stream_reader_free(reader);
+	sample_set_release(&in);
+	buffer_release(&out);
+	stream_writer_release(&writer);
+}
+END_TEST
+
+/* Each looks like a block of a megabyte. */
+START_TEST(what_imitates_blocks_is_given_up)
+{
+	enum { SIZE = STREAM_PAYLOAD_MOST + 65536 };
+	unsigned char *bytes = calloc(1, SIZE);
+	for (size_t at = 0; at + STREAM_BLOCK_HEAD < SIZE; at += STREAM_BLOCK_HEAD) {
+		memcpy(bytes + at, "pmtB", 4);
+		bytes[at + 34] = 0x0f;
+	}
+	ck_assert(read_all(bytes, SIZE).is_refused);
+	free(bytes);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stream");
@@ -320,7 +458,8 @@ int main(void)
 		what_was_written_is_read, a_byte_at_a_time_is_the_same, every_length_keeps_what_is_whole, every_flipped_bit_costs_its_block_alone,
 		ranges_of_zeros_and_noise_cost_what_they_touch, ranges_that_were_cut_out_or_put_in_cost_what_they_touch, lost_blocks_are_counted_and_told_as_a_gap,
 		a_reader_that_comes_late_begins_with_a_dictionary, a_set_that_is_too_large_for_a_block_is_one_set_again, another_version_is_refused_by_name,
-		a_dead_writer_leaves_what_it_wrote,
+		a_dead_writer_leaves_what_it_wrote, a_set_in_parts_comes_whole_or_not_at_all, a_sender_that_was_started_again_is_read_on_after_a_gap,
+		a_header_from_elsewhere_may_stand_in_front, some_bytes_cannot_ask_for_any_amount_of_memory, what_imitates_blocks_is_given_up,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

@@ -1,0 +1,82 @@
+#!/bin/sh
+# pmtop repair, on recordings of the real program: what it says, what it writes, and what is made of that.
+pmtop=$PMTOP_BUILD/pmtop trainer=$PMTOP_BUILD/tests/workloads/trainer
+scratch=$(mktemp -d)
+export HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" LC_ALL=C.UTF-8
+passed=0 failed=0
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+ok() { passed=$((passed + 1)); }
+not_ok() { failed=$((failed + 1)); echo "not ok: $1"; sed 's/^/    /' out err | head -n 20; }
+
+# expect NAME CODE PATTERN_OUT PATTERN_ERR -- ARGUMENT ...: as in test_cli.sh; the pattern must hold for one line.
+expect() {
+	name=$1 code=$2 out=$3 err=$4
+	shift 5
+	timeout 20 "$pmtop" "$@" > out 2> err < /dev/null
+	got=$?
+	if [ "$got" -ne "$code" ]; then not_ok "$name: exit $got, not $code"; return; fi
+	if [ -n "$out" ] && ! grep -Eq -- "$out" out; then not_ok "$name: no $out on standard output"; return; fi
+	if [ -z "$err" ] && [ -s err ]; then not_ok "$name: something on standard error"; return; fi
+	if [ -n "$err" ] && ! grep -Eq -- "$err" err; then not_ok "$name: no $err on standard error"; return; fi
+	ok
+}
+
+# zero FILE FROM COUNT
+zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc 2> /dev/null; }
+lost_events() { "$pmtop" -b --format=json -r "$1" 2> err | tail -n 1 | grep -o '"lost_events":[0-9]*' | cut -d: -f2; }
+
+"$pmtop" -b -d 0.05 -w run.pmtop -- "$trainer" --epochs 1 --batches 60 --step-ms 20 --workers 0 > out 2> err < /dev/null
+size=$(stat -c %s run.pmtop)
+
+expect whole_is_said_and_nothing_is_written 0 '^run.pmtop is whole: [0-9]+ blocks, [0-9:]{8} to [0-9:]{8}, and its index$' '' -- repair run.pmtop
+[ ! -e run.repaired.pmtop ] && ok || not_ok whole_is_said_and_nothing_is_written
+expect whole_is_written_where_that_is_asked_for 0 '^copy.pmtop: ' '' -- repair run.pmtop -o copy.pmtop
+cmp -s run.pmtop copy.pmtop && ok || not_ok the_copy_is_the_same
+
+cp run.pmtop zeroed.pmtop
+zero zeroed.pmtop $((size * 2 / 3)) 4096
+expect losses_are_said 0 '^zeroed.pmtop: [0-9]+ blocks? of [0-9]+ lost, [0-9:]{8} to [0-9:]{8}; [0-9,]+ bytes were no block$' '' -- repair zeroed.pmtop -o mended.pmtop
+expect what_was_written_has_an_index_and_the_gap 0 'lost, .* for good: there is nothing to repair$' '' -- repair mended.pmtop
+[ "$(lost_events zeroed.pmtop)" = "$(lost_events mended.pmtop)" ] && [ "$(lost_events mended.pmtop)" -gt 0 ] && [ "$(lost_events run.pmtop)" = 0 ] && ok || not_ok a_player_shows_the_gap
+
+head -c $((size - 5000)) run.pmtop > crashed.pmtop
+expect a_crash_has_left_no_index 0 'it has no index: it was not closed$' '' -- repair crashed.pmtop
+expect then_it_has_one 0 'is whole' '' -- repair crashed.repaired.pmtop
+
+cat run.pmtop run.pmtop > twice.pmtop
+expect doubled_blocks_are_written_once 0 ': [0-9]+ blocks stood there twice$' '' -- repair twice.pmtop
+cmp -s run.pmtop twice.repaired.pmtop && ok || not_ok doubled_blocks_are_written_once
+
+cp run.pmtop headless.pmtop
+zero headless.pmtop 10 60
+expect another_header_takes_the_place_of_the_first 0 ': [0-9,]+ bytes were no block$' '' -- repair headless.pmtop
+"$pmtop" -b --format=json -r headless.repaired.pmtop > a 2> err && "$pmtop" -b --format=json -r run.pmtop > b 2> err && cmp -s a b && ok || not_ok another_header_takes_the_place_of_the_first
+zero headless.pmtop 1000 3000
+expect without_any_header_nothing_is_known 1 '' 'has no header left' -- repair headless.pmtop
+
+"$pmtop" --demo -b -n 3 -d 0.05 -w other.pmtop > out 2> err < /dev/null
+cat run.pmtop other.pmtop > both.pmtop
+expect another_recording_is_left_out 0 'another recording begins at byte [0-9,]+, and is left out$' '' -- repair both.pmtop
+
+expect never_over_the_input 2 '' 'zeroed.pmtop is there already' -- repair zeroed.pmtop -o zeroed.pmtop
+expect never_over_anything 2 '' 'mended.pmtop is there already' -- repair zeroed.pmtop -o mended.pmtop
+expect a_file_is_needed 2 '' 'repair takes one recording' -- repair
+expect one_alone 2 '' 'repair takes one recording' -- repair run.pmtop other.pmtop
+expect nothing_there 3 '' 'nothere.pmtop cannot be read' -- repair nothere.pmtop
+expect a_folder_is_no_file 2 '' 'is no file' -- repair .
+head -c 100000 /dev/urandom > noise.pmtop
+expect noise_is_no_recording 1 '' 'noise.pmtop is no recording of pmtop' -- repair noise.pmtop
+expect a_place_that_is_not_there 1 '' 'cannot be written' -- repair zeroed.pmtop -o nowhere/out.pmtop
+
+"$pmtop" --demo -b -d 0.05 -w growing.pmtop > /dev/null 2>&1 < /dev/null &
+recorder=$!
+tries=0
+until [ -s growing.pmtop ] || [ $tries -ge 100 ]; do tries=$((tries + 1)); sleep 0.05; done
+expect what_is_being_recorded_is_left_alone 2 '' 'growing.pmtop is being recorded' -- repair growing.pmtop
+kill $recorder
+wait $recorder 2> /dev/null
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
