@@ -382,6 +382,11 @@ int screen_run(const struct screen *screen)
 
 /* -- a replay ------------------------------------------------------------------------------------------------------------------ */
 
+void screen_set_earlier(struct screen *screen, const struct earlier *earlier)
+{
+	screen->scene.earlier = earlier;
+}
+
 void screen_set_replay(struct screen *screen, struct replay_line *line)
 {
 	screen->replay = line;

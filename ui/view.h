@@ -12,6 +12,7 @@
 #include "src/rules/alerts.h"
 #include "src/settings/settings.h"
 #include "ui/canvas.h"
+#include "ui/earlier.h"
 #include "ui/keys.h"
 #include "ui/line.h"
 #include "ui/panes.h"
@@ -61,6 +62,7 @@ struct scene {
 	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
 	bool is_paused;
 	const struct replay_line *replay; /* NULL: a live run */
+	const struct earlier *earlier;    /* drawn under the steps; NULL: none was asked for */
 	bool is_recording;
 	double recorded_bytes;            /* by a recording that goes on */
 	bool has_hand_flag;               /* one that is still to be told to the program around the screen */

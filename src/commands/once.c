@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/commands/output.h"
+#include "src/commands/overlay.h"
 #include "src/commands/seek.h"
 #include "ui/screen.h"
 #include "ui/term_text.h"
@@ -34,6 +35,15 @@ static enum exit_code run_once(const struct options *options, const struct setti
 	/* Rates need two readings; -n asks for more. */
 	for (int64_t readings = 1; !is_sought && readings < (options->count ? options->count : 2) && !session_has_ended(&session);)
 		readings += session_wait(&session, -1) && session_step(&session);
+	struct overlay *overlay = NULL;
+	struct reason why_not;
+	enum status status = options->overlay ? overlay_open(options->overlay, &overlay, &why_not) : STATUS_OK;
+	if (status != STATUS_OK) {
+		session_close(&session);
+		return fail(status, &why_not);
+	}
+	while (overlay && overlay_read(overlay, NS_PER_S))
+		continue;
 	struct canvas canvas = { 0 };
 	struct buffer out = BUFFER_INIT;
 	struct screen *screen = screen_new(session.model, &session.alerts, settings);
@@ -50,6 +60,8 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		if (session.player)
 			screen_set_replay(screen, &still);
 		canvas.charset = settings->ascii || !output_is_utf8() ? CHARSET_ASCII : CHARSET_BRAILLE;
+		if (overlay)
+			screen_set_earlier(screen, overlay_earlier(overlay));
 		if (session.wanted_run[0])
 			screen_choose_run(screen, session_run(&session));
 		screen_draw(screen, &canvas, session_realtime_ns(&session), session.player ? 0 : (int64_t)(settings->refresh_s * (double)NS_PER_S));
@@ -60,6 +72,7 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		output_flush(&out, &output_code);
 	}
 	screen_free(screen);
+	overlay_close(overlay);
 	canvas_release(&canvas);
 	buffer_release(&out);
 	code = session_close(&session);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -228,6 +229,9 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (!session->player && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command))
 		session->hooks = hooks_new(&session->settings);
 	set_model_options(&session->model_options, settings);
+	double sla_s = session->rules ? rule_book_level(session->rules, "latency_over_sla") : NAN;
+	if (sla_s > 0)
+		session->model_options.sla_s = sla_s;
 	session->model = model_new(&session->model_options);
 	status = session->model ? STATUS_OK : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
 	if (status == STATUS_OK && !session->player)

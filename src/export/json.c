@@ -12,6 +12,7 @@
 #include "src/export/json_workers.h"
 #include "src/export/patterns.h"
 #include "src/export/ranks.h"
+#include "src/export/requests.h"
 #include "src/export/scope.h"
 #include "src/rules/explain.h"
 
@@ -327,6 +328,8 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 		write_run(&json, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
 	if (chosen)
 		json_stall(&json, model, chosen);
+	if (chosen)
+		json_requests(&json, model, chosen, realtime_ns - model->now_ns);
 	if (chosen)
 		ranks_as_json(&json, model, run);
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);

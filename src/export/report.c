@@ -10,6 +10,7 @@
 #include "src/export/ranks.h"
 #include "src/export/report_memory.h"
 #include "src/export/report_workers.h"
+#include "src/export/requests.h"
 #include "src/export/scope.h"
 #include "src/export/table.h"
 #include "src/rules/explain.h"
@@ -315,6 +316,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 	if (run) {
 		add_operations(out, run);
 		buffer_puts(out, "\n");
+		report_requests(out, model, run);
 		for (unsigned i = 0; i < run->track_count; i++)
 			add_kinds(out, run, &run->tracks[i]);
 		add_late_figures(out, run);

@@ -245,6 +245,7 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 		if (epoch && epoch->mode == track->mode && record->batch.number >= run->private->epochs_upto)
 			epoch_add_batch(epoch, batch_s);
 	}
+	run_note_batch(run, lane, track->mode, record);
 	track->private->is_changed = true;
 	count_pass(run, lane->track);
 	run_note_loss(track, record->batch.number, record->batch.loss);
@@ -335,6 +336,7 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *publ
 		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch. */
 		total->seen_s += lane->has_run_batches ? seconds : 0;
 	}
+	run_note_span(run, record);
 	if (lane->has_step)
 		add_to_step(run, lane, total, record);
 }

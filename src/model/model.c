@@ -7,7 +7,7 @@
 
 void model_options_default(struct model_options *options)
 {
-	*options = (struct model_options){ .flag_mad = 5, .flag_ratio = 1.5, .flag_after = 20, .flag_window = 200, .warmup_most = 10, .batch_capacity = 8192 };
+	*options = (struct model_options){ .flag_mad = 5, .flag_ratio = 1.5, .flag_after = 20, .flag_window = 200, .warmup_most = 10, .sla_s = 2, .batch_capacity = 8192 };
 }
 
 struct model *model_new(const struct model_options *options)

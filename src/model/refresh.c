@@ -42,6 +42,7 @@ void run_release(struct run *run)
 	run_release_figures(run);
 	totals_release(&private->totals);
 	free(private->lanes);
+	requests_free(run->requests);
 	run_release_flagged(run);
 	free(private->operation_sources);
 	free(run->operations);

@@ -46,7 +46,9 @@ struct numbered { bool is_used; unsigned track; uint64_t number, ordinal; };
 struct run_private {
 	struct model_options options;
 	struct names names;
-	uint32_t train, accumulate, loss, allocated;     /* ids of names that mean something; 0 = none */
+	uint32_t train, accumulate, loss, allocated, inference, error;      /* ids of names that mean something; 0 = none */
+	bool has_request_batches;    /* then outermost spans are not requests */
+	int64_t error_ns[LANES_MOST];        /* when the last span "error" ended there */
 	struct numbered numbered[NUMBERED_MOST];
 	struct rolling *late_windows[RUN_LATE_FIGURES_MAX];
 	uint32_t between;            /* id of the phase between the batches; NAME_BETWEEN where it has none */
@@ -84,7 +86,7 @@ struct run_private {
 
 enum { PHASES_SEEN_MOST = 64 };
 
-/* What track_phases found last; holds until a set changes the run, and 0.4 s at least. */
+/* What track_phases found last; holds until a set changes the run, and nearly half a second at least. */
 struct phase_cache {
 	bool is_valid;
 	size_t last, count, batches;
@@ -195,6 +197,10 @@ void run_take_figure(struct run *run, const struct record *record);
 void run_note_loss(struct track *track, uint64_t number, double loss);
 void run_refresh_loss(struct run *run);
 void run_release_figures(struct run *run);
+
+/* -- run_requests.c -- */
+void run_note_span(struct run *run, const struct record *span);
+void run_note_batch(struct run *run, const struct lane *lane, uint32_t mode, const struct record *end);
 
 /* -- epochs.c -- */
 void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns);

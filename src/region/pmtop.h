@@ -62,7 +62,9 @@ void pmtop_close(struct pmtop *pm);
 void pmtop_plan(struct pmtop *pm, uint32_t epochs, uint64_t batches_per_epoch, uint64_t samples_per_batch);
 /* Anything worth knowing ("RANK", "host"). Key "between" names the phase that the time between batches belongs to, such as "data". */
 void pmtop_meta(struct pmtop *pm, const char *key, const char *value);
-/* "validation", "test", ...: of what follows, and of a batch or an empty epoch that has begun. "train" or NULL: training, as without any. */
+/* "validation", "test", ...: of what follows, and of a batch or an empty epoch that has begun. "train" or NULL: training, as without any.
+ * "inference": each batch is a request, or, where none are published, each outermost span ("GET /user/17"; numbers in names are shown as a star, but the
+ * region holds few names: publish "GET /user/" and a star yourself). A span "error" in a request says that it failed. */
 void pmtop_mode(struct pmtop *pm, const char *mode);
 
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t epoch);

@@ -1,6 +1,7 @@
 #include "src/rules/rule_book.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,12 @@ struct rule_book *rule_book_new(void)
 enum status rule_book_parse(struct rule_book *book, const char *name, const char *content, size_t length, struct reason *why_not)
 {
 	return rule_files_read(book, &(struct rule_source){ name, content, length }, 1, why_not);
+}
+
+double rule_book_level(const struct rule_book *book, const char *name)
+{
+	const struct rule *rule = rule_find(book, name);
+	return rule ? rule->level : NAN;
 }
 
 void rule_book_free(struct rule_book *book)

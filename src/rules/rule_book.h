@@ -20,6 +20,9 @@ enum status rule_book_load(struct rule_book *book, const char *path, struct reas
 void rule_book_load_folder(struct rule_book *book, const char *folder);
 size_t rule_book_faults(const struct rule_book *book, const struct reason **faults);
 
+/* The level of a rule ("latency_over_sla"), in its figure's unit; NAN where there is none. */
+double rule_book_level(const struct rule_book *book, const char *rule);
+
 /* The folder of the user's: beside pmtop.yaml, named rules. As settings_path(). */
 enum status rule_book_path(char *path, unsigned size);
 

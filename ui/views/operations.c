@@ -214,6 +214,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	struct line right;
 
 	state->list = (struct rect){ 0, 0, 0, 0 };
+	struct rect requests = rect_take_top(&rect, panel_requests_height(scene, canvas, rect.height));
+
+	if (requests.height > 0)
+		panel_requests(scene, canvas, requests);
 	if (run == NULL || run->operation_count == 0) {
 		parts_note(canvas, rect, "Operations", run == NULL ? "Nothing publishes spans here. PMTOP_SPAN(pm, \"forward\") { … } in C or C++ makes a row; 1 shows "
 		           "the process itself meanwhile." : "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } makes a row.");

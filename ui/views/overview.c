@@ -110,6 +110,10 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 
 	if (ranks.height > 0)
 		panel_ranks(scene, canvas, ranks);
+	struct rect requests = rect_take_top(&rect, panel_requests_height(scene, canvas, rect.height));
+
+	if (requests.height > 0)
+		panel_requests(scene, canvas, requests);
 	if (canvas->width >= 160 && is_roomy)
 		draw_wide(scene, run, canvas, rect);
 	else

@@ -24,6 +24,9 @@ bool has_allocator(const struct run *run);     /* false also for NULL */
 /* What batches were told later, by clocks of their own; how many rows it wants of so many: 0 where there is nothing. */
 int panel_figures_height(const struct run *run, const struct canvas *canvas, int height);
 void panel_figures(const struct run *run, struct canvas *canvas, struct rect rect);
+/* Requests, where the run's mode is inference; how many rows it wants of so many: 0 where there are none. */
+int panel_requests_height(const struct scene *scene, const struct canvas *canvas, int height);
+void panel_requests(const struct scene *scene, struct canvas *canvas, struct rect rect);
 /* The target's CPU use over time. */
 void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
 /* One line in words: CPU, waiting, reading, workers. */

@@ -33,6 +33,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Optional
 
+from ._request import Request as request
 from ._run import facts as _facts, run_name as _run_name
 from ._version import __version__ as __version__
 
@@ -56,7 +57,7 @@ except ImportError as error:
 __all__ = [
     "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind",
     "batch_number", "batch_samples", "batches", "close", "count", "epoch_begin", "epoch_end", "epochs", "gauge", "header_version", "init",
-    "is_enabled", "mark", "meta", "mode", "monitor_from_config", "monitor_performance", "now_ns", "operation_time", "plan", "span",
+    "is_enabled", "mark", "meta", "mode", "monitor_from_config", "monitor_performance", "now_ns", "operation_time", "plan", "request", "span",
     "span_begin", "span_end", "span_past", "statistics", "total_time", "track_performance", "unwatch_gc", "watch_gc",
 ]  # fmt: skip
 

@@ -1,0 +1,45 @@
+#include "src/model/run_private.h"
+
+static void add(struct run *run, const char *name, uint16_t lane, int64_t begin_ns, int64_t end_ns)
+{
+	struct run_private *private = run->private;
+	if (!run->requests)
+		run->requests = requests_new();
+	if (!run->requests || end_ns < begin_ns)
+		return;
+	int64_t error_ns = lane < LANES_MOST ? private->error_ns[lane] : 0;
+	requests_add(run->requests, name, end_ns, (double)((uint64_t)end_ns - (uint64_t)begin_ns) * 1e-9, error_ns > 0 && error_ns >= begin_ns,
+	             private->options.sla_s);
+}
+
+void run_note_span(struct run *run, const struct record *span)
+{
+	struct run_private *private = run->private;
+	int64_t begin_ns;
+	if (!private->inference || private->mode != private->inference)
+		return;
+	if (span->span.name == private->error && private->error) {
+		private->error_ns[span->lane] = span->time_ns;
+		return;
+	}
+	if (private->has_request_batches || span->span.parent != NAME_NONE || __builtin_sub_overflow(span->time_ns, span->span.duration_ns, &begin_ns))
+		return;
+	/* In a batch that runs it is a part of the request. */
+	const struct lane *lane = &private->lanes[span->lane];
+	if (!lane->has_step || lane->is_ended)
+		add(run, run_name(run, span->span.name), span->lane, begin_ns, span->time_ns);
+}
+
+void run_note_batch(struct run *run, const struct lane *lane, uint32_t mode, const struct record *end)
+{
+	struct run_private *private = run->private;
+	if (!private->inference || mode != private->inference)
+		return;
+	if (!private->has_request_batches) {
+		/* What was taken for requests lay between batches. */
+		requests_free(run->requests);
+		run->requests = NULL;
+		private->has_request_batches = true;
+	}
+	add(run, end->batch.kind ? run_name(run, end->batch.kind) : "batch", lane->id, lane->begin_ns, end->time_ns);
+}
