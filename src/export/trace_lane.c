@@ -52,10 +52,28 @@ static unsigned find_place(struct trace_lane *lane, const struct lane_slice *roo
 
 struct level { int64_t next_ns, end_ns; };       /* where the next slice within may begin, and must have ended */
 
+/* INT64_MAX: there is none. */
+static int64_t batch_begin(const struct lane_slices *from)
+{
+	for (size_t i = from->count; i-- > 0;)
+		if (from->list[from->first + i].is_batch)
+			return from->list[from->first + i].begin_ns;
+	return INT64_MAX;
+}
+
+/* The lane's own track is for batches first. */
+static bool does_nest(const struct lane_slice *slice, const struct level *within, int64_t batch_ns)
+{
+	if (within)
+		return slice->begin_ns >= within->next_ns && slice->end_ns <= within->end_ns;
+	return slice->is_batch || slice->begin_ns >= batch_ns || slice->end_ns <= batch_ns;
+}
+
 /* Hands on what nests, and keeps in `apart` what does not, each with all that lies in it. */
 static void hand_on(struct trace_lane *lane, const struct lane_slices *from, struct lane_slices *apart)
 {
 	struct level levels[LANE_LEVELS];
+	int64_t batch_ns = batch_begin(from);
 	int apart_level = -1;
 	unsigned place = 0;
 	for (size_t i = 0; i < from->count; i++) {
@@ -64,7 +82,7 @@ static void hand_on(struct trace_lane *lane, const struct lane_slices *from, str
 		bool is_apart = apart_level >= 0 && (int)slice.level > apart_level;
 		if (!is_apart)
 			apart_level = -1;
-		if (!is_apart && within && (slice.begin_ns < within->next_ns || slice.end_ns > within->end_ns)) {
+		if (!is_apart && !does_nest(&slice, within, batch_ns)) {
 			is_apart = true;
 			apart_level = (int)slice.level;
 		}
