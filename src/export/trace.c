@@ -103,10 +103,26 @@ static void note_gap(struct trace *trace, struct trace_run *run, struct trace_ru
 
 static struct lane_slice span_of(const struct record *record)
 {
-	const struct lane_slice slice = { .end_ns = record->time_ns, .depth = (uint16_t)(record->span.depth < LANE_LEVELS ? record->span.depth : LANE_LEVELS),
+	const struct lane_slice slice = { .end_ns = record->time_ns, .depth = (uint16_t)(record->span.depth < LANE_LEVELS - 2 ? record->span.depth : LANE_LEVELS - 2),
 		.begin_ns = record->span.duration_ns < 0 || record->span.duration_ns > record->time_ns ? record->time_ns : record->time_ns - record->span.duration_ns,
 		.span = { record->span.name, record->span.cpu_s, record->span.memory_bytes } };
 	return slice;
+}
+
+static void note_open(struct trace_run_lane *lane, const struct record *record)
+{
+	struct lane_slice open = span_of(record);
+	while (lane->open_count && lane->open[lane->open_count - 1].depth >= open.depth)
+		lane->open_count--;
+	open.is_unfinished = true;
+	lane->open[lane->open_count++] = open;
+}
+
+/* Those within it have ended before it. */
+static void note_ended(struct trace_run_lane *lane, const struct lane_slice *span)
+{
+	while (lane->open_count && lane->open[lane->open_count - 1].depth >= span->depth && lane->open[lane->open_count - 1].begin_ns >= span->begin_ns)
+		lane->open_count--;
 }
 
 static struct lane_slice batch_of(const struct record *record)
@@ -134,6 +150,7 @@ static void take_event(struct trace *trace, struct trace_run *run, const struct 
 		break;
 	case RECORD_SPAN:
 		slice = span_of(record);
+		note_ended(lane, &slice);
 		trace_lane_span(&lane->lane, &slice);
 		break;
 	case RECORD_GAUGE:
@@ -164,6 +181,10 @@ static void take(struct trace *trace, const struct record *record)
 		trace_gauge(trace, run, record);
 	else if (record->kind == RECORD_LOST && record->lost.count && lane_of(trace, run, record->lane))
 		lane_of(trace, run, record->lane)->tail_lost = record->lost.count;
+	else if (record->kind == RECORD_OPEN_SPAN && lane_of(trace, run, record->lane))
+		note_open(lane_of(trace, run, record->lane), record);
+	else if (record->kind == RECORD_OPEN_SPANS_NONE && lane_of(trace, run, record->lane))
+		lane_of(trace, run, record->lane)->open_count = 0;
 	else if (record->kind >= RECORD_EPOCH_BEGIN)
 		take_event(trace, run, record);
 }
@@ -206,19 +227,15 @@ void trace_add(struct trace *trace, const struct export_scene *scene, const stru
 		trace_release_ready(trace, trace->runs[i]);
 }
 
-/* What is still open, innermost first, as if it ended now. */
-static void close_open(struct trace *trace, struct trace_run *run, const struct run *of, int64_t end_ns)
+/* What still runs, innermost first, as if it ended now. */
+static void close_open(struct trace_run_lane *lane, int64_t end_ns)
 {
-	for (size_t i = of ? of->open_span_count : 0; i-- > 0;) {
-		const struct open_span *open = &of->open_spans[i];
-		struct trace_run_lane *lane = lane_of(trace, run, open->lane);
-		struct lane_slice slice = { .begin_ns = open->begin_ns, .end_ns = end_ns > open->begin_ns ? end_ns : open->begin_ns, .is_unfinished = true,
-			.depth = (uint16_t)(open->depth < LANE_LEVELS ? open->depth : LANE_LEVELS), .span = { open->name, NAN, NAN } };
-		if (!lane || lane->tail_lost)
-			continue;
-		if (lane->lane.has_batch && open->begin_ns < lane->lane.batch.begin_ns)
+	for (size_t i = lane->open_count; i-- > 0 && !lane->tail_lost;) {
+		struct lane_slice open = lane->open[i];
+		open.end_ns = end_ns > open.begin_ns ? end_ns : open.begin_ns;
+		if (lane->lane.has_batch && open.begin_ns < lane->lane.batch.begin_ns)
 			trace_lane_finish(&lane->lane, end_ns);
-		trace_lane_span(&lane->lane, &slice);
+		trace_lane_span(&lane->lane, &open);
 	}
 }
 
@@ -226,13 +243,13 @@ static void finish_run(struct trace *trace, struct trace_run *run)
 {
 	const struct run *of = model_run(trace->scene->model, run->uuid);
 	int64_t end_ns = run->closed_ns ? run->closed_ns : trace->scene->model->now_ns;
-	close_open(trace, run, of, end_ns);
 	for (size_t i = 0; i < run->lane_count; i++) {
 		struct trace_run_lane *lane = run->lanes[i];
 		if (lane->tail_lost) {
 			trace_lane_gap(&lane->lane, lane->last_ns);
 			trace_gap(trace, run, lane->tail_lost, lane->last_ns, end_ns);
 		}
+		close_open(lane, end_ns);
 		trace_lane_finish(&lane->lane, end_ns);
 	}
 	const struct epoch *last = of && of->epoch_count ? &of->epochs[of->epoch_count - 1] : NULL;

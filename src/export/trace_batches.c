@@ -42,13 +42,16 @@ static void tell_figures(struct trace_slice *slice, const struct finished_batch 
 	note_number(slice, "major_faults", batch->evidence.major_faults);
 }
 
+/* What a slice's texts point to. */
+struct texts { char name[160], cause[96]; };
+
 static void fill_batch(struct trace *trace, const struct trace_run *run, const struct lane_slice *from, const struct finished_batch *told, struct trace_slice *slice,
-	char name[160])
+	struct texts *texts)
 {
 	struct explanation why;
 	const char *mode = told ? scope_mode_name(told->run, told->track->mode) : "train";
-	snprintf(name, 160, "%s%sbatch", told && told->track->mode != NAME_NONE ? mode : "", told && told->track->mode != NAME_NONE ? " " : "");
-	slice->name = name;
+	snprintf(texts->name, sizeof texts->name, "%s%sbatch", told && told->track->mode != NAME_NONE ? mode : "", told && told->track->mode != NAME_NONE ? " " : "");
+	slice->name = texts->name;
 	slice->category = "batch";
 	slice->is_batch = true;
 	slice->number = from->batch.number;
@@ -60,8 +63,8 @@ static void fill_batch(struct trace *trace, const struct trace_run *run, const s
 	if (told && finished_explain(told, &why)) {
 		note_true(slice, "flagged", true);
 		note_number(slice, "usual_s", why.usual_s);
-		for (size_t i = 0; i < why.cause_count && i < 1; i++)
-			note_text(slice, "cause", why.causes[i].what);
+		snprintf(texts->cause, sizeof texts->cause, "%s", why.cause_count ? why.causes[0].what : "");
+		note_text(slice, "cause", texts->cause);
 	}
 	trace_join_alerts(trace, run, slice);
 }
@@ -83,7 +86,7 @@ static void write_unit(struct trace *trace, struct trace_run *run, struct trace_
 	unsigned depth = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct trace_slice slice;
-		char name[160];
+		struct texts texts;
 		slice.track = track;
 		slice.begin_ns = unit[i].begin_ns;
 		slice.end_ns = unit[i].end_ns;
@@ -92,7 +95,7 @@ static void write_unit(struct trace *trace, struct trace_run *run, struct trace_
 		while (depth && open[depth - 1].level >= unit[i].level)
 			trace_close(trace, track, open[--depth].end_ns);
 		if (unit[i].is_batch)
-			fill_batch(trace, run, &unit[i], told, &slice, name);
+			fill_batch(trace, run, &unit[i], told, &slice, &texts);
 		else
 			fill_span(run, &unit[i], &slice);
 		note_text(&slice, "end", unit[i].is_unfinished ? "not known: it ran at least until here" : NULL);
@@ -162,10 +165,10 @@ static void tell_flag(struct trace *trace, struct trace_run *run, const struct f
 	note_count(&slice, "number", batch->number);
 	note_number(&slice, "step_s", batch->step_s);
 	note_number(&slice, "usual_s", why.usual_s);
-	for (size_t i = 0; i < why.cause_count && i < 1; i++) {
-		note_text(&slice, "cause", why.causes[i].what);
-		note_number(&slice, "share_ratio", why.causes[i].share_ratio);
-		note_text(&slice, "next", why.causes[i].next);
+	if (why.cause_count) {
+		note_text(&slice, "cause", why.causes[0].what);
+		note_number(&slice, "share_ratio", why.causes[0].share_ratio);
+		note_text(&slice, "next", why.causes[0].next);
 	}
 	note_true(&slice, "by_hand", batch->is_by_hand);
 	trace_instant(trace, &slice);

@@ -30,6 +30,8 @@ struct trace_run_lane {
 	bool has_next;
 	uint64_t next_sequence, tail_lost;   /* tail_lost: told as lost, and nothing came after it */
 	int64_t last_ns;
+	size_t open_count;                   /* spans that ran when that was last looked at, outermost first */
+	struct lane_slice open[LANE_LEVELS];
 	const struct trace_track *tracks[LANE_PLACES];
 	struct trace_lane lane;
 };
