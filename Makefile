@@ -72,7 +72,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: all programs demo why-bench check check-python python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue all programs demo why-bench check check-python python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -138,6 +138,12 @@ check: programs
 # One test program: make t/unit/test_series
 t/%: $(BUILD)/tests/% $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
+
+# The queue alone, from what it is made of: for ThreadSanitizer, which need not see the rest built.
+QUEUE_PARTS := tests/unit/test_queue.c src/collect/queue.c src/samples/sample_set.c $(wildcard src/base/*.c)
+check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
+	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $(BUILD)/test_queue $(QUEUE_PARTS) $(LIBS) $(TEST_LIBS)
+	@PMTOP_BUILD=$(abspath $(BUILD)) tests/run $(BUILD)/test_queue
 
 -include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(FUZZERS:=.d) $(BUILD)/src/main.d
 

@@ -43,6 +43,7 @@ struct collect {
 	struct session session;
 	int signal_fd;
 	int64_t until_ns;
+	bool is_interrupted;
 };
 
 /* False: nothing more is to be collected. */
@@ -57,7 +58,8 @@ static bool collect_next(struct collect *collect)
 	struct pollfd ready[] = { { .fd = session_fd(session), .events = POLLIN }, { .fd = collect->signal_fd, .events = POLLIN } };
 	int64_t left_ms = (collect->until_ns - now_ns) / NS_PER_MS + 1;
 	poll(ready, 2, collect->until_ns == INT64_MAX || left_ms > INT32_MAX ? -1 : (int)left_ms);
-	return !signals_have_ended(collect->signal_fd, session->child);
+	collect->is_interrupted = signals_have_ended(collect->signal_fd, session->child);
+	return !collect->is_interrupted;
 }
 
 /* A reader that is slow gets what waits for it, for as long as it is there. */
@@ -66,8 +68,8 @@ static void drain(struct collect *collect)
 	enum { LOOK_MS = 100 };
 	struct recorder *recorder = collect->session.recording.recorder;
 	recorder_finish(recorder);
-	while (!recorder_wait(recorder, LOOK_MS) && !signals_have_ended(collect->signal_fd, 0))
-		continue;
+	while (!recorder_wait(recorder, LOOK_MS) && !collect->is_interrupted)
+		collect->is_interrupted = signals_have_ended(collect->signal_fd, 0);
 }
 
 static enum exit_code run_collect(const struct options *options, const struct settings *settings)
@@ -89,11 +91,13 @@ static enum exit_code run_collect(const struct options *options, const struct se
 	drain(&collect);
 	recording_end(&session->recording);
 	const struct recorder_state *state = &session->recording.state;
-	if (state->error && state->error != EPIPE)
+	/* A reader that is gone, or that takes nothing when it is to end, is nobody's failure. */
+	bool has_failed = state->error && state->error != EPIPE && !collect.is_interrupted;
+	if (has_failed)
 		fprintf(stderr, "pmtop: standard output: %s: what follows is not written\n", strerror(state->error));
 	signals_close(collect.signal_fd);
 	code = session_close(session);
-	return state->error && state->error != EPIPE ? EXIT_RUNTIME : code;
+	return has_failed ? EXIT_RUNTIME : code;
 }
 
 const struct command collect_command = { "collect", run_collect };

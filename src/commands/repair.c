@@ -102,8 +102,10 @@ static void say(const char *name, const struct survey *survey)
 		printf("%s%s %s", between, number_text(number, rows[i].count), rows[i].count == 1 ? rows[i].one : rows[i].many);
 		between = "; ";
 	}
-	if (!survey->has_index)
-		printf("%sit has no index: it was not closed", between), between = "; ";
+	if (!survey->has_index) {
+		printf(survey->is_index_off ? "%sits index is of other places" : "%sit has no index: it was not closed", between);
+		between = "; ";
+	}
 	if (survey->other_at)
 		printf("%sanother recording begins at byte %s, and is left out", between, number_text(number, survey->other_at));
 	putchar('\n');

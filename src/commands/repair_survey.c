@@ -82,11 +82,21 @@ static bool look_at_header(struct survey *survey, const struct stream_block *blo
 	return true;
 }
 
+static uint64_t little(const unsigned char *at)
+{
+	uint64_t value = 0;
+	for (int i = 7; i >= 0; i--)
+		value = value << 8 | at[i];
+	return value;
+}
+
 /* Where the index was, its number says how many blocks there should have been. */
 static enum status take_block(struct survey *survey, struct window *window, const struct stream_block *block, int64_t *index_ns, struct reason *why_not)
 {
 	struct piece piece = { block->number, window->offset + window->at, block->time_ns, STREAM_BLOCK_HEAD + block->length, block->kind, block->flags };
-	survey->has_index = block->kind == BLOCK_INDEX;
+	bool is_index = block->kind == BLOCK_INDEX && block->length >= 16;
+	survey->has_index = is_index && little(block->payload + block->length - 8) == piece.offset;
+	survey->is_index_off = is_index && !survey->has_index;
 	if (block->kind == BLOCK_HEADER && !look_at_header(survey, block, why_not)) {
 		survey->other_at = piece.offset;
 		return STATUS_END;
@@ -119,7 +129,7 @@ static enum status scan(struct survey *survey, struct window *window, int64_t *i
 		}
 		size_t skipped = stream_block_skip(at, left);
 		survey->stray_bytes += skipped;
-		survey->has_index = false;
+		survey->has_index = survey->is_index_off = false;
 		window->at += skipped;
 	}
 	return status == STATUS_END ? STATUS_OK : status;

@@ -22,7 +22,8 @@ struct loss { uint64_t blocks; int64_t from_ns, to_ns; };
 
 struct survey {
 	struct stream_header header;         /* the first that is whole */
-	bool has_header, has_index;          /* has_index: it is whole, and stands at the end */
+	bool has_header, has_index;          /* has_index: it is whole, stands at the end, and says itself that it stands there */
+	bool is_index_off;                   /* it says another place: bytes before it are missing or too many */
 	size_t count, room;
 	struct piece *pieces;                /* by number, each once; without the index */
 	size_t loss_count, loss_room;

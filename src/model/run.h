@@ -42,28 +42,30 @@ struct phase_time {
 /* One batch and its step. Unattributed and between are phases like others (outermost), so a finished step's outermost phases sum to it.
  * A batch of which events were lost has a step of NAN, is not judged, and has the phases that were seen without those two rows. */
 struct batch {
+	/* What is gone through for hundreds of batches lies together. */
 	uint64_t ordinal;            /* 0… in its track, since the start of the run */
+	double step_s;               /* begin to next begin in the epoch, else batch_s; NAN while not known */
+	double samples;              /* NAN = not known */
+	bool is_warmup, is_flagged, is_by_hand;     /* by hand: flagged or unflagged by a person; wins over the rule */
+	bool has_evidence;
+	uint32_t kind;               /* name id, known at its end; NAME_NONE = the usual */
+	unsigned phase_count, phases_left_out;      /* left out: spans for which there was no row */
+	double batch_s;              /* begin to end; NAN while running */
+	int64_t begin_ns, end_ns;    /* of the batch; end 0 = still running */
+
 	uint64_t number;             /* 0… in the run, all modes, as published */
 	uint64_t index;              /* as published, in its epoch */
-	uint32_t kind;               /* name id, known at its end; NAME_NONE = the usual */
 	uint32_t place;              /* 1… among the batches from one optimizer step to the next, this included; 0 = not known, or not accumulated */
 	uint32_t epoch;              /* index as published; of a batch between epochs that is not of mode train, the one before */
 	uint32_t epoch_ordinal;      /* 1…; 0 = in no epoch */
-	int64_t begin_ns, end_ns;    /* of the batch; end 0 = still running */
-	double batch_s;              /* begin to end; NAN while running */
-	double step_s;               /* begin to next begin in the epoch, else batch_s; NAN while not known */
+	unsigned figure_count;       /* told later; all but the loss */
 	double loss;                 /* NAN = none */
-	double samples;              /* NAN = not known */
 	double resident_bytes;       /* target's resident set about its end; NAN = not sampled */
 	double allocated_bytes;      /* by the GPU's allocator about its end; NAN = not published */
-	unsigned figure_count;       /* told later; all but the loss */
-	struct { uint32_t name; float value; } figures[RUN_BATCH_FIGURES_MAX];
-	bool has_evidence;
-	struct evidence evidence;
-	unsigned phase_count, phases_left_out;      /* left out: spans for which there was no row */
-	struct phase_time phases[RUN_PHASES_MAX];
-	bool is_warmup, is_flagged, is_by_hand;     /* by hand: flagged or unflagged by a person; wins over the rule */
 	double median_s, mad_s;      /* of its kind when it was judged; NAN = not judged */
+	struct { uint32_t name; float value; } figures[RUN_BATCH_FIGURES_MAX];
+	struct evidence evidence;
+	struct phase_time phases[RUN_PHASES_MAX];
 };
 
 /* Batches of one kind; they are judged among themselves. */

@@ -86,7 +86,7 @@ struct run_private {
 
 enum { PHASES_SEEN_MOST = 64 };
 
-/* What track_phases found last; holds until a set changes the run, and 0.4 s at least. */
+/* What track_phases found last; holds until a set changes the run, and nearly half a second at least. */
 struct phase_cache {
 	bool is_valid;
 	size_t last, count, batches;

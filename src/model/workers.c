@@ -53,7 +53,7 @@ static void derive(struct worker_work *work, const uint32_t histogram[HISTOGRAM_
 	fetch->p50_s = histogram_quantile(histogram, 0.5, fetch->min_s, fetch->max_s);
 	fetch->p95_s = histogram_quantile(histogram, 0.95, fetch->min_s, fetch->max_s);
 	double each = work->items > 0 && work->fetches ? work->items / (double)work->fetches : NAN;
-	*item = (struct figures){ .count = work->items > 0 ? (uint64_t)work->items : 0, .total_s = fetch->total_s, .mean_s = fetch->total_s / work->items,
+	*item = (struct figures){ .count = work->items > 0 ? (uint64_t)fmin(work->items, 0x1p62) : 0, .total_s = fetch->total_s, .mean_s = fetch->total_s / work->items,
 		.min_s = fetch->min_s / each, .max_s = fetch->max_s / each, .last_s = NAN, .p50_s = fetch->p50_s / each, .p95_s = fetch->p95_s / each };
 	work->item_p5_s = histogram_quantile(histogram, 0.05, fetch->min_s, fetch->max_s) / each;
 	if (isnan(each))

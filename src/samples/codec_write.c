@@ -17,6 +17,11 @@ struct writer {
 /* Of a struct all fields but texts, rows and counts, and what stands before a record's; whoever writes more asks for more. */
 enum { STRUCT_ROOM = (LAYOUT_FIELDS_MOST + 8) * VARINT_MOST };
 
+static bool has_room(struct buffer *out, size_t more)
+{
+	return out->capacity - out->length > more || buffer_reserve(out, more);
+}
+
 /* For these two there must be room. */
 static void add_varint(struct buffer *out, uint64_t value)
 {
@@ -95,14 +100,14 @@ static bool add_counts(struct buffer *out, const uint32_t *counts)
 	size_t at = out->length, numbers = 0;
 	out->length += COUNT_ROOM;
 	for (size_t from = 0, next; (next = next_count(counts, from)) < HISTOGRAM_BUCKETS; from = next + 1, numbers++) {
-		if (!buffer_reserve(out, STRUCT_ROOM))
+		if (!has_room(out, STRUCT_ROOM))
 			return false;
 		add_varint(out, next - from);
 		add_varint(out, counts[next]);
 	}
 	out->data[at] = (char)(numbers | 0x80);
 	out->data[at + 1] = (char)(numbers >> 7);
-	return buffer_reserve(out, STRUCT_ROOM) && numbers;
+	return has_room(out, STRUCT_ROOM) && numbers;
 }
 
 static void add_struct(struct writer *writer, const struct layout *layout, const char *base);
@@ -123,7 +128,7 @@ static bool add_rows(struct writer *writer, const struct field *field, const cha
 	add_varint(writer->out, count);
 	for (size_t i = 0; i < count && !writer->out->failed; i++)
 		add_struct(writer, field->part, rows + i * field->part->size);
-	return buffer_reserve(writer->out, STRUCT_ROOM);
+	return has_room(writer->out, STRUCT_ROOM);
 }
 
 static bool add_unsigned(struct buffer *out, uint64_t value)
@@ -195,7 +200,7 @@ static bool add_field(struct writer *writer, const struct field *field, const ch
 		if (!pointer_at(place))
 			return false;
 		add_struct(writer, field->part, pointer_at(place));
-		return buffer_reserve(out, STRUCT_ROOM);
+		return has_room(out, STRUCT_ROOM);
 	case FIELD_ROWS:
 		return pointer_at(place) && size_at(base + field->count_offset) && add_rows(writer, field, pointer_at(place), size_at(base + field->count_offset));
 	case FIELD_COUNTS:
@@ -218,7 +223,7 @@ static void add_struct(struct writer *writer, const struct layout *layout, const
 	struct buffer *out = writer->out;
 	size_t at = out->length, size = (layout->count + 6) / 7;
 	uint64_t mask = 0;
-	if (!buffer_reserve(out, STRUCT_ROOM))
+	if (!has_room(out, STRUCT_ROOM))
 		return;
 	out->length += size;
 	for (size_t i = 0; i < layout->count && !out->failed; i++)
@@ -256,7 +261,7 @@ static void add_record(struct writer *writer, const struct record *record)
 {
 	struct buffer *out = writer->out;
 	unsigned char length[VARINT_MOST];
-	if (!buffer_reserve(out, STRUCT_ROOM))
+	if (!has_room(out, STRUCT_ROOM))
 		return;
 	add_varint(out, record->kind);
 	size_t at = out->length++;
@@ -284,18 +289,18 @@ size_t codec_write(const struct sample_set *set, size_t from, size_t most, struc
 
 static void add_name(struct buffer *out, const char *name)
 {
-	if (buffer_reserve(out, STRUCT_ROOM))
+	if (has_room(out, STRUCT_ROOM))
 		add_text(out, name);
 }
 
 void codec_write_numbers(struct buffer *out)
 {
-	if (!buffer_reserve(out, STRUCT_ROOM))
+	if (!has_room(out, STRUCT_ROOM))
 		return;
 	add_varint(out, RECORD_KIND_COUNT);
 	for (size_t i = 0; i < RECORD_KIND_COUNT; i++)
 		add_name(out, record_kind_name((enum record_kind)i));
-	if (!buffer_reserve(out, STRUCT_ROOM))
+	if (!has_room(out, STRUCT_ROOM))
 		return;
 	add_varint(out, METRIC_COUNT);
 	for (size_t i = 0; i < METRIC_COUNT; i++)

@@ -130,8 +130,8 @@ static int32_t pid_of_child(const struct synthetic *synthetic)
 static void tell_state(const struct synthetic *synthetic, int64_t now_ns, int32_t pid, char usual, char while_slow, struct sample_set *out)
 {
 	char state = while_slow && synthetic_is_slow(synthetic, now_ns) ? while_slow : usual;
-	struct record *wait = sample_set_add(out, RECORD_PROCESS_WAIT, 0, now_ns);
 	sample_set_figure(out, now_ns, METRIC_PROCESS_STATE, pid, state);
+	struct record *wait = sample_set_add(out, RECORD_PROCESS_WAIT, 0, now_ns);
 	if (!wait)
 		return;
 	wait->wait.pid = pid;
@@ -164,9 +164,10 @@ static void tell_processes(struct synthetic *synthetic, int64_t now_ns, struct s
 			tell_seen(out, now_ns, pid_of_worker(worker), "synthetic worker");
 	}
 	if (!synthetic->worker_is_gone && is_gone(synthetic, SYNTHETIC_WORKERS - 1)) {
-		struct record *gone = sample_set_add(out, RECORD_WORKER_GONE, SYNTHETIC_WORKERS - 1, now_ns), *process = sample_set_add(out, RECORD_PROCESS_GONE, 0, now_ns);
+		struct record *gone = sample_set_add(out, RECORD_WORKER_GONE, SYNTHETIC_WORKERS - 1, now_ns);
 		if (gone)
 			gone->text = "its process ended without closing it";
+		struct record *process = sample_set_add(out, RECORD_PROCESS_GONE, 0, now_ns);
 		if (process)
 			process->process.pid = pid_of_worker(SYNTHETIC_WORKERS - 1);
 		synthetic->worker_is_gone = true;

@@ -9,7 +9,7 @@
 #include "src/sources/source.h"
 #include "src/sources/system_private.h"
 
-/* The kernel writes /proc/stat for each CPU and each interrupt: with many, five times a second is too often. */
+/* The kernel writes /proc/stat for each CPU and each interrupt: with many, four times a second is too often. */
 enum { CPUS_CHEAP = 32, TAIL_LINES = 8 };
 #define SECOND_NS (900 * NS_PER_MS)
 #define RETRY_NS (5 * NS_PER_S)

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/commands/seek.h"
+#include "src/commands/stations.h"
 #include "src/commands/timeline.h"
 #include "tests/support/recorded.h"
 
@@ -69,6 +69,22 @@ int main(int argc, char **argv)
 		return 1;
 	report("no rules at all", go(&again, end_ns, INT64_MIN / 4), hours);
 	session_again_close(&again);
+	struct stations *stations = stations_start(&session, RECORDED_BEGIN_NS, end_ns);
+	struct goal goal = goal_at(end_ns - 10 * NS_PER_S);
+	struct session *station = NULL;
+	from_ns = clock_process_cpu_ns();
+	while (!(station = stations_take(stations, &goal, end_ns - (end_ns - RECORDED_BEGIN_NS) / 3)))
+		usleep(2000);
+	report("stations made until one is near the end", seconds_since(from_ns), hours);
+	stations_give(stations, station);
+	usleep(100000);
+	int64_t wall_ns = clock_monotonic_ns();
+	station = stations_take(stations, &goal, INT64_MIN);
+	go(station, goal.time_ns, goal.time_ns - goal.judge_from_ns);
+	printf("%-46s %8.3f s of the clock\n", "from there to ten seconds before the end", seconds_between(wall_ns, clock_monotonic_ns()));
+	session_again_close(station);
+	free(station);
+	stations_stop(stations);
 	session_close(&session);
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%-46s %8.1f MB\n", "largest resident set", (double)usage.ru_maxrss / 1e3);

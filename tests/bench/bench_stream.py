@@ -95,7 +95,7 @@ def day(folder):
     seconds = plain['seconds'][0]
     row('replay into the model, × the pace it was recorded at', plain['pace'][0], '-', '×', f'{seconds * 1e9 / records:.4g} ns a record')
     row('the same with the rules', judged['pace'][0], '-', '×', f'{judged["seconds"][0] * 1e9 / records:.4g} ns a record')
-    row('memory while it is read', plain['resident'][0] / 1e6, 200, 'MB', f'file {made["bytes"][0] / 1e6:.4g} MB')
+    row('memory while it is read', plain['resident'][0] / 1e6, 30, 'MB', f'file {made["bytes"][0] / 1e6:.4g} MB')
     found = stream('find', path)
     row('finding a moment with the index', found['index'], 100, 'ms', f'without: {statistics.median(found["scan"]):.4g} ms, at most {max(found["scan"]):.4g}')
 

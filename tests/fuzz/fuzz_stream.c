@@ -1,4 +1,5 @@
-/* A recording as a player meets it, with bytes changed: the reader of blocks, the codec, the player and the model.
+/* A recording as a player meets it, with bytes changed: the reader of blocks, the codec, the player, the
+ * model, and what a repair keeps.
  *
  * The first byte of the input, flags: 1 = what follows is the file, else edits of { u16 place, u8 length, bytes } to a real recording, which 2 cuts off at
  * the first; 4 = the checksums of all blocks that can be found are made right again, so that what they guard is reached; 8 = in small pieces, as a pipe
@@ -13,6 +14,7 @@
 #include "src/base/crc32c.h"
 #include "src/collect/ledger.h"
 #include "src/commands/player.h"
+#include "src/commands/repair_survey.h"
 #include "src/model/model.h"
 #include "src/samples/stream.h"
 #include "src/sources/synthetic.h"
@@ -109,6 +111,19 @@ static void apply_all(struct player *player)
 	model_free(model);
 }
 
+/* What a repair would keep: each block once, in order. */
+static void survey(void)
+{
+	struct survey found;
+	struct reason why = { "", "" };
+	if (survey_file(file, "fuzz", &found, &why) != STATUS_OK)
+		return;
+	for (size_t i = 1; i < found.count; i++)
+		if (found.pieces[i].number <= found.pieces[i - 1].number)
+			abort();
+	survey_release(&found);
+}
+
 static void play(size_t length)
 {
 	char path[32];
@@ -121,6 +136,7 @@ static void play(size_t length)
 		return;
 	apply_all(player);
 	player_close(player);
+	survey();
 }
 
 /* As a pipe gives it. What is not a recording comes to an end all the same. */

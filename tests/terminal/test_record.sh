@@ -4,7 +4,7 @@
 pmtop=$PMTOP_BUILD/pmtop trainer=$PMTOP_BUILD/tests/workloads/trainer
 scratch=$(mktemp -d)
 export HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" XDG_STATE_HOME="$scratch/state" LC_ALL=C.UTF-8
-passed=0 failed=0 jobs=
+passed=0 failed=0 jobs= run=kept$$
 trap 'kill $trainer_pid 2>/dev/null; rm -f /dev/shm/pmtop.*."$trainer_pid".*; rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 2
 
@@ -20,15 +20,16 @@ is_whole() { "$pmtop" -b -n 1000 --format=json -r "$1" > "$1.json" 2>&1 && tail 
 count_of() { tail -n 1 "$1" | sed 's/.*"batch":{"count":\([0-9]*\).*/\1/'; }
 until_there() { waited=0; until [ -s "$1" ]; do waited=$((waited + 1)); [ $waited -lt 100 ] || return 1; sleep 0.05; done; }
 
-"$trainer" --name kept --epochs 100000 --batches 40 --step-ms 4 --workers 1 > /dev/null 2>&1 &
+"$trainer" --name $run --epochs 100000 --batches 40 --step-ms 4 --workers 1 > /dev/null 2>&1 &
 trainer_pid=$!
-until "$pmtop" list 2>/dev/null | grep -q kept; do sleep 0.1; done
+waited=0
+until "$pmtop" list 2>/dev/null | grep -q $run || [ $waited -ge 100 ]; do waited=$((waited + 1)); sleep 0.1; done
 
 # -- all at once, for each takes a while ---------------------------------------------------------------------------------------------
 "$pmtop" record -p $trainer_pid -o limited.pmtop --for=1.5 -d 0.1 > limited.out 2> limited.err; echo $? > limited.code & jobs="$jobs $!"
 "$pmtop" record --demo -o sized.pmtop --max-size=60k --rotate=20k -d 0.05 > sized.out 2> sized.err; echo $? > sized.code & jobs="$jobs $!"
 (ulimit -f 40; "$pmtop" record --demo -o full.pmtop -d 0.05 > full.out 2> full.err; echo $? > full.code) & jobs="$jobs $!"
-"$pmtop" record -s kept -d 0.1 --for=0.5 > named.out 2> named.err; echo $? > named.code & jobs="$jobs $!"
+"$pmtop" record -s $run -d 0.1 --for=0.5 > named.out 2> named.err; echo $? > named.code & jobs="$jobs $!"
 "$pmtop" record -p $trainer_pid -o term.pmtop -d 0.1 > term.out 2> term.err & term=$!
 "$pmtop" record -p $trainer_pid -o hangup.pmtop -d 0.1 > hangup.out 2> hangup.err & hangup=$!
 (trap '' HUP; exec "$pmtop" record -p $trainer_pid -o nohup.pmtop -d 0.1 > nohup.out 2> nohup.err) & nohup=$!
@@ -41,15 +42,19 @@ until "$pmtop" list 2>/dev/null | grep -q kept; do sleep 0.1; done
 "$pmtop" collect -p $trainer_pid -d 0.1 --for=1 2> remote.err | sh -c '"$0" -b --format=json -r -' "$pmtop" > remote.out; echo $? > remote.code & jobs="$jobs $!"
 { "$pmtop" collect -p $trainer_pid -d 0.1 --for=1 2> stalled.err; echo $? > stalled.code; } | { head -c 3000; sleep 2; cat; } | "$pmtop" -b --format=json -r - > stalled.out & jobs="$jobs $!"
 { "$pmtop" collect -p $trainer_pid -d 0.1 2> cut.err; echo $? > cut.code; } | head -c 90000 | "$pmtop" -b --format=json -r - > cut.out 2> cut.out2; echo $? > cut.player & jobs="$jobs $!"
+mkfifo stuck; sleep 30 < stuck & reader=$!
+"$pmtop" collect -p $trainer_pid -d 0.05 > stuck 2> stuck.err & stuck=$!
 "$pmtop" collect -p $trainer_pid -d 0.1 --only=process,system --for=0.5 > only.pmtop 2> only.err; echo $? > only.code & jobs="$jobs $!"
 "$pmtop" collect -d 0.1 -- sh -c 'echo spoilt; sleep 0.4; exit 5' > quiet.pmtop 2> quiet.err; echo $? > quiet.code & jobs="$jobs $!"
 
 until_there crash.pmtop && until_there term.out
 "$pmtop" record -p $trainer_pid -o term.pmtop > second.out 2> second.err; echo $? > second.code
 sleep 1
-kill -TERM $term; kill -HUP $hangup $nohup; kill -SEGV $crash
+kill -TERM $term $stuck; kill -HUP $hangup $nohup; kill -SEGV $crash
 wait $crash 2>/dev/null; crash_code=$?
 wait $term; term_code=$?
+wait $stuck; stuck_code=$?
+kill $reader && echo was reading > stuck.reader
 wait $hangup; hangup_code=$?
 kill -0 $nohup; check hang_up_that_is_ignored_ends_nothing
 kill -TERM $nohup; wait $nohup
@@ -58,7 +63,7 @@ for job in $jobs; do wait "$job"; done
 # -- record ---------------------------------------------------------------------------------------------------------------------------
 [ "$(cat limited.code)" = 0 ] && [ ! -s limited.err ] && head -n 1 limited.out | grep -q '^pmtop: recording trainer [0-9]* in limited.pmtop.*1\.500 s'
 check time_limit_is_said_and_kept limited.out limited.err
-tail -n 1 limited.out | grep -q '^pmtop: recorded 1\.[0-9]* s in limited.pmtop: [0-9.]* kB, nothing lost$' && grep -q '^pmtop: kept: .* batches, ' limited.out && is_closed limited.pmtop && is_whole limited.pmtop
+tail -n 1 limited.out | grep -q '^pmtop: recorded 1\.[0-9]* s in limited.pmtop: [0-9.]* kB, nothing lost$' && grep -q "^pmtop: $run: .* batches, " limited.out && is_closed limited.pmtop && is_whole limited.pmtop
 check summary_says_what_was_recorded limited.out limited.err
 [ "$(cat sized.code)" = 0 ] && [ "$(cat sized*.pmtop | wc -c)" -le 60000 ] && [ "$(cat sized*.pmtop | wc -c)" -gt 50000 ] && grep -q 'recording stopped ..:..: the size asked for is reached: whole up to then' sized.out
 check all_files_together_are_bounded sized.out sized.err
@@ -66,7 +71,7 @@ check all_files_together_are_bounded sized.out sized.err
 check each_file_is_read_by_itself sized.pmtop.json sized.1.pmtop.json
 [ "$(cat full.code)" = 1 ] && [ "$(wc -l < full.err)" -eq 1 ] && grep -q '^pmtop: recording stopped ..:..: file too large: whole up to then' full.err && is_whole full.pmtop
 check full_disk_is_said_and_what_was_written_is_whole full.out full.err
-[ "$(cat named.code)" = 0 ] && name=$(ls pmtop-kept-$trainer_pid-*.pmtop) && grep -q "in $name" named.out && is_closed "$name"
+[ "$(cat named.code)" = 0 ] && name=$(ls pmtop-$run-$trainer_pid-*.pmtop) && grep -q "in $name" named.out && is_closed "$name"
 check name_is_made_and_said named.out named.err
 [ $term_code = 0 ] && [ ! -s term.err ] && is_closed term.pmtop && is_whole term.pmtop && grep -q '^pmtop: recorded' term.out
 check sigterm_closes_the_file term.out term.err
@@ -98,11 +103,13 @@ check recorded_while_printing both.err
 check recording_of_a_recording_is_refused copy.err
 
 # -- collect --------------------------------------------------------------------------------------------------------------------------
-[ "$(cat remote.code)" = 0 ] && [ ! -s remote.err ] && grep -q '"run":"kept"' remote.out && [ "$(count_of remote.out)" -gt 50 ]
+[ "$(cat remote.code)" = 0 ] && [ ! -s remote.err ] && grep -q "\"run\":\"$run\"" remote.out && [ "$(count_of remote.out)" -gt 50 ]
 check stream_is_watched_from_elsewhere remote.err
 [ "$(cat stalled.code)" = 0 ] && [ ! -s stalled.err ] && tail -n 1 stalled.out | grep -q '"lost_events":0' && [ "$(count_of stalled.out)" -gt 50 ]
 check reader_that_stalls_gets_all_of_it stalled.err
-[ "$(cat cut.code)" = 0 ] && [ ! -s cut.err ] && [ "$(cat cut.player)" = 0 ] && grep -q '"run":"kept"' cut.out
+[ $stuck_code = 0 ] && [ ! -s stuck.err ] && [ -s stuck.reader ]
+check reader_that_takes_nothing_keeps_nobody stuck.err
+[ "$(cat cut.code)" = 0 ] && [ ! -s cut.err ] && [ "$(cat cut.player)" = 0 ] && grep -q "\"run\":\"$run\"" cut.out
 check stream_that_is_cut_ends_quietly_on_both_sides cut.code cut.player cut.err cut.out2 cut.out
 [ "$(cat only.code)" = 0 ] && [ ! -s only.err ] && "$pmtop" -b --format=json -r only.pmtop > only.out && tail -n 1 only.out | grep -q '"rss_bytes"' && ! grep -q '"batch":' only.out
 check only_the_sources_asked_for only.err

@@ -46,8 +46,13 @@ expect a_crash_has_left_no_index 0 'it has no index: it was not closed$' '' -- r
 expect then_it_has_one 0 'is whole' '' -- repair crashed.repaired.pmtop
 
 cat run.pmtop run.pmtop > twice.pmtop
-expect doubled_blocks_are_written_once 0 ': [0-9]+ blocks stood there twice$' '' -- repair twice.pmtop
+expect doubled_blocks_are_written_once 0 ': [0-9]+ blocks stood there twice; its index is of other places$' '' -- repair twice.pmtop
 cmp -s run.pmtop twice.repaired.pmtop && ok || not_ok doubled_blocks_are_written_once
+
+"$pmtop" --demo -b -n 40 -d 0.05 -w part.pmtop --rotate 30k > out 2> err < /dev/null
+cat part.pmtop part.1.pmtop > parts.pmtop
+expect the_parts_of_a_rotated_one_become_one 0 '^parts.pmtop: its index is of other places$' '' -- repair parts.pmtop
+expect then_its_index_is_right 0 'is whole' '' -- repair parts.repaired.pmtop
 
 cp run.pmtop headless.pmtop
 zero headless.pmtop 10 60

@@ -20,7 +20,7 @@
 
 enum { SIZES = 3, VIEWS_MOST = 12, SHOTS = 4 };
 static const int sizes[SIZES][2] = { { 80, 24 }, { 120, 40 }, { 200, 60 } };
-static const unsigned shots_at[SHOTS] = { 3, 12, 30, 60 };       /* sets */
+static const unsigned shots_at[SHOTS] = { 3, 8, 15, 25 };       /* sets */
 
 struct gallery { struct canvas plain[SHOTS + 1][VIEWS_MOST][SIZES], lined[SHOTS + 1][VIEWS_MOST][SIZES]; };
 

@@ -51,6 +51,9 @@ def work_for(ms):
         pass
 
 
+KEPT_MOST = 4 << 30
+
+
 class Fault:
     """One of FAULTS, and in which batches it happens."""
 
@@ -66,6 +69,15 @@ class Fault:
                 sys.exit(f"faults.py: {word}: not understood (--help)")
             setattr(self, {"from": "start"}.get(key, key), float(value))
         self.kept = []
+        self.room = None
+
+    def keep(self):
+        """More and more of one large tensor that is there from the start: what grows is what is kept. Of many small ones a third more grew, for what the
+        heap had between them was not used again."""
+        if self.room is None:
+            self.room = torch.empty(KEPT_MOST, dtype=torch.uint8)
+        begin = len(self.kept) * int(self.mb * 1e6)
+        self.kept.append(self.room[begin:begin + int(self.mb * 1e6)].fill_(1))
 
     def is_due(self, batch):
         if batch < self.start:
@@ -114,7 +126,7 @@ class Points(Dataset):
         for batch, size in enumerate(sizes):
             self.first_of[self.count] = batch
             self.count += size
-        self.fault, self.cold, self.kept = fault, cold, []
+        self.fault, self.cold = fault, cold
         self.centres = torch.randn(CLASSES, FEATURES, generator=torch.Generator().manual_seed(1))
 
     def __len__(self):
@@ -140,7 +152,7 @@ class Points(Dataset):
             elif fault.name == "cold-read":
                 self.cold.read(fault.ms)
             elif fault.name == "worker-leak":
-                self.kept.append(torch.ones(int(fault.mb * 1e6 / 4)))
+                fault.keep()
 
 
 class Model(nn.Module):
@@ -205,7 +217,7 @@ def go_wrong_after(fault, model, folder):
             file.flush()
             os.fsync(file.fileno())
     elif fault.name == "leak":
-        fault.kept.append(torch.ones(int(fault.mb * 1e6 / 4)))
+        fault.keep()
     elif fault.name == "shm-leak":
         keep_in_shm(fault)
 
