@@ -133,14 +133,18 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 
 	if (isnan(figures.max_s))
 		return;
-	scale_update(scale, 0, figures.max_s, true);
+	bool has_earlier = scene->earlier != NULL && scene->earlier->is_shown;
+	/* A slower run of before has its place too. */
+	double most = has_earlier && scene->earlier->median_s > 0 ? fmax(figures.max_s, 1.25 * scene->earlier->median_s) : figures.max_s;
+
+	scale_update(scale, 0, most, true);
 	struct rect plot = plot_axis(canvas, inside, scale, PLOT_SECONDS);
 
 	columns = plot_resolution(canvas, plot);
 	columns = columns > TRACE_POINTS_MAX ? TRACE_POINTS_MAX : columns;
 	trace_steps(run, stretch, points, columns);
 	plot_points(canvas, plot, scale, points, columns, true);
-	if (scene->earlier != NULL && scene->earlier->is_shown)
+	if (has_earlier)
 		draw_earlier(scene->earlier, run, stretch, canvas, plot, scale);
 	plot_level(canvas, plot, scale, figures.p50_s, ROLE_MEDIAN);
 	plot_band(canvas, plot, scale, figures.p50_s, figures.p95_s, ROLE_BAND);
