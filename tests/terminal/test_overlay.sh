@@ -27,7 +27,7 @@ for size in 80x24 200x60; do
 	has "rings_at_$size" '∘'
 done
 once --size=120x40 --ascii --overlay="$scratch/earlier.pmtop"
-has ascii_has_a_sign_of_its_own '^\|.*ooo'
+has ascii_has_a_sign_of_its_own '^\|.*='
 once --size=120x40
 has_not without_the_option_nothing_of_it_is_there '∘|earlier '
 once --overlay="$scratch/none.pmtop"
