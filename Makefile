@@ -158,8 +158,11 @@ $(BUILD)/python/.built: $(PYTHON_PARTS) | $(BUILD)/.needs-test
 	@PYTHON="$(PYTHON)" tests/python/run wheel $(BUILD)
 	@touch $@
 
+$(BUILD)/tests/python/made_up: $(BUILD)/tests/python/made_up.o $(BUILD)/libpmtop.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # In a virtual environment, build/python-venv, which `make bench` uses too.
-check-python: all $(WORKLOADS) $(BUILD)/python/.built
+check-python: all $(WORKLOADS) $(BUILD)/tests/python/made_up $(BUILD)/python/.built
 	@PYTHON="$(PYTHON)" tests/python/run tests $(BUILD)
 
 # -- the rest ------------------------------------------------------------------------------------------------------------------

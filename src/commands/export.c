@@ -154,6 +154,7 @@ static bool begin(struct work *work)
 	/* Once: one moment has one date in all of a file. */
 	work->scene.run = session_run(&work->session);
 	work->scene.realtime_offset_ns = session_realtime_ns(&work->session) - work->session.model->now_ns;
+	work->scene.boottime_offset_ns = header ? header->boottime_ns - header->monotonic_ns : clock_boottime_ns() - clock_monotonic_ns();
 	work->code = (int)window_of(&work->session, work->options, &work->scene.since_ns, &work->scene.until_ns);
 	work->state = work->code ? NULL : work->exporter->open(&work->scene);
 	if (work->state || work->code)

@@ -15,13 +15,14 @@
 #include "src/rules/alerts.h"
 
 #define EXPORTERS(X) \
-	X(csv) X(csv_operations) X(csv_series) X(csv_processes) X(jsonl) X(tensorboard) X(openmetrics)
+	X(csv) X(csv_operations) X(csv_series) X(csv_processes) X(jsonl) X(tensorboard) X(openmetrics) X(perfetto) X(chrome_trace)
 
 struct export_scene {
 	const struct model *model;
 	const struct alerts *alerts;
 	int run;                             /* index into model->runs, −1 = none: the one that a report would show */
 	int64_t realtime_offset_ns;          /* realtime − monotonic */
+	int64_t boottime_offset_ns;          /* boottime − monotonic */
 	int64_t since_ns, until_ns;          /* CLOCK_MONOTONIC, since ≤ t < until; INT64_MIN and INT64_MAX = all */
 	const char *host;                    /* of the run; empty = not known */
 	bool is_awaited;                     /* somebody reads along: a live run or a pipe. Else the whole is read as fast as can be */
