@@ -29,7 +29,7 @@ static const char help_text[] =
 	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
 	"  pmtop record -p PID -o FILE    a recording without a screen; rules and hooks go on (--for=2h, --max-size=2G, --rotate=500M); also -- COMMAND\n"
 	"  pmtop collect -p PID       samples as a stream: ssh HOST pmtop collect -p PID | pmtop -r - (--only=SOURCE,SOURCE, --for=2h)\n"
-	"  pmtop export --to=FORMAT PID|FILE   for other programs: csv, jsonl, perfetto, tensorboard ... (--to=list; -o FILE, --since, --until)\n"
+	"  pmtop export --to=FORMAT PID|FILE   for other programs: csv, jsonl, perfetto, chrome-trace, tensorboard ... (--to=list; -o FILE, --since, --until)\n"
 	"  pmtop diff A B ...         runs side by side, with 95 % intervals: pids, names, recordings, saved summaries or reports; of several, the best first (--json)\n"
 	"  pmtop check --baseline=FILE PID|FILE|-- COMMAND   exit 5 where it got slower (--threshold=0.2, --budget=data:20%,step:0.3s, --for=60s, --junit=FILE, --json)\n"
 	"  pmtop check --save=FILE PID|FILE|-- COMMAND       makes the baseline\n"

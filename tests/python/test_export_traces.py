@@ -3,6 +3,7 @@ import collections
 import functools
 import json
 import math
+import re
 import subprocess
 
 import pytest
@@ -308,6 +309,8 @@ def test_chrome_slices_nest_and_belong_somewhere(made_up, trained):
             assert not stack or end <= stack[-1], (track, name)
             stack.append(end)
     assert made_up.chrome.whole["distributedInfo"] == {"rank": 0, "world_size": 2}
+    # By this pattern Holistic Trace Analysis (too heavy for a test; it loads these) knows the rank.
+    assert re.search(rb'"rank":\s+(\d+)', made_up.export("chrome-trace")).group(1) == b"0"
 
 
 # -- a real run ----------------------------------------------------------------------------------------------------------------------------
