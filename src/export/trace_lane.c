@@ -128,7 +128,7 @@ static void commit(struct trace_lane *lane)
 	}
 	free(apart.list);
 	lane->building.first = lane->building.count = 0;
-	lane->batch.at = 0;
+	lane->batch.at = lane->gap_at = 0;
 }
 
 /* Puts `slice` before those of building[at …], which lie within it from now on. */
@@ -164,6 +164,8 @@ void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
 			break;
 		at = i;
 	}
+	if (lane->gap_at > at)
+		lane->gap_at = at;
 	enclose(lane, at, &own);
 	lane->is_certain |= building->count >= UNCERTAIN_MOST;
 	if ((own.depth == 0 && !lane->has_batch && lane->is_certain) || building->count >= BUILDING_MOST)
@@ -180,13 +182,13 @@ static size_t part(struct trace_lane *lane, size_t at, const struct lane_slice *
 	bool is_own = true;
 	size_t kept = at;
 	size_t i = at;
-	while (i < building->count && list[i].begin_ns >= batch->begin_ns && list[i].end_ns <= batch->end_ns)
+	while (i < building->count && list[i].begin_ns >= batch->begin_ns)
 		i++;
 	if (i == building->count)
 		return at;
 	for (i = at; i < building->count; i++) {
 		if (list[i].level == 0)
-			is_own = list[i].begin_ns >= batch->begin_ns && (!batch->is_unfinished || list[i].end_ns <= batch->end_ns);
+			is_own = list[i].begin_ns >= batch->begin_ns;
 		if (!is_own)
 			list[kept++] = list[i];
 		else
@@ -217,7 +219,16 @@ static void cut_batch(struct trace_lane *lane, int64_t time_ns)
 		.batch = { lane->batch.number, lane->batch.index, (double)__builtin_nan("") } };
 	if (batch.end_ns < batch.begin_ns)
 		batch.end_ns = batch.begin_ns;
+	/* What came after the gap is not its own. */
+	struct lane_slices *building = &lane->building, later = { NULL, 0, 0, 0 };
+	size_t kept = is_in_gap && lane->gap_at >= lane->batch.at ? lane->gap_at : building->count;
+	for (size_t i = kept; i < building->count; i++)
+		lane->failed |= !push(&later, &building->list[building->first + i]);
+	building->count = kept;
 	close_batch(lane, &batch);
+	for (size_t i = 0; i < later.count; i++)
+		lane->failed |= !push(building, &later.list[i]);
+	free(later.list);
 }
 
 void trace_lane_batch_begin(struct trace_lane *lane, int64_t time_ns, uint64_t number, uint64_t index)
@@ -238,6 +249,7 @@ void trace_lane_batch_end(struct trace_lane *lane, const struct lane_slice *batc
 void trace_lane_gap(struct trace_lane *lane, int64_t time_ns)
 {
 	lane->gap_ns = time_ns;
+	lane->gap_at = lane->building.count;
 	lane->is_certain = false;
 }
 

@@ -32,6 +32,7 @@ struct trace_lane {
 	bool is_certain;                     /* false: a batch may run of which the begin was not seen */
 	struct lane_open batch;              /* while it runs */
 	int64_t gap_ns;                      /* where the newest gap began; 0 = none */
+	size_t gap_at;                       /* where in `building` stands what came after it */
 	unsigned place_count;
 	int64_t places[LANE_PLACES];         /* where what stands on it ends */
 	uint64_t left_out;                   /* slices for which there was no place */
