@@ -351,8 +351,8 @@ def test_phases_are_those_of_the_json_lines(trained):
 def test_flags_epochs_marks_and_warnings_are_there(trained):
     trace, flagged = trained.perfetto, [line for line in trained.of_type("batch") if line["flagged"]]
     assert [trace.realtime(one.begin) for one in trace.instants if one.track == "flagged batches"] == [line["time_ns"] for line in flagged]
-    assert [(one.name, trace.realtime(one.begin)) for one in trace.of("epochs")] == [(f"epoch {line['index']}", line["begin_ns"] if "begin_ns" in line else line["time_ns"])
-                                                                                 for line in trained.of_type("epoch")]
+    epochs = [(f"epoch {line['index']}", line.get("begin_ns", line["time_ns"])) for line in trained.of_type("epoch")]
+    assert [(one.name, trace.realtime(one.begin)) for one in trace.of("epochs")] == epochs
     assert [one.name for one in trace.instants if one.track == "marks"] == [line["text"] for line in trained.of_type("mark")]
     raised = {(line["rule"], line["since_ns"]) for line in trained.of_type("warning")}
     assert {(one.notes["rule"], trace.realtime(one.begin)) for one in trace.of("warnings")} == raised
