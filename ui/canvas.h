@@ -10,7 +10,7 @@
 /* What a cell means; theme.c says how it looks. Phases keep their colour in every view. */
 #define ROLES(X) \
 	X(NORMAL) X(DIM) X(STRONG) X(TITLE) X(ACCENT) X(BORDER) X(KEY) X(GOOD) X(INFO) X(WARNING) X(CRITICAL) X(FLAG) \
-	X(PLOT) X(MEDIAN) X(BAND) X(MEMORY) X(HEADER) X(TAB) X(TAB_ACTIVE) X(SELECTED) \
+	X(PLOT) X(EARLIER) X(MEDIAN) X(BAND) X(MEMORY) X(HEADER) X(TAB) X(TAB_ACTIVE) X(SELECTED) \
 	X(PHASE_0) X(PHASE_1) X(PHASE_2) X(PHASE_3) X(PHASE_4) X(PHASE_5) X(PHASE_6) X(PHASE_7)
 
 enum role {

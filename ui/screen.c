@@ -112,6 +112,8 @@ static void draw_below(struct screen *screen, struct canvas *canvas)
 		replay_line_draw(screen->replay, canvas, rect_take_bottom(&whole, rows));
 	if (screen->replay != NULL && screen->replay->is_typing)
 		replay_line_prompt(screen->replay, canvas, last);
+	else if (screen->scene.earlier != NULL && screen->scene.earlier->is_typing)
+		earlier_prompt(screen->scene.earlier, canvas, last);
 	else if (pane_is_due(&screen->scene.panes, PANE_HINTS, last))
 		chrome_last_line(&screen->scene, all_views[screen->view], canvas, last, screen->is_typing ? screen->typed : NULL);
 }
@@ -380,12 +382,12 @@ int screen_run(const struct screen *screen)
 	return screen->scene.run;
 }
 
-/* -- a replay ------------------------------------------------------------------------------------------------------------------ */
-
 void screen_set_earlier(struct screen *screen, const struct earlier *earlier)
 {
 	screen->scene.earlier = earlier;
 }
+
+/* -- a replay ------------------------------------------------------------------------------------------------------------------ */
 
 void screen_set_replay(struct screen *screen, struct replay_line *line)
 {

@@ -28,13 +28,14 @@ void screen_message(struct screen *screen, const char *text);
 void screen_set_recording(struct screen *screen, bool goes_on, double bytes);
 /* True once, after a batch was flagged or unflagged by hand. */
 bool screen_take_flag(struct screen *screen, struct hand_flag *out);
-/* An earlier run under the plot of steps; it belongs to the caller. */
-void screen_set_earlier(struct screen *screen, const struct earlier *earlier);
 bool screen_is_paused(const struct screen *screen);
 int screen_run(const struct screen *screen);        /* index into model->runs, −1 */
 void screen_choose_run(struct screen *screen, int run);
 /* By name, whatever its case; false where no view has it. */
 bool screen_open_view(struct screen *screen, const char *name);
+
+/* An earlier run beside the one that is shown; it belongs to the caller. */
+void screen_set_earlier(struct screen *screen, const struct earlier *earlier);
 
 /* -- a replay -- */
 

@@ -27,6 +27,7 @@ static const struct look looks[ROLE_COUNT] = {
 	[ROLE_CRITICAL] = {203, NONE, 9, NONE, BOLD, BOLD | REVERSE},
 	[ROLE_FLAG] = {209, NONE, 9, NONE, 0, BOLD},
 	[ROLE_PLOT] = {80, NONE, 6, NONE, 0, 0},
+	[ROLE_EARLIER] = {109, NONE, 4, NONE, 0, DIM},
 	[ROLE_MEDIAN] = {246, NONE, 7, NONE, 0, DIM},
 	[ROLE_BAND] = {238, NONE, 8, NONE, 0, DIM},
 	[ROLE_MEMORY] = {140, NONE, 5, NONE, 0, 0},

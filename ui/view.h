@@ -62,7 +62,7 @@ struct scene {
 	int64_t realtime_ns;              /* of now_ns, for clocks on the screen */
 	bool is_paused;
 	const struct replay_line *replay; /* NULL: a live run */
-	const struct earlier *earlier;    /* drawn under the steps; NULL: none was asked for */
+	const struct earlier *earlier;    /* NULL: there can be none */
 	bool is_recording;
 	double recorded_bytes;            /* by a recording that goes on */
 	bool has_hand_flag;               /* one that is still to be told to the program around the screen */

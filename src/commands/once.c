@@ -35,33 +35,27 @@ static enum exit_code run_once(const struct options *options, const struct setti
 	/* Rates need two readings; -n asks for more. */
 	for (int64_t readings = 1; !is_sought && readings < (options->count ? options->count : 2) && !session_has_ended(&session);)
 		readings += session_wait(&session, -1) && session_step(&session);
-	struct overlay *overlay = NULL;
-	struct reason why_not;
-	enum status status = options->overlay ? overlay_open(options->overlay, &overlay, &why_not) : STATUS_OK;
-	if (status != STATUS_OK) {
-		session_close(&session);
-		return fail(status, &why_not);
-	}
-	while (overlay && overlay_read(overlay, NS_PER_S))
-		continue;
 	struct canvas canvas = { 0 };
 	struct buffer out = BUFFER_INIT;
 	struct screen *screen = screen_new(session.model, &session.alerts, settings);
+	struct overlay *overlay = screen ? overlay_new(screen, &session.model_options) : NULL;
+	struct reason reason = { "", "" };
+	enum status status;
 	int width, height, output_code = 0;
 	choose_size(options, &width, &height);
-	if (!screen || !canvas_resize(&canvas, width, height)) {
+	if (!overlay || !canvas_resize(&canvas, width, height)) {
 		fputs("pmtop: out of memory: try a smaller --size\n", stderr);
 		output_code = 1;
 	} else if (options->view && !screen_open_view(screen, options->view)) {
-		struct reason reason;
 		output_code = (int)fail(view_unknown(options->view, &reason), &reason);
+	} else if (options->overlay && (status = overlay_open(overlay, options->overlay, &reason)) != STATUS_OK) {
+		output_code = (int)fail(status, &reason);
 	} else {
+		overlay_finish(overlay);
 		struct replay_line still = { .state = REPLAY_STILL };
 		if (session.player)
 			screen_set_replay(screen, &still);
 		canvas.charset = settings->ascii || !output_is_utf8() ? CHARSET_ASCII : CHARSET_BRAILLE;
-		if (overlay)
-			screen_set_earlier(screen, overlay_earlier(overlay));
 		if (session.wanted_run[0])
 			screen_choose_run(screen, session_run(&session));
 		screen_draw(screen, &canvas, session_realtime_ns(&session), session.player ? 0 : (int64_t)(settings->refresh_s * (double)NS_PER_S));
@@ -71,8 +65,8 @@ static enum exit_code run_once(const struct options *options, const struct setti
 			canvas_as_text(&canvas, &out);
 		output_flush(&out, &output_code);
 	}
+	overlay_free(overlay);
 	screen_free(screen);
-	overlay_close(overlay);
 	canvas_release(&canvas);
 	buffer_release(&out);
 	code = session_close(&session);

@@ -34,8 +34,8 @@ struct watch {
 	struct session session;
 	struct terminal *terminal;
 	struct screen *screen;
-	struct overlay *overlay;     /* NULL: none was asked for */
 	struct replay *replay;       /* NULL: a live run */
+	struct overlay *overlay;
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
@@ -114,17 +114,6 @@ static void write_view(struct watch *watch)
 	screen_message(watch->screen, message);
 }
 
-/* o: the earlier run, or not. */
-static void toggle_overlay(struct watch *watch)
-{
-	struct earlier *earlier = watch->overlay ? overlay_earlier(watch->overlay) : NULL;
-	if (earlier)
-		earlier->is_shown = !earlier->is_shown;
-	else
-		screen_message(watch->screen, "no earlier run was given: pmtop --overlay=run.pmtop");
-	screen_draw_anew(watch->screen);
-}
-
 static void answer_key(struct watch *watch, struct key_event event)
 {
 	if (event.key == KEY_HANGUP) {
@@ -132,12 +121,8 @@ static void answer_key(struct watch *watch, struct key_event event)
 		return;
 	}
 	watch->is_dirty = true;
-	if (watch->replay && replay_key(watch->replay, event))
+	if (overlay_type(watch->overlay, event) || (watch->replay && replay_key(watch->replay, event)) || overlay_key(watch->overlay, event))
 		return;
-	if (event.key == 'o' && !screen_is_typing(watch->screen)) {
-		toggle_overlay(watch);
-		return;
-	}
 	enum screen_wish wish = screen_key(watch->screen, event, &watch->canvas);
 	if (wish == WISH_QUIT)
 		watch->has_quit = true;
@@ -181,11 +166,9 @@ static void watch_until_quit(struct watch *watch)
 		int wait_ms = session_tick_ms(&watch->session), due_ms = is_file ? replay_wait_ms(watch->replay) : is_followed ? session_wait_ms(&watch->session) : -1;
 		if (due_ms >= 0 && (wait_ms < 0 || due_ms < wait_ms))
 			wait_ms = due_ms;
-		if (watch->overlay && overlay_earlier(watch->overlay)->is_reading) {
-			overlay_read(watch->overlay, 20 * NS_PER_MS);
-			watch->is_dirty = true;
-			wait_ms = 0;
-		}
+		due_ms = overlay_wait_ms(watch->overlay);
+		if (due_ms >= 0 && (wait_ms < 0 || due_ms < wait_ms))
+			wait_ms = due_ms;
 		if (poll(ready, sizeof ready / sizeof *ready, wait_ms) < 0 && errno != EINTR)
 			return;
 		session_tick(&watch->session);
@@ -201,6 +184,7 @@ static void watch_until_quit(struct watch *watch)
 		if (ready[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			watch->has_quit = true;
 		take_sets(watch);
+		watch->is_dirty |= overlay_look(watch->overlay);
 		if (is_followed && !is_file && session_has_ended(&watch->session)) {
 			is_followed = false;
 			watch->is_dirty = true;
@@ -239,7 +223,7 @@ static void release(struct watch *watch)
 		sample_set_release(&watch->held[i]);
 	free(watch->held);
 	replay_close(watch->replay);
-	overlay_close(watch->overlay);
+	overlay_free(watch->overlay);
 	screen_free(watch->screen);
 	canvas_release(&watch->canvas);
 	signals_close(watch->signal_fd);
@@ -269,20 +253,19 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		return code;
 	watch.signal_fd = signals_open();
 	watch.screen = screen_new(watch.session.model, &watch.session.alerts, settings);
+	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;
 	enum status status = STATUS_OK;
-	if (!watch.screen || watch.signal_fd < 0)
+	if (!watch.overlay || watch.signal_fd < 0)
 		status = reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "the screen could not be set up");
 	else if (options->view && !screen_open_view(watch.screen, options->view))
 		status = view_unknown(options->view, &reason);
-	else if (options->overlay && (status = overlay_open(options->overlay, &watch.overlay, &reason)) != STATUS_OK)
+	else if (options->overlay && (status = overlay_open(watch.overlay, options->overlay, &reason)) != STATUS_OK)
 		;
 	else if (!watch.session.player || (code = replay_open(&watch.session, options, watch.screen, &watch.replay)) == EXIT_OK)
 		status = terminal_open(&terminal_options, &watch.terminal, &reason);
 	if (status != STATUS_OK)
 		code = fail(status, &reason);
 	if (code == EXIT_OK) {
-		if (watch.overlay)
-			screen_set_earlier(watch.screen, overlay_earlier(watch.overlay));
 		if (watch.session.wanted_run[0])
 			screen_choose_run(watch.screen, session_run(&watch.session));
 		watch_until_quit(&watch);

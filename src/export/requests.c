@@ -27,14 +27,14 @@ static void write_figures(struct json *json, const struct request_figures *figur
 	json_number(json, "max_s", figures->max_s);
 }
 
-static void write_rows(struct json *json, const struct requests *requests, int64_t realtime_offset_ns)
+static void write_rows(struct json *json, const struct model *model, const struct requests *requests, int64_t realtime_offset_ns)
 {
 	struct request_figures figures;
 	struct request_late late[REQUEST_LATE_MAX];
 	json_open_array(json, "patterns");
 	for (size_t i = 0; i < requests_patterns(requests); i++) {
 		json_open_object(json, NULL);
-		json_text(json, "pattern", requests_pattern(requests, i, &figures));
+		json_text(json, "pattern", requests_pattern(requests, i, model->now_ns, &figures));
 		write_figures(json, &figures);
 		json_close_object(json);
 	}
@@ -74,7 +74,7 @@ void json_requests(struct json *json, const struct model *model, const struct ru
 		write_figures(json, &figures);
 		json_close_object(json);
 	}
-	write_rows(json, run->requests, realtime_offset_ns);
+	write_rows(json, model, run->requests, realtime_offset_ns);
 	json_close_object(json);
 }
 
@@ -108,7 +108,7 @@ void report_requests(struct buffer *out, const struct model *model, const struct
 	double sla_s = requests_sla_s(run->requests);
 	add_header(out, "REQUESTS", "Pattern", sla_s);
 	for (size_t i = 0; i < requests_patterns(run->requests); i++) {
-		const char *pattern = requests_pattern(run->requests, i, &figures);
+		const char *pattern = requests_pattern(run->requests, i, model->now_ns, &figures);
 		add_row(out, pattern, &figures);
 	}
 	table_rule(out, '-');

@@ -251,6 +251,7 @@ static void finish_run(struct trace *trace, struct trace_run *run)
 		}
 		close_open(lane, end_ns);
 		trace_lane_finish(&lane->lane, end_ns);
+		trace_left_out(trace, run, lane->lane.left_out, lane->last_ns);
 	}
 	const struct epoch *last = of && of->epoch_count ? &of->epochs[of->epoch_count - 1] : NULL;
 	if (last && !last->end_ns)

@@ -96,6 +96,19 @@ void trace_gap(struct trace *trace, struct trace_run *run, uint64_t count, int64
 	trace_slice(trace, &slice);
 }
 
+/* More overlaps than there are tracks beside each other. */
+void trace_left_out(struct trace *trace, struct trace_run *run, uint64_t count, int64_t time_ns)
+{
+	char name[64];
+	if (!count || !run->process)
+		return;
+	snprintf(name, sizeof name, "%" PRIu64 " spans left out: too many overlap", count);
+	struct trace_slice slice = { .begin_ns = time_ns, .end_ns = time_ns, .name = name, .category = "gap" };
+	slice.track = trace_place(trace, &run->gaps, run->process, "lost events", 3, time_ns, time_ns);
+	note_count(&slice, "spans", count);
+	trace_instant(trace, &slice);
+}
+
 void trace_mark(struct trace *trace, struct trace_run *run, const struct record *record)
 {
 	if (!run->process)

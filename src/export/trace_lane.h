@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Depths published, a batch and what was put beside. */
 enum { LANE_LEVELS = 64, LANE_PLACES = 64 };
 
 struct lane_slice {

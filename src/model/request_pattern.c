@@ -50,5 +50,11 @@ void request_pattern(char *out, size_t size, const char *name)
 		for (length += length == 0; length > 0 && at + 1 < size; length--)
 			out[at++] = *name++;
 	}
+	/* No character is cut: what is begun and not ended goes. */
+	size_t begin = at;
+	while (begin > 0 && ((unsigned char)out[begin - 1] & 0xc0) == 0x80)
+		begin--;
+	if (begin > 0 && ((unsigned char)*name & 0xc0) == 0x80)
+		at = begin - 1;
 	out[at] = '\0';
 }

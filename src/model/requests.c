@@ -174,7 +174,7 @@ size_t requests_patterns(const struct requests *requests)
 	return requests->pattern_count + (requests->patterns[REQUEST_PATTERNS_MAX].tally.count > 0);
 }
 
-const char *requests_pattern(const struct requests *requests, size_t place, struct request_figures *out)
+const char *requests_pattern(const struct requests *requests, size_t place, int64_t now_ns, struct request_figures *out)
 {
 	const struct pattern *chosen = &requests->patterns[REQUEST_PATTERNS_MAX];
 	/* That many come before it: more frequent, or as frequent and seen earlier. */
@@ -187,7 +187,7 @@ const char *requests_pattern(const struct requests *requests, size_t place, stru
 		if (before == place)
 			chosen = &requests->patterns[i];
 	}
-	tally_figures(&chosen->tally, 0, out);
+	tally_figures(&chosen->tally, since_first_s(requests, now_ns), out);
 	return chosen->name;
 }
 

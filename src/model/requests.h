@@ -1,6 +1,7 @@
 /* requests.h: answers to requests: how many, how fast, how many over what was agreed (the SLA); over sliding windows, by the hour, by pattern of name.
  *
- * A request is a batch of mode "inference", or, as long as there are none, an outermost span while that mode is current. It failed where a span named
+ * A request is a batch of mode "inference", named by its kind or by the one outermost span in it, or, as long as there are none, an outermost span while
+ * that mode is current. It failed where a span named
  * "error" ended in it. Counted are those since pmtop attached, or in the ring at attach. Nothing here grows with their number: about 0.9 MB a run,
  * from the first request on. Quantiles within 2 % (src/base/histogram.h). Internal to the model but for the reading calls. */
 #ifndef PMTOP_MODEL_REQUESTS_H
@@ -40,7 +41,7 @@ void requests_window(const struct requests *requests, double window_s, int64_t n
 double requests_sla_s(const struct requests *requests);
 /* The most frequent first; "other" last. */
 size_t requests_patterns(const struct requests *requests);
-const char *requests_pattern(const struct requests *requests, size_t place, struct request_figures *out);
+const char *requests_pattern(const struct requests *requests, size_t place, int64_t now_ns, struct request_figures *out);
 /* Hours since the first request, oldest first; when it began. */
 size_t requests_hours(const struct requests *requests);
 int64_t requests_hour(const struct requests *requests, size_t place, struct request_figures *out);

@@ -30,6 +30,22 @@ void run_note_span(struct run *run, const struct record *span)
 		add(run, run_name(run, span->span.name), span->lane, begin_ns, span->time_ns);
 }
 
+/* The batch's kind; else the one span around all that is done for the request: where there are several, those are what it is made of. */
+static const char *name_of(struct run *run, const struct lane *lane, uint32_t kind)
+{
+	const struct batch *batch = track_slot(&run->tracks[lane->track], lane->ordinal);
+	uint32_t only = kind;
+	for (unsigned i = 0; !kind && batch && i < batch->phase_count; i++) {
+		const struct phase_time *phase = &batch->phases[i];
+		if (phase->parent != NAME_NONE || phase->name == NAME_UNATTRIBUTED || phase->name == NAME_BETWEEN || phase->name == run->private->error)
+			continue;
+		if (only)
+			return "batch";
+		only = phase->name;
+	}
+	return only ? run_name(run, only) : "batch";
+}
+
 void run_note_batch(struct run *run, const struct lane *lane, uint32_t mode, const struct record *end)
 {
 	struct run_private *private = run->private;
@@ -41,5 +57,5 @@ void run_note_batch(struct run *run, const struct lane *lane, uint32_t mode, con
 		run->requests = NULL;
 		private->has_request_batches = true;
 	}
-	add(run, end->batch.kind ? run_name(run, end->batch.kind) : "batch", lane->id, lane->begin_ns, end->time_ns);
+	add(run, name_of(run, lane, end->batch.kind), lane->id, lane->begin_ns, end->time_ns);
 }

@@ -1,4 +1,6 @@
 """A real inference loop, and its figures beside numpy's."""
+import json
+
 import numpy
 import pytest
 
@@ -47,3 +49,57 @@ def test_requests_are_told_as_numpy_tells_them():
     assert {row["pattern"]: row["count"] for row in told["patterns"]} == {"GET /user/*": 200, "request_*": 100}
     assert told["over_sla"] == 0 and told["late"] == []
     assert told["last_1h"]["count"] == 300 and sum(hour["count"] for hour in told["hours"]) == 300
+
+
+BATCHES = """
+import json, random, time
+
+import pmtop
+
+random.seed(5)
+pmtop.init("service", slots=16384)
+pmtop.mode("inference")
+taken = {}
+for i in range(300):
+    asked = random.choice(["/user/%d" % random.randrange(20), "/search"])
+    begin = time.perf_counter()
+    pmtop.batch_begin(i)
+    with pmtop.span(asked):
+        time.sleep(2.05 if i == 150 else random.lognormvariate(-6, 0.7))
+    pmtop.batch_end()
+    taken.setdefault(asked.split("/")[1], []).append(time.perf_counter() - begin)
+print(json.dumps(taken), flush=True)
+"""
+
+
+def quantile_fits(told, values, q):
+    """2 % and what two clock reads take, of the quantile or of a neighbour: in a thin tail two samples are far apart."""
+    near = numpy.quantile(values, [q, max(q - 1 / len(values), 0), min(q + 1 / len(values), 1)])
+    return watching.close_to(told, near[0], slack_s=300e-6) or min(near) <= told <= max(near)
+
+
+def held_against(told, values):
+    assert told["count"] == len(values)
+    assert watching.close_to(told["mean_s"], numpy.mean(values), slack_s=300e-6)
+    assert watching.close_to(told["max_s"], max(values), slack_s=500e-6)
+    for q in (50, 95, 99):
+        assert quantile_fits(told[f"p{q}_s"], values, q / 100), (q, told)
+
+
+def test_batches_are_requests_live_and_from_a_recording(tmp_path):
+    recording = tmp_path / "service.pmtop"
+    with watching.start(BATCHES, hold=True) as script:
+        watching.wait_for(script.is_held, 60)
+        taken = script.truth()
+        live = json.loads(watching.pmtop("report", script.pid, "--format=json"))["requests"]
+        watching.pmtop("-b", "-n", 2, "-d", 0.1, "-p", script.pid, "-w", recording)
+    recorded = json.loads(watching.pmtop("report", recording, "--format=json"))["requests"]
+    for told in (live, recorded):
+        held_against(told, taken["user"] + taken["search"])
+        held_against(told["last_1h"], taken["user"] + taken["search"])
+        assert {row["pattern"] for row in told["patterns"]} == {"/user/*", "/search"}
+        for row in told["patterns"]:
+            held_against(row, taken[row["pattern"].split("/")[1]])
+        assert (told["sla_s"], told["over_sla"], len(told["late"])) == (2, 1, 1)
+    text = watching.pmtop("report", recording)
+    assert "/user/*" in text and "REQUESTS BY THE HOUR" in text

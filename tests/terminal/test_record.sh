@@ -33,7 +33,7 @@ until "$pmtop" list 2>/dev/null | grep -q $run || [ $waited -ge 100 ]; do waited
 "$pmtop" record -p $trainer_pid -o term.pmtop -d 0.1 > term.out 2> term.err & term=$!
 "$pmtop" record -p $trainer_pid -o hangup.pmtop -d 0.1 > hangup.out 2> hangup.err & hangup=$!
 (trap '' HUP; exec "$pmtop" record -p $trainer_pid -o nohup.pmtop -d 0.1 > nohup.out 2> nohup.err) & nohup=$!
-"$pmtop" record -p $trainer_pid -o crash.pmtop -d 0.1 > crash.out 2> crash.err & crash=$!
+ASAN_OPTIONS=handle_segv=0:${ASAN_OPTIONS:-} "$pmtop" record -p $trainer_pid -o crash.pmtop -d 0.1 > crash.out 2> crash.err & crash=$!
 { "$pmtop" record --demo -o head.pmtop --for=1.5 -d 0.1 2> head.err; echo $? > head.code; } | head -n 1 > head.out & jobs="$jobs $!"
 "$pmtop" -b -w both.pmtop -n 15 -d 0.1 --format=json -p $trainer_pid > both.out 2> both.err; echo $? > both.code & jobs="$jobs $!"
 "$pmtop" record -o own.pmtop -d 0.1 -- "$trainer" --name own --epochs 2 --batches 50 --step-ms 4 --workers 0 > own.out 2> own.err; echo $? > own.code & jobs="$jobs $!"
@@ -41,7 +41,7 @@ until "$pmtop" list 2>/dev/null | grep -q $run || [ $waited -ge 100 ]; do waited
 "$pmtop" record -o outlives.pmtop -d 0.1 --for=0.2 -- sh -c 'sleep 1; echo done > outlives.done; exit 4' > outlives.out 2> outlives.err; echo $? > outlives.code & jobs="$jobs $!"
 "$pmtop" collect -p $trainer_pid -d 0.1 --for=1 2> remote.err | sh -c '"$0" -b --format=json -r -' "$pmtop" > remote.out; echo $? > remote.code & jobs="$jobs $!"
 { "$pmtop" collect -p $trainer_pid -d 0.1 --for=1 2> stalled.err; echo $? > stalled.code; } | { head -c 3000; sleep 2; cat; } | "$pmtop" -b --format=json -r - > stalled.out & jobs="$jobs $!"
-{ "$pmtop" collect -p $trainer_pid -d 0.1 2> cut.err; echo $? > cut.code; } | head -c 90000 | "$pmtop" -b --format=json -r - > cut.out 2> cut.out2; echo $? > cut.player & jobs="$jobs $!"
+{ "$pmtop" collect -p $trainer_pid -d 0.1 2> cut.err; echo $? > cut.code; } | timeout 2 cat | head -c -1000 | "$pmtop" -b --format=json -r - > cut.out 2> cut.out2; echo $? > cut.player & jobs="$jobs $!"
 mkfifo stuck; sleep 30 < stuck & reader=$!
 "$pmtop" collect -p $trainer_pid -d 0.05 > stuck 2> stuck.err & stuck=$!
 "$pmtop" collect -p $trainer_pid -d 0.1 --only=process,system --for=0.5 > only.pmtop 2> only.err; echo $? > only.code & jobs="$jobs $!"

@@ -26,6 +26,14 @@ START_TEST(what_varies_in_a_name_becomes_a_star)
 	char tiny[4];
 	request_pattern(tiny, sizeof tiny, "abcdefgh");
 	ck_assert_str_eq(tiny, "abc");
+	request_pattern(tiny, sizeof tiny, "abü");
+	ck_assert_str_eq(tiny, "ab");
+	request_pattern(tiny, sizeof tiny, "aü");
+	ck_assert_str_eq(tiny, "aü");
+	request_pattern(tiny, sizeof tiny, "üü");
+	ck_assert_str_eq(tiny, "ü");
+	request_pattern(tiny, sizeof tiny, "ab€");
+	ck_assert_str_eq(tiny, "ab");
 }
 END_TEST
 
@@ -86,7 +94,7 @@ START_TEST(patterns_hours_and_late_ones_are_bounded)
 		requests_add(requests, name, at(i * 3600), 2.5 + i, false, 2);
 	}
 	ck_assert_uint_eq(requests_patterns(requests), REQUEST_PATTERNS_MAX + 1);
-	ck_assert_str_eq(requests_pattern(requests, REQUEST_PATTERNS_MAX, &f), "other");
+	ck_assert_str_eq(requests_pattern(requests, REQUEST_PATTERNS_MAX, at(100), &f), "other");
 	ck_assert_uint_eq(f.count, 100 - REQUEST_PATTERNS_MAX);
 	ck_assert_uint_eq(requests_hours(requests), REQUEST_HOURS_MAX);
 	ck_assert_int_eq(requests_hour(requests, REQUEST_HOURS_MAX - 1, &f), at(99 * 3600));
@@ -149,6 +157,59 @@ START_TEST(outermost_spans_are_requests_until_there_are_batches)
 }
 END_TEST
 
+/* Told by 0.2 s; named as its spans and its kind say. */
+static const char *name_of_batch(uint32_t outer, uint32_t second, uint32_t kind)
+{
+	static char found[REQUEST_NAME_SIZE];
+	struct request_figures f;
+	script_open(&script, NULL);
+	name(INFERENCE, "inference");
+	name(ERROR, "error");
+	name(GET_1, "GET /user/1");
+	name(GET_2, "translate");
+	script_mode(&script, 0, 1, INFERENCE);
+	script_batch_begin(&script, 0, 2, 0);
+	script_span(&script, 0, 2.01, 2.08, STORY_FORWARD, outer);
+	script_span(&script, 0, 2.085, 2.085, ERROR, STORY_NO_NAME);
+	script_span(&script, 0, 2, 2.1, outer, STORY_NO_NAME);
+	if (second)
+		script_span(&script, 0, 2.1, 2.15, second, STORY_NO_NAME);
+	script_batch_end(&script, 0, 2.2, 2, NAN);
+	script.set.records[script.set.count - 1].batch.kind = kind;
+	script_apply(&script, 3);
+	const struct requests *requests = script_run(&script)->requests;
+	ck_assert_uint_eq(requests_patterns(requests), 1);
+	snprintf(found, sizeof found, "%s", requests_pattern(requests, 0, at(100), &f));
+	ck_assert_uint_eq(f.count, 1);
+	ck_assert_uint_eq(f.failed, 1);
+	ck_assert_double_eq_tol(f.max_s, 0.2, 1e-9);
+	script_close(&script);
+	return found;
+}
+
+START_TEST(a_batch_is_named_by_its_kind_or_by_its_one_span)
+{
+	ck_assert_str_eq(name_of_batch(GET_1, 0, 0), "GET /user/*");
+	ck_assert_str_eq(name_of_batch(GET_1, 0, GET_2), "translate");
+	/* Several are what it is made of. */
+	ck_assert_str_eq(name_of_batch(STORY_DATA, STORY_FORWARD, 0), "batch");
+}
+END_TEST
+
+START_TEST(batches_of_other_modes_are_no_requests)
+{
+	script_open(&script, NULL);
+	script_batch_begin(&script, 0, 1, 0);
+	script_batch_end(&script, 0, 1.2, 1, NAN);
+	script_mode(&script, 0, 2, STORY_VALIDATION);
+	script_batch_begin(&script, 0, 3, 0);
+	script_batch_end(&script, 0, 3.2, 3, NAN);
+	script_apply(&script, 4);
+	ck_assert_ptr_null(script_run(&script)->requests);
+	script_close(&script);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("requests");
@@ -157,6 +218,8 @@ int main(void)
 	tcase_add_test(tests, windows_slide_and_forget);
 	tcase_add_test(tests, patterns_hours_and_late_ones_are_bounded);
 	tcase_add_test(tests, outermost_spans_are_requests_until_there_are_batches);
+	tcase_add_test(tests, a_batch_is_named_by_its_kind_or_by_its_one_span);
+	tcase_add_test(tests, batches_of_other_modes_are_no_requests);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

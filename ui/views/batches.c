@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/statistics.h"
 #include "ui/layout.h"
 #include "ui/views/batch_focus.h"
 #include "ui/views/flag_list.h"
@@ -128,6 +129,20 @@ static double highest(const struct track *track, const struct bars *bars)
 	return most;
 }
 
+static double median_of_bars(const struct track *track, const struct bars *bars)
+{
+	double steps_s[4096];
+	size_t count = 0;
+
+	for (uint64_t ordinal = bars->first; ordinal < bars->end && count < sizeof steps_s / sizeof *steps_s; ordinal++) {
+		const struct batch *batch = track_batch(track, ordinal);
+
+		if (batch != NULL && !isnan(batch->step_s))
+			steps_s[count++] = batch->step_s;
+	}
+	return count > 0 ? median_of(steps_s, count) : NAN;
+}
+
 static void draw_legend(const struct run *run, const struct track *track, bool has_marks, struct canvas *canvas, struct rect row)
 {
 	for (size_t i = 0; i < run->operation_count; i++) {
@@ -147,8 +162,27 @@ static void draw_legend(const struct run *run, const struct track *track, bool h
 	}
 }
 
-static void bars_title(const struct run *run, const struct track *track, const struct bars *bars, struct line *line)
+/* Of the main mode, which is what an earlier run is known by. */
+static bool has_earlier(const struct scene *scene, const struct run *run)
 {
+	return scene->earlier != NULL && scene->earlier->is_shown && scene_track(scene, run) == run_main(run);
+}
+
+static void draw_earlier(const struct scene *scene, const struct bars *bars, struct canvas *canvas, struct rect plot)
+{
+	for (int column = 0; column < bars->columns; column++) {
+		uint64_t from = bars->first + (uint64_t)column * bars->level->batches, to = from + bars->level->batches;
+		double longest_s = earlier_longest(scene->earlier, from, to < bars->end ? to : bars->end);
+
+		earlier_mark(canvas, plot, plot.x + column * bars->level->cells, &scene->state->scales[SCALE_STEPS], longest_s);
+	}
+}
+
+static void bars_title(const struct scene *scene, const struct run *run, const struct bars *bars, struct line *line)
+{
+	const struct track *track = scene_track(scene, run);
+	char words[LINE_PIECE_SIZE];
+
 	const struct batch *first = track_batch(track, bars->first > track->first ? bars->first : track->first);
 	const struct batch *last = bars->end > 0 ? track_batch(track, bars->end - 1) : NULL;
 	char from[NUMBER_SIZE], to[NUMBER_SIZE], text[NUMBER_SIZE];
@@ -159,6 +193,8 @@ static void bars_title(const struct run *run, const struct track *track, const s
 	if (bars->level->batches > 1)
 		line_add(line, 2, ROLE_NORMAL, "a bar is the slowest of %llu", (unsigned long long)bars->level->batches);
 	line_add(line, 0, ROLE_FLAG, "▲ %s flagged", parts_thousands(text, (double)track->flagged_count));
+	if (has_earlier(scene, run) && earlier_words(scene->earlier, bars->first, bars->end, median_of_bars(track, bars), words, sizeof words)[0] != '\0')
+		line_add(line, 0, ROLE_EARLIER, "%s", words);
 }
 
 /* The focused batch in words, under the bars. */
@@ -197,7 +233,7 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 	rect_take_left(&measure, parts_is_roomy(canvas) ? 10 : 8);
 	struct bars bars = choose_bars(scene, run, measure.width);
 
-	bars_title(run, track, &bars, &line);
+	bars_title(scene, run, &bars, &line);
 	if (run->track_count > 1)
 		snprintf(title, sizeof title, "Batches, %.50s", run_name(run, track->mode));
 	struct rect inside = parts_panel(canvas, rect, title, &line, ROLE_TITLE);
@@ -212,11 +248,15 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
 		return;
 	}
-	scale_update(scale, 0, most, true);
+	double earlier_s = has_earlier(scene, run) ? earlier_longest(scene->earlier, bars.first, bars.end) : NAN;
+
+	scale_update(scale, 0, earlier_s > most ? earlier_s : most, true);
 	scene->state->plot = plot_axis(canvas, inside, scale, PLOT_SECONDS);
 	bars = choose_bars(scene, run, scene->state->plot.width);
 	scene->state->plot_columns = (size_t)(bars.columns > 0 ? bars.columns : 1);
 	draw_bars(scene, run, &bars, canvas, scene->state->plot);
+	if (has_earlier(scene, run))
+		draw_earlier(scene, &bars, canvas, scene->state->plot);
 	has_marks = draw_marks(scene, run, &bars, canvas, scene->state->plot);
 	if (legend.height > 0)
 		draw_legend(run, track, has_marks, canvas, legend);

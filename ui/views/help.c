@@ -24,6 +24,7 @@ static const struct entry entries[] = {
 	{ "Space  p", "pause and go on: the run goes on meanwhile, only the picture stands" },
 	{ "[  ]", "the run before or after, where several publish (ranks)" },
 	{ "w", "write what this view shows as CSV" },
+	{ "o", "an earlier run beside this one, from its recording; o again takes it away" },
 	{ "r", "record from now on, in the working directory; r again ends it" },
 	{ "Esc", "back: ends a search, closes an explanation, returns to the newest batch" },
 	{ "q", "quit; the run is not touched" },

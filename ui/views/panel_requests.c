@@ -68,7 +68,23 @@ static void draw_row(const struct table *table, struct canvas *canvas, int y, co
 	table_cell(table, canvas, y, CELL_FAILED, failed, parts_thousands(text, (double)figures->failed));
 }
 
-/* Where there is no room: the last five minutes in one line. */
+/* Where there is no room: the last five minutes in one line, and in another those of all that were late. */
+static void draw_late(const struct scene *scene, const struct requests *requests, struct canvas *canvas, struct rect row)
+{
+	char text[NUMBER_SIZE], when[NUMBER_SIZE], over[NUMBER_SIZE];
+	struct request_figures all;
+	struct request_late late;
+	struct line line;
+
+	requests_whole(requests, scene->now_ns, &all);
+	line_start(&line, "  ");
+	line_add(&line, 0, ROLE_NORMAL, "of all %s, %s over %s", parts_thousands(text, (double)all.count), share(over, all.over_sla, all.count),
+	         format_seconds(when, requests_sla_s(requests)));
+	if (requests_late(requests, &late, 1))
+		line_add(&line, 1, ROLE_WARNING, "last %s, %s, %s", parts_clock(when, scene, late.time_ns), format_seconds(text, late.seconds), late.pattern);
+	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
+}
+
 static void draw_line(const struct scene *scene, const struct requests *requests, struct canvas *canvas, struct rect row)
 {
 	char p50[NUMBER_SIZE], p95[NUMBER_SIZE], p99[NUMBER_SIZE], over[NUMBER_SIZE], text[256];
@@ -90,7 +106,9 @@ void panel_requests(const struct scene *scene, struct canvas *canvas, struct rec
 	struct line right;
 
 	if (rect.height <= 2) {
-		draw_line(scene, requests, canvas, rect);
+		draw_line(scene, requests, canvas, rect_row(rect, 0));
+		if (rect.height == 2)
+			draw_late(scene, requests, canvas, rect_row(rect, 1));
 		return;
 	}
 	line_start(&right, " · ");
@@ -108,7 +126,7 @@ void panel_requests(const struct scene *scene, struct canvas *canvas, struct rec
 		if (i >= WINDOWS && place >= requests_patterns(requests))
 			break;
 		if (i >= WINDOWS)
-			what = requests_pattern(requests, place, &figures);
+			what = requests_pattern(requests, place, scene->now_ns, &figures);
 		else if (windows[i].seconds > 0)
 			requests_window(requests, windows[i].seconds, scene->now_ns, &figures);
 		else

@@ -27,16 +27,15 @@ static void add_accumulation(const struct run *run, struct line *line)
 		line_add(line, 1, ROLE_NORMAL, "accumulation %u", accumulation);
 }
 
-static void add_earlier(const struct earlier *earlier, double now_s, double like, struct line *line)
+/* An earlier run's median of the same batches, beside ours. */
+static void add_earlier(const struct scene *scene, const struct run *run, const struct stretch *stretch, double now_s, struct line *line)
 {
-	char text[NUMBER_SIZE];
+	char words[LINE_PIECE_SIZE];
+	uint64_t first, end;
 
-	if (earlier->is_reading)
-		line_add(line, 1, ROLE_INFO, "reading %s %d %%", earlier->name, earlier->read_percent);
-	else if (earlier->is_shown && earlier->median_s > 0)
-		line_add(line, 1, ROLE_INFO, "earlier %s, now %+.0f %%", parts_time(text, earlier->median_s, like), 100 * (now_s / earlier->median_s - 1));
-	else if (earlier->is_shown)
-		line_add(line, 1, ROLE_INFO, "earlier: %s has no batches", earlier->name);
+	trace_ordinals(run, stretch, &first, &end);
+	if (earlier_words(scene->earlier, first, end, now_s, words, sizeof words)[0] != '\0')
+		line_add(line, 1, ROLE_EARLIER, "%s", words);
 }
 
 static void stretch_title(const struct scene *scene, const struct run *run, const struct stretch *stretch, struct line *line)
@@ -54,8 +53,7 @@ static void stretch_title(const struct scene *scene, const struct run *run, cons
 	else
 		line_add(line, 2, ROLE_NORMAL, "last %llu", (unsigned long long)stretch->count);
 	line_add(line, 0, ROLE_NORMAL, "median %s", parts_time(text, figures.p50_s, like));
-	if (scene->earlier != NULL && figures.p50_s > 0)
-		add_earlier(scene->earlier, figures.p50_s, like, line);
+	add_earlier(scene, run, stretch, figures.p50_s, line);
 	line_add(line, 3, ROLE_NORMAL, "p95 %s", parts_time_bare(text, figures.p95_s, like, false));
 	line_add(line, 3, ROLE_NORMAL, "max %s", parts_time_bare(text, figures.max_s, like, false));
 	line_add(line, 1, ROLE_FLAG, "▲ %llu flagged", flagged);
@@ -99,31 +97,6 @@ static void draw_marks(const struct run *run, const struct stretch *stretch, str
 			canvas_put(canvas, plot.x + (int)(column * (size_t)plot.width / columns), plot.y + plot.height - 1, 0x25c6, ROLE_ACCENT);
 }
 
-/* The earlier run, batch against batch from the beginning of each: a ring where the plot is blank. */
-static void draw_earlier(const struct earlier *earlier, const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect plot,
-                         const struct scale *scale)
-{
-	for (int x = 0; x < plot.width && stretch->count > 0; x++) {
-		size_t from = (size_t)x * stretch->count / (size_t)plot.width, to = ((size_t)x + 1) * stretch->count / (size_t)plot.width, known = 0;
-		double sum = 0;
-
-		for (size_t i = from; i < (to > from ? to : from + 1); i++) {
-			uint64_t ordinal = stretch->is_binned ? run->bins[i].first : stretch->first + i;
-
-			if (ordinal < earlier->count && !isnan(earlier->steps[ordinal])) {
-				sum += (double)earlier->steps[ordinal];
-				known++;
-			}
-		}
-		if (known == 0 || sum / (double)known > scale->most)
-			continue;
-		int y = plot_row(canvas, plot, scale, sum / (double)known);
-
-		if (rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, plot.x + x, y) && canvas->cells[y * canvas->width + plot.x + x].code == ' ')
-			canvas_put(canvas, plot.x + x, y, canvas->charset == CHARSET_ASCII ? 'o' : 0x2218, ROLE_INFO);
-	}
-}
-
 static void draw_steps(struct scene *scene, const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect inside)
 {
 	struct plot_point points[TRACE_POINTS_MAX];
@@ -133,15 +106,20 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 
 	if (isnan(figures.max_s))
 		return;
-	scale_update(scale, 0, figures.max_s, true);
+	bool has_earlier = scene->earlier != NULL && scene->earlier->count > 0;
+	double earlier[TRACE_POINTS_MAX], longest_s = has_earlier ? trace_earlier(run, stretch, scene->earlier, earlier, TRACE_POINTS_MAX) : NAN;
+
+	scale_update(scale, 0, longest_s > figures.max_s ? longest_s : figures.max_s, true);
 	struct rect plot = plot_axis(canvas, inside, scale, PLOT_SECONDS);
 
 	columns = plot_resolution(canvas, plot);
 	columns = columns > TRACE_POINTS_MAX ? TRACE_POINTS_MAX : columns;
 	trace_steps(run, stretch, points, columns);
 	plot_points(canvas, plot, scale, points, columns, true);
-	if (scene->earlier != NULL && scene->earlier->is_shown)
-		draw_earlier(scene->earlier, run, stretch, canvas, plot, scale);
+	if (has_earlier) {
+		trace_earlier(run, stretch, scene->earlier, earlier, columns);
+		earlier_plot(canvas, plot, scale, earlier, columns);
+	}
 	plot_level(canvas, plot, scale, figures.p50_s, ROLE_MEDIAN);
 	plot_band(canvas, plot, scale, figures.p50_s, figures.p95_s, ROLE_BAND);
 	scene->state->plot = plot;

@@ -130,6 +130,40 @@ void trace_steps(const struct run *run, const struct stretch *stretch, struct pl
 		mark_flagged_bins(run, points, columns);
 }
 
+/* Bins are of the batches of all modes: those of the main one are taken to lie evenly among them. */
+static uint64_t main_ordinal(const struct run *run, size_t bin, bool is_end)
+{
+	const struct bin *last = &run->bins[run->bin_count - 1];
+	uint64_t number = run->bins[bin].first + (is_end ? run->bins[bin].count : 0);
+
+	return (uint64_t)((double)number * (double)run_main(run)->count / (double)(last->first + last->count));
+}
+
+void trace_ordinals(const struct run *run, const struct stretch *stretch, uint64_t *first, uint64_t *end)
+{
+	*first = stretch->is_binned ? 0 : stretch->first;
+	*end = stretch->is_binned ? run_main(run)->count : stretch->end;
+}
+
+double trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values, size_t columns)
+{
+	double longest = NAN;
+
+	for (size_t column = 0; column < columns; column++) {
+		size_t from, to;
+
+		column_items(stretch->count, column, columns, &from, &to);
+		to = to < stretch->count ? to : stretch->count;
+		values[column] = NAN;
+		if (from < to)
+			values[column] = stretch->is_binned ? earlier_mean(earlier, main_ordinal(run, from, false), main_ordinal(run, to - 1, true))
+			                                    : earlier_mean(earlier, stretch->first + from, stretch->first + to);
+		if (!isnan(values[column]) && !(values[column] <= longest))
+			longest = values[column];
+	}
+	return longest;
+}
+
 bool trace_column(const struct stretch *stretch, uint64_t ordinal, size_t columns, size_t *column)
 {
 	if (stretch->is_binned || ordinal < stretch->first || ordinal >= stretch->end || columns == 0)
