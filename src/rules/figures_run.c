@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "src/base/text.h"
+#include "src/model/requests.h"
 #include "src/rules/rule_figures.h"
 
 #define NUMBER(name) static double name(const struct look *look, const char *argument)
@@ -141,7 +142,9 @@ TEXT(cause_kind)
 	}
 }
 
-/* -- answers to requests: batches of mode "inference" -- */
+/* -- answers to requests: batches of mode "inference", or spans in it (src/model/requests.h) -- */
+
+#define REQUESTS_S 300
 
 NUMBER(latency_p95)
 {
@@ -151,7 +154,10 @@ NUMBER(latency_p95)
 		if (track->mode != NAME_NONE && track->recent.count >= 20 && strcmp(run_name(look->run, track->mode), "inference") == 0)
 			return track->recent.p95_s;
 	}
-	return NAN;
+	struct request_figures recent = { .count = 0 };
+	if (look->run && look->run->requests)
+		requests_window(look->run->requests, REQUESTS_S, look->model->now_ns, &recent);
+	return recent.count >= 20 ? recent.p95_s : NAN;
 }
 
 /* -- the GPU, as far as the program itself publishes -- */
@@ -275,7 +281,7 @@ static const struct figure rows[] = {
 	PHASE_TEXT("phase.kind", phase_title, "by the words in its name: data, forward, backward, optimizer, between or other"),
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
 	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the phase that the warning is about, as phase.kind", NULL },
-	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0, "95 of 100 of the last 200 batches of mode inference are shorter", "no 20 batches of mode inference yet" },
+	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0, "95 of 100 of the last 200 batches of mode inference, or of the requests of 5 min, are shorter", "no 20 requests yet" },
 	{ "gpu.allocated_bytes", FORM_BYTES, RULE_OF_RUN, gpu_allocated, NULL, 0, "by the framework's allocator, as published", "the gauge cuda.allocated_bytes is not published" },
 	{ "gpu.reserved_bytes", FORM_BYTES, RULE_OF_RUN, gpu_reserved, NULL, 0, "what the allocator has taken from the GPU", "the gauge cuda.reserved_bytes is not published" },
 	{ "gpu.peak_bytes", FORM_BYTES, RULE_OF_RUN, gpu_peak, NULL, 0, "the most that was allocated", "the gauge cuda.peak_bytes is not published" },

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/model/requests.h"
 #include "src/rules/rule_now.h"
 #include "tests/unit/hand_run.h"
 
@@ -402,6 +403,27 @@ START_TEST(answers_that_take_longer_than_agreed_are_told)
 }
 END_TEST
 
+START_TEST(requests_published_as_spans_are_answers_too)
+{
+	struct requests *requests = runs[0].requests = requests_new();
+	for (int i = 0; i < 19; i++)
+		requests_add(requests, "GET /", model.now_ns, 3, false, 2);
+	update_after(1);
+	ck_assert_ptr_null(raised("latency_over_sla"));
+	requests_add(requests, "GET /", model.now_ns, 3, false, 2);
+	update_after(1);
+	ck_assert_ptr_nonnull(raised("latency_over_sla"));
+	update_after(400);
+	for (int i = 0; i < 20; i++)
+		requests_add(requests, "GET /", model.now_ns, 0.01, false, 2);
+	update_after(1);
+	update_after(11);
+	ck_assert_ptr_null(raised("latency_over_sla"));
+	requests_free(requests);
+	runs[0].requests = NULL;
+}
+END_TEST
+
 START_TEST(times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data)
 {
 	batches(30, 0.2);
@@ -476,6 +498,7 @@ int main(void)
 	tcase_add_test(tests, waiting_for_the_disk_is_a_warning_where_the_run_reads_or_writes);
 	tcase_add_test(tests, a_spike_of_the_last_minute_is_told);
 	tcase_add_test(tests, answers_that_take_longer_than_agreed_are_told);
+	tcase_add_test(tests, requests_published_as_spans_are_answers_too);
 	tcase_add_test(tests, times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data);
 	tcase_add_test(tests, a_rule_says_what_it_lacks);
 	suite_add_tcase(suite, tests);
