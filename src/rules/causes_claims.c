@@ -14,6 +14,9 @@
 #define READ_MOST_S 0.03
 #define READ_LEAST_BYTES_PER_S 10e6
 #define BLOCKS_PER_READ_LEAST 8
+/* A window is enclosed by readings that are at most so much further apart. */
+#define READINGS_APART_S 1
+#define WRITTEN_LEAST_BYTES 65536
 /* The CPU's part in reading and writing a file: finding pages for it, copying; and for each time that it waits, going to sleep and waking up. */
 #define COPY_S_PER_BYTE 0.7e-9
 #define READ_CPU_S 20e-6
@@ -147,11 +150,12 @@ static void claim_reading(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
-/* Between the readings around the batch it wrote more than it usually does in so long a time. */
-static bool can_have_written(const struct case_file *file)
+/* Between the readings around the batch it wrote far more than it usually does in so long a time: more than a log's lines. */
+static bool may_have_waited_for_writes(const struct case_file *file)
 {
 	const struct around_figure *figure = file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, file->run->pid) : NULL;
-	return figure && figure->most > (isnan(figure->usual) ? 0 : figure->usual);
+	double usual = figure && !isnan(figure->usual) ? figure->usual * (1 + READINGS_APART_S / file->around->seconds) : 0;
+	return figure && figure->most > 2 * usual + WRITTEN_LEAST_BYTES;
 }
 
 /* Where it was seen to wait for the disk and did not read, it wrote; where it was not seen so, by what it wrote. */
@@ -160,7 +164,8 @@ static void claim_writing(struct case_file *file, struct pool *pool)
 	int32_t pid = file->run->pid;
 	double written = seen_over(file, METRIC_PROCESS_WRITTEN, pid), on_disk_s = fmin(seen_seconds(file, AROUND_TARGET_ON_DISK), pool->away_s);
 	const struct around_figure *figure = file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, pid) : NULL;
-	double blocked_s = can_have_written(file) ? fmax(on_disk_s, fmin(written / READ_LEAST_BYTES_PER_S, pool->away_s)) : 0;
+	bool can_have_written = figure && figure->most > (isnan(figure->usual) ? 0 : figure->usual);
+	double blocked_s = can_have_written ? fmax(on_disk_s, fmin(written / READ_LEAST_BYTES_PER_S, pool->away_s)) : 0;
 	if (blocked_s <= 0)
 		return;
 	struct claim claim = { .kind = CAUSE_DISK_WRITE, .seconds = pool_take(&pool->away_s, blocked_s) + pool_take_cpu(pool, written * COPY_S_PER_BYTE) };
@@ -192,11 +197,11 @@ static void claim_forced(struct case_file *file, struct pool *pool)
 }
 
 /* What is left of the time away was spent asleep, where nothing else can have been: not by a thread that waits for workers, which is told of them or
- * not at all; nor where waits for a CPU are not known, or it may have waited for the disk: it was seen so, or wrote meanwhile (fsync). */
+ * not at all; nor where waits for a CPU are not known, or it may have waited for the disk: it was seen so, or wrote much meanwhile (fsync). */
 static void claim_sleep(struct case_file *file, struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_SLEPT };
-	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, AROUND_TARGET_ON_DISK) > 0 || can_have_written(file))
+	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, AROUND_TARGET_ON_DISK) > 0 || may_have_waited_for_writes(file))
 		return;
 	claim.seconds = pool_take(&pool->away_s, INFINITY);
 	claim_evidence(&claim, "asleep_s", claim.seconds, NAN);

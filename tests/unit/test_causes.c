@@ -115,6 +115,9 @@ START_TEST(what_is_neither_was_spent_asleep)
 	explain();
 	ck_first("forward: waiting, neither on the CPU nor for the disk", 1);
 	ck_assert_double_eq_tol(evidence("asleep_s"), 0.4, 1e-6);
+	saw(METRIC_PROCESS_WRITTEN, 100, 0, 2e6, 0.5e6);         /* no more than it always writes */
+	explain();
+	ck_assert_double_eq_tol(share_of(CAUSE_SLEPT), 1, 1e-6);
 }
 END_TEST
 
