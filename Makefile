@@ -52,11 +52,12 @@ CFLAGS ?= -O2 -g
 CPPFLAGS += -I. -D_GNU_SOURCE -DPMTOP_VERSION='"$(VERSION)"'
 # No caller reads errno after a function of libm, and without that promise the compiler can use the instruction itself.
 ALL_CFLAGS = -std=c11 -fno-math-errno $(WARNINGS) $(WERROR) $(CFLAGS) $(SANITIZE_FLAGS) $(NEEDS_CFLAGS) -pthread -MMD -MP
-NEEDS_CFLAGS := $(shell $(PKG_CONFIG) --cflags ncursesw yaml-0.1 2>/dev/null)
-LIBS := $(shell $(PKG_CONFIG) --libs ncursesw yaml-0.1 2>/dev/null) -lm
-TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil -ldl
+# Of libpfm4 and libdrm the headers alone: both are opened when a run needs them.
+NEEDS_CFLAGS := $(shell $(PKG_CONFIG) --cflags ncursesw yaml-0.1 libdrm 2>/dev/null)
+LIBS := $(shell $(PKG_CONFIG) --libs ncursesw yaml-0.1 2>/dev/null) -lm -ldl
+TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil
 
-SOURCES := $(wildcard src/*/*.c ui/*.c ui/views/*.c)
+SOURCES := $(wildcard src/*/*.c src/sources/gpu/*.c ui/*.c ui/views/*.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 RULES := $(sort $(wildcard config/rules/*.yaml))
 SUPPORT := $(wildcard tests/support/*.c)
@@ -118,6 +119,15 @@ $(BUILD)/.needs-test: .ci/deps
 
 # -- tests ---------------------------------------------------------------------------------------------------------------------
 
+# NVIDIA's library, invented: as drivers are now, and as they were. No sanitizer: it is loaded into a pmtop that may have none.
+FAKE_NVML := $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(patsubst %,$(BUILD)/tests/fake_nvml/libnvidia-ml-%.so.1,r535 old bare)
+$(FAKE_NVML): $(wildcard tests/fake_nvml/*.[ch]) src/sources/gpu/nvml.h | $(BUILD)/.needs
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(FAKE_KIND) -std=c11 $(filter-out -Wmissing-prototypes,$(WARNINGS)) -O1 -g -fPIC -shared -fvisibility=hidden -pthread -o $@ $(filter %.c,$^) -lm
+%-r535.so.1: FAKE_KIND := -DFAKE_R535
+%-old.so.1: FAKE_KIND := -DFAKE_OLD
+%-bare.so.1: FAKE_KIND := -DFAKE_OLD -DFAKE_BARE
+
 TEST_OBJECTS := $(TEST_SOURCES:%.c=$(BUILD)/%.o)
 $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $(TEST_LIBS)
@@ -130,13 +140,17 @@ $(WORKLOADS): $(BUILD)/%: %.c $$(wildcard $$*/*.[ch]) src/region/pmtop.h | $(BUI
 
 $(TEST_OBJECTS) $(SUPPORT_OBJECTS): | $(BUILD)/.needs-test
 
-programs: all $(TEST_PROGRAMS) $(WORKLOADS)
+# The one that makes up devices for libdrm.
+$(BUILD)/tests/unit/test_gpu_libdrm.o: ALL_CFLAGS += $(shell $(PKG_CONFIG) --cflags umockdev-1.0 2>/dev/null | sed 's/-I/-isystem /g')
+$(BUILD)/tests/unit/test_gpu_libdrm: TEST_LIBS += $(shell $(PKG_CONFIG) --libs umockdev-1.0 2>/dev/null)
+
+programs: all $(TEST_PROGRAMS) $(WORKLOADS) $(FAKE_NVML)
 
 check: programs
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $(TEST_PROGRAMS) $(TEST_SCRIPTS)
 
 # One test program: make t/unit/test_series
-t/%: $(BUILD)/tests/% $(WORKLOADS)
+t/%: $(BUILD)/tests/% $(WORKLOADS) $(FAKE_NVML)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
 
 # The queue alone, from what it is made of: for ThreadSanitizer, which need not see the rest built.
@@ -162,7 +176,7 @@ $(BUILD)/tests/python/made_up: $(BUILD)/tests/python/made_up.o $(BUILD)/libpmtop
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # In a virtual environment, build/python-venv, which `make bench` uses too.
-check-python: all $(WORKLOADS) $(BUILD)/tests/python/made_up $(BUILD)/python/.built
+check-python: all $(WORKLOADS) $(FAKE_NVML) $(BUILD)/tests/python/made_up $(BUILD)/python/.built
 	@PYTHON="$(PYTHON)" tests/python/run tests $(BUILD)
 
 # -- the rest ------------------------------------------------------------------------------------------------------------------
@@ -178,7 +192,7 @@ $(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream: $(BUILD)/%: $(BU
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # With Python's, where check-python has made their environment.
-bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
+bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(FAKE_NVML) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
 
 # FAULT=slow-worker: with something wrong in it (tests/workloads/faults.txt)

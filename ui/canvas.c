@@ -340,6 +340,17 @@ int canvas_printf(struct canvas *canvas, int x, int y, int width, enum role role
 	return canvas_text(canvas, x, y, width, role, text);
 }
 
+/* What is filled already is copied behind itself: a frame begins with many blanks. */
+static void fill_cells(struct cell *cells, size_t count, struct cell cell)
+{
+	cells[0] = cell;
+	for (size_t filled = 1; filled < count;) {
+		size_t more = filled < count - filled ? filled : count - filled;
+		memcpy(cells + filled, cells, more * sizeof *cells);
+		filled += more;
+	}
+}
+
 void canvas_fill(struct canvas *canvas, struct rect rect, uint32_t code, enum role role)
 {
 	struct rect part = intersect(rect, canvas->clip);
@@ -349,12 +360,10 @@ void canvas_fill(struct canvas *canvas, struct rect rect, uint32_t code, enum ro
 	uint32_t shown = canvas->charset == CHARSET_ASCII ? canvas_ascii_like(code) : code;
 	for (int y = part.y; y < part.y + part.height && part.width > 0; y++) {
 		struct cell *row = cells == 1 ? row_to_fill(canvas, part.x, end, y) : NULL;
-		for (int x = part.x; x < end; x++) {
-			if (row)
-				row[x] = (struct cell){shown, (uint16_t)role, 0};
-			else
-				put(canvas, x, y, code, cells, role);
-		}
+		if (row)
+			fill_cells(row + part.x, (size_t)part.width, (struct cell){shown, (uint16_t)role, 0});
+		for (int x = part.x; !row && x < end; x++)
+			put(canvas, x, y, code, cells, role);
 	}
 }
 

@@ -9,7 +9,7 @@
 #include "ui/view.h"
 #include "ui/views/parts.h"
 
-enum picker_cell { CELL_PID, CELL_RUN, CELL_RANK, CELL_EPOCH, CELL_BATCH, CELL_RATE, CELL_MEMORY, CELL_STATE, CELL_HOW, CELLS };
+enum picker_cell { CELL_PID, CELL_RUN, CELL_RANK, CELL_EPOCH, CELL_BATCH, CELL_RATE, CELL_MEMORY, CELL_GPU, CELL_STATE, CELL_HOW, CELLS };
 
 static const struct table_column columns[CELLS] = {
 	[CELL_PID] = { "PID", 8, 0, false, false },
@@ -19,11 +19,12 @@ static const struct table_column columns[CELLS] = {
 	[CELL_BATCH] = { "BATCH", 11, 2, false, false },
 	[CELL_RATE] = { "RATE", 8, 6, false, false },
 	[CELL_MEMORY] = { "MEMORY", 8, 3, false, false },
+	[CELL_GPU] = { "GPU", 14, 4, true, false },
 	[CELL_STATE] = { "STATE", 19, 1, true, false },
 	[CELL_HOW] = { "HOW IT CAN BE WATCHED", 26, 3, true, true },
 };
 
-enum { SHOWN_MAX = 512 };
+enum { SHOWN_MAX = 512, HOW_BESIDE_GPU = 17 };
 
 void picker_init(struct picker *picker)
 {
@@ -95,6 +96,7 @@ static void draw_row(const struct table *table, const struct picker_row *row, st
 	table_cell(table, canvas, y, CELL_BATCH, role, text_of(row->batch));
 	table_cell(table, canvas, y, CELL_RATE, role, text_of(row->rate));
 	table_cell(table, canvas, y, CELL_MEMORY, role, text_of(row->memory));
+	table_cell(table, canvas, y, CELL_GPU, role, text_of(row->gpu));
 	table_cell(table, canvas, y, CELL_STATE, row->is_ended ? ROLE_DIM : row->is_slowest ? ROLE_WARNING : ROLE_GOOD, text_of(row->state));
 	table_cell(table, canvas, y, CELL_HOW, ROLE_DIM, text_of(row->how));
 }
@@ -104,10 +106,25 @@ static const char nothing_to_watch[] =
 	"pmtop -p PID watches any process of yours. A run shows its batches once it publishes them: one C header, pmtop.h, and five lines (man 3 pmtop.h).\n"
 	"make demo, in pmtop's source, starts a run to look at.";
 
+/* Who uses a GPU is shown where anybody does; then the row below the list says in full how one can be watched. */
+static void choose_columns(const struct picker_row *rows, size_t count, struct table_column out[CELLS])
+{
+	bool has_gpu = false;
+
+	for (size_t i = 0; i < count; i++)
+		has_gpu = has_gpu || (rows[i].gpu != NULL && rows[i].gpu[0] != '\0');
+	memcpy(out, columns, sizeof columns);
+	if (has_gpu)
+		out[CELL_HOW].width = HOW_BESIDE_GPU;
+	else
+		out[CELL_GPU].width = 0;
+}
+
 static void draw_list(struct picker *picker, const struct picker_row *rows, size_t count, struct canvas *canvas, struct rect rect)
 {
 	int shown[SHOWN_MAX], found = shown_rows(picker, rows, count, shown);
 	char text[NUMBER_SIZE];
+	struct table_column chosen[CELLS];
 	struct table table;
 	struct line right;
 
@@ -118,7 +135,8 @@ static void draw_list(struct picker *picker, const struct picker_row *rows, size
 	struct rect inside = parts_panel(canvas, rect, "What can be watched", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
 	struct rect detail = rect_take_bottom(&inside, inside.height > 6 ? 1 : 0);
 
-	table_fit(&table, columns, CELLS, header);
+	choose_columns(rows, count, chosen);
+	table_fit(&table, chosen, CELLS, header);
 	table_header(&table, canvas, header.y, -1, false);
 	picker->list = inside;
 	follow(picker, rows, shown, found);

@@ -13,6 +13,7 @@
 struct picker_row {
 	int32_t pid;
 	const char *run, *rank, *epoch, *batch, *rate, *memory;
+	const char *gpu;             /* "0: 38.9 GB" */
 	const char *state;           /* "training", "ended 14:02 (killed), last events kept" */
 	const char *how;             /* "published (pmtop.h 1.0)", "pmtop -p 51377" */
 	bool is_ended;

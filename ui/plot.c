@@ -24,6 +24,14 @@ static unsigned bit_of(enum charset charset, int across, int down)
 	return charset == CHARSET_BRAILLE ? braille[across][down] : 1u << down;
 }
 
+/* Those of the lowest `count` dots of a column. */
+static unsigned bits_below(const struct raster *raster, int across, int count)
+{
+	static const unsigned char braille[2][5] = {{0, 0x40, 0x44, 0x46, 0x47}, {0, 0x80, 0xa0, 0xb0, 0xb8}};
+	static const unsigned char blocks[3] = {0, 2, 3};
+	return raster->down == 4 ? braille[across][count] : blocks[count];
+}
+
 static struct cell *cell_at(const struct canvas *canvas, int x, int y)
 {
 	const struct rect *clip = &canvas->clip;
@@ -140,9 +148,7 @@ static void draw_span(struct canvas *canvas, struct rect rect, size_t column, st
 	int across = (int)column % raster.across, first = span.low / raster.down, last = span.high / raster.down;
 	for (int row = first; row <= last; row++) {
 		int from = row == first ? span.low % raster.down : 0, to = row == last ? span.high % raster.down : raster.down - 1;
-		unsigned bits = 0;
-		for (int dot = from; dot <= to; dot++)
-			bits |= bit_of(canvas->charset, across, raster.down - 1 - dot);
+		unsigned bits = bits_below(&raster, across, to + 1) & ~bits_below(&raster, across, from);
 		add_bits(canvas, x, bottom - row, bits, point->is_flagged ? ROLE_FLAG : point->role);
 	}
 }

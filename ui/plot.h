@@ -16,8 +16,8 @@ void scale_update(struct scale *scale, double least, double most, bool from_zero
 struct plot_point { double low, high; enum role role; bool is_flagged; };
 
 /* The axis: labels with units at the left ("0.6 s ┤"), 8 cells wide unless a label needs more; returns the room for the plot (all of it under
- * 20 cells or 2 rows). PLOT_PERCENT takes ratios: 1 is 100 %. */
-enum plot_unit { PLOT_SECONDS, PLOT_BYTES, PLOT_PERCENT, PLOT_COUNT };
+ * 20 cells or 2 rows). PLOT_PERCENT takes ratios: 1 is 100 %; PLOT_CPUS nanoseconds a second. */
+enum plot_unit { PLOT_SECONDS, PLOT_BYTES, PLOT_PERCENT, PLOT_COUNT, PLOT_WATTS, PLOT_HERTZ, PLOT_CELSIUS, PLOT_CPUS };
 struct rect plot_axis(struct canvas *canvas, struct rect rect, const struct scale *scale, enum plot_unit unit);
 /* The row of the canvas that a value stands in. */
 int plot_row(const struct canvas *canvas, struct rect rect, const struct scale *scale, double value);

@@ -62,6 +62,10 @@ static const struct axis_unit *unit_of(enum plot_unit unit, double most)
 		[PLOT_BYTES] = {{1e15, 1e15, " PB"}, {1e12, 1e12, " TB"}, {1e9, 1e9, " GB"}, {1e6, 1e6, " MB"}, {1e3, 1e3, " kB"}, {0, 1, " B"}},
 		[PLOT_PERCENT] = {{0, 0.01, " %"}},
 		[PLOT_COUNT] = {{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {1e4, 1e3, "k"}, {0, 1, ""}},
+		[PLOT_WATTS] = {{1e4, 1e3, " kW"}, {0, 1, " W"}},
+		[PLOT_HERTZ] = {{1e9, 1e9, " GHz"}, {1e6, 1e6, " MHz"}, {1e3, 1e3, " kHz"}, {0, 1, " Hz"}},
+		[PLOT_CELSIUS] = {{0, 1, " °C"}},
+		[PLOT_CPUS] = {{0, 1e9, " CPUs"}},
 	};
 	const struct axis_unit *chosen = units[unit];
 	while (chosen->least > 0 && most < chosen->least * (1 - 1e-9))

@@ -26,6 +26,7 @@ struct view_state {
 	bool sort_ascending;
 	int row, scroll;                  /* selected row and first row of a list */
 	uint64_t chosen;                  /* what the selected row is about, where rows change places; 0 = whatever stands there */
+	int chosen_for;                   /* the run that was shown when it was chosen, where that matters */
 	bool is_open;                     /* the selected row is shown large */
 	struct scale scales[4];
 	char search[64];

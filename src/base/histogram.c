@@ -63,22 +63,55 @@ static bool find_used(const uint32_t counts[HISTOGRAM_BUCKETS], size_t *first, s
 	return true;
 }
 
-double histogram_quantile(const uint32_t counts[HISTOGRAM_BUCKETS], double q, double min_s, double max_s)
+static uint64_t sum_of_block(const uint32_t *counts)
 {
-	uint64_t total = 0;
-	size_t bucket, last;
-	if (!find_used(counts, &bucket, &last))
-		return NAN;
-	for (size_t i = bucket; i <= last; i++)
-		total += counts[i];
-	double position = fmin(fmax(q, 0), 1) * (double)(total - 1);
-	uint64_t rank = (uint64_t)position, below = counts[bucket];
-	while (below <= rank && bucket < last)
+	uint64_t sum = 0;
+	for (size_t i = 0; i < BLOCK; i++)
+		sum += counts[i];
+	return sum;
+}
+
+struct used { const uint32_t *counts; size_t first, last; uint64_t total; };
+
+static double quantile_of_used(const struct used *used, double q, double min_s, double max_s)
+{
+	const uint32_t *counts = used->counts;
+	double position = fmin(fmax(q, 0), 1) * (double)(used->total - 1);
+	uint64_t rank = (uint64_t)position, below = 0;
+	size_t bucket = used->first;
+	for (; bucket + BLOCK <= used->last; bucket += BLOCK) {
+		uint64_t block = sum_of_block(counts + bucket);
+		if (below + block > rank)
+			break;
+		below += block;
+	}
+	below += counts[bucket];
+	while (below <= rank && bucket < used->last)
 		below += counts[++bucket];
 	double low = middle_of(bucket, min_s, max_s);
-	if (rank + 1 >= total || below > rank + 1)
+	if (rank + 1 >= used->total || below > rank + 1)
 		return low;
-	while (below <= rank + 1 && bucket < last)
+	while (below <= rank + 1 && bucket < used->last)
 		below += counts[++bucket];
 	return low + (middle_of(bucket, min_s, max_s) - low) * (position - (double)rank);
+}
+
+void histogram_quantiles(const uint32_t counts[HISTOGRAM_BUCKETS], size_t count, const double *q, double min_s, double max_s, double *out)
+{
+	struct used used = { .counts = counts };
+	bool has_any = find_used(counts, &used.first, &used.last);
+	size_t i = used.first;
+	for (; has_any && i + BLOCK <= used.last; i += BLOCK)
+		used.total += sum_of_block(counts + i);
+	for (; has_any && i <= used.last; i++)
+		used.total += counts[i];
+	for (size_t k = 0; k < count; k++)
+		out[k] = has_any ? quantile_of_used(&used, q[k], min_s, max_s) : NAN;
+}
+
+double histogram_quantile(const uint32_t counts[HISTOGRAM_BUCKETS], double q, double min_s, double max_s)
+{
+	double out;
+	histogram_quantiles(counts, 1, &q, min_s, max_s, &out);
+	return out;
 }

@@ -22,5 +22,7 @@ double histogram_lower_ns(size_t bucket);
 
 /* The q-quantile (0 ≤ q ≤ 1) of `counts`, in seconds, clamped to [min_s, max_s]; NAN where nothing was counted. */
 double histogram_quantile(const uint32_t counts[HISTOGRAM_BUCKETS], double q, double min_s, double max_s);
+/* Several of them at once: what they have in common is found once. */
+void histogram_quantiles(const uint32_t counts[HISTOGRAM_BUCKETS], size_t count, const double *q, double min_s, double max_s, double *out);
 
 #endif

@@ -218,7 +218,7 @@ const char *format_bytes(char out[NUMBER_SIZE], double bytes)
 	return out;
 }
 
-static const struct unit plain_units[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}};
+static const struct unit plain_units[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}, {1e18, "E"}};
 
 const char *format_count(char out[NUMBER_SIZE], double count)
 {
@@ -256,5 +256,37 @@ const char *format_percent(char out[NUMBER_SIZE], double ratio)
 		snprintf(out, NUMBER_SIZE, "%.1f %%", percent);
 	else
 		snprintf(out, NUMBER_SIZE, size < 1e12 ? "%.0f %%" : "%.3g %%", percent);
+	return out;
+}
+
+const char *format_watts(char out[NUMBER_SIZE], double watts)
+{
+	static const struct unit units[] = {{1e-3, " mW"}, {1, " W"}, {1e3, " kW"}, {1e6, " MW"}};
+	if (!isfinite(watts))
+		return format_unknown(out);
+	return watts == 0 ? strcpy(out, "0 W") : FORMAT_IN_UNITS(out, watts, units);
+}
+
+const char *format_joules(char out[NUMBER_SIZE], double joules)
+{
+	static const struct unit units[] = {{1e-6, " µJ"}, {1e-3, " mJ"}, {1, " J"}, {1e3, " kJ"}, {1e6, " MJ"}, {1e9, " GJ"}};
+	if (!isfinite(joules))
+		return format_unknown(out);
+	return joules == 0 ? strcpy(out, "0 J") : FORMAT_IN_UNITS(out, joules, units);
+}
+
+const char *format_hertz(char out[NUMBER_SIZE], double hertz)
+{
+	static const struct unit units[] = {{1, " Hz"}, {1e3, " kHz"}, {1e6, " MHz"}, {1e9, " GHz"}};
+	if (!isfinite(hertz))
+		return format_unknown(out);
+	return FORMAT_IN_UNITS(out, hertz, units);
+}
+
+const char *format_celsius(char out[NUMBER_SIZE], double celsius)
+{
+	if (!isfinite(celsius))
+		return format_unknown(out);
+	snprintf(out, NUMBER_SIZE, fabs(celsius) < 1e12 ? "%.0f °C" : "%.3g °C", rint(celsius) + 0.0);
 	return out;
 }

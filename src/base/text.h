@@ -30,5 +30,9 @@ const char *format_bytes(char out[NUMBER_SIZE], double bytes);       /* "812 B" 
 const char *format_count(char out[NUMBER_SIZE], double count);       /* "642" "12.3k" "4.56M" */
 const char *format_rate(char out[NUMBER_SIZE], double per_second);   /* "0.21" "4.7" "150" "12.3k" */
 const char *format_percent(char out[NUMBER_SIZE], double ratio);     /* 0.34 → "34 %" */
+const char *format_watts(char out[NUMBER_SIZE], double watts);       /* "8.52 W" "142 W" "1.23 kW" */
+const char *format_joules(char out[NUMBER_SIZE], double joules);     /* "3.21 mJ" "84.2 J" "1.23 MJ" */
+const char *format_hertz(char out[NUMBER_SIZE], double hertz);       /* "800 MHz" "3.21 GHz" */
+const char *format_celsius(char out[NUMBER_SIZE], double celsius);   /* "71 °C" */
 
 #endif

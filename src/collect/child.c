@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <features.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/start.h"
 #include "src/base/text.h"
 #include "src/samples/stream.h"
 #include "src/sources/target.h"
@@ -24,6 +23,8 @@ enum { READ_AT_ONCE = 64 * 1024, READ_MOST = 256 * 1024, PIPE_BYTES = 256 * 1024
 #define SILENCE_USUAL_NS (10 * NS_PER_S)
 /* Between the end of its stream and its own. */
 #define END_MOST_NS NS_PER_S
+/* Its first word is late: until then nobody wonders. */
+#define LATE_NS (3 * NS_PER_S)
 /* After the target has ended. */
 #define DRAIN_MOST_NS (2 * NS_PER_S)
 
@@ -32,8 +33,10 @@ struct child {
 	const struct target *target;
 	pid_t pid;                           /* 0: it has ended, and this was taken note of */
 	int fd, status;                      /* status: as waitpid gives it */
-	int64_t silence_ns, heard_ns, ended_ns, drained_ns;          /* 0 = not yet */
+	int64_t silence_ns, start_ns, heard_ns, ended_ns, drained_ns;          /* 0 = not yet */
 	bool has_told;                       /* its first dictionary has been passed on */
+	const char *figure;                  /* NULL: none */
+	bool is_late_told;
 	struct stream_reader *reader;
 	struct sample_set set;               /* may hold a part of one between two readings */
 	struct reason why;
@@ -44,57 +47,6 @@ struct child {
 static atomic_uint held;
 
 /* -- starting ------------------------------------------------------------------------------------------------------------------- */
-
-static int set_actions(posix_spawn_file_actions_t *actions, int output)
-{
-	int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-	/* Ours are all closed on exec; those that somebody left open for us are not. */
-	if (!error)
-		error = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
-#endif
-	return error;
-}
-
-static int set_attributes(posix_spawnattr_t *attributes)
-{
-	sigset_t none, all;
-	sigemptyset(&none);
-	sigfillset(&all);
-	int error = posix_spawnattr_setsigmask(attributes, &none);
-	if (!error)
-		error = posix_spawnattr_setsigdefault(attributes, &all);
-	if (!error)
-		error = posix_spawnattr_setpgroup(attributes, 0);
-	if (!error)
-		error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	return error;
-}
-
-static int start(char *const *words, int output, pid_t *pid)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	int error = posix_spawn_file_actions_init(&actions);
-	if (error)
-		return error;
-	error = posix_spawnattr_init(&attributes);
-	if (error)
-		goto out;
-	error = set_actions(&actions, output);
-	if (!error)
-		error = set_attributes(&attributes);
-	if (!error)
-		error = posix_spawnp(pid, words[0], &actions, &attributes, words, environ);
-	posix_spawnattr_destroy(&attributes);
-out:
-	posix_spawn_file_actions_destroy(&actions);
-	return error;
-}
 
 enum status child_open(const struct child_command *command, const struct target *target, void **state, struct reason *why_not)
 {
@@ -110,10 +62,12 @@ enum status child_open(const struct child_command *command, const struct target 
 	snprintf(child->name, sizeof child->name, "%s", command->name);
 	child->target = target;
 	child->silence_ns = command->silence_ns ? command->silence_ns : SILENCE_USUAL_NS;
+	child->figure = command->figure;
+	child->start_ns = command->start_ns ? command->start_ns : child->silence_ns;
 	child->fd = -1;
 	child->reader = stream_reader_new();
 	child->room = malloc(READ_AT_ONCE);
-	int error = !child->reader || !child->room ? ENOMEM : pipe2(ends, O_CLOEXEC) < 0 ? errno : start(command->words, ends[1], &child->pid);
+	int error = !child->reader || !child->room ? ENOMEM : pipe2(ends, O_CLOEXEC) < 0 ? errno : start_program(command->words, environ, ends[1], &child->pid);
 	if (ends[1] >= 0)
 		close(ends[1]);
 	child->fd = ends[0];
@@ -257,10 +211,22 @@ static enum status look_after(struct child *child, int64_t now_ns, bool is_over,
 			return reason_set(&child->why, STATUS_IO, NULL, "%s closed its output and goes on", child->name);
 		return status;
 	}
-	if (now_ns - child->heard_ns > child->silence_ns)
+	if (now_ns - child->heard_ns > (child->has_told ? child->silence_ns : child->start_ns))
 		return reason_set(&child->why, STATUS_IO, NULL, "%s said nothing for %s and was killed", child->name,
 			format_seconds(silence, seconds_between(child->heard_ns, now_ns)));
 	return status;
+}
+
+/* So that a driver that hangs at the start is not taken for one that is not there. */
+static void tell_late(struct child *child, int64_t now_ns, struct sample_set *out)
+{
+	char text[128];
+	bool is_late = !child->has_told && now_ns - child->heard_ns > LATE_NS;
+	if (!child->figure || is_late == child->is_late_told)
+		return;
+	child->is_late_told = is_late;
+	snprintf(text, sizeof text, "%s has not answered yet: a driver may be starting, or hang", child->name);
+	sample_set_missing(out, now_ns, child->figure, is_late ? text : NULL, is_late ? "wait; or dmesg tells of the driver" : NULL);
 }
 
 /* The collector reads without pauses then. */
@@ -295,5 +261,7 @@ enum status child_read(void *state, int64_t now_ns, struct sample_set *out)
 	/* Until it has told something the source is not known to work. */
 	if (status == STATUS_OK)
 		status = look_after(child, now_ns, is_over, out->count == before && !child->has_told ? STATUS_AGAIN : STATUS_OK);
+	if (status == STATUS_OK || status == STATUS_AGAIN)
+		tell_late(child, now_ns, out);
 	return is_late && (status == STATUS_OK || status == STATUS_AGAIN) ? STATUS_END : status;
 }

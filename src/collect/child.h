@@ -23,6 +23,8 @@ struct child_command {
 	const char *name;                    /* what it is called in reasons: "the GPU reader" */
 	char *const *words;                  /* ends with NULL; not needed after child_open */
 	int64_t silence_ns;                  /* how long it may say nothing; 0 = 10 s */
+	int64_t start_ns;                    /* how long until its first word; 0 = silence_ns */
+	const char *figure;                  /* is said to be missing while that takes long; NULL: nothing is said. Lives as long as the source */
 };
 
 /* Several children that were killed and have not gone (a driver holds them) are enough: then another one is refused. */

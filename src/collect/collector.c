@@ -1,10 +1,15 @@
 #include "src/collect/collector.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/collect/ledger.h"
@@ -13,7 +18,7 @@
 
 enum {
 	QUEUE_CAPACITY = 8,
-	SOURCES_MAX = 8,
+	SOURCES_MAX = 16,
 	RECORDS_WAITING_MAX = 128 * 1024,   /* of a set that the queue does not take */
 };
 /* The tree and its figures change slowly beside the events, and the kernel counts CPU time in ticks of some milliseconds. */
@@ -36,6 +41,7 @@ struct feed {
 	int64_t backoff_ns;
 	bool is_missed;            /* its reason stands in the sets */
 	bool is_over;
+	bool is_starting;          /* it was opened, is awaited, and has told nothing yet */
 };
 
 struct collector {
@@ -49,14 +55,15 @@ struct collector {
 
 	uint64_t taken;            /* sets, by the main thread */
 	_Atomic bool wants_snapshot;
+	_Atomic bool is_starting;  /* as of the sets that are in the queue */
 	_Atomic uint64_t last_set; /* number of the set after which nothing comes; 0 = not known yet */
 
 	pthread_t thread;
-	pthread_mutex_t lock;      /* of the rest */
-	pthread_cond_t changed;
-	int64_t period_ns;
+	int wake_fd;                 /* eventfd: one of the next two has changed */
+	_Atomic int64_t period_ns;
+	_Atomic bool is_stopping;
+	sem_t has_read;              /* posted after the first reading */
 	int64_t refresh_ns;          /* when the tree is looked at again */
-	bool has_read, is_stopping;
 };
 
 /* -- the sources ---------------------------------------------------------------------------------------------------------------- */
@@ -80,12 +87,23 @@ static void feed_fail(struct feed *feed, const struct reason *why, struct sample
 	if (feed->state)
 		feed->source->close(feed->state);
 	feed->state = NULL;
+	feed->is_starting = false;
 	feed->backoff_ns = feed->backoff_ns ? feed->backoff_ns * 2 : BACKOFF_FIRST_NS;
 	if (feed->backoff_ns > BACKOFF_MAX_NS)
 		feed->backoff_ns = BACKOFF_MAX_NS;
 	feed->next_ns = now_ns + feed->backoff_ns;
 	feed->is_missed = true;
 	sample_set_missing(out, now_ns, feed->source->name, why->text, why->remedy);
+}
+
+static bool says_missing(const struct sample_set *set, size_t from, const char *name)
+{
+	for (; from < set->count; from++) {
+		const struct record *record = &set->records[from];
+		if (record->kind == RECORD_MISSING && record->missing.text && strcmp(record->missing.figure, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void feed_read(struct feed *feed, struct target *target, struct sample_set *out, int64_t now_ns, int64_t early_ns)
@@ -96,11 +114,13 @@ static void feed_read(struct feed *feed, struct target *target, struct sample_se
 	if (!feed->state && feed->source->open(target, &feed->state, &why) != STATUS_OK) {
 		feed->state = NULL;
 		/* Of what has ended no more can be learnt by waiting. */
-		feed->is_over = target->has_ended;
+		feed->is_over = target->has_ended || target->pid == 0;
 		feed_fail(feed, &why, out, now_ns);
 		return;
 	}
+	size_t before = out->count;
 	enum status status = feed->source->read(feed->state, now_ns, out);
+	feed->is_starting = status == STATUS_AGAIN && feed->source->is_awaited;
 	if (status == STATUS_END) {
 		feed->is_over = true;
 	} else if (status != STATUS_OK && status != STATUS_AGAIN) {
@@ -115,7 +135,8 @@ static void feed_read(struct feed *feed, struct target *target, struct sample_se
 	if (status == STATUS_AGAIN)
 		return;
 	feed->backoff_ns = 0;
-	if (feed->is_missed)
+	/* A child's own source may have said in the same reading that it is missing, for another reason. */
+	if (feed->is_missed && !says_missing(out, before, feed->source->name))
 		sample_set_missing(out, now_ns, feed->source->name, NULL, NULL);
 	feed->is_missed = false;
 }
@@ -125,14 +146,11 @@ static void feed_read(struct feed *feed, struct target *target, struct sample_se
 /* What is due by the middle to the next refresh is not put off until then. */
 static int64_t early_by(struct collector *collector)
 {
-	pthread_mutex_lock(&collector->lock);
-	int64_t period_ns = collector->period_ns;
-	pthread_mutex_unlock(&collector->lock);
-	return period_ns / 2;
+	return atomic_load(&collector->period_ns) / 2;
 }
 
 /* False: nothing more will come. */
-static bool read_sources(struct collector *collector)
+static bool read_sources(struct collector *collector, bool *is_starting)
 {
 	struct sample_set *set = &collector->set;
 	bool is_more = false;
@@ -147,6 +165,7 @@ static bool read_sources(struct collector *collector)
 	for (unsigned i = 0; i < collector->feed_count; i++) {
 		feed_read(&collector->feeds[i], collector->target, set, now_ns, early_ns);
 		is_more |= !collector->feeds[i].is_over;
+		*is_starting |= collector->feeds[i].is_starting;
 	}
 	ledger_note(collector->ledger, set, before);
 	return is_more;
@@ -188,28 +207,27 @@ static void deliver_snapshot(struct collector *collector)
 /* Waits until `period` after *last_ns, on an absolute pace; a turn that was missed is left out. False: stop. */
 static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t at_most_ns)
 {
-	pthread_mutex_lock(&collector->lock);
-	while (!collector->is_stopping) {
-		int64_t period_ns = collector->period_ns < at_most_ns ? collector->period_ns : at_most_ns;
-		int64_t due_ns = *last_ns + period_ns, now_ns = clock_monotonic_ns();
-		if (due_ns <= now_ns) {
-			*last_ns = now_ns - due_ns < period_ns ? due_ns : now_ns;
-			break;
+	struct pollfd woken = { .fd = collector->wake_fd, .events = POLLIN };
+	while (!atomic_load(&collector->is_stopping)) {
+		int64_t period_ns = atomic_load(&collector->period_ns), now_ns = clock_monotonic_ns();
+		period_ns = period_ns < at_most_ns ? period_ns : at_most_ns;
+		int64_t due_ns = *last_ns + period_ns, left_ns = due_ns - now_ns;
+		if (left_ns <= 0) {
+			*last_ns = -left_ns < period_ns ? due_ns : now_ns;
+			return true;
 		}
-		struct timespec due = { .tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S };
-		pthread_cond_timedwait(&collector->changed, &collector->lock, &due);
+		/* One call a turn; a condition variable with a time-out would be two. */
+		struct timespec left = { .tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S };
+		eventfd_t times;
+		if (ppoll(&woken, 1, &left, NULL) > 0)
+			eventfd_read(collector->wake_fd, &times);
 	}
-	bool goes_on = !collector->is_stopping;
-	pthread_mutex_unlock(&collector->lock);
-	return goes_on;
+	return false;
 }
 
-static void tell_first_reading(struct collector *collector)
+static void wake(struct collector *collector)
 {
-	pthread_mutex_lock(&collector->lock);
-	collector->has_read = true;
-	pthread_cond_broadcast(&collector->changed);
-	pthread_mutex_unlock(&collector->lock);
+	eventfd_write(collector->wake_fd, 1);
 }
 
 static void *sample(void *argument)
@@ -218,16 +236,19 @@ static void *sample(void *argument)
 	int64_t last_ns = clock_monotonic_ns();
 	bool is_more = true, is_delivered = false;
 	while (is_more || !is_delivered) {
+		bool is_starting = false;
 		if (is_more)
-			is_more = read_sources(collector);
+			is_more = read_sources(collector, &is_starting);
 		/* Said before the push: whoever takes the last set must know that it is the last. */
 		if (!is_more)
 			atomic_store(&collector->last_set, collector->pushed + 1);
 		is_delivered = deliver(collector);
+		if (is_delivered)
+			atomic_store(&collector->is_starting, is_starting);
 		if (is_delivered && is_more && atomic_load(&collector->wants_snapshot))
 			deliver_snapshot(collector);
 		if (collector->pushed == 1)
-			tell_first_reading(collector);
+			sem_post(&collector->has_read);
 		/* What an ended target left is read without pauses. */
 		bool is_draining = is_delivered && collector->target->has_ended;
 		if (!wait_for_turn(collector, &last_ns, is_draining ? 0 : !is_more ? RETRY_FULL_NS : INT64_MAX))
@@ -246,8 +267,9 @@ static void collector_free(struct collector *collector)
 	sample_set_release(&collector->set);
 	queue_free(collector->queue);
 	ledger_free(collector->ledger);
-	pthread_mutex_destroy(&collector->lock);
-	pthread_cond_destroy(&collector->changed);
+	sem_destroy(&collector->has_read);
+	if (collector->wake_fd >= 0)
+		close(collector->wake_fd);
 	free(collector);
 }
 
@@ -267,10 +289,8 @@ static int start_thread(struct collector *collector)
 
 static void wait_for_first_reading(struct collector *collector)
 {
-	pthread_mutex_lock(&collector->lock);
-	while (!collector->has_read)
-		pthread_cond_wait(&collector->changed, &collector->lock);
-	pthread_mutex_unlock(&collector->lock);
+	while (sem_wait(&collector->has_read) < 0 && errno == EINTR)
+		;
 }
 
 enum status collector_start_with(const struct source *const *sources, unsigned count, struct target *target, int64_t period_ns,
@@ -279,20 +299,17 @@ enum status collector_start_with(const struct source *const *sources, unsigned c
 	struct collector *collector = calloc(1, sizeof *collector);
 	if (!collector)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
-	pthread_condattr_t monotonic;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&collector->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
-	pthread_mutex_init(&collector->lock, NULL);
+	sem_init(&collector->has_read, 0, 0);
+	collector->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	collector->target = target;
-	collector->period_ns = period_ns;
+	atomic_init(&collector->period_ns, period_ns);
 	for (; collector->feed_count < count && collector->feed_count < SOURCES_MAX; collector->feed_count++)
 		collector->feeds[collector->feed_count] = (struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN };
 	collector->queue = queue_new(QUEUE_CAPACITY);
 	collector->ledger = ledger_new();
-	int error = collector->queue ? start_thread(collector) : 0;
-	if (!collector->queue || error) {
+	bool is_ready = collector->queue && collector->wake_fd >= 0;
+	int error = is_ready ? start_thread(collector) : 0;
+	if (!is_ready || error) {
 		collector_free(collector);
 		return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "the sampler thread could not be started%s%s",
 			error ? ": " : "", error ? strerror(error) : "");
@@ -326,6 +343,11 @@ bool collector_has_ended(const struct collector *collector)
 	return last != 0 && collector->taken >= last;
 }
 
+bool collector_is_starting(const struct collector *collector)
+{
+	return atomic_load(&collector->is_starting);
+}
+
 void collector_want_snapshot(struct collector *collector)
 {
 	atomic_store(&collector->wants_snapshot, true);
@@ -333,20 +355,16 @@ void collector_want_snapshot(struct collector *collector)
 
 void collector_set_period(struct collector *collector, int64_t period_ns)
 {
-	pthread_mutex_lock(&collector->lock);
-	collector->period_ns = period_ns;
-	pthread_cond_broadcast(&collector->changed);
-	pthread_mutex_unlock(&collector->lock);
+	atomic_store(&collector->period_ns, period_ns);
+	wake(collector);
 }
 
 void collector_stop(struct collector *collector)
 {
 	if (!collector)
 		return;
-	pthread_mutex_lock(&collector->lock);
-	collector->is_stopping = true;
-	pthread_cond_broadcast(&collector->changed);
-	pthread_mutex_unlock(&collector->lock);
+	atomic_store(&collector->is_stopping, true);
+	wake(collector);
 	pthread_join(collector->thread, NULL);
 	struct target *target = collector->target;
 	collector_free(collector);

@@ -31,6 +31,8 @@ bool collector_take(struct collector *collector, struct sample_set *set);
 int collector_fd(const struct collector *collector);
 /* Main thread. The target has ended, and the set with the last that it left has been taken. */
 bool collector_has_ended(const struct collector *collector);
+/* Main thread. A source that is awaited (source.h) has begun and has not told anything yet. */
+bool collector_is_starting(const struct collector *collector);
 /* Main thread. The next set but those that wait already is a snapshot (set->is_snapshot), taken between two readings: all that one who comes then must
  * be told first. */
 void collector_want_snapshot(struct collector *collector);

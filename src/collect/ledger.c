@@ -3,28 +3,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/buffer.h"
+#include "src/samples/codec.h"
+
 /* Each kind: what makes two records be about one thing, and which record ends it. Entries are few (a tree's processes, some devices). */
 enum { ENTRIES_MOST = 1024, TEXTS_MOST = 3 };
 
 struct entry {
 	struct record record;                /* its texts are the entry's */
 	char *texts[TEXTS_MOST];
+	struct buffer bytes;                 /* a record with rows: the whole of it, by the codec; of `record` no pointer holds then */
+	int32_t gpu;                         /* whose rows they are */
 };
 
 struct ledger {
 	size_t count;
+	struct codec_numbers numbers;
 	struct entry entries[ENTRIES_MOST];
 };
 
 struct ledger *ledger_new(void)
 {
-	return calloc(1, sizeof(struct ledger));
+	struct ledger *ledger = calloc(1, sizeof *ledger);
+	if (ledger)
+		codec_own_numbers(&ledger->numbers);
+	return ledger;
 }
 
 static void release(struct entry *entry)
 {
 	for (size_t i = 0; i < TEXTS_MOST; i++)
 		free(entry->texts[i]);
+	buffer_release(&entry->bytes);
 }
 
 void ledger_free(struct ledger *ledger)
@@ -49,15 +59,28 @@ static bool is_about_same(const struct record *a, const struct record *b)
 	switch (a->kind) {
 	case RECORD_PROCESS_SEEN: return a->process.pid == b->process.pid;
 	case RECORD_PROCESS_WAIT: return a->wait.pid == b->wait.pid;
+	case RECORD_PROCESS_PLACE: return a->place.pid == b->place.pid;
+	case RECORD_PERF_EVENT: return a->perf_event.event == b->perf_event.event;
 	case RECORD_INSTANCE: return a->instance.instance == b->instance.instance && is_same_family(a->instance.metric, b->instance.metric);
 	default: return strcmp(a->missing.figure, b->missing.figure) == 0;
 	}
 }
 
+static bool has_rows(const struct record *record)
+{
+	return record->kind == RECORD_GPU || record->kind == RECORD_GPU_PROCESSES;
+}
+
+static int32_t gpu_of(const struct record *record)
+{
+	return record->kind == RECORD_GPU ? record->gpu->instance : record->gpu_processes.gpu;
+}
+
 static struct entry *find(struct ledger *ledger, const struct record *record)
 {
 	for (size_t i = 0; i < ledger->count; i++)
-		if (is_about_same(&ledger->entries[i].record, record))
+		if (has_rows(record) ? ledger->entries[i].record.kind == record->kind && ledger->entries[i].gpu == gpu_of(record)
+		                     : is_about_same(&ledger->entries[i].record, record))
 			return &ledger->entries[i];
 	return NULL;
 }
@@ -86,16 +109,34 @@ static bool keep_texts(struct entry *entry)
 	switch (record->kind) {
 	case RECORD_PROCESS_SEEN: return keep_text(entry, 0, &record->process.command);
 	case RECORD_PROCESS_WAIT: return keep_text(entry, 0, &record->wait.text);
+	case RECORD_PROCESS_PLACE: return keep_text(entry, 0, &record->place.visible_devices);
+	case RECORD_PERF_EVENT: return keep_text(entry, 0, &record->perf_event.name);
 	case RECORD_INSTANCE: return keep_text(entry, 0, &record->instance.name);
 	default: return keep_text(entry, 0, &record->missing.figure) && keep_text(entry, 1, &record->missing.text) && keep_text(entry, 2, &record->missing.remedy);
 	}
 }
 
+/* In the place of what it replaces: a process stands before what is told of it. */
 static void enter(struct ledger *ledger, const struct record *record)
 {
-	struct entry entry = { .record = *record };
+	struct entry entry = { .record = *record }, *before = find(ledger, record);
+	if ((!before && ledger->count == ENTRIES_MOST) || !keep_texts(&entry)) {
+		release(&entry);
+		strike(ledger, record);
+		return;
+	}
+	if (before)
+		release(before);
+	*(before ? before : &ledger->entries[ledger->count++]) = entry;
+}
+
+static void enter_rows(struct ledger *ledger, const struct record *record)
+{
+	struct entry entry = { .record = { .kind = record->kind }, .bytes = BUFFER_INIT, .gpu = gpu_of(record) };
+	struct record own = *record;
+	struct sample_set set = { .time_ns = own.time_ns, .records = &own, .count = 1 };
 	strike(ledger, record);
-	if (ledger->count < ENTRIES_MOST && keep_texts(&entry))
+	if (ledger->count < ENTRIES_MOST && codec_write(&set, 0, SIZE_MAX, &entry.bytes) == 1 && !entry.bytes.failed)
 		ledger->entries[ledger->count++] = entry;
 	else
 		release(&entry);
@@ -103,10 +144,11 @@ static void enter(struct ledger *ledger, const struct record *record)
 
 static void end_process(struct ledger *ledger, const struct record *gone)
 {
-	struct record waits = { .kind = RECORD_PROCESS_WAIT }, seen = { .kind = RECORD_PROCESS_SEEN };
-	seen.process.pid = waits.wait.pid = gone->process.pid;
+	struct record waits = { .kind = RECORD_PROCESS_WAIT }, seen = { .kind = RECORD_PROCESS_SEEN }, place = { .kind = RECORD_PROCESS_PLACE };
+	seen.process.pid = waits.wait.pid = place.place.pid = gone->process.pid;
 	strike(ledger, &seen);
 	strike(ledger, &waits);
+	strike(ledger, &place);
 }
 
 void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t from)
@@ -119,8 +161,11 @@ void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t fro
 			seen.kind = RECORD_PROCESS_SEEN;
 			enter(ledger, &seen);
 			break;
-		case RECORD_PROCESS_SEEN: case RECORD_INSTANCE: case RECORD_PROCESS_WAIT:
+		case RECORD_PROCESS_SEEN: case RECORD_INSTANCE: case RECORD_PROCESS_WAIT: case RECORD_PROCESS_PLACE: case RECORD_PERF_EVENT:
 			enter(ledger, record);
+			break;
+		case RECORD_GPU: case RECORD_GPU_PROCESSES:
+			enter_rows(ledger, record);
 			break;
 		case RECORD_PROCESS_GONE:
 			end_process(ledger, record);
@@ -146,6 +191,12 @@ void ledger_tell(const struct ledger *ledger, int64_t now_ns, struct sample_set 
 {
 	for (size_t i = 0; ledger && i < ledger->count; i++) {
 		const struct record *from = &ledger->entries[i].record;
+		const struct buffer *bytes = &ledger->entries[i].bytes;
+		uint64_t unknown = 0;
+		if (has_rows(from)) {
+			codec_read((const unsigned char *)bytes->data, bytes->length, &ledger->numbers, now_ns, out, &unknown);
+			continue;
+		}
 		struct record *record = sample_set_add(out, (enum record_kind)from->kind, 0, now_ns);
 		if (!record)
 			return;
@@ -154,6 +205,8 @@ void ledger_tell(const struct ledger *ledger, int64_t now_ns, struct sample_set 
 		switch (record->kind) {
 		case RECORD_PROCESS_SEEN: copy_text(out, &record->process.command); break;
 		case RECORD_PROCESS_WAIT: copy_text(out, &record->wait.text); break;
+		case RECORD_PROCESS_PLACE: copy_text(out, &record->place.visible_devices); break;
+		case RECORD_PERF_EVENT: copy_text(out, &record->perf_event.name); break;
 		case RECORD_INSTANCE: copy_text(out, &record->instance.name); break;
 		default:
 			copy_text(out, &record->missing.figure);

@@ -1,4 +1,5 @@
-/* ledger.h: what sources have told once and what still stands: processes, where they wait, names of devices, what is missing. */
+/* ledger.h: what sources have told once and what still stands: processes, where they wait and were told to run, names of devices, GPUs
+ * and who uses them, what the CPU counters count, what is missing. */
 #ifndef PMTOP_COLLECT_LEDGER_H
 #define PMTOP_COLLECT_LEDGER_H
 

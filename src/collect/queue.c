@@ -70,7 +70,11 @@ bool queue_pop(struct queue *queue, struct sample_set *set)
 {
 	eventfd_t one;
 	sample_set_clear(set);
-	if (eventfd_read(queue->fd, &one) < 0)
+	pthread_mutex_lock(&queue->lock);
+	bool is_empty = queue->count == 0;
+	pthread_mutex_unlock(&queue->lock);
+	/* Where there is none none was told of, and the kernel need not be asked. */
+	if (is_empty || eventfd_read(queue->fd, &one) < 0)
 		return false;
 	pthread_mutex_lock(&queue->lock);
 	swap(set, &queue->sets[queue->first]);

@@ -15,12 +15,13 @@
 /* How often the list is made anew: it looks at every process of the user. */
 enum { REFRESH_MS = 2000 };
 
-struct cells { char epoch[32], batch[48], rate[NUMBER_SIZE + 2], memory[NUMBER_SIZE], state[64]; };
+struct cells { char epoch[32], batch[48], rate[NUMBER_SIZE + 2], memory[NUMBER_SIZE], gpu[GPU_WORDS_SIZE], state[64]; };
 
 struct choose {
 	struct terminal *terminal;
 	struct canvas canvas;
 	struct picker picker;
+	struct gpu_users *users;
 	struct run_row *runs;
 	struct picker_row *rows;
 	struct cells *cells;
@@ -38,7 +39,7 @@ static void say_part(char *out, size_t size, bool has, uint64_t done, uint64_t p
 		snprintf(out, size, "%llu", (unsigned long long)done);
 }
 
-static void fill_row(const struct run_row *run, struct cells *cells, struct picker_row *row)
+static void fill_row(const struct gpu_users *users, const struct run_row *run, struct cells *cells, struct picker_row *row)
 {
 	char number[NUMBER_SIZE];
 	say_part(cells->epoch, sizeof cells->epoch, run->has_batch, run->epoch, run->epochs);
@@ -47,10 +48,12 @@ static void fill_row(const struct run_row *run, struct cells *cells, struct pick
 		snprintf(cells->rate, sizeof cells->rate, "%s/s", format_rate(number, run->rate_per_s));
 	if (isfinite(run->resident_bytes))
 		format_bytes(cells->memory, run->resident_bytes);
+	if (run->gpu_use_count)
+		gpu_use_words(users, run->gpu_uses, run->gpu_use_count, cells->gpu);
 	snprintf(cells->state, sizeof cells->state, "%s%s", run->is_slowest ? "slowest, " : "", run->state);
 	*row = (struct picker_row){
 		.pid = run->pid, .run = run->run[0] ? run->run : run->command, .rank = run->rank, .epoch = cells->epoch, .batch = cells->batch,
-		.rate = cells->rate, .memory = cells->memory, .state = cells->state, .how = run->how, .is_ended = !run->is_live, .is_slowest = run->is_slowest,
+		.rate = cells->rate, .memory = cells->memory, .gpu = cells->gpu, .state = cells->state, .how = run->how, .is_ended = !run->is_live, .is_slowest = run->is_slowest,
 	};
 }
 
@@ -68,12 +71,13 @@ static void release_rows(struct choose *choose)
 static void find_rows(struct choose *choose)
 {
 	release_rows(choose);
-	size_t count = runs_find(&choose->runs);
+	gpu_users_read(choose->users, 0);
+	size_t count = runs_find(choose->users, &choose->runs);
 	choose->rows = calloc(count + 1, sizeof *choose->rows);
 	choose->cells = calloc(count + 1, sizeof *choose->cells);
 	choose->count = choose->rows && choose->cells ? count : 0;
 	for (size_t i = 0; i < choose->count; i++)
-		fill_row(&choose->runs[i], &choose->cells[i], &choose->rows[i]);
+		fill_row(choose->users, &choose->runs[i], &choose->cells[i], &choose->rows[i]);
 }
 
 static void draw(struct choose *choose)
@@ -137,7 +141,7 @@ static void choose_until_done(struct choose *choose, struct chosen *chosen)
 	}
 }
 
-enum exit_code choose_run(const struct settings *settings, struct chosen *chosen)
+enum exit_code choose_run(const struct options *options_given, const struct settings *settings, struct chosen *chosen)
 {
 	struct choose choose = { .signal_fd = signals_open() };
 	struct terminal_options options = { .color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse };
@@ -145,11 +149,13 @@ enum exit_code choose_run(const struct settings *settings, struct chosen *chosen
 	*chosen = (struct chosen){ 0 };
 	enum status status = terminal_open(&options, &choose.terminal, &reason);
 	if (status == STATUS_OK) {
+		choose.users = gpu_users_open(options_given, settings);
 		picker_init(&choose.picker);
 		choose_until_done(&choose, chosen);
 		terminal_close(choose.terminal);
 	}
 	release_rows(&choose);
+	gpu_users_close(choose.users);
 	canvas_release(&choose.canvas);
 	signals_close(choose.signal_fd);
 	return status == STATUS_OK ? EXIT_OK : fail(status, &reason);

@@ -10,6 +10,6 @@ struct chosen {
 };
 
 /* Shows the list on the terminal until a row is chosen or the person quits (*chosen stays empty). */
-enum exit_code choose_run(const struct settings *settings, struct chosen *chosen);
+enum exit_code choose_run(const struct options *options_given, const struct settings *settings, struct chosen *chosen);
 
 #endif

@@ -1,13 +1,17 @@
 /* pmtop collect: what a recording holds, as a stream on standard output and nothing else. The reader may be slow or gone: what waits for it is bounded. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/commands/session_private.h"
 #include "src/commands/signals.h"
+#include "src/sources/gpu/gpu.h"
 
 enum status collect_sources(const char *names, const struct source **chosen, unsigned *count, struct reason *why_not)
 {
@@ -36,6 +40,9 @@ enum status collect_sources(const char *names, const struct source **chosen, uns
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 		if (!wanted || (wanted >> i & 1))
 			chosen[(*count)++] = all[i];
+	/* Alone, it is the process that may hang. */
+	if (*count == 1 && chosen[0] == &gpu_source)
+		chosen[0] = &gpu_direct_source;
 	return STATUS_OK;
 }
 
@@ -72,14 +79,40 @@ static void drain(struct collect *collect)
 		collect->is_interrupted = signals_have_ended(collect->signal_fd, 0);
 }
 
+/* A driver may hold the sampler for ever, and with it all that waits for it: where nobody reads any more, there is nobody left to end this process. */
+static void *leave_with_reader(void *nothing)
+{
+	struct pollfd reader = { .fd = STDOUT_FILENO };
+	while (poll(&reader, 1, -1) < 0 || !(reader.revents & (POLLERR | POLLHUP | POLLNVAL)))
+		continue;
+	_exit(EXIT_OK);
+	return nothing;
+}
+
+static void be_gpu_reader(void)
+{
+	pthread_t thread;
+	sigset_t all, before;
+	/* As ps shows it: its file is /proc/self/exe. */
+	prctl(PR_SET_NAME, "pmtop-gpu");
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, NULL, leave_with_reader, NULL) == 0)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static enum exit_code run_collect(const struct options *options, const struct settings *settings)
 {
 	struct collect collect = { .until_ns = INT64_MAX };
+	bool is_gpu_reader = options->only && strcmp(options->only, gpu_direct_source.name) == 0;
 	struct session *session = &collect.session;
 	if (isatty(STDOUT_FILENO)) {
 		fputs("pmtop: a terminal cannot show a stream: pmtop collect -p PID | pmtop -r -, or pmtop record -p PID -o FILE\n", stderr);
 		return EXIT_USAGE;
 	}
+	if (is_gpu_reader)
+		be_gpu_reader();
 	enum exit_code code = session_open(session, options, settings);
 	if (code != EXIT_OK)
 		return code;

@@ -33,6 +33,7 @@ struct options {
 	double period_s;             /* -d; 0 = as configured */
 	int color;                   /* enum color_choice; −1 = as configured */
 	bool ascii;
+	bool no_nvml, counters;      /* --no-nvml, --counters */
 	const char *view;            /* --view */
 	int width, height;           /* --size; 0 = as the terminal, or 120×40 */
 

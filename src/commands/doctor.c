@@ -126,6 +126,7 @@ static enum exit_code run_doctor(const struct options *options, const struct set
 	}
 	doctor->options = options;
 	doctor->settings = settings;
+	doctor->nvml_path = getenv("PMTOP_NVML");
 	doctor_check_machine(doctor);
 	enum exit_code code = options->pid || options->run_name ? look_at_target(doctor) : EXIT_OK;
 	if (code == EXIT_OK) {

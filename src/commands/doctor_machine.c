@@ -1,7 +1,5 @@
 /* What pmtop itself, its terminal and the machine have, each a row of a table. */
 #include <ctype.h>
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -285,50 +283,6 @@ static void check_ptrace(struct doctor *doctor)
 			text);
 }
 
-static void check_perf(struct doctor *doctor)
-{
-	char text[64];
-	if (!read_line("/proc/sys/kernel/perf_event_paranoid", text, sizeof text))
-		doctor_say(doctor, FINDING_OFF, NULL, "the kernel has no performance counters; this version reads none");
-	else if (atoi(text) > 2 && geteuid() != 0)
-		doctor_say(doctor, FINDING_OFF, "sudo sysctl kernel.perf_event_paranoid=2", "perf_event_paranoid is %.8s: counters may not be read; this version reads none", text);
-	else
-		doctor_say(doctor, FINDING_OK, NULL, "perf_event_paranoid is %.8s; this version reads no counters", text);
-}
-
-/* -- GPUs: loaded, never started: a driver can hang ---------------------------------------------------------------------------- */
-
-static void check_nvml(struct doctor *doctor)
-{
-	bool has_device = access("/dev/nvidiactl", F_OK) == 0;
-	void *library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
-	if (library)
-		dlclose(library);
-	if (!library && !has_device)
-		doctor_say(doctor, FINDING_OFF, NULL, "no NVIDIA driver here");
-	else if (!library)
-		doctor_say(doctor, FINDING_MISSING, "install the driver's library (Debian: libnvidia-ml1; containers: --gpus all)", "a driver, but no libnvidia-ml.so.1");
-	else if (!has_device)
-		doctor_say(doctor, FINDING_MISSING, "load the driver (nvidia-smi); in a container: --gpus all", "libnvidia-ml.so.1, but no /dev/nvidiactl");
-	else
-		doctor_say(doctor, FINDING_OFF, "gauges of the program's own, as pmtop.torch publishes them", "NVML is here; this version reads no GPU");
-}
-
-static void check_drm(struct doctor *doctor)
-{
-	DIR *folder = opendir("/dev/dri");
-	unsigned nodes = 0;
-	const struct dirent *entry;
-	while (folder && (entry = readdir(folder)))
-		nodes += strncmp(entry->d_name, "renderD", 7) == 0;
-	if (folder)
-		closedir(folder);
-	if (nodes == 0)
-		doctor_say(doctor, FINDING_OFF, NULL, "no render node in /dev/dri");
-	else
-		doctor_say(doctor, FINDING_OFF, NULL, "%u render node%s in /dev/dri; this version reads no GPU", nodes, nodes > 1 ? "s" : "");
-}
-
 static const struct {
 	const char *group, *name;
 	bool is_essential;
@@ -350,10 +304,7 @@ static const struct {
 	{ "machine", "cgroup", false, check_cgroup },
 	{ "machine", "/dev/shm", false, check_shm },
 	{ "machine", "memfd", false, check_memfd },
-	{ "machine", "NVIDIA", false, check_nvml },
-	{ "machine", "AMD, Intel", false, check_drm },
 	{ "machine", "stacks", false, check_ptrace },
-	{ "machine", "counters", false, check_perf },
 };
 
 void doctor_check_machine(struct doctor *doctor)
@@ -363,4 +314,6 @@ void doctor_check_machine(struct doctor *doctor)
 		doctor_row(doctor, checks[i].name, checks[i].is_essential);
 		checks[i].check(doctor);
 	}
+	doctor_check_gpus(doctor);
+	doctor_check_counters(doctor);
 }

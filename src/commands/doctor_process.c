@@ -145,6 +145,55 @@ static void check_allocator(struct doctor *doctor, const struct model *model)
 		doctor_say(doctor, FINDING_OFF, NULL, "no gauge cuda.allocated_bytes is published");
 }
 
+/* -- GPUs and counters --------------------------------------------------------------------------------------------------------- */
+
+static void check_gpu_use(struct doctor *doctor, const struct model *model)
+{
+	const struct missing *hidden = why_missing(model, "GPU processes");
+	const struct gpus *gpus = &model->gpus;
+	unsigned ours = 0, by_place = 0;
+	double bytes = 0;
+	char list[64] = "", text[NUMBER_SIZE];
+	for (size_t i = 0; i < gpus->count; i++) {
+		const struct gpu *gpu = &gpus->gpus[i];
+		if (!gpu->is_ours)
+			continue;
+		ours++;
+		by_place += gpu->is_ours_by_place;
+		bytes += gpu->run_memory_bytes;
+		size_t used = strlen(list);
+		if (used + 8 < sizeof list)
+			snprintf(list + used, sizeof list - used, "%s%u", used ? ", " : "", gpu->index);
+	}
+	doctor_row(doctor, "its GPUs", false);
+	if (gpus->count == 0)
+		doctor_say(doctor, FINDING_OFF, why_missing(model, "gpu") ? why_missing(model, "gpu")->remedy : NULL, "%s", why_missing(model, "gpu") ? why_missing(model, "gpu")->text : "no GPU is read");
+	else if (ours && by_place)
+		doctor_say(doctor, FINDING_MISSING, hidden ? hidden->remedy : "", "%s, by its environment alone: %s", list, hidden ? hidden->text : "the driver does not list it");
+	else if (ours)
+		doctor_say(doctor, FINDING_OK, NULL, "%s, with %s of memory, as the driver says", list, format_bytes(text, bytes));
+	else if (hidden)
+		doctor_say(doctor, FINDING_MISSING, hidden->remedy, "%s", hidden->text);
+	else
+		doctor_say(doctor, FINDING_OFF, NULL, "the drivers list none of its processes on the %zu here", gpus->count);
+}
+
+static void check_counts(struct doctor *doctor, const struct model *model)
+{
+	const struct missing *missing = why_missing(model, "counters");
+	doctor_row(doctor, "CPU counters", false);
+	if (model->perf.event_count > 0 && perf_find(&model->perf, PERF_ROLE_CYCLES))
+		doctor_say(doctor, FINDING_OK, NULL, "cycles and others of each thread");
+	else if (model->perf.event_count == 0 && !doctor->settings->counters_always)
+		doctor_say(doctor, FINDING_OFF, "view 9, or --counters", "not counted until somebody looks");
+	else if (missing)
+		doctor_say(doctor, FINDING_MISSING, missing->remedy, "%s", missing->text);
+	else if (model->perf.event_count > 0)
+		doctor_say(doctor, FINDING_OK, NULL, "those of the kernel alone: CPU time, faults, switches");
+	else
+		doctor_say(doctor, FINDING_MISSING, NULL, "nothing is told of them");
+}
+
 /* -- what it is ---------------------------------------------------------------------------------------------------------------- */
 
 static void read_link(pid_t pid, const char *what, char *out, size_t size)
@@ -225,7 +274,11 @@ static void check_python(struct doctor *doctor, const struct model *model, pid_t
 /* What the screen says that is missing and no row has told. */
 static void add_the_rest(struct doctor *doctor, const struct model *model)
 {
-	static const char *const told[] = { "region", "cgroup" };
+	static const char *const told[] = {
+		"region", "cgroup", "GPU processes", "counters", "gpu",
+		/* the machine's own rows */
+		"CPU energy", "temperatures", "CPU throttle counts", "CPU clock",
+	};
 	for (size_t i = 0; i < model->missing_count; i++) {
 		const struct missing *missing = &model->missing[i];
 		bool is_told = false;
@@ -254,6 +307,8 @@ void doctor_check_process(struct doctor *doctor, const struct model *model)
 		check_workers(doctor, model);
 		check_figures(doctor, model);
 		check_cgroup(doctor, model);
+		check_gpu_use(doctor, model);
+		check_counts(doctor, model);
 		check_namespaces(doctor, pid);
 		check_python(doctor, model, pid);
 	}

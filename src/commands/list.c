@@ -8,7 +8,22 @@
 #include "src/commands/output.h"
 #include "src/commands/runs.h"
 
-static void list_as_json(struct buffer *out, const struct run_row *rows, size_t count)
+/* Longer than it takes to begin where the driver stays loaded; where it does not, the list goes without. */
+#define GPU_WAIT_S 1.5
+
+static void add_gpus(struct json *json, const struct gpu_users *users, const struct run_row *row)
+{
+	json_open_array(json, "gpus");
+	for (size_t i = 0; i < row->gpu_use_count; i++) {
+		json_open_object(json, NULL);
+		json_text(json, "gpu", users->devices[row->gpu_uses[i].device].label);
+		json_number(json, "process_memory_bytes", row->gpu_uses[i].memory_bytes);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
+static void list_as_json(struct buffer *out, const struct gpu_users *users, const struct run_row *rows, size_t count)
 {
 	struct json json = { .out = out };
 	json_open_array(&json, NULL);
@@ -28,6 +43,8 @@ static void list_as_json(struct buffer *out, const struct run_row *rows, size_t 
 		}
 		json_number(&json, "rate_per_s", row->rate_per_s);
 		json_number(&json, "rss_bytes", row->resident_bytes);
+		if (row->gpu_use_count)
+			add_gpus(&json, users, row);
 		json_text(&json, "state", row->state);
 		json_text(&json, "how", row->how);
 		json_bool(&json, "live", row->is_live);
@@ -54,16 +71,16 @@ static void add_part(struct buffer *out, bool has, uint64_t done, uint64_t plann
 	add_cell(out, text, width);
 }
 
-static void list_as_table(struct buffer *out, const struct run_row *rows, size_t count)
+static void list_as_table(struct buffer *out, const struct gpu_users *users, const struct run_row *rows, size_t count)
 {
-	static const char *const heads[] = { "PID", "RUN", "RANK", "EPOCH", "BATCH", "RATE", "MEMORY", "STATE" };
-	static const size_t widths[] = { 7, 16, 5, 7, 13, 8, 9, 22 };
+	static const char *const heads[] = { "PID", "RUN", "RANK", "EPOCH", "BATCH", "RATE", "MEMORY", "GPU", "STATE" };
+	static const size_t widths[] = { 7, 16, 5, 7, 13, 8, 9, 14, 22 };
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
 		add_cell(out, heads[i], widths[i]);
 	buffer_puts(out, "HOW IT CAN BE WATCHED\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct run_row *row = &rows[i];
-		char number[NUMBER_SIZE], pid[16], state[sizeof row->state + 16], rate[NUMBER_SIZE + 2] = "-";
+		char number[NUMBER_SIZE], pid[16], state[sizeof row->state + 16], rate[NUMBER_SIZE + 2] = "-", gpu[GPU_WORDS_SIZE];
 		snprintf(pid, sizeof pid, "%d", (int)row->pid);
 		if (row->rate_per_s > 0)
 			snprintf(rate, sizeof rate, "%s/s", format_rate(number, row->rate_per_s));
@@ -74,8 +91,9 @@ static void list_as_table(struct buffer *out, const struct run_row *rows, size_t
 		add_part(out, row->has_batch, row->batch, row->batches, widths[4]);
 		add_cell(out, rate, widths[5]);
 		add_cell(out, row->resident_bytes > 0 ? format_bytes(number, row->resident_bytes) : "-", widths[6]);
+		add_cell(out, row->gpu_use_count ? gpu_use_words(users, row->gpu_uses, row->gpu_use_count, gpu) : "-", widths[7]);
 		snprintf(state, sizeof state, "%s%s", row->is_slowest ? "slowest, " : "", row->state);
-		add_cell(out, state, widths[7]);
+		add_cell(out, state, widths[8]);
 		buffer_printf(out, "%s\n", row->how);
 	}
 	if (count == 0)
@@ -84,20 +102,22 @@ static void list_as_table(struct buffer *out, const struct run_row *rows, size_t
 
 static enum exit_code run_list(const struct options *options, const struct settings *settings)
 {
-	(void)settings;
 	struct run_row *rows;
 	struct buffer out = BUFFER_INIT;
-	size_t count = runs_find(&rows);
+	struct gpu_users *users = gpu_users_open(options, settings);
+	gpu_users_read(users, GPU_WAIT_S);
+	size_t count = runs_find(users, &rows);
 	int code = 0;
 	if (options->format == FORMAT_JSON)
-		list_as_json(&out, rows, count);
+		list_as_json(&out, users, rows, count);
 	else
-		list_as_table(&out, rows, count);
+		list_as_table(&out, users, rows, count);
 	if (options->format != FORMAT_JSON)
 		output_fit_locale(&out);
 	output_flush(&out, &code);
 	buffer_release(&out);
 	free(rows);
+	gpu_users_close(users);
 	return (enum exit_code)code;
 }
 

@@ -43,6 +43,8 @@ static const char help_text[] =
 	"      --once                 one screen as text (--view=NAME, --size=120x40, --format=text|svg)\n"
 	"      --color=WHEN           auto, always or never (NO_COLOR is heard)\n"
 	"      --ascii                draw with ASCII only\n"
+	"      --counters             count cycles, instructions and the like from the start, not only while view 9 is looked at\n"
+	"      --no-nvml              do not open NVIDIA's library\n"
 	"      --config=FILE          read FILE instead of pmtop.yaml in your configuration folder\n"
 	"  -h, --help      --version\n"
 	"\n"
@@ -58,7 +60,7 @@ static void list_synthetic(void)
 {
 	const char *help, *name;
 	for (unsigned i = 0; (name = synthetic_scenario(i, &help)); i++)
-		printf("%-16s %s\n", name, help);
+		printf("%-18s %s\n", name, help);
 }
 
 /* -- words ---------------------------------------------------------------------------------------------------------------------- */
@@ -257,6 +259,10 @@ static enum exit_code read_settings(const struct options *options, struct settin
 		settings->color = (enum color_choice)options->color;
 	if (options->ascii)
 		settings->ascii = true;
+	if (options->no_nvml)
+		settings->nvml = false;
+	if (options->counters)
+		settings->counters_always = true;
 	return EXIT_OK;
 }
 

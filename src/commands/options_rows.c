@@ -28,6 +28,8 @@ const struct option_row option_rows[] = {
 	OTHER("json", 0),
 	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never" },
 	FLAG("ascii", 0, ascii),
+	FLAG("no-nvml", 0, no_nvml),
+	FLAG("counters", 0, counters),
 	TEXT("config", 0, config),
 	TEXT("view", 0, view, | FOR(watch) | FOR(once)),
 	OTHER("size", 0, | FOR(once)),

@@ -18,7 +18,7 @@
 #include "src/sources/command.h"
 #include "src/sources/region_worker.h"
 
-enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8 };
+enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MOST = 64 };
 
 struct found {
 	struct run_row *rows;
@@ -169,6 +169,15 @@ static void add_region(struct found *found, const struct region_location *locati
 	region_close(region);
 }
 
+static void describe_process(pid_t pid, struct run_row *row)
+{
+	row->pid = pid;
+	row->is_live = true;
+	snprintf(row->state, sizeof row->state, "running");
+	snprintf(row->how, sizeof row->how, "process figures: pmtop -p %d", (int)pid);
+	read_resident(pid, row);
+}
+
 /* A Python process that is not another's worker: worth a row though nothing is published. */
 static bool describe_python(pid_t pid, const char *name, struct run_row *row)
 {
@@ -180,11 +189,7 @@ static bool describe_python(pid_t pid, const char *name, struct run_row *row)
 	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK || length == 0)
 		return false;
 	command_shorten(row->command, sizeof row->command, text, length, name);
-	row->pid = pid;
-	row->is_live = true;
-	snprintf(row->state, sizeof row->state, "running");
-	snprintf(row->how, sizeof row->how, "process figures: pmtop -p %d", (int)pid);
-	read_resident(pid, row);
+	describe_process(pid, row);
 	return true;
 }
 
@@ -238,17 +243,82 @@ static void look_at_process(struct found *found, pid_t pid)
 	}
 }
 
+/* -- who uses a GPU -- */
+
+/* The row of a process, or of one that it descends from. */
+static struct run_row *row_above(const struct found *found, pid_t pid)
+{
+	char name[32];
+	uid_t uid;
+	for (int steps = 0; pid > 1 && steps < TREE_DEPTH_MOST; steps++) {
+		for (size_t i = 0; i < found->count; i++)
+			if (found->rows[i].is_live && found->rows[i].pid == pid)
+				return &found->rows[i];
+		if (!read_status(pid, name, &pid, &uid))
+			break;
+	}
+	return NULL;
+}
+
+static struct run_row *add_gpu_user(struct found *found, pid_t pid)
+{
+	char name[32], path[64], text[512];
+	pid_t parent;
+	uid_t uid;
+	size_t length;
+	if (pid <= 0 || !read_status(pid, name, &parent, &uid) || (geteuid() != 0 && uid != geteuid()))
+		return NULL;
+	struct run_row *row = add_row(found);
+	if (!row)
+		return NULL;
+	snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK)
+		length = 0;
+	command_shorten(row->command, sizeof row->command, text, length, name);
+	describe_process(pid, row);
+	return row;
+}
+
+static void add_gpu_users(struct found *found, const struct gpu_users *users)
+{
+	for (size_t i = 0; users && i < users->count; i++) {
+		struct run_row *row = row_above(found, users->users[i].pid);
+		if (!row)
+			row = add_gpu_user(found, users->users[i].pid);
+		if (row)
+			row->gpu_use_count = gpu_use_add(row->gpu_uses, row->gpu_use_count, &users->users[i].use);
+	}
+}
+
+/* -- all -- */
+
+static int worth_of(const struct run_row *row)
+{
+	bool is_published = row->run[0] != '\0';
+	return 4 * is_published + 4 * row->is_live + 2 * (is_published && row->is_live) + (!is_published && row->gpu_use_count > 0);
+}
+
+static double gpu_bytes(const struct run_row *row)
+{
+	double sum = 0;
+	for (size_t i = 0; i < row->gpu_use_count; i++)
+		sum += isnan(row->gpu_uses[i].memory_bytes) ? 0 : row->gpu_uses[i].memory_bytes;
+	return sum;
+}
+
 static int by_worth(const void *left, const void *right)
 {
 	const struct run_row *a = left, *b = right;
-	int worth_a = (a->run[0] ? 2 : 0) + a->is_live * 2 + (a->run[0] && a->is_live), worth_b = (b->run[0] ? 2 : 0) + b->is_live * 2 + (b->run[0] && b->is_live);
+	int worth_a = worth_of(a), worth_b = worth_of(b);
 	if (worth_a != worth_b)
 		return worth_b - worth_a;
+	if (!a->run[0] && !b->run[0] && gpu_bytes(a) != gpu_bytes(b))
+		return gpu_bytes(a) < gpu_bytes(b) ? 1 : -1;
 	int names = strcmp(a->run, b->run);
 	return names ? names : (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-size_t runs_find(struct run_row **rows)
+size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 {
 	struct found found = { 0 };
 	/* Processes first: they say which of the files in /dev/shm are alive, also in other namespaces. */
@@ -268,6 +338,7 @@ size_t runs_find(struct run_row **rows)
 			add_region(&found, &locations[i], file.st_uid, 0);
 	}
 	free(locations);
+	add_gpu_users(&found, users);
 	if (found.count)
 		qsort(found.rows, found.count, sizeof *found.rows, by_worth);
 	run_groups_arrange(found.rows, found.count);

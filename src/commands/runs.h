@@ -1,4 +1,4 @@
-/* runs.h: what can be watched on this machine: published runs (live and left by the dead) and Python processes. For list, the picker and -s. */
+/* runs.h: what can be watched on this machine: published runs (live and left by the dead), those who use a GPU and Python processes. For list, the picker and -s. */
 #ifndef PMTOP_COMMANDS_RUNS_H
 #define PMTOP_COMMANDS_RUNS_H
 
@@ -9,6 +9,7 @@
 
 #include "src/base/buffer.h"
 #include "src/base/status.h"
+#include "src/commands/gpu_users.h"
 
 struct run_row {
 	pid_t pid;                   /* as we see it; of an ended run, as its writer saw it */
@@ -29,10 +30,13 @@ struct run_row {
 	long rank_number;            /* −1 likewise */
 	double step_s, own_s;        /* of a rank: means over the whole run; NAN */
 	bool is_slowest;             /* of the ranks of its run that live */
+	size_t gpu_use_count;        /* of it and the processes below it that have no row of their own */
+	struct gpu_use gpu_uses[GPU_USES_MOST];
 };
 
-/* All of them, the published and live ones first, the ranks of one run together and in their order. *rows is the caller's to free; 0 with NULL when there are none. */
-size_t runs_find(struct run_row **rows);
+/* All of them, the published and live ones first, the ranks of one run together and in their order. `users` says who uses a GPU; NULL: nobody asks. *rows is the caller's
+ * to free; 0 with NULL when there are none. */
+size_t runs_find(const struct gpu_users *users, struct run_row **rows);
 /* By run name, or NAME.PID; a live one before an ended one. STATUS_NOT_FOUND, or STATUS_INVALID when several have that name. */
 enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not);
 

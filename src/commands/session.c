@@ -22,6 +22,9 @@
 /* Nobody reads warnings faster. */
 #define JUDGE_EVERY_NS (450 * NS_PER_MS)
 #define JUDGE_SELDOM_NS (60 * NS_PER_S)
+/* How long a first picture waits for a source that has begun, and how often it is looked at meanwhile. */
+#define START_MOST_NS (2 * NS_PER_S)
+#define START_LOOK_NS (50 * NS_PER_MS)
 
 enum exit_code fail(enum status status, const struct reason *reason)
 {
@@ -36,14 +39,14 @@ enum exit_code fail(enum status status, const struct reason *reason)
 
 enum status view_unknown(const char *name, struct reason *reason)
 {
-	return reason_set(reason, STATUS_INVALID, "overview, batches, operations, memory, warnings or help", "no view is named %.60s", name);
+	return reason_set(reason, STATUS_INVALID, "overview, batches, operations, memory, gpu, system, warnings, counters or help", "no view is named %.60s", name);
 }
 
 /* -s: a live run is watched through its process, an ended one through what it left. */
 static enum status find_run(struct session *session, const char *name, pid_t *pid, struct reason *why_not)
 {
 	struct run_row *rows;
-	size_t count = runs_find(&rows);
+	size_t count = runs_find(NULL, &rows);
 	const struct run_row *row = NULL;
 	enum status status = runs_choose(rows, count, name, &row, why_not);
 	if (status == STATUS_OK) {
@@ -186,6 +189,21 @@ static uid_t region_owner(const char *path)
 	return geteuid() == 0 && stat(path, &file) == 0 ? file.st_uid : geteuid();
 }
 
+static void set_choices(struct session *session, const struct options *options)
+{
+	const struct settings *settings = &session->settings;
+	struct source_choices *choices = &session->choices;
+	const char *word = settings->counter_events.text;
+	choices->no_nvml = !settings->nvml;
+	choices->nvml_path = getenv("PMTOP_NVML");
+	choices->program = "/proc/self/exe";
+	choices->config = options->config;
+	choices->wants_counters = settings->counters_always;
+	for (unsigned i = 0; i < settings->counter_events.count && i < CHOSEN_EVENTS_MOST; i++, word += strlen(word) + 1)
+		choices->events[choices->event_count++] = word;
+	session->target.choices = choices;
+}
+
 static void set_model_options(struct model_options *out, const struct settings *settings)
 {
 	model_options_default(out);
@@ -194,6 +212,26 @@ static void set_model_options(struct model_options *out, const struct settings *
 	out->flag_after = (unsigned)settings->flag_after;
 	out->flag_window = (unsigned)settings->flag_window;
 	out->warmup_most = (unsigned)settings->warmup_most;
+	out->grid_g_per_kwh = settings->grid_g_per_kwh > 0 ? settings->grid_g_per_kwh : NAN;
+}
+
+/* Who shows one picture and no second wants it whole; a screen fills as things come. */
+static void wait_for_starting(struct session *session)
+{
+	int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + START_MOST_NS, period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
+	if (session->player || !collector_is_starting(session->collector))
+		return;
+	/* Else it would be seen at the next refresh, which may be long after. */
+	collector_set_period(session->collector, period_ns < START_LOOK_NS ? period_ns : START_LOOK_NS);
+	for (; now_ns < until_ns && !session_has_ended(session); now_ns = clock_monotonic_ns()) {
+		bool is_starting = collector_is_starting(session->collector);
+		while (session_step(session))
+			continue;
+		if (!is_starting)
+			break;
+		session_wait(session, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+	}
+	collector_set_period(session->collector, period_ns);
 }
 
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
@@ -223,6 +261,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (status != STATUS_OK)
 		return fail(status, &reason);
 
+	set_choices(session, options);
 	if (options->command != &collect_command)
 		read_rules(session);
 	/* A single look is nobody's watch. */
@@ -248,6 +287,8 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
 	while (!session_step(session) && session->player && options->command != &watch_command && !session_has_ended(session))
 		session_wait(session, -1);
+	if (options->command == &once_command || options->command == &stream_command || options->command == &report_command)
+		wait_for_starting(session);
 	return EXIT_OK;
 }
 

@@ -16,6 +16,7 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/rules/rule_book.h"
+#include "src/sources/choices.h"
 
 struct hooks;
 
@@ -27,6 +28,7 @@ struct session {
 	struct collector *collector; /* live; NULL in a replay */
 	struct player *player;       /* a recording, or a stream from elsewhere; NULL live */
 	struct recording recording;
+	struct source_choices choices;
 	struct recorder_options recorder_options;
 	bool has_read;               /* the first set has been taken */
 	struct model *model;

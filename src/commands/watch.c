@@ -131,6 +131,8 @@ static void answer_key(struct watch *watch, struct key_event event)
 	else if (wish == WISH_RECORD)
 		watch_record_toggle(&watch->session, watch->screen);
 	watch_record_tell(&watch->session, watch->screen);
+	if (strcmp(screen_view_name(watch->screen), "Counters") == 0)
+		watch->session.choices.wants_counters = true;
 }
 
 static void draw(struct watch *watch)
@@ -237,7 +239,7 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		return has_target ? stream_command.run(options, settings) : list_command.run(options, settings);
 	struct options target = *options;
 	struct chosen chosen = { 0 };
-	enum exit_code code = has_target ? EXIT_OK : choose_run(settings, &chosen);
+	enum exit_code code = has_target ? EXIT_OK : choose_run(options, settings, &chosen);
 	if (code != EXIT_OK || (!has_target && !chosen.pid && !chosen.run_name[0]))
 		return code;
 	if (!has_target) {

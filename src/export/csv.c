@@ -30,6 +30,8 @@ static double figure(const struct figures *figures, double value)
 /* The numeric columns, in their order: COLUMN(name, value from `row`, or NAN). */
 #define RUN_FIGURE(value) (row->run ? (value) : NAN)
 #define TARGET_FIGURE(value) (row->target ? (value) : NAN)
+#define GPU_FIGURE(metric) run_gpu_figure(row->model, row->run, METRIC_GPU_##metric)
+#define ENERGY_FIGURE(name) (energy_is_metered(&row->model->energy) ? row->model->energy.name : NAN)
 #define COLUMNS(X) \
 	X(epoch,                running_epoch(row)) \
 	X(batch,                row->newest ? count_of(row->newest->index) : NAN) \
@@ -52,7 +54,17 @@ static double figure(const struct figures *figures, double value)
 	X(major_faults_per_s,   TARGET_FIGURE(row->target->major_faults_per_s)) \
 	X(read_bytes_per_s,     TARGET_FIGURE(row->target->read_bytes_per_s)) \
 	X(write_bytes_per_s,    TARGET_FIGURE(row->target->write_bytes_per_s)) \
-	X(lost_events,          RUN_FIGURE(count_of(row->run->lost_events)))
+	X(lost_events,          RUN_FIGURE(count_of(row->run->lost_events))) \
+	X(gpu_utilisation_ratio, GPU_FIGURE(BUSY)) \
+	X(gpu_sm_active_ratio,  GPU_FIGURE(SM_ACTIVE)) \
+	X(gpu_memory_used_bytes, GPU_FIGURE(MEMORY_USED)) \
+	X(gpu_process_memory_bytes, run_gpu_memory(row->model, row->run)) \
+	X(gpu_power_w,          GPU_FIGURE(POWER)) \
+	X(gpu_temperature_c,    GPU_FIGURE(TEMPERATURE)) \
+	X(gpu_clock_hz,         GPU_FIGURE(CLOCK)) \
+	X(cpu_power_w,          ENERGY_FIGURE(cpu_watts)) \
+	X(energy_j,             energy_is_metered(&row->model->energy) ? energy_total(row->model->energy.cpu_joules, row->model->energy.gpu_joules) : NAN) \
+	X(energy_per_batch_j,   ENERGY_FIGURE(joules_per_batch))
 
 static void add_number(struct buffer *out, double value)
 {

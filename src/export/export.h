@@ -12,6 +12,9 @@
 /* One JSON object on one line with a newline (README "The JSON object"); `run` is an index into model->runs, −1 = no run. */
 void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
 
+/* What was told of a GPU. */
+struct gpu_line { int32_t instance; bool is_lost; const char *verdict; };
+
 /* The guides' lines, `pmtop -b`. Keeps what was printed already; the members are lines.c's own. */
 struct lines {
 	int64_t batch_lines;         /* print each of the first so many batches seen */
@@ -21,7 +24,11 @@ struct lines {
 	int64_t printed_until_ns;    /* end of the last batch or epoch printed */
 	int64_t flagged_until_ns;    /* begin of the last flagged batch told of */
 	uint64_t next_epoch, next_mark;      /* since the start of the run, dropped ones included */
+	uint64_t next_energy;                /* the same, of epochs whose energy is told */
 	const char *memory_verdict;          /* the last that was told; NULL = none */
+	uint64_t gpu_happenings;             /* told */
+	size_t gpu_count;
+	struct gpu_line gpus[GPUS_MOST];
 	size_t warned_count;         /* warnings that stand and were printed */
 	struct { const char *rule; unsigned run; uint32_t subject; } warned[ALERTS_MAX];
 	size_t pattern_count;        /* patterns that stand and were printed */
@@ -29,7 +36,7 @@ struct lines {
 };
 void lines_init(struct lines *lines, int64_t batch_lines);
 /* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept), marks, at each epoch's end its two
- * lines, then flagged batches with their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, and
+ * lines and, once it is known, what it used of energy, then flagged batches with their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, what happens to GPUs, and
  * warnings that were raised since; where nothing publishes, one line of process figures. */
 void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
 

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/json_counters.h"
+#include "src/export/json_energy.h"
 #include "src/export/json_events.h"
+#include "src/export/json_gpu.h"
 #include "src/export/json_memory.h"
 #include "src/export/json_stall.h"
 #include "src/export/json_system.h"
@@ -335,6 +338,9 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);
 	write_cpu(&json, model);
 	json_system(&json, model);
+	json_gpus(&json, model, realtime_ns - model->now_ns);
+	json_energy(&json, model, run, realtime_ns - model->now_ns);
+	json_counters(&json, model, chosen);
 	json_workers(&json, model, run);
 	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
 	write_self(&json, model);

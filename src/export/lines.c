@@ -6,8 +6,10 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/export/gpu_lines.h"
 #include "src/export/patterns.h"
 #include "src/export/ranks.h"
+#include "src/export/report_energy.h"
 #include "src/export/scope.h"
 #include "src/rules/explain.h"
 
@@ -51,7 +53,7 @@ static void begin_run(struct lines *lines, const struct model *model, const stru
 	size_t i = 0;
 	while (i < run->epoch_count && run->epochs[i].end_ns && run->epochs[i].end_ns <= lines->printed_until_ns)
 		i++;
-	lines->next_epoch = run->epochs_dropped + i;
+	lines->next_epoch = lines->next_energy = run->epochs_dropped + i;
 	for (i = 0; i < run->mark_count && run->marks[i].time_ns <= lines->printed_until_ns;)
 		i++;
 	lines->next_mark = run->marks_dropped + i;
@@ -178,6 +180,27 @@ static void add_epoch(struct buffer *out, struct lines *lines, const struct trac
 	lines->next_epoch++;
 }
 
+/* -- energy -- */
+
+/* The meters are read after its end; where they are not so long after, they will not be. */
+#define ENERGY_PATIENCE_NS (3 * NS_PER_S)
+
+static void add_energy(struct buffer *out, struct lines *lines, const struct model *model, int run_index)
+{
+	const struct run *run = &model->runs[run_index];
+	if (lines->next_energy < run->epochs_dropped)
+		lines->next_energy = run->epochs_dropped;
+	for (; lines->next_energy < lines->next_epoch; lines->next_energy++) {
+		const struct epoch *epoch = &run->epochs[lines->next_energy - run->epochs_dropped];
+		const struct epoch_energy *used = energy_of_epoch(&model->energy, (unsigned)run_index, epoch->ordinal);
+		bool may_become_known = energy_is_metered(&model->energy) && !model->target_ended && model->now_ns - epoch->end_ns < ENERGY_PATIENCE_NS;
+		if (may_become_known && (!used || !used->is_settled))
+			return;
+		if (used)
+			energy_as_line(out, &model->energy, used, epoch);
+	}
+}
+
 /* Whether an epoch has ended meanwhile. */
 static bool add_run(struct buffer *out, struct lines *lines, const struct model *model, int run_index)
 {
@@ -202,6 +225,7 @@ static bool add_run(struct buffer *out, struct lines *lines, const struct model 
 	}
 	if (lines->next_epoch > epochs_before)
 		ranks_as_line(out, model, run_index);
+	add_energy(out, lines, model, run_index);
 	add_flagged(out, lines, model, run, track);
 	return lines->next_epoch > epochs_before;
 }
@@ -284,6 +308,7 @@ void export_lines(struct buffer *out, struct lines *lines, const struct model *m
 	if (!scope_run(model, run))
 		add_process(out, model);
 	add_memory_verdict(out, lines, &model->memory, has_epoch_ended);
+	gpus_as_lines(out, lines, model);
 	patterns_as_lines(out, lines, alerts, model, run);
 	add_warnings(out, lines, alerts, run);
 }

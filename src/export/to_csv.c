@@ -7,6 +7,7 @@
 
 #include "src/export/cells.h"
 #include "src/export/finished.h"
+#include "src/export/gpu_batch.h"
 #include "src/export/scope.h"
 #include "src/export/wide.h"
 
@@ -152,6 +153,20 @@ static void add_figures(struct table *table, const struct finished_batch *told)
 	}
 }
 
+static void add_gpus(struct table *table, const struct export_scene *scene, const struct finished_batch *told)
+{
+	double values[GPU_BATCH_COUNT];
+	char name[64];
+	if (!gpu_batch_figures(scene, told, values))
+		return;
+	for (size_t i = 0; i < GPU_BATCH_COUNT; i++) {
+		if (isnan(values[i]))
+			continue;
+		snprintf(name, sizeof name, "gpu.%s", gpu_batch_names[i]);
+		cell_number(wide_cell(table->wide, wide_column(table->wide, name)), values[i]);
+	}
+}
+
 static void add_row(struct table *table, const struct export_scene *scene, const struct finished_batch *told)
 {
 	static const struct evidence none = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
@@ -173,6 +188,7 @@ static void add_row(struct table *table, const struct export_scene *scene, const
 	add_phases(table, told, true);
 	add_phases(table, told, false);
 	add_figures(table, told);
+	add_gpus(table, scene, told);
 	wide_end_row(table->wide);
 }
 

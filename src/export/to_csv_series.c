@@ -1,4 +1,4 @@
-/* --to=csv-series: a row a reading of the samplers: the target, its tree, the machine. --to=csv-processes: a row a process and reading. */
+/* --to=csv-series: a row a reading of the samplers: the target, its tree, the machine, its hardware. --to=csv-processes: a row a process and reading. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,20 +8,23 @@
 #include "src/export/cells.h"
 #include "src/export/finished.h"
 #include "src/export/scope.h"
+#include "src/export/series_hardware.h"
 #include "src/export/wide.h"
 
 /* What a set has figures of: what it has not keeps no old value. */
-struct seen { bool process, system; };
+struct seen { bool process, system, hardware; };
 
 static struct seen look(const struct sample_set *set)
 {
-	struct seen seen = { false, false };
+	struct seen seen = { .process = false };
 	for (size_t i = 0; i < set->count; i++) {
+		seen.hardware |= set->records[i].kind == RECORD_PERF_COUNT || set->records[i].kind == RECORD_GPU_PROCESSES;
 		if (set->records[i].kind != RECORD_FIGURE)
 			continue;
 		enum metric metric = set->records[i].figure.metric;
 		seen.process |= metric < METRIC_SYSTEM_CPUS;
-		seen.system |= metric >= METRIC_SYSTEM_CPUS && metric < METRIC_SELF_CPU;
+		seen.system |= metric >= METRIC_SYSTEM_CPUS && metric < METRIC_GPU_FIRST;
+		seen.hardware |= metric >= METRIC_GPU_FIRST && metric < METRIC_SELF_CPU;
 	}
 	return seen;
 }
@@ -156,8 +159,10 @@ static void add_series(void *state, const struct export_scene *scene, const stru
 	if (!scene_covers(scene, set->time_ns))
 		return;
 	bool has_gauges = add_gauges(wide, scene, set);
-	if (!seen.process && !seen.system && !has_gauges)
+	if (!seen.process && !seen.system && !seen.hardware && !has_gauges)
 		return;
+	if (seen.hardware)
+		series_hardware(wide, scene->model, set);
 	buffer_printf(wide_cell(wide, COLUMN_time_ns), "%" PRId64, realtime_ns);
 	cell_time(wide_cell(wide, COLUMN_time), realtime_ns, 9);
 #define ADD_COLUMN(name, value) cell_number(wide_cell(wide, COLUMN_##name), value);
@@ -173,7 +178,7 @@ static void end_series(void *state, const struct export_scene *scene)
 }
 
 const struct exporter csv_series_exporter = {
-	.name = "csv-series", .help = "a row a reading: memory, CPU, the machine, published gauges", .open = open_series, .add = add_series, .end = end_series, .close = close_series,
+	.name = "csv-series", .help = "a row a reading: memory, CPU, the machine, GPUs, published gauges", .open = open_series, .add = add_series, .end = end_series, .close = close_series,
 };
 
 /* -- csv-processes -------------------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* --to=jsonl: an object a line, each with "type" and "time_ns" (when it happened, or began): run, batch, epoch, warning, pattern, mark, end. Batches and
+/* --to=jsonl: an object a line, each with "type" and "time_ns" (when it happened, or began): run, batch, epoch, warning, pattern, mark, gpu, gpu_event, end. Batches and
  * epochs of a rank are in their order; what else there is comes when it became known. */
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,9 @@
 
 #include "src/export/cells.h"
 #include "src/export/finished.h"
+#include "src/export/gpu_batch.h"
 #include "src/export/json_events.h"
+#include "src/export/json_gpu.h"
 #include "src/export/patterns.h"
 #include "src/export/scope.h"
 
@@ -24,6 +26,9 @@ struct told {
 	size_t alert_count;
 	struct told_alert alerts[ALERTS_MAX * 4];
 	struct told_run runs[MODEL_RUNS_MAX];
+	uint64_t happenings;                 /* of GPUs */
+	size_t gpu_count;
+	struct { int32_t instance; bool is_lost; } gpus[GPUS_MOST];
 };
 
 static void close_lines(void *state)
@@ -123,6 +128,17 @@ static void write_figures(struct json *json, const struct run *run, const struct
 	json_close_object(json);
 }
 
+static void write_gpus(struct json *json, const struct export_scene *scene, const struct finished_batch *told)
+{
+	double values[GPU_BATCH_COUNT];
+	if (!gpu_batch_figures(scene, told, values))
+		return;
+	json_open_object(json, "gpu");
+	for (size_t i = 0; i < GPU_BATCH_COUNT; i++)
+		json_number(json, gpu_batch_names[i], values[i]);
+	json_close_object(json);
+}
+
 static void tell_batch(const struct export_scene *scene, const struct finished_batch *told)
 {
 	const struct batch *batch = told->batch;
@@ -145,6 +161,7 @@ static void tell_batch(const struct export_scene *scene, const struct finished_b
 	write_phases(&json, told->run, batch);
 	write_evidence(&json, batch);
 	write_figures(&json, told->run, batch);
+	write_gpus(&json, scene, told);
 	json_bool(&json, "warmup", batch->is_warmup);
 	json_bool(&json, "flagged", batch->is_flagged);
 	json_number(&json, "usual_s", batch->median_s);
@@ -278,6 +295,56 @@ static void tell_run(const struct export_scene *scene, const struct run *run)
 	end_line(&json);
 }
 
+/* -- GPUs ----------------------------------------------------------------------------------------------------------------------- */
+
+/* One that is new, or was lost, or is back. */
+static bool is_news(struct told *told, const struct gpu *gpu)
+{
+	bool is_lost = gpu->lost[0] != '\0', was_lost;
+	size_t at = 0;
+	while (at < told->gpu_count && told->gpus[at].instance != gpu->instance)
+		at++;
+	if (at == GPUS_MOST)
+		return false;
+	was_lost = at < told->gpu_count && told->gpus[at].is_lost;
+	bool is_new = at == told->gpu_count;
+	told->gpu_count += is_new;
+	told->gpus[at].instance = gpu->instance;
+	told->gpus[at].is_lost = is_lost;
+	return is_new || was_lost != is_lost;
+}
+
+static void tell_gpus(struct told *told, const struct export_scene *scene)
+{
+	const struct gpus *gpus = &scene->model->gpus;
+	struct json json;
+	for (size_t i = 0; i < gpus->count; i++) {
+		const struct gpu *gpu = &gpus->gpus[i];
+		if (!is_news(told, gpu))
+			continue;
+		begin_line(&json, scene, "gpu", scene->model->now_ns, NULL);
+		json_gpu_identity(&json, scene->model, gpu);
+		json_text(&json, "driver", gpu->driver[0] ? gpu->driver : NULL);
+		json_text(&json, "lost", gpu->lost[0] ? gpu->lost : NULL);
+		end_line(&json);
+	}
+	uint64_t first = gpus->happening_count > GPU_EVENTS_KEPT ? gpus->happening_count - GPU_EVENTS_KEPT : 0;
+	for (uint64_t i = told->happenings > first ? told->happenings : first; i < gpus->happening_count; i++) {
+		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_KEPT];
+		const struct gpu *gpu = model_gpu(scene->model, happening->instance);
+		if (!scene_covers(scene, happening->time_ns))
+			continue;
+		begin_line(&json, scene, "gpu_event", happening->time_ns, NULL);
+		if (gpu)
+			json_gpu_identity(&json, scene->model, gpu);
+		if (happening->code)
+			json_unsigned(&json, "code", happening->code);
+		json_text(&json, "text", happening->text);
+		end_line(&json);
+	}
+	told->happenings = gpus->happening_count;
+}
+
 static void tell_all(struct told *told, const struct export_scene *scene, bool is_end)
 {
 	for (unsigned rank = 0; rank < scene->model->run_count; rank++) {
@@ -293,6 +360,7 @@ static void tell_all(struct told *told, const struct export_scene *scene, bool i
 		tell_marks(before, scene, run);
 		tell_patterns(before, scene, rank);
 	}
+	tell_gpus(told, scene);
 	tell_finished(told, scene, is_end);
 	tell_alerts(told, scene);
 }
@@ -321,5 +389,5 @@ static void end_lines(void *state, const struct export_scene *scene)
 }
 
 const struct exporter jsonl_exporter = {
-	.name = "jsonl", .help = "an object a line: batches with causes, epochs, warnings, patterns, marks", .open = open_lines, .add = add_set, .end = end_lines, .close = close_lines,
+	.name = "jsonl", .help = "an object a line: batches with causes, epochs, warnings, patterns, marks, GPUs", .open = open_lines, .add = add_set, .end = end_lines, .close = close_lines,
 };

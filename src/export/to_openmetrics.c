@@ -6,97 +6,31 @@
 
 #include "src/base/clock.h"
 #include "src/export/finished.h"
+#include "src/export/openmetrics.h"
 #include "src/export/scope.h"
 
-/* A family is announced with its first sample: one without any is left out. */
-struct family {
-	const char *name, *type, *unit, *help;       /* unit "": none */
-	bool is_told;
-};
-
-struct text {
-	struct buffer *out;
-	const struct export_scene *scene;
-	struct family family;
-	struct buffer labels;
-};
-
-static void begin(struct text *text, const char *name, const char *type, const char *unit, const char *help)
-{
-	text->family = (struct family){ name, type, unit, help, false };
-}
-
-static void announce(struct text *text)
-{
-	const struct family *family = &text->family;
-	if (family->is_told)
-		return;
-	buffer_printf(text->out, "# TYPE pmtop_%s %s\n", family->name, family->type);
-	if (family->unit[0])
-		buffer_printf(text->out, "# UNIT pmtop_%s %s\n", family->name, family->unit);
-	buffer_printf(text->out, "# HELP pmtop_%s %s\n", family->name, family->help);
-	text->family.is_told = true;
-}
-
-/* -- labels --------------------------------------------------------------------------------------------------------------------- */
-
-/* An empty value is no label. */
-static void label(struct text *text, const char *name, const char *value)
-{
-	if (!value || !value[0])
-		return;
-	buffer_printf(&text->labels, "%s%s=\"", text->labels.length ? "," : "", name);
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			buffer_puts(&text->labels, "\\");
-		if (*value == '\n')
-			buffer_puts(&text->labels, "\\n");
-		else
-			buffer_add(&text->labels, value, 1);
-	}
-	buffer_puts(&text->labels, "\"");
-}
-
-static void label_number(struct text *text, const char *name, int64_t value)
-{
-	buffer_printf(&text->labels, "%s%s=\"%" PRId64 "\"", text->labels.length ? "," : "", name, value);
-}
-
-static void labels_of_run(struct text *text, const struct run *run)
+static void labels_of_run(struct openmetrics *text, const struct run *run)
 {
 	buffer_clear(&text->labels);
-	label(text, "run", run->name);
-	label(text, "rank", run->rank);
-	label_number(text, "pid", run->pid);
+	openmetrics_label(text, "run", run->name);
+	openmetrics_label(text, "rank", run->rank);
+	openmetrics_label_number(text, "pid", run->pid);
 }
 
-static void labels_of_track(struct text *text, const struct run *run, uint32_t mode)
+static void labels_of_track(struct openmetrics *text, const struct run *run, uint32_t mode)
 {
 	labels_of_run(text, run);
-	label(text, "mode", scope_mode_name(run, mode));
+	openmetrics_label(text, "mode", scope_mode_name(run, mode));
 }
 
-static void sample(struct text *text, const char *suffix, const char *quantile, double value)
-{
-	if (!isfinite(value))
-		return;
-	announce(text);
-	buffer_printf(text->out, "pmtop_%s%s", text->family.name, suffix);
-	bool has_labels = text->labels.length > 0;
-	if (has_labels || quantile)
-		buffer_printf(text->out, "{%s%s%s%s%s}", has_labels ? text->labels.data : "", has_labels && quantile ? "," : "", quantile ? "quantile=\"" : "",
-			quantile ? quantile : "", quantile ? "\"" : "");
-	buffer_printf(text->out, " %.12g\n", value);
-}
-
-static void summary(struct text *text, double p50, double p95, double sum, uint64_t count)
+static void summary(struct openmetrics *text, double p50, double p95, double sum, uint64_t count)
 {
 	if (!count)
 		return;
-	sample(text, "", "0.5", p50);
-	sample(text, "", "0.95", p95);
-	sample(text, "_sum", NULL, sum);
-	sample(text, "_count", NULL, (double)count);
+	openmetrics_sample(text, "", "0.5", p50);
+	openmetrics_sample(text, "", "0.95", p95);
+	openmetrics_sample(text, "_sum", NULL, sum);
+	openmetrics_sample(text, "_count", NULL, (double)count);
 }
 
 /* -- runs ----------------------------------------------------------------------------------------------------------------------- */
@@ -127,55 +61,55 @@ static void summary(struct text *text, double p50, double p95, double sum, uint6
 	X(samples_per_second,           "",        "Rate over the last 200 steps.",                                     track->samples_per_s) \
 	X(loss,                         "",        "Loss of the newest batch that has one.",                            track->loss)
 
-static void tell_runs(struct text *text)
+static void tell_runs(struct openmetrics *text)
 {
-	begin(text, "run", "info", "", "The run and where it runs.");
+	openmetrics_begin(text, "run", "info", "", "The run and where it runs.");
 	EACH_RUN(text, run) {
 		labels_of_run(text, run);
-		label(text, "world", run->world);
-		label(text, "host", text->scene->host);
-		label(text, "uuid", run->uuid);
-		sample(text, "_info", NULL, 1);
+		openmetrics_label(text, "world", run->world);
+		openmetrics_label(text, "host", text->scene->host);
+		openmetrics_label(text, "uuid", run->uuid);
+		openmetrics_sample(text, "_info", NULL, 1);
 	}
 #define TELL(name, unit, help, value) \
-	begin(text, #name, "gauge", unit, help); \
+	openmetrics_begin(text, #name, "gauge", unit, help); \
 	EACH_RUN(text, run) { \
 		labels_of_run(text, run); \
-		sample(text, "", NULL, value); \
+		openmetrics_sample(text, "", NULL, value); \
 	}
 	RUN_GAUGES(TELL)
 #undef TELL
 #define TELL(name, unit, help, value) \
-	begin(text, #name, "gauge", unit, help); \
+	openmetrics_begin(text, #name, "gauge", unit, help); \
 	EACH_TRACK(text, run, track) { \
 		labels_of_track(text, run, track->mode); \
-		sample(text, "", NULL, value); \
+		openmetrics_sample(text, "", NULL, value); \
 	}
 	TRACK_GAUGES(TELL)
 #undef TELL
 }
 
-static void tell_totals(struct text *text)
+static void tell_totals(struct openmetrics *text)
 {
-	begin(text, "batch_seconds", "summary", "seconds", "Batches of the whole run, each from its begin to its end; quantiles within 2 %.");
+	openmetrics_begin(text, "batch_seconds", "summary", "seconds", "Batches of the whole run, each from its begin to its end; quantiles within 2 %.");
 	EACH_TRACK(text, run, track) {
 		labels_of_track(text, run, track->mode);
 		summary(text, track->batch.p50_s, track->batch.p95_s, track->batch.total_s, track->batch.count);
 	}
-	begin(text, "step_seconds", "summary", "seconds", "Steps of the whole run, each from its batch's begin to the next; quantiles within 2 %.");
+	openmetrics_begin(text, "step_seconds", "summary", "seconds", "Steps of the whole run, each from its batch's begin to the next; quantiles within 2 %.");
 	EACH_TRACK(text, run, track) {
 		labels_of_track(text, run, track->mode);
 		summary(text, track->step.p50_s, track->step.p95_s, track->step.total_s, track->step.count);
 	}
-	begin(text, "flagged_batches", "counter", "", "Batches that were flagged as slow, since pmtop watches.");
+	openmetrics_begin(text, "flagged_batches", "counter", "", "Batches that were flagged as slow, since pmtop watches.");
 	EACH_TRACK(text, run, track) {
 		labels_of_track(text, run, track->mode);
-		sample(text, "_total", NULL, (double)track->flagged_count);
+		openmetrics_sample(text, "_total", NULL, (double)track->flagged_count);
 	}
-	begin(text, "lost_events", "counter", "", "Events that were overwritten before pmtop could read them.");
+	openmetrics_begin(text, "lost_events", "counter", "", "Events that were overwritten before pmtop could read them.");
 	EACH_RUN(text, run) {
 		labels_of_run(text, run);
-		sample(text, "_total", NULL, (double)run->lost_events);
+		openmetrics_sample(text, "_total", NULL, (double)run->lost_events);
 	}
 }
 
@@ -183,7 +117,7 @@ static void tell_totals(struct text *text)
 
 enum { DEPTHS_MOST = 16 };
 
-static void labels_of_operation(struct text *text, const struct run *run, size_t index)
+static void labels_of_operation(struct openmetrics *text, const struct run *run, size_t index)
 {
 	const char *names[DEPTHS_MOST];
 	struct buffer path = BUFFER_INIT;
@@ -200,7 +134,7 @@ static void labels_of_operation(struct text *text, const struct run *run, size_t
 		buffer_puts(&path, names[count]);
 	}
 	labels_of_track(text, run, run->operations[index].mode);
-	label(text, "phase", path.data);
+	openmetrics_label(text, "phase", path.data);
 	buffer_release(&path);
 }
 
@@ -209,47 +143,47 @@ static void labels_of_operation(struct text *text, const struct run *run, size_t
 		for (size_t index = 0; index < run->operation_count; index++) \
 			if (run->operations[index].count)
 
-static void tell_phases(struct text *text)
+static void tell_phases(struct openmetrics *text)
 {
-	begin(text, "phase_seconds", "summary", "seconds", "Operations of the whole run, by their path; quantiles within 2 %.");
+	openmetrics_begin(text, "phase_seconds", "summary", "seconds", "Operations of the whole run, by their path; quantiles within 2 %.");
 	EACH_OPERATION(text, run, i) {
 		const struct operation *operation = &run->operations[i];
 		labels_of_operation(text, run, i);
 		summary(text, operation->p50_s, operation->p95_s, operation->total_s, operation->count);
 	}
-	begin(text, "phase_share_ratio", "gauge", "ratio", "Share of the steps' time of its mode.");
+	openmetrics_begin(text, "phase_share_ratio", "gauge", "ratio", "Share of the steps' time of its mode.");
 	EACH_OPERATION(text, run, i) {
 		labels_of_operation(text, run, i);
-		sample(text, "", NULL, run->operations[i].share_ratio);
+		openmetrics_sample(text, "", NULL, run->operations[i].share_ratio);
 	}
-	begin(text, "phase_cpu_seconds", "counter", "seconds", "CPU time of its thread.");
+	openmetrics_begin(text, "phase_cpu_seconds", "counter", "seconds", "CPU time of its thread.");
 	EACH_OPERATION(text, run, i) {
 		labels_of_operation(text, run, i);
-		sample(text, "_total", NULL, run->operations[i].cpu_s);
+		openmetrics_sample(text, "_total", NULL, run->operations[i].cpu_s);
 	}
 }
 
 /* -- what a run publishes ------------------------------------------------------------------------------------------------------- */
 
-static void tell_published(struct text *text)
+static void tell_published(struct openmetrics *text)
 {
-	begin(text, "published", "gauge", "", "A gauge that the run publishes, by its name.");
+	openmetrics_begin(text, "published", "gauge", "", "A gauge that the run publishes, by its name.");
 	EACH_RUN(text, run) {
 		for (size_t i = 0; i < run->gauge_count; i++) {
 			labels_of_run(text, run);
-			label(text, "name", run_name(run, run->gauges[i].name));
-			sample(text, "", NULL, run->gauges[i].value);
+			openmetrics_label(text, "name", run_name(run, run->gauges[i].name));
+			openmetrics_sample(text, "", NULL, run->gauges[i].value);
 		}
 	}
-	begin(text, "published_count", "counter", "", "A counter that the run publishes, by its name.");
+	openmetrics_begin(text, "published_count", "counter", "", "A counter that the run publishes, by its name.");
 	EACH_RUN(text, run) {
 		for (size_t i = 0; i < run->counter_count; i++) {
 			labels_of_run(text, run);
-			label(text, "name", run_name(run, run->counters[i].name));
-			sample(text, "_total", NULL, run->counters[i].total);
+			openmetrics_label(text, "name", run_name(run, run->counters[i].name));
+			openmetrics_sample(text, "_total", NULL, run->counters[i].total);
 		}
 	}
-	begin(text, "warning", "gauge", "", "1 for each warning that stands.");
+	openmetrics_begin(text, "warning", "gauge", "", "1 for each warning that stands.");
 	for (size_t i = 0; i < text->scene->alerts->count; i++) {
 		const struct alert *alert = &text->scene->alerts->list[i];
 		const struct run *run = alert->run < text->scene->model->run_count ? &text->scene->model->runs[alert->run] : NULL;
@@ -258,10 +192,10 @@ static void tell_published(struct text *text)
 		buffer_clear(&text->labels);
 		if (run)
 			labels_of_run(text, run);
-		label(text, "rule", alert->rule);
-		label(text, "severity", severity_name(alert->severity));
-		label(text, "phase", run && alert->subject != NAME_NONE ? run_name(run, alert->subject) : NULL);
-		sample(text, "", NULL, 1);
+		openmetrics_label(text, "rule", alert->rule);
+		openmetrics_label(text, "severity", severity_name(alert->severity));
+		openmetrics_label(text, "phase", run && alert->subject != NAME_NONE ? run_name(run, alert->subject) : NULL);
+		openmetrics_sample(text, "", NULL, 1);
 	}
 }
 
@@ -292,31 +226,31 @@ static void tell_published(struct text *text)
 	X(self_resident_bytes,          "bytes",   "pmtop's own resident set.",                                   model->self.memory_bytes)
 
 /* A target that has ended is told as it was last seen, as everywhere. */
-static void tell_machine(struct text *text)
+static void tell_machine(struct openmetrics *text)
 {
 	const struct model *model = text->scene->model;
 #define TELL(name, type, suffix, unit, help, value) \
-	begin(text, #name, type, unit, help); \
+	openmetrics_begin(text, #name, type, unit, help); \
 	for (size_t i = 0; i < model->process_count; i++) { \
 		const struct process *process = &model->processes[i]; \
 		if (process->is_gone && !process->is_target) \
 			continue; \
 		buffer_clear(&text->labels); \
-		label_number(text, "pid", process->pid); \
-		label(text, "command", process->command); \
-		label(text, "role", process->is_target ? "target" : "child"); \
-		sample(text, suffix, NULL, value); \
+		openmetrics_label_number(text, "pid", process->pid); \
+		openmetrics_label(text, "command", process->command); \
+		openmetrics_label(text, "role", process->is_target ? "target" : "child"); \
+		openmetrics_sample(text, suffix, NULL, value); \
 	}
 	PROCESS_FIGURES(TELL)
 #undef TELL
 	buffer_clear(&text->labels);
 #define TELL(name, unit, help, value) \
-	begin(text, #name, "gauge", unit, help); \
-	sample(text, "", NULL, value);
+	openmetrics_begin(text, #name, "gauge", unit, help); \
+	openmetrics_sample(text, "", NULL, value);
 	MACHINE_FIGURES(TELL)
 #undef TELL
-	begin(text, "time_seconds", "gauge", "seconds", "The date of these figures, since 1970.");
-	sample(text, "", NULL, (double)scene_realtime_ns(text->scene, model->now_ns) * 1e-9);
+	openmetrics_begin(text, "time_seconds", "gauge", "seconds", "The date of these figures, since 1970.");
+	openmetrics_sample(text, "", NULL, (double)scene_realtime_ns(text->scene, model->now_ns) * 1e-9);
 }
 
 /* No state of its own. */
@@ -327,12 +261,13 @@ static void *open_text(const struct export_scene *scene)
 
 static void end_text(void *state, const struct export_scene *scene)
 {
-	struct text text = { .out = state, .scene = scene, .labels = BUFFER_INIT };
+	struct openmetrics text = { .out = state, .scene = scene, .labels = BUFFER_INIT };
 	tell_runs(&text);
 	tell_totals(&text);
 	tell_phases(&text);
 	tell_published(&text);
 	tell_machine(&text);
+	openmetrics_hardware(&text);
 	buffer_puts(text.out, "# EOF\n");
 	text.out->failed |= text.labels.failed;
 	buffer_release(&text.labels);

@@ -171,6 +171,8 @@ static void take(struct trace *trace, const struct record *record)
 		open_run(trace, record);
 	else if (record->kind == RECORD_WORKER || record->kind == RECORD_WORKER_GONE)
 		trace_worker(trace, record);
+	else if (record->kind == RECORD_FIGURE || record->kind == RECORD_GPU_PROCESSES || record->kind == RECORD_GPU_EVENT)
+		trace_gpu_record(trace, record);
 	else if (!run)
 		return;
 	else if (record->kind == RECORD_NAME)
@@ -270,6 +272,7 @@ void trace_end(struct trace *trace, const struct export_scene *scene)
 		if (trace->current[i])
 			finish_run(trace, trace->current[i]);
 	trace_workers_end(trace, scene->model->now_ns);
+	trace_gpus_end(trace, scene->model->now_ns);
 	trace_alerts(trace, true);
 	trace->format->finish(trace->writer, scene);
 	if (trace->failed)

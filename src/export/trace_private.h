@@ -65,6 +65,15 @@ struct trace_alert {
 
 struct trace_worker { bool is_used; int32_t pid; uint32_t id; int64_t start_ns; uint64_t fetches, failed; double total_s, max_s; };
 
+enum { TRACE_GPU_FIGURES = 12 };
+
+struct trace_gpu {
+	int32_t instance;
+	unsigned throttle;                   /* what holds it back, since when */
+	int64_t throttle_ns;
+	struct trace_track *tracks[TRACE_GPU_FIGURES], *run_memory, *throttled, *events;
+};
+
 struct trace {
 	const struct trace_format *format;
 	void *writer;
@@ -82,6 +91,8 @@ struct trace {
 	struct trace_alert alerts[TRACE_ALERTS_MOST];
 	struct trace_places alert_places, worker_places;
 	struct trace_worker workers[TRACE_WORKERS_MOST];
+	size_t gpu_count;
+	struct trace_gpu gpus[GPUS_MOST];
 };
 
 /* -- trace_tracks.c -- */
@@ -124,5 +135,9 @@ void trace_left_out(struct trace *trace, struct trace_run *run, uint64_t count, 
 void trace_mark(struct trace *trace, struct trace_run *run, const struct record *record);
 void trace_worker(struct trace *trace, const struct record *record);
 void trace_workers_end(struct trace *trace, int64_t end_ns);
+
+/* -- trace_gpus.c: after the set was applied -- */
+void trace_gpu_record(struct trace *trace, const struct record *record);
+void trace_gpus_end(struct trace *trace, int64_t end_ns);
 
 #endif

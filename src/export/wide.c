@@ -10,7 +10,7 @@ enum { DRAIN_BYTES = 256 * 1024 };
 
 struct wide {
 	FILE *rows;                          /* struct row_head, then its text */
-	unsigned count, room;
+	unsigned count, room, newest;        /* newest: that was asked for last; the next one often stands behind it */
 	struct { char *name; struct buffer cell; } *columns;
 	struct buffer row, spare;            /* spare: of columns beyond the most */
 	bool has_failed;
@@ -60,9 +60,11 @@ static bool make_room(struct wide *wide)
 
 unsigned wide_column(struct wide *wide, const char *name)
 {
-	for (unsigned i = 0; i < wide->count; i++)
+	for (unsigned k = 0; k < wide->count; k++) {
+		unsigned i = (wide->newest + 1 + k) % wide->count;
 		if (strcmp(wide->columns[i].name, name) == 0)
-			return i;
+			return wide->newest = i;
+	}
 	char *own = make_room(wide) ? strdup(name) : NULL;
 	if (!own)
 		return WIDE_COLUMNS_MOST;

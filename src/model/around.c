@@ -15,7 +15,7 @@
 #define STATE_LEAST_S 0.005
 #define STATE_WHOLE_RATIO 0.9
 
-enum { CANDIDATES_MOST = 96, EVENTS_OF_A_KIND = 3, SETTLED_IN_A_ROW = 32 };
+enum { EVENTS_OF_A_KIND = 3, SETTLED_IN_A_ROW = 32 };
 
 const struct around_figure *around_find(const struct around *around, enum metric metric, int32_t instance)
 {
@@ -85,17 +85,12 @@ static void add_child_figures(const struct model *model, size_t own, struct arou
 
 /* -- events --------------------------------------------------------------------------------------------------------------------- */
 
-struct candidates {
-	size_t count;
-	struct around_event events[CANDIDATES_MOST];
-};
-
-static struct around_event *add_event(struct candidates *candidates, enum around_event_kind kind, int32_t pid, int64_t time_ns, double value, const char *text)
+struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid, int64_t time_ns, double value, const char *text)
 {
 	if (candidates->count == CANDIDATES_MOST)
 		return NULL;
 	struct around_event *event = &candidates->events[candidates->count++];
-	*event = (struct around_event){ .kind = kind, .pid = pid, .worker = UINT32_MAX, .time_ns = time_ns, .value = value, .usual = NAN };
+	*event = (struct around_event){ .kind = kind, .pid = pid, .worker = UINT32_MAX, .time_ns = time_ns, .value = value, .usual = NAN, .part_ratio = NAN, .busy_ratio = NAN };
 	put_text(event->text, sizeof event->text, text);
 	return event;
 }
@@ -109,7 +104,7 @@ static void add_state(const struct model *model, size_t at, const struct reading
 	bool is_seen = readings_grew_after(readings, out->from_ns, out->to_ns) || (is_stop && seconds >= STATE_WHOLE_RATIO * out->seconds);
 	if (!is_seen || seconds < STATE_LEAST_S)
 		return;
-	struct around_event *event = add_event(candidates, kind, process->pid, out->from_ns, seconds, process->command);
+	struct around_event *event = around_add(candidates, kind, process->pid, out->from_ns, seconds, process->command);
 	if (!event)
 		return;
 	event->usual = readings_usual(readings, out->from_ns) * out->seconds;
@@ -130,7 +125,7 @@ static void add_child_that_ran(const struct model *model, size_t at, const struc
 	double used_s = cpu_used(watched, out);
 	if (out->readings == 0 || used_s < CHILD_LEAST_S || used_s < CHILD_LEAST_RATIO * out->seconds || around_is_worker(model, process, &id))
 		return;
-	struct around_event *event = add_event(candidates, AROUND_CHILD_RAN, process->pid, out->from_ns, used_s, process->command);
+	struct around_event *event = around_add(candidates, AROUND_CHILD_RAN, process->pid, out->from_ns, used_s, process->command);
 	double usual_ns = readings_usual(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns)
 		+ readings_usual(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns);
 	if (event)
@@ -159,17 +154,19 @@ static double cpu_of(const struct model *model, int32_t pid, const struct around
 	return NAN;
 }
 
-static void add_moments(const struct model *model, const struct around *out, struct candidates *candidates)
+static void add_moments(const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates)
 {
 	const struct surroundings *notes = surroundings_of(model);
 	for (size_t i = 0; i < notes->moment_count; i++) {
 		const struct moment *moment = &notes->moments[(notes->moment_next + MOMENTS_MOST - 1 - i) % MOMENTS_MOST];
-		if (moment->to_ns < out->from_ns || moment->from_ns >= out->to_ns)
+		if (moment->to_ns < out->from_ns || moment->from_ns >= out->to_ns || (moment->gpu >= 0 && !around_is_on(model, run, moment->gpu)))
 			continue;
 		double value = moment->kind == AROUND_CHILD_CAME ? cpu_of(model, moment->pid, out) : moment->value;
-		struct around_event *event = add_event(candidates, moment->kind, moment->pid, moment->to_ns, value, moment->text);
-		if (event)
-			event->worker = moment->worker;
+		struct around_event *event = around_add(candidates, moment->kind, moment->pid, moment->to_ns, value, moment->text);
+		if (!event)
+			return;
+		event->worker = moment->worker;
+		around_name_gpu(model, moment->gpu, event->gpu);
 	}
 }
 
@@ -179,7 +176,7 @@ static void add_fetch(const struct around *out, struct candidates *candidates, c
 	double seconds = seconds_between(fetch->begin_ns, upto_ns);
 	if (fetch->begin_ns >= out->to_ns || (fetch->end_ns && fetch->end_ns < out->from_ns) || !(seconds > long_s))
 		return;
-	struct around_event *event = add_event(candidates, AROUND_WORKER_FETCHED, fetch->pid, fetch->begin_ns, seconds, "");
+	struct around_event *event = around_add(candidates, AROUND_WORKER_FETCHED, fetch->pid, fetch->begin_ns, seconds, "");
 	if (!event)
 		return;
 	event->worker = fetch->worker;
@@ -207,14 +204,16 @@ static void add_marks(const struct run *run, const struct around *out, struct ca
 {
 	for (size_t i = run->mark_count; i-- > 0;)
 		if (run->marks[i].time_ns >= out->from_ns && run->marks[i].time_ns <= out->to_ns)
-			add_event(candidates, AROUND_MARKED, 0, run->marks[i].time_ns, NAN, run->marks[i].text);
+			around_add(candidates, AROUND_MARKED, 0, run->marks[i].time_ns, NAN, run->marks[i].text);
 }
 
 /* What explains the most, if it is there, first. */
 static int importance(enum around_event_kind kind)
 {
-	static const enum around_event_kind order[] = { AROUND_SUSPENDED, AROUND_TARGET_STOPPED, AROUND_CLOCK_STEPPED, AROUND_WORKER_WENT, AROUND_WORKER_STOPPED,
-		AROUND_WORKER_FETCHED, AROUND_WORKER_ON_DISK, AROUND_TARGET_ON_DISK, AROUND_CHILD_CAME, AROUND_CHILD_RAN, AROUND_MARKED, AROUND_CHILD_WENT };
+	static const enum around_event_kind order[] = { AROUND_SUSPENDED, AROUND_TARGET_STOPPED, AROUND_GPU_LOST, AROUND_GPU_REPORTED,
+		AROUND_GPU_SLOWED, AROUND_CLOCK_STEPPED, AROUND_CPU_SLOWED, AROUND_WORKER_WENT, AROUND_WORKER_STOPPED,
+		AROUND_WORKER_FETCHED, AROUND_WORKER_ON_DISK, AROUND_TARGET_ON_DISK, AROUND_GPU_SHARED,
+		AROUND_CHILD_CAME, AROUND_CHILD_RAN, AROUND_MARKED, AROUND_CHILD_WENT };
 	int at = 0;
 	while ((size_t)at < sizeof order / sizeof *order && order[at] != kind)
 		at++;
@@ -237,7 +236,8 @@ static void add_events(const struct model *model, const struct run *run, size_t 
 {
 	struct candidates candidates = { .count = 0 };
 	size_t of_kind = 0;
-	add_moments(model, out, &candidates);
+	add_moments(model, run, out, &candidates);
+	around_add_clocks(model, run, out, &candidates);
 	add_processes(model, own, out, &candidates);
 	add_fetches(model, out, &candidates);
 	add_marks(run, out, &candidates);

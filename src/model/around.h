@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/samples/metric.h"
+#include "src/samples/sample_set.h"
 
-enum { AROUND_FIGURES_MOST = 64, AROUND_EVENTS_MOST = 12, AROUND_TEXT_SIZE = 64 };
+enum { AROUND_FIGURES_MOST = 64, AROUND_EVENTS_MOST = 12, AROUND_TEXT_SIZE = 64, AROUND_GPU_SIZE = 24 };
 
 struct around_figure {               /* a counter's growth, in its own unit; of processes of the tree by pid */
 	enum metric metric;
@@ -33,6 +33,11 @@ struct around_figure {               /* a counter's growth, in its own unit; of 
 	X(TARGET_ON_DISK)    /* seconds */ \
 	X(CLOCK_STEPPED)     /* seconds, signed */ \
 	X(SUSPENDED)         /* seconds */ \
+	X(GPU_SLOWED)        /* a GPU's clock in Hz; usual: before; text: what held it back ("thermal slowdown"); part_ratio, busy_ratio */ \
+	X(GPU_SHARED)        /* another process, not of the run, came on it: its command; the share of the time in which it kept it busy */ \
+	X(GPU_REPORTED)      /* its driver reported something (XID): the code; text: in words */ \
+	X(GPU_LOST)          /* it no longer answers; text: why */ \
+	X(CPU_SLOWED)        /* the CPUs' mean clock in Hz, held back by heat; usual: before; part_ratio */ \
 	X(MARKED)            /* text: the mark */
 
 enum around_event_kind {
@@ -41,12 +46,21 @@ enum around_event_kind {
 #undef AROUND_EVENT_ID
 };
 
+/* Bits 1 << enum gpu_throttle. */
+#define GPU_HELD_BY_HEAT (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE)
+#define GPU_HELD_BY_POWER (1u << GPU_THROTTLE_POWER_CAP | 1u << GPU_THROTTLE_POWER_BRAKE | 1u << GPU_THROTTLE_CURRENT)
+#define GPU_HELD_BY_HARDWARE (1u << GPU_THROTTLE_HARDWARE)       /* heat or power */
+
 struct around_event {
 	enum around_event_kind kind;
 	int32_t pid;                     /* 0 = none */
 	uint32_t worker;                 /* its id among its loader's workers; UINT32_MAX = not known, or no worker */
 	int64_t time_ns;
 	double value, usual;             /* NAN = has none */
+	char gpu[AROUND_GPU_SIZE];       /* the GPU that it is of: "GPU 1", "GPU" where there is one; empty = none */
+	uint32_t held;                   /* of GPU_SLOWED: what held it back, one bit: what says the most of it */
+	double part_ratio;               /* share of the window in which it was so; NAN = has none */
+	double busy_ratio;               /* of that GPU, usually; NAN */
 	char text[AROUND_TEXT_SIZE];
 };
 
@@ -65,6 +79,9 @@ struct batch;
 
 /* Of any finished batch whose window the samplers' history still covers. False: it does not (or not yet). */
 bool model_around(const struct model *model, const struct run *run, const struct batch *batch, struct around *out);
+/* The share of the last `seconds` in which any of these bits (1 << enum gpu_throttle) held a GPU back; NAN where it is not known. In *clock_hz (may be
+ * NULL) its mean clock meanwhile; NAN where they did not, or it is not known. */
+double gpu_held_ratio(const struct model *model, int32_t instance, uint32_t bits, double seconds, double *clock_hz);
 /* NULL: not there. */
 const struct around_figure *around_find(const struct around *around, enum metric metric, int32_t instance);
 

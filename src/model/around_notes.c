@@ -47,6 +47,8 @@ void model_free_around(struct model *model)
 		model_forget_watched(model, &model->private->pasts[i]);
 	for (size_t i = 0; notes && i < notes->machine_count; i++)
 		readings_release(&notes->machine[i].readings);
+	for (size_t i = 0; notes && i < notes->course_count; i++)
+		course_release(&notes->courses[i]);
 	if (notes)
 		readings_release(&notes->process_readings);
 	free(notes);
@@ -252,7 +254,7 @@ void model_note_moment(struct model *model, enum around_event_kind kind, int64_t
 	struct moment *moment = &notes->moments[notes->moment_next];
 	notes->moment_next = (notes->moment_next + 1) % MOMENTS_MOST;
 	notes->moment_count += notes->moment_count < MOMENTS_MOST;
-	*moment = (struct moment){ .kind = kind, .pid = pid, .worker = UINT32_MAX, .from_ns = from_ns, .to_ns = to_ns, .value = value };
+	*moment = (struct moment){ .kind = kind, .pid = pid, .worker = UINT32_MAX, .gpu = -1, .from_ns = from_ns, .to_ns = to_ns, .value = value };
 	put_text(moment->text, sizeof moment->text, text ? text : "");
 	struct process process = { .pid = pid };
 	if (pid)

@@ -2,6 +2,7 @@
 #ifndef PMTOP_MODEL_AROUND_PRIVATE_H
 #define PMTOP_MODEL_AROUND_PRIVATE_H
 
+#include "src/model/clock_course.h"
 #include "src/model/model_private.h"
 #include "src/model/readings.h"
 #include "src/model/workers_private.h"
@@ -27,7 +28,8 @@ enum watched_slot {
 #undef WATCHED_SLOT
 };
 
-enum { WATCHED_MOST = 64, MACHINE_COUNTERS_MOST = 40, DEVICES_WATCHED = 4, MOMENTS_MOST = 64, FETCHES_NOTED = 128 };
+enum { WATCHED_MOST = 64, MACHINE_COUNTERS_MOST = 40, DEVICES_WATCHED = 4, MOMENTS_MOST = 64, FETCHES_NOTED = 128, COURSES_MOST = GPUS_MOST + 1,
+	CANDIDATES_MOST = 96 };
 
 extern const enum metric watched_metrics[SLOT_COUNT];
 
@@ -47,6 +49,7 @@ struct moment {
 	enum around_event_kind kind;
 	int32_t pid;
 	uint32_t worker;
+	int32_t gpu;                         /* −1 = of none */
 	int64_t from_ns, to_ns;
 	double value;
 	char text[AROUND_TEXT_SIZE];
@@ -63,12 +66,28 @@ struct surroundings {
 	struct moment moments[MOMENTS_MOST];             /* a ring, as fetches */
 	struct fetch_noted fetches[FETCHES_NOTED];
 	int64_t swept_ns;
+	size_t course_count;
+	struct clock_course courses[COURSES_MOST];
 };
 
 static inline struct surroundings *surroundings_of(const struct model *model)
 {
 	return model->private ? model->private->surroundings : NULL;
 }
+
+/* What happened in a window, before the most important of it is chosen. */
+struct candidates {
+	size_t count;
+	struct around_event events[CANDIDATES_MOST];
+};
+/* NULL: there is no more room. */
+struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid, int64_t time_ns, double value, const char *text);
+/* Clocks that fell in the window. */
+void around_add_clocks(const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates);
+/* "GPU 1"; "GPU" where there is one; empty where it is not known. */
+void around_name_gpu(const struct model *model, int32_t instance, char out[AROUND_GPU_SIZE]);
+/* Whether the run is on this GPU. */
+bool around_is_on(const struct model *model, const struct run *run, int32_t gpu);
 
 /* Does it work for a loader? *id: UINT32_MAX where it does not say. */
 bool around_is_worker(const struct model *model, const struct process *process, uint32_t *id);

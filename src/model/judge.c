@@ -186,8 +186,10 @@ void track_refresh_judgement(struct track *track)
 	const struct track_private *private = track->private;
 	track->judged = private->judged;
 	if (private->judged_counts && private->judged.count) {
-		track->judged.p50_s = histogram_quantile(private->judged_counts, 0.5, private->judged.min_s, private->judged.max_s);
-		track->judged.p95_s = histogram_quantile(private->judged_counts, 0.95, private->judged.min_s, private->judged.max_s);
+		double quantiles[2];
+		histogram_quantiles(private->judged_counts, 2, (const double[]){ 0.5, 0.95 }, private->judged.min_s, private->judged.max_s, quantiles);
+		track->judged.p50_s = quantiles[0];
+		track->judged.p95_s = quantiles[1];
 	}
 	for (unsigned i = 0; i < track->kind_count; i++) {
 		track->kinds[i].median_s = rolling_median(private->windows[i]);

@@ -7,7 +7,7 @@
 
 void model_options_default(struct model_options *options)
 {
-	*options = (struct model_options){ .flag_mad = 5, .flag_ratio = 1.5, .flag_after = 20, .flag_window = 200, .warmup_most = 10, .sla_s = 2, .batch_capacity = 8192 };
+	*options = (struct model_options){ .flag_mad = 5, .flag_ratio = 1.5, .flag_after = 20, .flag_window = 200, .warmup_most = 10, .sla_s = 2, .grid_g_per_kwh = NAN, .batch_capacity = 8192 };
 }
 
 struct model *model_new(const struct model_options *options)
@@ -21,12 +21,15 @@ struct model *model_new(const struct model_options *options)
 	}
 	model->options = *options;
 	model->private = private;
-	model->self.cpu_ratio = model->self.memory_bytes = NAN;
+	model->refresh_s = model->self.cpu_ratio = model->self.memory_bytes = NAN;
 	for (size_t i = 0; i < RUN_IDS; i++)
 		private->run_by_id[i] = -1;
 	model_init_memory(model);
 	model_init_workers(model);
 	model_init_system(model);
+	model_init_gpus(model);
+	model_init_perf(model);
+	model_init_energy(model);
 	model_init_around(model);
 #define NEW_SERIES(name) model->series.name = series_new();
 	PROCESS_SERIES(NEW_SERIES)
@@ -48,6 +51,9 @@ void model_free(struct model *model)
 	model_free_workers(model);
 	model_free_memory(model);
 	model_free_system(model);
+	model_free_gpus(model);
+	model_free_perf(model);
+	model_free_energy(model);
 	model_free_around(model);
 	free(model->private->pasts);
 	free(model->private);
@@ -172,6 +178,27 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_PROCESS_WAIT:
 		model_take_wait(model, record);
 		break;
+	case RECORD_PROCESS_PLACE:
+		model_take_place(model, record);
+		break;
+	case RECORD_GPU:
+		model_note_gpu(model, record);
+		model_take_gpu(model, record);
+		break;
+	case RECORD_GPU_PROCESSES:
+		model_note_gpu(model, record);
+		model_take_gpu_processes(model, record);
+		break;
+	case RECORD_GPU_EVENT:
+		model_note_gpu(model, record);
+		model_take_gpu_event(model, record);
+		break;
+	case RECORD_PERF_EVENT:
+		model_take_perf_event(model, record);
+		break;
+	case RECORD_PERF_COUNT:
+		model_take_perf_count(model, record);
+		break;
 	case RECORD_WORKER:
 		model_note_worker(model, record);
 		model_take_worker(model, record);
@@ -195,11 +222,21 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	}
 }
 
+static void note_refresh(struct model *model, int64_t time_ns)
+{
+	double passed_s = seconds_between(model->now_ns, time_ns);
+	if (model->now_ns == 0 || passed_s <= 0)
+		return;
+	bool is_other = isnan(model->refresh_s) || passed_s > 2 * model->refresh_s || passed_s < model->refresh_s / 2;
+	model->refresh_s = is_other ? passed_s : model->refresh_s + (passed_s - model->refresh_s) / 16;
+}
+
 void model_apply(struct model *model, const struct sample_set *set)
 {
 	int64_t time_ns = bounded_time(set->time_ns);
 	if (model->first_ns == 0)
 		model->first_ns = time_ns;
+	note_refresh(model, time_ns);
 	if (time_ns > model->now_ns)
 		model->now_ns = time_ns;
 	model->sets_failed += set->failed;
@@ -211,6 +248,9 @@ void model_apply(struct model *model, const struct sample_set *set)
 		run_refresh(&model->runs[i], model->now_ns);
 	model_refresh_workers(model);
 	model_refresh_memory(model);
+	model_refresh_gpus(model);
+	model_refresh_perf(model);
+	model_refresh_energy(model);
 	model_refresh_around(model, false);
 }
 

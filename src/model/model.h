@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/model/energy.h"
+#include "src/model/gpus.h"
+#include "src/model/perf.h"
 #include "src/model/run.h"
 #include "src/model/series.h"
 #include "src/model/system.h"
@@ -20,6 +23,7 @@ struct model_options {           /* from settings; model_options_default(): thei
 	double flag_mad, flag_ratio;
 	unsigned flag_after, flag_window, warmup_most;
 	double sla_s;                /* a request that takes longer is late; default 2 */
+	double grid_g_per_kwh;       /* grams of CO₂ a kWh of electricity; NAN = not known */
 	size_t batch_capacity;       /* batches kept per track with their phases; default 8192 */
 };
 void model_options_default(struct model_options *options);
@@ -40,11 +44,14 @@ struct process {
 	char command[128];
 	bool is_target, is_gone;
 	int64_t seen_ns, gone_ns;
-	double now[METRIC_COUNT];    /* last value of each metric; NAN = never read */
+	double now[PROCESS_METRICS]; /* last value of each metric; NAN = never read */
 	double cpu_ratio, run_queue_wait_ratio, read_bytes_per_s, write_bytes_per_s, major_faults_per_s;   /* between the last two readings; NAN */
 	double grown_bytes;          /* its anonymous memory, since the warm-up or in the last ten minutes; NAN */
 	char wait[48];               /* where the kernel lets it wait (wchan); empty = nowhere, or not known */
 	double state_since_s;        /* how long it has been in this state, as far as was seen; NAN */
+	int32_t local_rank;          /* LOCAL_RANK of its environment; −1 = none, or not read */
+	bool has_visible_devices;    /* CUDA_VISIBLE_DEVICES (or its like) is set: to this, which may be empty */
+	char visible_devices[128];
 };
 
 /* What the memory of the tree does, judged once a second over the time since the warm-up or the last ten minutes, whichever is shorter (the window).
@@ -103,6 +110,7 @@ struct model {
 	struct model_options options;
 	int64_t now_ns;              /* of the newest set */
 	int64_t first_ns;            /* of the first set: since when pmtop watches */
+	double refresh_s;            /* between the last sets, about; NAN */
 	bool has_target;
 	int32_t target_pid;
 	char command[128];           /* of the target: "train.py" */
@@ -113,6 +121,9 @@ struct model {
 	struct process *processes;
 	struct memory memory;
 	struct system system;
+	struct gpus gpus;
+	struct perf perf;
+	struct energy energy;
 #define PROCESS_SERIES_MEMBER(name) struct series *name;
 	struct { PROCESS_SERIES(PROCESS_SERIES_MEMBER) TREE_SERIES(PROCESS_SERIES_MEMBER) } series;
 #undef PROCESS_SERIES_MEMBER

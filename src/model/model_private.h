@@ -10,8 +10,8 @@ enum { PROCESSES_MOST = 512, RUN_IDS = 256 };
 
 /* The last reading of each counter, and what it grew by since the one before. */
 struct process_past {
-	int64_t time_ns[METRIC_COUNT];       /* 0 = never read */
-	double rate_per_s[METRIC_COUNT];     /* NAN = not known: first reading, or the counter was reset */
+	int64_t time_ns[PROCESS_METRICS];    /* 0 = never read */
+	double rate_per_s[PROCESS_METRICS];  /* NAN = not known: first reading, or the counter was reset */
 	int64_t state_since_ns;
 	bool is_new_in_set;
 	struct process_growth growth;
@@ -19,19 +19,24 @@ struct process_past {
 	struct watched *watched;             /* around.c's; NULL = not watched so closely */
 };
 
+/* pmtop itself, and those that it starts. */
+enum { MODEL_SELVES = 4 };
+
 struct model_private {
 	int16_t run_by_id[RUN_IDS];          /* index into runs, −1 = none */
 	size_t process_room, newest_process;
 	struct process_past *pasts;          /* as processes */
 	bool is_tree_changed;
-	int64_t self_cpu_ns;                 /* when it was read */
-	double self_cpu;
+	struct { double cpu, cpu_ratio, memory_bytes; int64_t cpu_ns, seen_ns; } selves[MODEL_SELVES];      /* pmtop's own processes; times: when it was read, 0 = never */
 	struct memory_trend trend;
 	struct memory_spikes spikes;
 	uint64_t tree_version;               /* changes with the processes that there are, and with the runs */
 	struct workers *workers;             /* NULL: out of memory, here and below */
 	struct system_past *system;
 	struct surroundings *surroundings;
+	struct gpus_past *gpus;
+	struct perf_past *perf;
+	struct energy_past *energy;
 };
 
 /* -- processes.c -- */
@@ -40,6 +45,7 @@ void model_lose_process(struct model *model, const struct record *record);
 void model_replace_process(struct model *model, const struct record *record);
 void model_take_figure(struct model *model, const struct record *record);
 void model_take_wait(struct model *model, const struct record *record);
+void model_take_place(struct model *model, const struct record *record);
 void model_tell_resident(struct model *model, int index);
 /* After a set: rates of what was read in it, series, states. */
 void model_refresh_processes(struct model *model);
@@ -68,6 +74,33 @@ bool model_take_system_figure(struct model *model, const struct record *record);
 /* After a set. */
 void model_refresh_system(struct model *model);
 
+/* -- gpus.c -- */
+void model_init_gpus(struct model *model);
+void model_free_gpus(struct model *model);
+void model_take_gpu(struct model *model, const struct record *record);
+void model_take_gpu_processes(struct model *model, const struct record *record);
+void model_take_gpu_event(struct model *model, const struct record *record);
+/* False: it is no figure of a GPU. */
+bool model_take_gpu_figure(struct model *model, const struct record *record);
+void model_refresh_gpus(struct model *model);
+
+/* -- perf.c -- */
+void model_init_perf(struct model *model);
+void model_free_perf(struct model *model);
+void model_take_perf_event(struct model *model, const struct record *record);
+void model_take_perf_count(struct model *model, const struct record *record);
+void model_refresh_perf(struct model *model);
+
+/* -- energy.c -- */
+void model_init_energy(struct model *model);
+void model_free_energy(struct model *model);
+/* Names of meters and sensors; false: the metric is not of this family. */
+bool model_name_meter(struct model *model, const struct record *record);
+/* Before model_take_gpu_figure: it looks at the power and energy of GPUs too, but they are not of this family. */
+bool model_take_energy_figure(struct model *model, const struct record *record);
+/* After model_refresh_gpus. */
+void model_refresh_energy(struct model *model);
+
 /* -- around.c: what lies about the newest batches is noted -- */
 void model_init_around(struct model *model);
 void model_free_around(struct model *model);
@@ -83,6 +116,9 @@ void model_forget_watched(struct model *model, struct process_past *past);
 void model_note_worker(struct model *model, const struct record *record);
 /* Something that happened between two readings. */
 void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid, double value, const char *text);
+/* Clocks of GPUs and CPUs, and what held them back; before these figures, lists and events are taken. */
+void model_note_clock(struct model *model, const struct record *figure);
+void model_note_gpu(struct model *model, const struct record *record);
 /* After a set, last of all: what is known of flagged batches is laid beside them. `all`: of any of them, else of the newest. */
 void model_refresh_around(struct model *model, bool all);
 

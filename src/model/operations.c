@@ -193,8 +193,7 @@ static void refresh_from_totals(const struct run *run, struct operation *operati
 	operation->max_s = merged.max_s;
 	operation->last_s = merged.last_s;
 	operation->mean_s = merged.count ? merged.total_s / (double)merged.count : NAN;
-	operation->p50_s = merged_total_quantile(&merged, 0.5);
-	operation->p95_s = merged_total_quantile(&merged, 0.95);
+	merged_total_quantiles(&merged, &operation->p50_s, &operation->p95_s);
 	operation->cpu_s = merged.cpu_s;
 	operation->memory_bytes = merged.memory_bytes;
 }

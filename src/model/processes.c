@@ -70,9 +70,9 @@ static struct process *add_process(struct model *model)
 	struct process_past *past = &private->pasts[model->process_count];
 	private->newest_process = model->process_count++;
 	*process = (struct process){ .cpu_ratio = NAN, .run_queue_wait_ratio = NAN, .read_bytes_per_s = NAN, .write_bytes_per_s = NAN,
-		.major_faults_per_s = NAN, .state_since_s = NAN, .grown_bytes = NAN };
+		.major_faults_per_s = NAN, .state_since_s = NAN, .grown_bytes = NAN, .local_rank = -1 };
 	*past = (struct process_past){ .is_new_in_set = false };
-	for (size_t i = 0; i < METRIC_COUNT; i++)
+	for (size_t i = 0; i < PROCESS_METRICS; i++)
 		process->now[i] = past->rate_per_s[i] = NAN;
 	return process;
 }
@@ -155,18 +155,51 @@ void model_take_wait(struct model *model, const struct record *record)
 		put_text(process->wait, sizeof process->wait, record->wait.text ? record->wait.text : "");
 }
 
+void model_take_place(struct model *model, const struct record *record)
+{
+	struct process *process = find_process(model, record->place.pid);
+	if (!process)
+		return;
+	process->local_rank = record->place.local_rank;
+	process->has_visible_devices = record->place.visible_devices != NULL;
+	put_text(process->visible_devices, sizeof process->visible_devices, record->place.visible_devices ? record->place.visible_devices : "");
+}
+
+/* How long what one of our own processes said last is taken for what it is. */
+#define SELF_KEPT_NS (5 * NS_PER_S)
+
+static void sum_selves(struct model *model, int64_t now_ns)
+{
+	model->self.cpu_ratio = model->self.memory_bytes = 0;
+	for (size_t i = 0; i < MODEL_SELVES; i++) {
+		__typeof__(model->private->selves[i]) *own = &model->private->selves[i];
+		/* One that was ended says nothing more. */
+		if (own->seen_ns == 0 || (i > 0 && now_ns - own->seen_ns > SELF_KEPT_NS))
+			continue;
+		model->self.cpu_ratio += i == 0 || isfinite(own->cpu_ratio) ? own->cpu_ratio : 0;
+		model->self.memory_bytes += i == 0 || isfinite(own->memory_bytes) ? own->memory_bytes : 0;
+	}
+}
+
 static void take_self(struct model *model, const struct record *record)
 {
-	struct model_private *private = model->private;
 	double value = record->figure.value;
-	if (record->figure.metric == METRIC_SELF_RESIDENT) {
-		model->self.memory_bytes = value;
+	if (record->figure.instance < 0 || record->figure.instance >= MODEL_SELVES)
 		return;
+	__typeof__(model->private->selves[0]) *own = &model->private->selves[record->figure.instance];
+	if (own->seen_ns == 0)
+		own->cpu_ratio = own->memory_bytes = NAN;
+	own->seen_ns = record->time_ns;
+	if (record->figure.metric == METRIC_SELF_RESIDENT) {
+		own->memory_bytes = value;
+	} else {
+		if (own->cpu_ns > 0 && record->time_ns > own->cpu_ns)
+			own->cpu_ratio = value >= own->cpu ? (value - own->cpu) / (double)(record->time_ns - own->cpu_ns) : NAN;
+		own->cpu = value;
+		own->cpu_ns = record->time_ns;
 	}
-	if (private->self_cpu_ns > 0 && record->time_ns > private->self_cpu_ns)
-		model->self.cpu_ratio = value >= private->self_cpu ? (value - private->self_cpu) / (double)(record->time_ns - private->self_cpu_ns) : NAN;
-	private->self_cpu = value;
-	private->self_cpu_ns = record->time_ns;
+	if (model->private->selves[0].seen_ns)
+		sum_selves(model, record->time_ns);
 }
 
 /* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
@@ -182,12 +215,16 @@ static void take_counter(struct model *model, size_t at, double before, const st
 
 static void push_gauge(struct model *model, enum metric metric, const struct record *record)
 {
-	struct series *const series[METRIC_COUNT] = {
-		[METRIC_PROCESS_RESIDENT] = model->series.resident, [METRIC_PROCESS_ANONYMOUS] = model->series.anonymous, [METRIC_PROCESS_FILE] = model->series.file,
-		[METRIC_PROCESS_SHARED] = model->series.shared, [METRIC_PROCESS_SWAP] = model->series.swap,
-	};
-	if (series[metric])
-		series_push(series[metric], record->time_ns, record->figure.value);
+	struct series *series;
+	switch (metric) {
+	case METRIC_PROCESS_RESIDENT: series = model->series.resident; break;
+	case METRIC_PROCESS_ANONYMOUS: series = model->series.anonymous; break;
+	case METRIC_PROCESS_FILE: series = model->series.file; break;
+	case METRIC_PROCESS_SHARED: series = model->series.shared; break;
+	case METRIC_PROCESS_SWAP: series = model->series.swap; break;
+	default: return;
+	}
+	series_push(series, record->time_ns, record->figure.value);
 }
 
 /* Also of a process that is not in the tree: another rank's. */
@@ -222,6 +259,13 @@ void model_tell_resident(struct model *model, int index)
 	}
 }
 
+static void take_hardware_figure(struct model *model, const struct record *record)
+{
+	model_note_clock(model, record);
+	if (!model_take_energy_figure(model, record) && !model_take_gpu_figure(model, record))
+		model_take_system_figure(model, record);
+}
+
 void model_take_figure(struct model *model, const struct record *record)
 {
 	enum metric metric = record->figure.metric;
@@ -231,8 +275,10 @@ void model_take_figure(struct model *model, const struct record *record)
 		take_self(model, record);
 		return;
 	}
-	if (model_take_system_figure(model, record))
+	if (metric >= PROCESS_METRICS) {
+		take_hardware_figure(model, record);
 		return;
+	}
 	struct process *process = find_process(model, record->figure.instance);
 	if (!process) {
 		tell_runs(model, record);

@@ -202,18 +202,17 @@ static double weighted_median(struct weighted *rows, size_t count, double half_s
 double readings_usual(const struct readings *readings, int64_t before_ns)
 {
 	struct weighted rows[READINGS_MOST];
-	size_t count = 0, last = rows_until(readings, before_ns, true);
+	size_t count = 0, last = rows_until(readings, before_ns, true), end = last < readings->count ? last + 1 : readings->count;
+	int64_t begin_ns = end > 0 ? time_of(readings, end - 1) : 0;
 	double total_s = 0;
-	for (size_t i = last + 1; i-- > 1;) {
-		if (i >= readings->count)
-			continue;
-		int64_t begin_ns = time_of(readings, i - 1), end_ns = time_of(readings, i);
+	for (size_t i = end; i-- > 1;) {
+		int64_t end_ns = begin_ns;
+		begin_ns = time_of(readings, i - 1);
 		double whole_s = seconds_between(begin_ns, end_ns);
 		if (end_ns <= before_ns - USUAL_NS)
 			break;
-		begin_ns = begin_ns > before_ns - USUAL_NS ? begin_ns : before_ns - USUAL_NS;
-		end_ns = end_ns < before_ns ? end_ns : before_ns;
-		double growth = (double)row(readings, i)->growth, weight_s = seconds_between(begin_ns, end_ns);
+		int64_t from_ns = begin_ns > before_ns - USUAL_NS ? begin_ns : before_ns - USUAL_NS, to_ns = end_ns < before_ns ? end_ns : before_ns;
+		double growth = (double)row(readings, i)->growth, weight_s = seconds_between(from_ns, to_ns);
 		/* The row that reaches into the window tells of the time before only where nothing grew. */
 		bool reaches_in = i == last && growth != 0;
 		if (isnan(growth) || reaches_in || weight_s <= 0)

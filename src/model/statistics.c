@@ -42,22 +42,31 @@ static void sort_few(double *values, size_t from, size_t end)
 	}
 }
 
-static double middle_of(double a, double b, double c)
+enum { FEW = 12, SAMPLES = 7 };
+
+/* One of some, evenly from all, that stands among them about where `rank` stands among all. */
+static double choose_pivot(const double *values, size_t from, size_t end, size_t rank)
 {
-	double low = a < b ? a : b, high = a < b ? b : a;
-	return c < low ? low : c > high ? high : c;
+	double samples[SAMPLES];
+	for (size_t i = 0; i < SAMPLES; i++)
+		samples[i] = values[from + (end - from - 1) * i / (SAMPLES - 1)];
+	sort_few(samples, 0, SAMPLES);
+	return samples[(rank - from) * SAMPLES / (end - from)];
 }
 
 /* The value of this rank (0 = the least); what is smaller stands before it afterwards, what is greater behind it. Selection by parts. */
 static double select_rank(double *values, size_t n, size_t rank)
 {
-	enum { FEW = 12 };
 	size_t low = 0, end = n;
 	while (end - low > FEW) {
-		double pivot = middle_of(values[low], values[low + (end - low) / 2], values[end - 1]);
+		double pivot = choose_pivot(values, low, end, rank);
 		size_t less = partition(values, low, end, pivot, false);
 		if (rank < less) {
 			end = less;
+			continue;
+		}
+		if (less > low) {
+			low = less;
 			continue;
 		}
 		size_t upto = partition(values, less, end, pivot, true);

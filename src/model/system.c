@@ -131,6 +131,8 @@ static void drop_device(const struct family *family, size_t at)
 void model_name_instance(struct model *model, const struct record *record)
 {
 	struct family family;
+	if (model_name_meter(model, record))
+		return;
 	if (!model->private->system || !record->instance.name || !find_family(model, record->instance.metric, &family))
 		return;
 	size_t at = find_or_add_device(&family, record->instance.instance);

@@ -195,11 +195,13 @@ void merged_total_add(struct merged_total *merged, const struct total *total)
 	merged->parts++;
 }
 
-double merged_total_quantile(const struct merged_total *merged, double q)
+void merged_total_quantiles(const struct merged_total *merged, double *p50_s, double *p95_s)
 {
-	if (!merged->has_histogram || merged->parts == 0)
-		return NAN;
-	return histogram_quantile(merged->only ? merged->only : merged->histogram, q, merged->min_s, merged->max_s);
+	double quantiles[2] = { NAN, NAN };
+	if (merged->has_histogram && merged->parts > 0)
+		histogram_quantiles(merged->only ? merged->only : merged->histogram, 2, (const double[]){ 0.5, 0.95 }, merged->min_s, merged->max_s, quantiles);
+	*p50_s = quantiles[0];
+	*p95_s = quantiles[1];
 }
 
 void merged_total_figures(const struct merged_total *merged, struct figures *out)
@@ -211,7 +213,6 @@ void merged_total_figures(const struct merged_total *merged, struct figures *out
 		.min_s = merged->min_s,
 		.max_s = merged->max_s,
 		.last_s = merged->last_s,
-		.p50_s = merged_total_quantile(merged, 0.5),
-		.p95_s = merged_total_quantile(merged, 0.95),
 	};
+	merged_total_quantiles(merged, &out->p50_s, &out->p95_s);
 }

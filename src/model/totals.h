@@ -63,7 +63,7 @@ struct merged_total {
 };
 void merged_total_init(struct merged_total *merged);
 void merged_total_add(struct merged_total *merged, const struct total *total);
-double merged_total_quantile(const struct merged_total *merged, double q);
+void merged_total_quantiles(const struct merged_total *merged, double *p50_s, double *p95_s);
 void merged_total_figures(const struct merged_total *merged, struct figures *out);
 
 #endif

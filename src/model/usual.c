@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "src/model/run_private.h"
 #include "src/model/tree.h"
 
@@ -33,34 +35,40 @@ static bool is_seen(const struct seen_phase *seen, const struct phase_time *phas
 	return seen->name == phase->name && seen->parent == phase->parent;
 }
 
-static size_t find_more_phases(const struct track *track, const struct batch *const *batches, size_t count, bool own, struct seen_phase *seen, size_t found)
+struct seen_phases {
+	struct seen_phase list[PHASES_SEEN_MOST];
+	size_t count, next;           /* next: batches mostly have their phases in the same order */
+};
+
+static void see_phase(struct seen_phases *seen, const struct phase_time *phase, uint32_t kind)
 {
-	for (size_t i = 0; i < count; i++) {
-		uint32_t kind = 1u << track_kind(track, batches[i]->kind);
-		size_t next = 0;              /* batches mostly have their phases in the same order */
-		for (unsigned k = 0; k < batches[i]->phase_count; k++) {
-			const struct phase_time *phase = &batches[i]->phases[k];
-			if (is_own(phase->name) != own)
-				continue;
-			size_t at = next < found && is_seen(&seen[next], phase) ? next : 0;
-			while (at < found && !is_seen(&seen[at], phase))
-				at++;
-			if (at == PHASES_SEEN_MOST)
-				continue;
-			if (at == found)
-				seen[found++] = (struct seen_phase){ .name = phase->name, .parent = phase->parent };
-			seen[at].kinds |= kind;
-			seen[at].batches++;
-			next = at + 1;
-		}
-	}
-	return found;
+	size_t at = seen->next < seen->count && is_seen(&seen->list[seen->next], phase) ? seen->next : 0;
+	while (at < seen->count && !is_seen(&seen->list[at], phase))
+		at++;
+	if (at == PHASES_SEEN_MOST)
+		return;
+	if (at == seen->count)
+		seen->list[seen->count++] = (struct seen_phase){ .name = phase->name, .parent = phase->parent };
+	seen->list[at].kinds |= kind;
+	seen->list[at].batches++;
+	seen->next = at + 1;
 }
 
 /* Published ones first, as they stand in the batches; then unattributed and between. */
-static size_t find_phases(const struct track *track, const struct batch *const *batches, size_t count, struct seen_phase *seen)
+static size_t find_phases(const struct track *track, const struct batch *const *batches, size_t count, struct seen_phase *out)
 {
-	return find_more_phases(track, batches, count, true, seen, find_more_phases(track, batches, count, false, seen, 0));
+	struct seen_phases published, own;
+	published.count = own.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t kind = 1u << track_kind(track, batches[i]->kind);
+		published.next = own.next = 0;
+		for (unsigned k = 0; k < batches[i]->phase_count; k++)
+			see_phase(is_own(batches[i]->phases[k].name) ? &own : &published, &batches[i]->phases[k], kind);
+	}
+	size_t room = PHASES_SEEN_MOST - published.count, kept = own.count < room ? own.count : room;
+	memcpy(out, published.list, published.count * sizeof *out);
+	memcpy(out + published.count, own.list, kept * sizeof *out);
+	return published.count + kept;
 }
 
 /* *at: where it stood in the last batch that had it, and mostly stands in this one. */

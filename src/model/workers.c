@@ -50,12 +50,14 @@ static void derive(struct worker_work *work, const uint32_t histogram[HISTOGRAM_
 	struct figures *fetch = &work->fetch, *item = &work->item;
 	fetch->count = work->fetches;
 	fetch->mean_s = work->fetches ? fetch->total_s / (double)work->fetches : NAN;
-	fetch->p50_s = histogram_quantile(histogram, 0.5, fetch->min_s, fetch->max_s);
-	fetch->p95_s = histogram_quantile(histogram, 0.95, fetch->min_s, fetch->max_s);
+	double quantiles[3];
+	histogram_quantiles(histogram, 3, (const double[]){ 0.5, 0.95, 0.05 }, fetch->min_s, fetch->max_s, quantiles);
+	fetch->p50_s = quantiles[0];
+	fetch->p95_s = quantiles[1];
 	double each = work->items > 0 && work->fetches ? work->items / (double)work->fetches : NAN;
 	*item = (struct figures){ .count = work->items > 0 ? (uint64_t)fmin(work->items, 0x1p62) : 0, .total_s = fetch->total_s, .mean_s = fetch->total_s / work->items,
 		.min_s = fetch->min_s / each, .max_s = fetch->max_s / each, .last_s = NAN, .p50_s = fetch->p50_s / each, .p95_s = fetch->p95_s / each };
-	work->item_p5_s = histogram_quantile(histogram, 0.05, fetch->min_s, fetch->max_s) / each;
+	work->item_p5_s = quantiles[2] / each;
 	if (isnan(each))
 		item->mean_s = NAN;
 	for (size_t i = 0; i < work->span_count; i++)

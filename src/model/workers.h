@@ -77,6 +77,14 @@ struct crew_now {
 	double on_disk_s;
 };
 void model_crew_now(const struct model *model, int run, struct crew_now *out);
+/* What they did in the last 10 s, as far as their processes were read: means over them; bytes of all. NAN = not known. */
+struct crew_load {
+	unsigned known;
+	double cpu_ratio;                                         /* 1 = a CPU each */
+	double disk_ratio, queue_ratio;                           /* shares of their time in which they waited for the disk (state D), and for a CPU */
+	double read_bytes_per_s;
+};
+void model_crew_load(const struct model *model, int run, struct crew_load *out);
 /* "busy", "idle", "disk", "stopped", "sleeping", "gone". */
 const char *worker_state_name(enum worker_state state);
 

@@ -9,6 +9,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+enum { PROC_BUFFER_SIZE = 4096 };
+
 /* A line of /proc/PID/maps: "lo-hi perms offset major:minor inode path". */
 struct mapping {
 	unsigned long low, high;
@@ -33,18 +35,22 @@ static bool parse_mapping(const char *line, struct mapping *out)
 	return true;
 }
 
-static FILE *open_at(int directory_fd, const char *name)
+/* The kernel writes what fits into a page at each read; for these files stdio would ask for a quarter of that. */
+static FILE *open_at(int directory_fd, const char *name, char buffer[PROC_BUFFER_SIZE])
 {
 	int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (fd >= 0 && !file)
 		close(fd);
+	if (file)
+		setvbuf(file, buffer, _IOFBF, PROC_BUFFER_SIZE);
 	return file;
 }
 
 bool maps_has(int directory_fd, uint64_t device, uint64_t inode)
 {
-	FILE *maps = open_at(directory_fd, "maps");
+	char buffer[PROC_BUFFER_SIZE];
+	FILE *maps = open_at(directory_fd, "maps", buffer);
 	char *line = NULL;
 	size_t size = 0;
 	bool found = false;
@@ -64,7 +70,8 @@ static struct self self_of(int directory_fd, pid_t pid)
 {
 	struct self self = { .pid = (int32_t)pid };
 	struct stat status;
-	FILE *file = open_at(directory_fd, "status");
+	char buffer[PROC_BUFFER_SIZE];
+	FILE *file = open_at(directory_fd, "status", buffer);
 	char *line = NULL;
 	size_t size = 0;
 	while (file && getline(&line, &size, file) > 0) {
@@ -159,7 +166,8 @@ size_t region_find(int directory_fd, pid_t pid, struct region_location *out, siz
 		return 0;
 	process[length] = '\0';
 	struct self self = self_of(directory_fd, pid);
-	FILE *maps = open_at(directory_fd, "maps");
+	char buffer[PROC_BUFFER_SIZE];
+	FILE *maps = open_at(directory_fd, "maps", buffer);
 	char *line = NULL;
 	size_t size = 0, count = 0;
 	struct mapping mapping;

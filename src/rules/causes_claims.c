@@ -174,6 +174,32 @@ static void claim_writing(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
+static bool has_checkpoint(const struct case_file *file)
+{
+	for (size_t i = 0; i < file->out->row_count; i++) {
+		const struct explain_row *row = &file->out->rows[i];
+		if (row->excess_s > 0 && is_rare(row) && kind_of_span(run_name(file->run, row->name)) == CAUSE_CHECKPOINT)
+			return true;
+	}
+	return false;
+}
+
+/* A checkpoint was written in this step, and what it waited besides is the rest of it: the span of saving ends before the disk has it all (fsync). Too
+ * short for a reading to lie within, so that by how much was written alone nothing could be claimed. */
+static void claim_checkpoint(struct case_file *file, struct pool *pool)
+{
+	struct claim claim = { .kind = CAUSE_CHECKPOINT };
+	if (!has_checkpoint(file) || !may_have_waited_for_writes(file))
+		return;
+	const struct around_figure *figure = around_find(file->around, METRIC_PROCESS_WRITTEN, file->run->pid);
+	claim.seconds = pool_take(&pool->away_s, INFINITY);
+	/* Behind the batch, until the next one has ended, no record says how much of the time was spent on the CPU. */
+	if (pool->row->name == NAME_BETWEEN)
+		claim.seconds += pool_take(&pool->left_s, INFINITY);
+	claim_evidence(&claim, "written_bytes", figure->most, figure->usual);
+	causes_add(file, pool->row, &claim);
+}
+
 static void claim_rank(struct case_file *file, struct pool *pool)
 {
 	const struct explain_row *end = file->out->rows + file->out->row_count;
@@ -224,7 +250,9 @@ void claim_away(struct case_file *file, struct pool *pool)
 		claim_child(file, pool, &pool->away_s, &child, CAUSE_COMPILER, child.came ? INFINITY : child.alive_s);
 	else if (child.event && child.came && child.went)
 		claim_child(file, pool, &pool->away_s, &child, CAUSE_CHILD_AWAITED, INFINITY);
+	claim_gpu(file, pool);
 	claim_rank(file, pool);
+	claim_checkpoint(file, pool);
 	claim_simply(file, pool, &pool->away_s, CAUSE_CLOCK, "clock_step_s", seen_seconds(file, AROUND_CLOCK_STEPPED));
 	claim_forced(file, pool);
 	claim_sleep(file, pool);
@@ -280,6 +308,7 @@ static void claim_allocation(struct case_file *file, struct pool *pool)
 
 void claim_cpu(struct case_file *file, struct pool *pool)
 {
+	claim_cpu_heat(file, pool);
 	claim_allocation(file, pool);
 	struct claim claim = { .kind = CAUSE_MORE_WORK, .seconds = pool_take(&pool->cpu_s, INFINITY) };
 	REST_ON(&claim, cpu_s);

@@ -40,6 +40,11 @@ static const struct { const char *id, *with, *brief; } kinds[CAUSE_COUNT] = {
 	[CAUSE_STOPPED] = { "stopped", NULL, "stopped" },
 	[CAUSE_SUSPENDED] = { "suspended", NULL, "suspended" },
 	[CAUSE_CLOCK] = { "clock", NULL, "clock set" },
+	[CAUSE_GPU_HEAT] = { "gpu_heat", "%s", "GPU heat" },
+	[CAUSE_GPU_POWER] = { "gpu_power", "%s", "GPU power" },
+	[CAUSE_GPU_CLOCK] = { "gpu_clock", "%s", "GPU clock" },
+	[CAUSE_GPU_SHARED] = { "gpu_shared", "another program came on the GPU (%s)", "GPU shared" },
+	[CAUSE_CPU_HEAT] = { "cpu_heat", "%s", "CPU heat" },
 	[CAUSE_RANK] = { "rank", NULL, "slower rank" },
 	[CAUSE_BIGGER] = { "bigger", NULL, "bigger batch" },
 	[CAUSE_UNKNOWN] = { "unknown", NULL, "unknown" },
@@ -48,6 +53,11 @@ static const struct { const char *id, *with, *brief; } kinds[CAUSE_COUNT] = {
 const char *cause_kind_id(enum cause_kind kind)
 {
 	return kinds[kind].id;
+}
+
+bool cause_tells_clock(enum cause_kind kind)
+{
+	return kind == CAUSE_GPU_HEAT || kind == CAUSE_GPU_POWER || kind == CAUSE_GPU_CLOCK || kind == CAUSE_CPU_HEAT;
 }
 
 const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE])
@@ -131,6 +141,11 @@ static const struct advice { enum cause_kind kind; enum phase_kind phase; const 
 	{ CAUSE_STOPPED, PHASE_OTHER, "someone stopped it (SIGSTOP, Ctrl-Z, a debugger)" },
 	{ CAUSE_SUSPENDED, PHASE_OTHER, "keep the machine awake while it trains (systemd-inhibit)" },
 	{ CAUSE_CLOCK, PHASE_OTHER, "what waits by the wall clock was held up: let the clock be slewed, not set" },
+	{ CAUSE_GPU_HEAT, PHASE_OTHER, "see its fans, dust and the air about it; a lower power limit (nvidia-smi -pl) keeps it cooler" },
+	{ CAUSE_GPU_POWER, PHASE_OTHER, "see its power limit (nvidia-smi -q -d POWER), its supply, and what shares it; mixed precision needs less" },
+	{ CAUSE_GPU_CLOCK, PHASE_OTHER, "see what holds it: nvidia-smi -q -d PERFORMANCE" },
+	{ CAUSE_GPU_SHARED, PHASE_OTHER, "see who it is in 5, and give the run a GPU of its own (CUDA_VISIBLE_DEVICES)" },
+	{ CAUSE_CPU_HEAT, PHASE_OTHER, "see fans, dust and the air about the machine; fewer threads and workers heat it less" },
 	{ CAUSE_RANK, PHASE_OTHER, "see the ranks beside each other in 1: which is the slowest, and in which phase" },
 	{ CAUSE_BIGGER, PHASE_OTHER, "put samples of like size together (bucketing), or pad to one size" },
 };

@@ -16,7 +16,7 @@ struct explain_row {             /* a phase, depth first; parents before their c
 	double this_s, usual_s, excess_s;     /* NAN where it was not in this batch, or is not usual */
 };
 
-enum explain_unit { EXPLAIN_SECONDS, EXPLAIN_COUNT, EXPLAIN_BYTES };
+enum explain_unit { EXPLAIN_SECONDS, EXPLAIN_COUNT, EXPLAIN_BYTES, EXPLAIN_HERTZ, EXPLAIN_HAPPENING };      /* a happening: 1, usually 0 */
 
 struct explain_context {         /* what else happened in the window: evidence, against the usual */
 	char what[EXPLAIN_WHAT_SIZE];/* "CPU time of the training thread", "major faults", "worker 3: fetch", … */
@@ -51,6 +51,11 @@ struct explain_context {         /* what else happened in the window: evidence, 
 	X(STOPPED, "the process was stopped") \
 	X(SUSPENDED, "the machine was suspended") \
 	X(CLOCK, "the clock was set") \
+	X(GPU_HEAT, "GPU too hot: its clock fell") \
+	X(GPU_POWER, "GPU short of power: its clock fell") \
+	X(GPU_CLOCK, "GPU clock fell") \
+	X(GPU_SHARED, "another program came on the GPU") \
+	X(CPU_HEAT, "CPUs too hot: their clock fell") \
 	X(RANK, "waiting for a slower rank") \
 	X(BIGGER, "a bigger batch") \
 	X(UNKNOWN, "unknown")
@@ -90,6 +95,7 @@ enum { CAUSE_BRIEF_SIZE = 96 };
 
 const char *cause_kind_name(enum cause_kind kind);       /* as in CAUSES */
 const char *cause_kind_id(enum cause_kind kind);         /* "disk_read": for programs */
+bool cause_tells_clock(enum cause_kind kind);            /* its words have figures in them, which differ from batch to batch */
 /* For a column: "data: reads disk", "data › decode", "unknown". */
 const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
 /* `around` is NULL where no sampler saw the window. */

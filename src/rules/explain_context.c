@@ -17,6 +17,8 @@ static struct explain_context *add(struct explanation *out, const char *key, dou
 		row->unit = EXPLAIN_SECONDS;
 	else if (length > 6 && strcmp(key + length - 6, "_bytes") == 0)
 		row->unit = EXPLAIN_BYTES;
+	else if (length > 3 && strcmp(key + length - 3, "_hz") == 0)
+		row->unit = EXPLAIN_HERTZ;
 	return row;
 }
 
@@ -115,6 +117,31 @@ static void add_event(struct case_file *file, const struct around_event *event)
 	}
 }
 
+/* "GPU 1: clock (thermal slowdown)"; what only happened, or did not, has no figure but that. */
+static const struct { enum around_event_kind kind; const char *key; bool is_happening; const char *before, *after; } hardware_rows[] = {
+	{ AROUND_GPU_SLOWED, "gpu_clock_hz", false, " clock (", ")" },
+	{ AROUND_CPU_SLOWED, "cpu_clock_hz", false, "clock of the CPUs (heat", ")" },
+	{ AROUND_GPU_SHARED, "gpu_newcomers", true, ": ", " came on it" },
+	{ AROUND_GPU_REPORTED, "gpu_reports", true, ": ", "" },
+	{ AROUND_GPU_LOST, "gpu_lost", true, ": ", "" },
+};
+
+static void add_hardware(struct case_file *file, const struct around_event *event)
+{
+	for (size_t i = 0; i < sizeof hardware_rows / sizeof *hardware_rows; i++) {
+		if (hardware_rows[i].kind != event->kind)
+			continue;
+		bool is_happening = hardware_rows[i].is_happening;
+		char what[3 * AROUND_TEXT_SIZE];
+		struct explain_context *row = add(file->out, hardware_rows[i].key, is_happening ? 1 : event->value, is_happening ? 0 : event->usual);
+		if (!row)
+			return;
+		snprintf(what, sizeof what, "%s%s%s%s", event->gpu, hardware_rows[i].before, event->text, hardware_rows[i].after);
+		text_clean(row->what, sizeof row->what, what, strlen(what));
+		row->unit = is_happening ? EXPLAIN_HAPPENING : row->unit;
+	}
+}
+
 /* -- what each explains -- */
 
 /* The row that a cause rests on: of several with that figure (workers) the one with that very value. */
@@ -148,8 +175,10 @@ void explain_context(struct case_file *file)
 	add_record(file);
 	if (file->around) {
 		add_figures(file);
-		for (size_t i = 0; i < file->around->event_count; i++)
+		for (size_t i = 0; i < file->around->event_count; i++) {
 			add_event(file, &file->around->events[i]);
+			add_hardware(file, &file->around->events[i]);
+		}
 	}
 	share_out(file->out);
 }

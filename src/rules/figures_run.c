@@ -68,7 +68,15 @@ static bool has_cause(const struct look *look)
 	return look_cause(look)->explained && look_cause(look)->cause.phase != NAME_NONE;
 }
 
-TEXT(flagged_cause) { UNUSED; figure_shorten(out, has_cause(look) ? look_cause(look)->cause.what : ""); }
+TEXT(flagged_cause)
+{
+	UNUSED;
+	char brief[CAUSE_BRIEF_SIZE];
+	if (has_cause(look))
+		figure_shorten(out, cause_tells_clock(look_cause(look)->cause.kind) ? cause_brief(look->run, &look_cause(look)->cause, brief) : look_cause(look)->cause.what);
+}
+
+TEXT(flagged_cause_kind) { UNUSED; copy(out, has_cause(look) ? cause_kind_id(look_cause(look)->cause.kind) : ""); }
 TEXT(flagged_next) { UNUSED; copy(out, has_cause(look) ? look_cause(look)->cause.next : ""); }
 
 /* -- phases -- */
@@ -160,31 +168,7 @@ NUMBER(latency_p95)
 	return recent.count >= 20 ? recent.p95_s : NAN;
 }
 
-/* -- the GPU, as far as the program itself publishes -- */
-
-static struct allocator allocator_of(const struct look *look)
-{
-	return look->run ? run_allocator(look->run) : (struct allocator){ NAN, NAN, NAN };
-}
-
-NUMBER(gpu_allocated) { UNUSED; return allocator_of(look).allocated_bytes; }
-NUMBER(gpu_reserved) { UNUSED; return allocator_of(look).reserved_bytes; }
-NUMBER(gpu_peak) { UNUSED; return allocator_of(look).peak_bytes; }
-
-/* By the clock of the GPU the phases of a batch take less than its step does: the rest is waiting for the host. */
-NUMBER(gpu_wait)
-{
-	UNUSED;
-	double busy_s = NAN;
-	for (size_t i = 0; look->run && i < look->run->late_figure_count; i++) {
-		const struct late_figure *figure = &look->run->late_figures[i];
-		const char *name = run_name(look->run, figure->name);
-		size_t length = strlen(name);
-		if (figure->mode == look->track->mode && strncmp(name, "gpu.", 4) == 0 && length > 6 && strcmp(name + length - 2, "_s") == 0 && figure->median >= 0)
-			busy_s = (isnan(busy_s) ? 0 : busy_s) + figure->median;
-	}
-	return look->steps == 0 || isnan(busy_s) ? NAN : fmax(0, 1 - busy_s / look->median_s);
-}
+/* -- what nobody tells yet -- */
 
 NUMBER(nobody) { (void)look; UNUSED; return NAN; }
 
@@ -269,6 +253,7 @@ static const struct figure rows[] = {
 	RUN_NUMBER("flagged.explained", COUNT, flagged_explained, "of the newest eight flagged batches, those that could be explained"),
 	RUN_NUMBER("flagged.slow_ratio", FACTOR, flagged_slow, "these against the usual step"),
 	RUN_TEXT("flagged.cause", flagged_cause, "what explains the most of their excess"),
+	RUN_TEXT("flagged.cause_kind", flagged_cause_kind, "its kind, as JSON has it: disk_read, cpu_wait, gpu_heat and so on"),
 	RUN_NUMBER("flagged.cause_share_ratio", PERCENT, flagged_cause_share, "and how much of it"),
 	RUN_TEXT("flagged.next", flagged_next, "what to try about that cause"),
 	PHASE_NUMBER("phase.share_ratio", PERCENT, phase_share, "share of the judged steps that one outermost operation takes"),
@@ -282,12 +267,6 @@ static const struct figure rows[] = {
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
 	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the phase that the warning is about, as phase.kind", NULL },
 	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0, "95 of 100 of the last 200 batches of mode inference, or of the requests of 5 min, are shorter", "no 20 requests yet" },
-	{ "gpu.allocated_bytes", FORM_BYTES, RULE_OF_RUN, gpu_allocated, NULL, 0, "by the framework's allocator, as published", "the gauge cuda.allocated_bytes is not published" },
-	{ "gpu.reserved_bytes", FORM_BYTES, RULE_OF_RUN, gpu_reserved, NULL, 0, "what the allocator has taken from the GPU", "the gauge cuda.reserved_bytes is not published" },
-	{ "gpu.peak_bytes", FORM_BYTES, RULE_OF_RUN, gpu_peak, NULL, 0, "the most that was allocated", "the gauge cuda.peak_bytes is not published" },
-	{ "gpu.wait_ratio", FORM_PERCENT, RULE_OF_RUN, gpu_wait, NULL, 0, "share of the step in which no phase runs on the GPU, by its own clock", "no times by the GPU's clock are published (gpu.*_s)" },
-	NO_SOURCE("gpu.busy_ratio", PERCENT, "share of the time in which the GPU works", "no GPU source yet"),
-	NO_SOURCE("gpu.memory_ratio", PERCENT, "used share of the GPU's memory", "no GPU source yet"),
 	NO_SOURCE("line.share_ratio", PERCENT, "share of the time in the line that takes the most", "no source of lines yet"),
 	NO_SOURCE("line.name", TEXT, "that line", "no source of lines yet"),
 	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "the loader's num_workers", "not published (meta loader.num_workers)" },

@@ -44,6 +44,30 @@ NUMBER(fetch_longest) { UNUSED; return fetches_of(look) ? fetches_of(look)->max_
 NUMBER(fetch_usual) { UNUSED; return fetches_of(look) ? fetches_of(look)->p50_s : NAN; }
 NUMBER(fetch_ratio) { return fetch_longest(look, argument) / fetch_usual(look, argument); }
 
+static const struct crew_load *load_of(const struct look *look)
+{
+	if (!look->cache->has_load) {
+		model_crew_load(look->model, run_index(look), &look->cache->load);
+		look->cache->has_load = true;
+	}
+	return &look->cache->load;
+}
+
+NUMBER(worker_cpu) { UNUSED; return load_of(look)->cpu_ratio; }
+NUMBER(worker_on_disk) { UNUSED; return load_of(look)->disk_ratio; }
+NUMBER(worker_queue) { UNUSED; return load_of(look)->queue_ratio; }
+NUMBER(worker_read) { UNUSED; return load_of(look)->read_bytes_per_s; }
+
+/* Twice as many, but no more than there are CPUs for. */
+NUMBER(worker_next)
+{
+	UNUSED;
+	const double *now = look->model->system.now;
+	double count = crew_of(look)->count, cpus = fmin(now[METRIC_SYSTEM_CPUS], now[METRIC_CGROUP_CPU_LIMIT]);
+	double next = fmin(2 * count, floor(cpus));
+	return count > 0 && cpus >= 1 && next > count ? next : NAN;
+}
+
 static const struct worker_shown *find_worker(const struct look *look, enum worker_state state)
 {
 	size_t count;
@@ -180,6 +204,7 @@ TEXT(stall_where)
 NUMBER(stall_pid) { UNUSED; return look->run ? (double)(look->run->pid ? look->run->pid : look->run->inner_pid) : NAN; }
 
 #define RUN_NUMBER(name, form, function, what) { name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL }
+#define LOAD(name, form, function, what) { name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, "no worker was watched for 2 s" }
 #define RUN_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL }
 
 static const struct figure rows[] = {
@@ -194,6 +219,11 @@ static const struct figure rows[] = {
 	RUN_NUMBER("workers.disk_s", SECONDS, worker_disk, "for how long one has been waiting for the disk"),
 	RUN_TEXT("workers.disk_who", disk_worker, "that one"),
 	RUN_NUMBER("workers.resident_bytes", BYTES, worker_memory, "resident memory of all"),
+	LOAD("workers.cpu_ratio", PERCENT, worker_cpu, "CPU time of a worker in the last 10 s: 100 % is one CPU each"),
+	LOAD("workers.on_disk_ratio", PERCENT, worker_on_disk, "share of the last 10 s in which they waited for the disk (state D)"),
+	LOAD("workers.queue_ratio", PERCENT, worker_queue, "share in which they waited for a CPU"),
+	LOAD("workers.read_bytes_per_s", BYTES_PER_S, worker_read, "what they read from disks"),
+	{ "workers.next_count", FORM_COUNT, RULE_OF_RUN, worker_next, NULL, 0, "twice as many workers, as far as there are CPUs for them", "there are no workers, or as many as CPUs" },
 	RUN_NUMBER("workers.fetch_longest_s", SECONDS, fetch_longest, "the longest fetch of a worker"),
 	RUN_NUMBER("workers.fetch_usual_s", SECONDS, fetch_usual, "the median fetch"),
 	RUN_NUMBER("workers.fetch_ratio", FACTOR, fetch_ratio, "the longest ÷ the median"),

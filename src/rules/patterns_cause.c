@@ -12,7 +12,7 @@
 #include "src/rules/explain.h"
 #include "src/rules/patterns_private.h"
 
-enum { PHASES_COMPARED_MOST = 48, FLAGGED_EXPLAINED = 4, ACCUMULATION_MOST = 64, ROUND_LEAST = 10, MARKED_LEAST = 3 };
+enum { PHASES_COMPARED_MOST = 48, FLAGGED_EXPLAINED = 4, ACCUMULATION_MOST = 64, ROUND_LEAST = 10, MARKED_LEAST = 3, REFRESHES_MOST = 4 };
 /* Of the members, and at most so many of the others, where something goes with them. */
 #define MEMBERS_RATIO 0.8
 #define OTHERS_RATIO 0.1
@@ -29,6 +29,7 @@ struct comparison {
 	const struct steps *steps;
 	const struct compared *others, *these;
 	double excess_s;             /* of the whole step */
+	bool is_cpu_wait;            /* so say the explanations */
 	size_t count;
 	struct phase_excess phases[PHASES_COMPARED_MOST];
 };
@@ -124,7 +125,8 @@ static void add_said(struct said *list, size_t *count, const struct cause *cause
 	list[at].differs |= strcmp(list[at].cause.what, cause->what) != 0;
 }
 
-static void take_explanations(const struct steps *steps, struct pattern *pattern)
+/* Returns of which kind they are, where they say anything. */
+static enum cause_kind take_explanations(const struct steps *steps, struct pattern *pattern)
 {
 	struct said list[FLAGGED_EXPLAINED * EXPLAIN_CAUSES_MAX];
 	const struct run *run = steps->run;
@@ -145,7 +147,7 @@ static void take_explanations(const struct steps *steps, struct pattern *pattern
 		if (!most || list[i].share > most->share)
 			most = &list[i];
 	if (!most || most->cause.phase == NAME_NONE || most->share < MAIN_RATIO / 2 * (double)explained)
-		return;
+		return CAUSE_UNKNOWN;
 	pattern->phase = most->cause.phase;
 	const char *words = cause_kind_name(most->cause.kind);
 	if (most->differs && words[0])
@@ -156,6 +158,7 @@ static void take_explanations(const struct steps *steps, struct pattern *pattern
 	char whole[sizeof pattern->what];
 	memcpy(whole, pattern->what, sizeof whole);
 	text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
+	return most->cause.kind;
 }
 
 /* -- candidates -- */
@@ -342,11 +345,21 @@ static bool is_round_time(const struct comparison *comparison, struct pattern *p
 	return whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole && say(pattern, "a round time: something that runs every %.0f s?", whole);
 }
 
+/* Where all CPUs are taken, whoever looks takes one. */
+static bool is_own_refresh(const struct comparison *comparison, struct pattern *pattern)
+{
+	double times = round(pattern->period / comparison->steps->model->refresh_s);
+	char refresh[NUMBER_SIZE];
+	return comparison->is_cpu_wait && times >= 1 && times <= REFRESHES_MOST
+		&& fabs(pattern->period - times * comparison->steps->model->refresh_s) <= ROUND_SECONDS_RATIO * pattern->period
+		&& say(pattern, "pmtop's own refresh, every %s: -d 2 takes less", format_seconds(refresh, comparison->steps->model->refresh_s));
+}
+
 typedef bool candidate_test(const struct comparison *comparison, struct pattern *pattern);
 
 /* The surest first. */
 static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_other_mode, is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
-static candidate_test *const of_seconds[] = { is_span, is_other_mode, is_mark, is_bigger, is_round_time, NULL };
+static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_other_mode, is_mark, is_bigger, is_round_time, NULL };
 
 /* -- the three -- */
 
@@ -372,7 +385,7 @@ void describe_period(const struct steps *steps, struct pattern *pattern)
 	choose_rows(steps, &others, &these);
 	compare(steps, &others, &these, &comparison);
 	name_phase(&comparison, pattern);
-	take_explanations(steps, pattern);
+	comparison.is_cpu_wait = take_explanations(steps, pattern) == CAUSE_CPU_WAIT;
 	for (candidate_test *const *test = pattern->unit == PATTERN_BATCHES ? of_batches : of_seconds; *test && !(*test)(&comparison, pattern);)
 		test++;
 }

@@ -6,7 +6,9 @@
 
 #include "src/base/text.h"
 
-static const struct figure_part *const parts[] = { &run_figures, &worker_figures, &rank_figures, &memory_figures, &machine_figures };
+static const struct figure_part *const parts[] = {
+	&run_figures, &worker_figures, &rank_figures, &memory_figures, &machine_figures, &gpu_figures, &gpu_memory_figures, &hardware_figures,
+};
 
 const struct figure *figure_at(size_t index)
 {

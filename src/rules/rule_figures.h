@@ -39,11 +39,12 @@ enum { FLAGGED_EXPLAINED = 8 };
 struct look_cache {
 	struct explained explained[FLAGGED_EXPLAINED];       /* kept from look to look */
 	unsigned explained_next;
-	bool has_ranks, has_cause, has_stall, is_stalled, has_crew;
+	bool has_ranks, has_cause, has_stall, is_stalled, has_crew, has_load;
 	struct ranks ranks;
 	struct common_cause cause;
 	struct stall stall;
 	struct crew_now crew;
+	struct crew_load load;
 };
 
 /* What is judged, gathered once for each run and update. Of the whole model: run and track are NULL and the rest is empty. */
@@ -102,6 +103,6 @@ void figure_shorten(char out[FIGURE_TEXT_SIZE], const char *name);
 
 /* The parts of the table, one file each. */
 struct figure_part { const struct figure *rows; size_t count; };
-extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures;
+extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures, gpu_figures, gpu_memory_figures, hardware_figures;
 
 #endif

@@ -86,7 +86,7 @@ static void gather_phases(struct look *look)
 void look_at(struct look *look, struct look_cache *cache, const struct model *model, int index, const struct patterns *patterns)
 {
 	*look = (struct look){ .model = model, .cache = cache, .patterns = patterns };
-	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_crew = false;
+	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_crew = cache->has_load = false;
 	if (index < 0)
 		return;
 	look->index = (unsigned)index;
@@ -118,10 +118,15 @@ const struct run *look_run(const struct look *look)
 
 /* -- what the newest flagged batches have in common -- */
 
+static bool are_alike(const struct cause *a, const struct cause *b)
+{
+	return strcmp(a->what, b->what) == 0 || (cause_tells_clock(a->kind) && a->kind == b->kind && a->phase == b->phase);
+}
+
 static void add_share(struct cause *sums, size_t *count, const struct cause *cause)
 {
 	size_t at = 0;
-	while (at < *count && strcmp(sums[at].what, cause->what) != 0)
+	while (at < *count && !are_alike(&sums[at], cause))
 		at++;
 	double before = at < *count ? sums[at].share_ratio : 0;
 	*count += at == *count;

@@ -22,6 +22,12 @@ static void say_lack(const struct figure_ref *ref, const struct look *look, char
 	snprintf(out, FIGURE_TEXT_SIZE, "%s: %s", name, why);
 }
 
+/* A phase that a rule is not about says nothing of it: what another lacks is told instead. */
+static int weight_of(enum rule_state state, double value)
+{
+	return state == RULE_CALM && isnan(value) ? 1 : (int)state + 1;
+}
+
 /* What weighs more is kept: what is beyond, then what is not, then what is not known. */
 static void weigh(const struct rule *rule, const struct look *look, struct rule_now *out)
 {
@@ -33,7 +39,8 @@ static void weigh(const struct rule *rule, const struct look *look, struct rule_
 		value = figure_number(&rule->figure, look);
 	enum rule_state state = is_early || truth == TRUTH_UNKNOWN ? RULE_LACKS : truth == TRUTH_NO ? RULE_CALM : isnan(value) ? RULE_LACKS : rule_is_over(rule, value) ? RULE_HELD : RULE_CALM;
 	bool is_farther = !isnan(value) && (isnan(out->value) || (rule->is_below ? value < out->value : value > out->value));
-	if (state < out->state || (state == out->state && state != RULE_OFF && !is_farther))
+	int weight = weight_of(state, value), before = out->state == RULE_OFF ? 0 : weight_of(out->state, out->value);
+	if (weight < before || (weight == before && !is_farther))
 		return;
 	*out = (struct rule_now){ .state = state, .value = value };
 	if (look->phase)

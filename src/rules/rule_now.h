@@ -13,7 +13,7 @@ struct rule_now {
 	enum rule_state state;
 	double value;                        /* of the run and phase where it is most beyond its level; NAN = not known */
 	char subject[FIGURE_TEXT_SIZE];      /* that phase; empty = none */
-	char lacks[FIGURE_TEXT_SIZE];        /* "gpu.busy_ratio: no GPU source yet"; empty unless it lacks something */
+	char lacks[FIGURE_TEXT_SIZE];        /* "gpu.memory_ratio: no GPU of the run is known"; empty unless it lacks something */
 	int64_t since_ns;                    /* where it stands */
 };
 

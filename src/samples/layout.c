@@ -41,6 +41,14 @@ static const struct layout worker_layout = LAYOUT(struct worker_row,
 	WORKER(DOUBLE, items), WORKER(DOUBLE, total_s), WORKER(DOUBLE, min_s), WORKER(DOUBLE, max_s), WORKER(COUNTS, histogram),
 	ROWS_IN(struct worker_row, spans, span_count, worker_span_layout));
 
+#define GPU(kind, member) IN(struct gpu_row, kind, member)
+static const struct layout gpu_layout = LAYOUT(struct gpu_row,
+	GPU(I32, instance), GPU(I32, parent), GPU(U32, index), GPU(TEXT, vendor), GPU(TEXT, name), GPU(TEXT, uuid), GPU(TEXT, pci), GPU(TEXT, driver), GPU(TEXT, lost));
+
+#define GPU_PROCESS(kind, member) IN(struct gpu_process_row, kind, member)
+static const struct layout gpu_process_layout = LAYOUT(struct gpu_process_row,
+	GPU_PROCESS(I32, pid), GPU_PROCESS(U32, kind), GPU_PROCESS(TEXT, command), GPU_PROCESS(DOUBLE, memory_bytes), GPU_PROCESS(DOUBLE, busy_ratio));
+
 #define OF(kind, member) IN(struct record, kind, member)
 #define RECORD(...) LAYOUT(struct record, __VA_ARGS__)
 #define PROCESS RECORD(OF(I32, process.pid), OF(I32, process.parent), OF(U64, process.start_ticks), OF(TEXT, process.command), OF(FLAG, process.is_target))
@@ -84,4 +92,10 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 	[RECORD_BATCH_FIGURE] = RECORD(OF(U64, batch_figure.number), OF(U32, batch_figure.name), OF(DOUBLE, batch_figure.value)),
 	[RECORD_MARK] = RECORD(OF(TEXT, text)),
 	[RECORD_MODE] = RECORD(OF(U32, mode.name)),
+	[RECORD_GPU] = RECORD(PART_IN(struct record, gpu, gpu_layout)),
+	[RECORD_GPU_PROCESSES] = RECORD(OF(I32, gpu_processes.gpu), ROWS_IN(struct record, gpu_processes.rows, gpu_processes.count, gpu_process_layout)),
+	[RECORD_GPU_EVENT] = RECORD(OF(I32, gpu_event.gpu), OF(U32, gpu_event.code), OF(TEXT, gpu_event.text)),
+	[RECORD_PROCESS_PLACE] = RECORD(OF(I32, place.pid), OF(I32, place.local_rank), OF(TEXT, place.visible_devices)),
+	[RECORD_PERF_EVENT] = RECORD(OF(U32, perf_event.event), OF(U32, perf_event.role), OF(TEXT, perf_event.name)),
+	[RECORD_PERF_COUNT] = RECORD(OF(I32, perf_count.pid), OF(U32, perf_count.event), OF(DOUBLE, perf_count.value), OF(DOUBLE, perf_count.counted_ratio)),
 };

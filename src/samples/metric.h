@@ -1,12 +1,12 @@
 /* metric.h: every figure that a source can report, as one list. A new metric is one line here and the source that reads it.
  *
  * METRIC(NAME, "name", UNIT, KIND): a GAUGE is what it is now; a COUNTER only grows, and the model makes rates of it from elapsed time.
- * Process metrics have the pid (as pmtop sees it) as their instance; those of disks and network interfaces a number that a record INSTANCE
- * has named before; those of the machine and of the target's cgroup 0. */
+ * Process metrics have the pid (as pmtop sees it) as their instance; those of disks, network interfaces, energy meters and heat sensors a number that
+ * a record INSTANCE has named before; those of GPUs the number that a record GPU has described before; those of the machine and of the target's cgroup 0. */
 #ifndef PMTOP_SAMPLES_METRIC_H
 #define PMTOP_SAMPLES_METRIC_H
 
-enum metric_unit { UNIT_BYTES, UNIT_NANOSECONDS, UNIT_EVENTS, UNIT_ITEMS, UNIT_CODE };
+enum metric_unit { UNIT_BYTES, UNIT_NANOSECONDS, UNIT_EVENTS, UNIT_ITEMS, UNIT_CODE, UNIT_RATIO, UNIT_WATTS, UNIT_JOULES, UNIT_CELSIUS, UNIT_HERTZ };
 enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 
 #define METRICS(X) \
@@ -76,14 +76,55 @@ enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 	X(CGROUP_THROTTLED,         "cgroup.throttled",             NANOSECONDS, COUNTER) /* time in which it was made to wait for its quota, summed over its CPUs */ \
 	X(CGROUP_THROTTLED_PERIODS, "cgroup.throttled_periods",     EVENTS,      COUNTER) \
 	X(CGROUP_PERIODS,           "cgroup.periods",               EVENTS,      COUNTER) \
-	X(SELF_CPU,                 "pmtop.cpu",                    NANOSECONDS, COUNTER) /* pmtop's own, all threads */ \
-	X(SELF_RESIDENT,            "pmtop.resident",               BYTES,       GAUGE)
+	X(GPU_BUSY,                 "gpu.busy",                     RATIO,       GAUGE)   /* share of the driver's last period (1/6 to 1 s) in which any kernel ran */ \
+	X(GPU_MEMORY_BUSY,          "gpu.memory_busy",              RATIO,       GAUGE)   /* … in which its memory was read or written */ \
+	X(GPU_SM_ACTIVE,            "gpu.sm_active",                RATIO,       GAUGE)   /* of its multiprocessors, those that had a warp (NVIDIA GPM), between two readings, as the next three; of compute units, at a reading (AMD KFD) */ \
+	X(GPU_SM_OCCUPANCY,         "gpu.sm_occupancy",             RATIO,       GAUGE)   /* warps there, of the most that there could be */ \
+	X(GPU_TENSOR_ACTIVE,        "gpu.tensor_active",            RATIO,       GAUGE)   /* any tensor pipe */ \
+	X(GPU_DRAM_ACTIVE,          "gpu.dram_active",              RATIO,       GAUGE)   /* of its memory's bandwidth */ \
+	X(GPU_MEMORY,               "gpu.memory",                   BYTES,       GAUGE)   /* in all */ \
+	X(GPU_MEMORY_USED,          "gpu.memory_used",              BYTES,       GAUGE)   /* by whomever, without what the driver keeps for itself */ \
+	X(GPU_MEMORY_RESERVED,      "gpu.memory_reserved",          BYTES,       GAUGE)   /* what it keeps */ \
+	X(GPU_POWER,                "gpu.power",                    WATTS,       GAUGE) \
+	X(GPU_POWER_LIMIT,          "gpu.power_limit",              WATTS,       GAUGE)   /* that is enforced now */ \
+	X(GPU_ENERGY,               "gpu.energy",                   JOULES,      COUNTER) /* since its driver was loaded */ \
+	X(GPU_TEMPERATURE,          "gpu.temperature",              CELSIUS,     GAUGE)   /* of the chip */ \
+	X(GPU_TEMPERATURE_MEMORY,   "gpu.temperature_memory",       CELSIUS,     GAUGE) \
+	X(GPU_TEMPERATURE_LIMIT,    "gpu.temperature_limit",        CELSIUS,     GAUGE)   /* from where it slows down */ \
+	X(GPU_CLOCK,                "gpu.clock",                    HERTZ,       GAUGE)   /* of its multiprocessors (graphics engine) */ \
+	X(GPU_CLOCK_MOST,           "gpu.clock_max",                HERTZ,       GAUGE) \
+	X(GPU_CLOCK_MEMORY,         "gpu.clock_memory",             HERTZ,       GAUGE) \
+	X(GPU_CLOCK_MEMORY_MOST,    "gpu.clock_memory_max",         HERTZ,       GAUGE) \
+	X(GPU_THROTTLE,             "gpu.throttle",                 CODE,        GAUGE)   /* why it runs slower than it could, now: bits 1 << enum gpu_throttle; 0 = nothing holds it back */ \
+	X(GPU_THROTTLED_POWER,      "gpu.throttled_power",          NANOSECONDS, COUNTER) /* time in which its power limit held it back */ \
+	X(GPU_THROTTLED_THERMAL,    "gpu.throttled_thermal",        NANOSECONDS, COUNTER) /* … heat */ \
+	X(GPU_PCIE_RECEIVED,        "gpu.pcie_received_bytes",      BYTES,       COUNTER) /* from the host */ \
+	X(GPU_PCIE_SENT,            "gpu.pcie_sent_bytes",          BYTES,       COUNTER) \
+	X(GPU_PCIE_REPLAYS,         "gpu.pcie_replays",             EVENTS,      COUNTER) \
+	X(GPU_PCIE_GENERATION,      "gpu.pcie_generation",          ITEMS,       GAUGE)   /* of the link now; it falls while it is idle */ \
+	X(GPU_PCIE_GENERATION_MOST, "gpu.pcie_generation_max",      ITEMS,       GAUGE)   /* that GPU and slot can */ \
+	X(GPU_PCIE_WIDTH,           "gpu.pcie_width",               ITEMS,       GAUGE)   /* lanes */ \
+	X(GPU_PCIE_WIDTH_MOST,      "gpu.pcie_width_max",           ITEMS,       GAUGE) \
+	X(GPU_NVLINK_RECEIVED,      "gpu.nvlink_received_bytes",    BYTES,       COUNTER) /* all links */ \
+	X(GPU_NVLINK_SENT,          "gpu.nvlink_sent_bytes",        BYTES,       COUNTER) \
+	X(GPU_ECC_CORRECTED,        "gpu.ecc_corrected",            EVENTS,      COUNTER) /* since its driver was loaded */ \
+	X(GPU_ECC_UNCORRECTED,      "gpu.ecc_uncorrected",          EVENTS,      COUNTER) \
+	X(GPU_READING,              "gpu.reading_time",             NANOSECONDS, COUNTER) /* what asking its driver took: pmtop's own cost */ \
+	X(ENERGY_USED,              "energy.used",                  JOULES,      COUNTER) /* of a meter of the machine: "package 0", "dram 0", "platform" (RAPL) */ \
+	X(HEAT_TEMPERATURE,         "heat.temperature",             CELSIUS,     GAUGE)   /* of a sensor of the machine (hwmon): "coretemp Package id 0" */ \
+	X(HEAT_LIMIT,               "heat.limit",                   CELSIUS,     GAUGE)   /* from where it is critical, as the sensor says */ \
+	X(HEAT_CPU_THROTTLES,       "heat.cpu_throttles",           EVENTS,      COUNTER) /* how often heat slowed the CPU packages down; instance 0 */ \
+	X(HEAT_CPU_CLOCK,           "heat.cpu_clock",               HERTZ,       GAUGE)   /* mean over the CPUs; instance 0 */ \
+	X(SELF_CPU,                 "pmtop.cpu",                    NANOSECONDS, COUNTER) /* pmtop's own, all threads; instance 0 = itself, 1 = its GPU reader */ \
+	X(SELF_RESIDENT,            "pmtop.resident",               BYTES,       GAUGE)   /* the same */
 
 enum metric {
 #define METRIC_ID(id, name, unit, kind) METRIC_##id,
 	METRICS(METRIC_ID)
 #undef METRIC_ID
-	METRIC_COUNT
+	METRIC_COUNT,
+	PROCESS_METRICS = METRIC_PROCESS_DESCRIPTORS + 1,      /* those of processes stand first */
+	METRIC_GPU_FIRST = METRIC_GPU_BUSY, METRIC_GPU_LAST = METRIC_GPU_READING
 };
 
 struct metric_info {

@@ -84,11 +84,80 @@ struct worker_row {
 	const struct worker_span *spans;
 };
 
+/* Why a GPU runs slower than it could, whoever made it. (name, in words, whether it is heat) */
+#define GPU_THROTTLES(X) \
+	X(POWER_CAP,        "power cap") \
+	X(POWER_BRAKE,      "power brake")           /* from outside: the power supply */ \
+	X(CURRENT,          "current limit") \
+	X(HARDWARE,         "hardware slowdown")     /* heat or power: the driver does not say which */ \
+	X(HEAT,             "thermal slowdown")      /* by the hardware: the clock is halved or worse */ \
+	X(HEAT_SOFTWARE,    "thermal limit")         /* by the driver, to stay under the limit */ \
+	X(SYNC_BOOST,       "sync boost")            /* it waits for others of its group */ \
+	X(CLOCKS_SET,       "clocks set by hand")
+
+enum gpu_throttle {
+#define GPU_THROTTLE_ID(id, words) GPU_THROTTLE_##id,
+	GPU_THROTTLES(GPU_THROTTLE_ID)
+#undef GPU_THROTTLE_ID
+	GPU_THROTTLE_COUNT
+};
+
+/* A GPU, or a part of one (MIG), as it stands: told before its first figure, and again when anything of it has changed. */
+struct gpu_row {
+	int32_t instance;                    /* of its figures; stays while pmtop runs */
+	int32_t parent;                      /* the instance of the GPU that it is a part of; −1 = none */
+	uint32_t index;                      /* as its maker's tools number it; of a part: among its GPU's parts */
+	const char *vendor;                  /* "NVIDIA", "AMD", "Intel", or the driver's name */
+	const char *name;                    /* "H100 80GB HBM3"; "1g.10gb" */
+	const char *uuid;                    /* "GPU-…" as CUDA_VISIBLE_DEVICES has it, or "" */
+	const char *pci;                     /* "0000:01:00.0", lower case; "" = not on PCI */
+	const char *driver;                  /* name and version: "nvidia 580.82", "amdgpu 3.57" */
+	const char *lost;                    /* why it no longer answers: "it has fallen off the bus (XID 79)"; NULL = it does */
+};
+
+enum gpu_process_kind { GPU_PROCESS_COMPUTE = 1, GPU_PROCESS_GRAPHICS = 2 };     /* bits */
+
+struct gpu_process_row {
+	int32_t pid;                         /* as pmtop sees it; 0 = all those together that are hidden from it (outside its container) */
+	uint32_t kind;
+	const char *command;                 /* of those that are not of the target's tree, as far as we may know; else "" */
+	double memory_bytes;                 /* NAN = the driver does not say */
+	double busy_ratio;                   /* share of the time since the reading before in which it kept the GPU busy; NAN = not known */
+};
+
+/* What a CPU counter counts; the source sums up what several events make (FLOPs). (name, in words, whether the kernel itself counts it) */
+#define PERF_ROLES(X) \
+	X(OTHER,            "other",                 false)    /* chosen in the config */ \
+	X(TASK_CLOCK,       "CPU time",              true)     /* nanoseconds */ \
+	X(MINOR_FAULTS,     "minor faults",          true) \
+	X(MAJOR_FAULTS,     "major faults",          true) \
+	X(SWITCHES,         "context switches",      true) \
+	X(MIGRATIONS,       "CPU migrations",        true) \
+	X(CYCLES,           "cycles",                false) \
+	X(INSTRUCTIONS,     "instructions",          false) \
+	X(CACHE_REFERENCES, "cache references",      false) \
+	X(CACHE_MISSES,     "cache misses",          false) \
+	X(BRANCHES,         "branches",              false) \
+	X(BRANCH_MISSES,    "branch misses",         false) \
+	X(STALLED_FRONT,    "stalled, front end",    false)    /* cycles */ \
+	X(STALLED_BACK,     "stalled, back end",     false) \
+	X(FLOPS,            "FLOPs",                 false)    /* floating-point operations, by the formulas of src/sources/perf_events.c */ \
+	X(MEMORY_BYTES,     "memory traffic",        false)    /* bytes, of a whole socket: instance is the socket, not a process */
+
+enum perf_role {
+#define PERF_ROLE_ID(id, words, is_software) PERF_ROLE_##id,
+	PERF_ROLES(PERF_ROLE_ID)
+#undef PERF_ROLE_ID
+	PERF_ROLE_COUNT
+};
+
+enum { PERF_EVENTS_MOST = 32 };
+
 #define RECORD_KINDS(X) \
 	/* figures and what is known about them */ \
 	X(FIGURE)          /* figure */ \
 	X(MISSING)         /* missing: a figure, why it is missing, what would bring it; withdrawn when `text` is NULL */ \
-	X(INSTANCE)        /* instance: of which device the figures of this metric's family (disk., network.) and instance are, before the first */ \
+	X(INSTANCE)        /* instance: of which device the figures of this metric's family (disk., network., energy., heat.) and instance are, before the first */ \
 	/* processes */ \
 	X(PROCESS_SEEN)    /* process: a member of the tree appeared, or (same pid and start) its command changed */ \
 	X(PROCESS_GONE)    /* process.pid */ \
@@ -113,6 +182,13 @@ struct worker_row {
 	/* loader workers: small regions of their own, never runs; `run` says which */ \
 	X(WORKER)          /* worker: found, or anything about it has changed */ \
 	X(WORKER_GONE)     /* text: why ("ended" where it said so itself) */ \
+	/* hardware */ \
+	X(GPU)             /* gpu: found, or anything about it has changed */ \
+	X(GPU_PROCESSES)   /* gpu_processes: all that use this GPU now, replacing what stood */ \
+	X(GPU_EVENT)       /* gpu_event: something happened to it */ \
+	X(PROCESS_PLACE)   /* place: where a process of the tree was told to run, by its environment */ \
+	X(PERF_EVENT)      /* perf_event: what is counted under this number, before its first count */ \
+	X(PERF_COUNT)      /* perf_count: all since pmtop began to count */ \
 	/* events, in the order of their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)     /* epoch */ \
 	X(EPOCH_END)       /* epoch */ \
@@ -176,6 +252,12 @@ struct record {
 		struct { uint32_t name; double value; } gauge;
 		struct { uint64_t number; double value; uint32_t name; } batch_figure;
 		struct { uint32_t name; } mode;
+		const struct gpu_row *gpu;
+		struct { int32_t gpu; const struct gpu_process_row *rows; size_t count; } gpu_processes;
+		struct { int32_t gpu; uint32_t code; const char *text; } gpu_event;     /* code: NVIDIA's XID; 0 = none */
+		struct { int32_t pid, local_rank; const char *visible_devices; } place;   /* local_rank −1 = none; visible_devices: as CUDA_VISIBLE_DEVICES (or HIP_…, ROCR_…, ZE_AFFINITY_MASK) says; NULL = not set */
+		struct { uint32_t event, role; const char *name; } perf_event;          /* event < PERF_EVENTS_MOST; name: as libpfm4 or perf has it */
+		struct { int32_t pid; uint32_t event; double value, counted_ratio; } perf_count;   /* scaled up; counted_ratio: share of the time in which it was counted, 0 … 1 */
 	};
 };
 

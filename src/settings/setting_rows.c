@@ -11,6 +11,7 @@
 const struct setting_row setting_rows[SETTING_ROWS] = {
 	{ "screen", "color", SETTING_COLOR, offsetof(struct settings, color), COLOR_AUTO, COLOR_NEVER },
 	SETTINGS(SETTING_ROW)
+	{ "counters", "events", SETTING_COMMAND, offsetof(struct settings, counter_events), 0, 0 },
 	{ "hooks", "on_info", SETTING_COMMAND, offsetof(struct settings, on_info), 0, 0 },
 	{ "hooks", "on_warning", SETTING_COMMAND, offsetof(struct settings, on_warning), 0, 0 },
 	{ "hooks", "on_critical", SETTING_COMMAND, offsetof(struct settings, on_critical), 0, 0 },
@@ -104,7 +105,7 @@ static const char *next_name(const void *section, size_t *at)
 		const struct setting_row *row = &setting_rows[(*at)++];
 		if (section && strcmp(row->section, section) == 0)
 			return row->key;
-		if (!section && (row == setting_rows || strcmp(row->section, row[-1].section) != 0))
+		if (!section && row == &setting_rows[setting_row_find(row->section, NULL)])
 			return row->section;
 	}
 	return NULL;

@@ -21,12 +21,15 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	X(flags, after_batches,           flag_after,             INTEGER, 20,   5, 1000000) \
 	X(flags, window_batches,          flag_window,            INTEGER, 200,  20, 4096) \
 	X(flags, warmup_batches,          warmup_most,            INTEGER, 10,   0, 10) \
+	X(gpu, nvml,                      nvml,                   FLAG,    1,    0, 1) \
+	X(counters, always,               counters_always,        FLAG,    0,    0, 1) \
+	X(energy, grid_g_per_kwh,         grid_g_per_kwh,         NUMBER,  0,    0, 10000)    /* 0 = not known */ \
 	X(hooks, least_seconds,           hook_least_s,           NUMBER,  60,   0, 86400)    /* between two of the same rule */ \
 	X(hooks, at_most,                 hooks_at_most,          INTEGER, 4,    1, 64)       /* running at a time */ \
 	X(hooks, seconds_most,            hook_most_s,            NUMBER,  30,   0.1, 3600)   /* then it is killed */
 
 /* hooks: on_info, on_warning, on_critical: the program and its arguments, one after the other, each with its NUL. */
-enum { SETTING_WORDS_MAX = 16, SETTING_COMMAND_SIZE = 1024, SETTING_COMMANDS = 3 };
+enum { SETTING_WORDS_MAX = 16, SETTING_COMMAND_SIZE = 1024, SETTING_COMMANDS = 4 };
 struct setting_command { unsigned count; char text[SETTING_COMMAND_SIZE]; };
 
 struct rule_book;
@@ -43,6 +46,7 @@ struct settings {
 #undef SETTING_MEMBER_INTEGER
 #undef SETTING_MEMBER_FLAG
 	struct setting_command on_info, on_warning, on_critical;
+	struct setting_command counter_events;       /* counters: events: names that libpfm4 knows; none = the usual ones */
 	const struct rule_book *rules;       /* borrowed; NULL: the built-in ones. Not in pmtop.yaml: rules/ beside it (src/rules/rule_book.h) */
 };
 

@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/file.h"
+#include "src/sources/process_place.h"
 #include "src/sources/process_private.h"
 #include "src/sources/source.h"
 
@@ -117,6 +118,8 @@ static void tell_members(struct process_reader *reader, struct sample_set *out, 
 			tell_process(out, RECORD_PROCESS_REPLACED, target, member, now_ns);
 		else if (is_new || strcmp(known->command, member->command) != 0)
 			tell_process(out, RECORD_PROCESS_SEEN, target, member, now_ns);
+		if (is_new || was_replaced)
+			known->has_place = process_tell_place(member->directory_fd, member->pid, known->has_place, now_ns, out);
 		known->generation = member->generation;
 		memcpy(known->command, member->command, sizeof known->command);
 	}

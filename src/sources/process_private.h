@@ -23,6 +23,7 @@ struct known_process {
 	unsigned generation;
 	char command[TARGET_COMMAND_SIZE];
 	int fds[FILE_COUNT];
+	bool has_place;                      /* told where it runs */
 	bool is_never_counted;               /* it began before accounting was switched on */
 	uint64_t ran_ticks;                  /* CPU time at the last turn of the others */
 	int64_t descriptors_next_ns;

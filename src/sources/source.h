@@ -16,6 +16,7 @@ struct target;   /* the watched process and its children: target.h */
 struct source {
 	const char *name;        /* as `pmtop doctor` prints it */
 	int64_t period_ns;       /* read about this often, at the refresh that is nearest; 0 = at every refresh */
+	bool is_awaited;         /* it may take a while to begin (STATUS_AGAIN): who wants one complete picture waits for it, a little */
 
 	/* Opens what can be opened. Otherwise says why not, for a person, and how it could be. */
 	enum status (*open)(struct target *target, void **state, struct reason *why_not);
@@ -33,7 +34,7 @@ struct source {
 /* About four times a second: for what need not be read at each of ten refreshes. */
 #define SOURCE_SLOW_NS INT64_C(260000000)
 
-#define SOURCES(X) X(process) X(system) X(cgroup) X(region)
+#define SOURCES(X) X(process) X(system) X(cgroup) X(perf) X(energy) X(region) X(gpu)
 
 #define DECLARE_SOURCE(name) extern const struct source name##_source;
 SOURCES(DECLARE_SOURCE)

@@ -9,13 +9,16 @@
 #include "src/sources/synthetic_private.h"
 #include "src/sources/target.h"
 
-enum name { NAME_NONE_GIVEN, NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_WAIT, NAME_CHECKPOINT, NAME_GC, NAME_SAMPLES, NAME_TRAIN, NAME_ACCUMULATE, NAME_STEPS, NAME_INFERENCE, NAME_COUNT };
+enum name { NAME_NONE_GIVEN, NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_WAIT, NAME_CHECKPOINT, NAME_GC, NAME_SAMPLES, NAME_TRAIN, NAME_ACCUMULATE, NAME_STEPS, NAME_INFERENCE, NAME_ALLOCATED, NAME_RESERVED, NAME_PEAK, NAME_COUNT };
 static const char *const names[NAME_COUNT] = {
 	"", "data", "forward", "backward", "optimizer", "wait", "checkpoint", "gc", "samples", "train", "accumulate", "optimizer.steps", "inference",
+	"cuda.allocated_bytes", "cuda.reserved_bytes", "cuda.peak_bytes",
 };
 static const double usual_shares[SYNTHETIC_PHASES] = { 0.12, 0.32, 0.38, 0.14, 0.04 };
 
 #define JITTER 0.04
+
+enum { GAUGES_EVERY = 5 };
 
 double synthetic_chance(struct synthetic *synthetic)
 {
@@ -55,11 +58,21 @@ static void write_span(struct synthetic *synthetic, enum name name, enum name pa
 	event->record.span.cpu_s = event->record.span.memory_bytes = NAN;
 }
 
+/* Not at the same place in each, for then it would be a period. The first batches are spared: what is usual must be known. */
+static bool is_in_episode(const struct scenario *scenario, uint64_t seed, uint64_t batch)
+{
+	uint64_t number = batch / scenario->every, free_batches = scenario->every - scenario->episode;
+	uint64_t begin = number * scenario->every + (number * number * 7919 + (seed + number) * 104729) % free_batches;
+	return number > 0 && batch >= begin && batch < begin + scenario->episode;
+}
+
 static bool is_due(const struct synthetic *synthetic, uint64_t batch)
 {
 	const struct scenario *scenario = synthetic->scenario;
 	if (scenario->step_clock_at)
 		return batch == scenario->step_clock_at;
+	if (scenario->episode)
+		return is_in_episode(scenario, synthetic->seed, batch);
 	return scenario->every && batch >= synthetic->offset && (batch - synthetic->offset + 1) % scenario->every == 0;
 }
 
@@ -93,14 +106,37 @@ static void write_slow_part(struct synthetic *synthetic, enum name parent)
 		write_span(synthetic, strcmp(scenario->span, "gc") ? NAME_CHECKPOINT : NAME_GC, parent, synthetic->slow_begin_ns, 0);
 }
 
+/* What a GPU has still in its queue when the next batch is asked for. */
+#define QUEUED_NS INT64_C(6000000)
+
+static void write_work(struct synthetic *synthetic, enum synthetic_phase phase, int64_t begin_ns, int64_t end_ns)
+{
+	static const enum synthetic_work works[] = { [SYNTHETIC_FORWARD] = WORK_FORWARD, [SYNTHETIC_BACKWARD] = WORK_BACKWARD, [SYNTHETIC_OPTIMIZER] = WORK_OPTIMIZER };
+	int64_t queued_ns = end_ns - begin_ns < QUEUED_NS ? end_ns : begin_ns + QUEUED_NS;
+	if (phase == SYNTHETIC_DATA) {
+		synthetic_gpu_work(synthetic, WORK_OPTIMIZER, begin_ns, queued_ns);
+		synthetic_gpu_work(synthetic, WORK_COPY, queued_ns, end_ns);
+	} else if (phase <= SYNTHETIC_OPTIMIZER) {
+		synthetic_gpu_work(synthetic, works[phase], begin_ns, end_ns);
+	}
+}
+
+/* How much longer its work on the GPUs takes in a batch in which they are held back. */
+static double held_s(const struct synthetic *synthetic, enum synthetic_phase phase, double seconds)
+{
+	bool is_work = phase >= SYNTHETIC_FORWARD && phase <= SYNTHETIC_OPTIMIZER;
+	return is_work && synthetic->node.is_held ? seconds * (1 / synthetic->scenario->node.clock_ratio - 1) : 0;
+}
+
 /* Returns the seconds of slowness in it. */
 static double write_phase(struct synthetic *synthetic, enum synthetic_phase phase, double seconds, bool is_slow)
 {
 	static const enum name phase_names[] = { NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_NONE_GIVEN };
 	enum name name = phase_names[phase];
 	int64_t begin_ns = synthetic->written_ns;
-	double slow_s = 0, inside_s = 0;
-	pass(synthetic, seconds * (1 + JITTER * synthetic_chance(synthetic)));
+	double inside_s = 0, slow_s = held_s(synthetic, phase, seconds);
+	pass(synthetic, seconds * (1 + JITTER * synthetic_chance(synthetic)) + slow_s);
+	write_work(synthetic, phase, begin_ns, synthetic->written_ns);
 	if (is_slow && phase == synthetic->scenario->phase) {
 		write_slow_part(synthetic, name);
 		slow_s = seconds_between(synthetic->slow_begin_ns, synthetic->slow_end_ns);
@@ -144,7 +180,8 @@ static void account_fetch(struct synthetic *synthetic, int64_t begin_ns, int64_t
 static void write_fetch(struct synthetic *synthetic, double step_s, double slow_s, int64_t data_end_ns)
 {
 	bool is_late = slow_s > 0 && synthetic->scenario->in_worker;
-	double usual_s = 0.5 * SYNTHETIC_WORKERS * step_s * (1 + 0.15 * synthetic_chance(synthetic));
+	double ratio = synthetic->scenario->fetch_ratio > 0 ? synthetic->scenario->fetch_ratio : 0.5;
+	double usual_s = ratio * SYNTHETIC_WORKERS * step_s * (1 + 0.15 * synthetic_chance(synthetic));
 	int64_t end_ns = is_late ? data_end_ns : synthetic->state.batch_begin_ns - llround(0.3 * step_s * 1e9);
 	account_fetch(synthetic, end_ns - llround((usual_s + (is_late ? slow_s : 0)) * 1e9), end_ns);
 }
@@ -185,17 +222,31 @@ static void write_batch_end(struct synthetic *synthetic, bool steps)
 	end->record.batch.begin_ns = synthetic->state.batch_begin_ns;
 }
 
+static void write_gauges(struct synthetic *synthetic)
+{
+	const struct { enum name name; double value; } gauges[] = {
+		{ NAME_ALLOCATED, synthetic_gpu_allocated(synthetic) }, { NAME_RESERVED, synthetic_gpu_reserved(synthetic) },
+		{ NAME_PEAK, synthetic_gpu_peak(synthetic) },
+	};
+	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
+		struct synthetic_event *gauge = write_event(synthetic, RECORD_GAUGE);
+		gauge->record.gauge.name = gauges[i].name;
+		gauge->record.gauge.value = gauges[i].value;
+	}
+}
+
 static void write_batch(struct synthetic *synthetic)
 {
 	const struct scenario *scenario = synthetic->scenario;
 	double step_s = scenario->step_s > 0 ? scenario->step_s : 0.1;
 	const double *shares = scenario->shares[SYNTHETIC_FORWARD] > 0 ? scenario->shares : usual_shares;
 	bool is_slow = is_due(synthetic, synthetic->batch), steps = !scenario->accumulate || (synthetic->batch + 1) % scenario->accumulate == 0;
-	bool is_bigger = is_slow && scenario->samples_ratio > 0;
+	bool is_bigger = is_slow && scenario->samples_ratio > 0, is_held = scenario->node.clock_ratio > 0 && (is_slow || scenario->node.is_always_held);
 	double ratio = ratio_of(synthetic) * (is_bigger ? scenario->samples_ratio : 1), slow_s = 0;
-	if (is_bigger)
+	if (is_bigger || (is_held && is_slow))
 		remember_planted(synthetic, synthetic->batch);
 	synthetic->event_count = synthetic->next_event = 0;
+	synthetic_gpu_begin_batch(synthetic, is_held);
 	write_batch_begin(synthetic);
 	for (enum synthetic_phase phase = 0; phase <= SYNTHETIC_OPTIMIZER; phase++) {
 		double seconds = shares[phase] * step_s * ratio;
@@ -203,7 +254,7 @@ static void write_batch(struct synthetic *synthetic)
 			seconds += scenario->first_s;
 		if (phase == SYNTHETIC_OPTIMIZER && !steps)
 			continue;
-		slow_s += write_phase(synthetic, phase, phase == SYNTHETIC_OPTIMIZER && scenario->accumulate ? 4 * seconds : seconds, is_slow && !is_bigger);
+		slow_s += write_phase(synthetic, phase, phase == SYNTHETIC_OPTIMIZER && scenario->accumulate ? 4 * seconds : seconds, is_slow && !is_bigger && !is_held);
 		if (phase == SYNTHETIC_DATA)
 			write_fetch(synthetic, step_s, slow_s, synthetic->written_ns);
 		if (phase == SYNTHETIC_BACKWARD && scenario->hang_at == synthetic->batch && scenario->hang_at)
@@ -211,7 +262,9 @@ static void write_batch(struct synthetic *synthetic)
 	}
 	write_batch_end(synthetic, steps);
 	write_evidence(synthetic, seconds_between(synthetic->state.batch_begin_ns, synthetic->written_ns), slow_s, is_bigger ? scenario->samples_ratio : 1);
-	write_phase(synthetic, SYNTHETIC_BETWEEN, shares[SYNTHETIC_BETWEEN] * step_s, is_slow && !is_bigger);
+	if (!scenario->node.is_bare && synthetic->batch % GAUGES_EVERY == 0)
+		write_gauges(synthetic);
+	write_phase(synthetic, SYNTHETIC_BETWEEN, shares[SYNTHETIC_BETWEEN] * step_s, is_slow && !is_bigger && !is_held);
 	synthetic->batch++;
 }
 
@@ -297,6 +350,7 @@ static void introduce(struct synthetic *synthetic, int64_t now_ns, struct sample
 {
 	static const struct { const char *key, *value; } metas[] = {
 		{ "synthetic", "invented by pmtop: no process runs" }, { "loader.num_workers", "4" }, { "loader.prefetch_factor", "2" }, { "batch_size", "32" },
+		{ "flops_per_sample", "2.4e12" }, { "peak_flops", "1.979e15" },
 	};
 	struct record *opened = sample_set_add(out, RECORD_RUN_OPENED, SYNTHETIC_RUN, now_ns);
 	if (!opened)
@@ -316,6 +370,7 @@ static void introduce(struct synthetic *synthetic, int64_t now_ns, struct sample
 	}
 	for (size_t i = 0; i < sizeof metas / sizeof *metas; i++)
 		tell_meta(out, now_ns, metas[i].key, metas[i].value);
+	tell_meta(out, now_ns, "precision", synthetic->scenario->node.lacks_tensors ? "fp32" : "bf16-mixed");
 	if (synthetic->scenario->accumulate) {
 		char text[16];
 		int length = snprintf(text, sizeof text, "%u", synthetic->scenario->accumulate);
@@ -370,7 +425,7 @@ enum status synthetic_new(const char *told, int64_t start_ns, struct synthetic *
 	synthetic->scenario = scenario;
 	synthetic->seed = synthetic->noise = seed;
 	synthetic->offset = scenario->every > 1 ? seed * 7 % scenario->every : 0;
-	synthetic->start_ns = synthetic->written_ns = synthetic->told_ns = start_ns;
+	synthetic->start_ns = synthetic->written_ns = synthetic->told_ns = synthetic->node.before.time_ns = start_ns;
 	synthetic->state = (struct run_state){ .mode = scenario->is_inference ? NAME_INFERENCE : NAME_TRAIN, .epochs_planned = 20, .batches_per_epoch = SYNTHETIC_EPOCH, .samples_per_batch = SYNTHETIC_SAMPLES, .loss = NAN };
 	snprintf(synthetic->name, sizeof synthetic->name, "synthetic %s", scenario->name);
 	*out = synthetic;
@@ -423,6 +478,8 @@ static enum status tell_all_synthetic(void *state, int64_t now_ns, struct sample
 {
 	struct synthetic *synthetic = state;
 	introduce(synthetic, now_ns, out);
+	synthetic_describe_gpus(synthetic, now_ns, out);
+	synthetic_describe_meters(synthetic, now_ns, out);
 	struct record *record = sample_set_add(out, RECORD_STATE, SYNTHETIC_RUN, now_ns);
 	if (record)
 		record->state = copy(out, &synthetic->state, sizeof synthetic->state);

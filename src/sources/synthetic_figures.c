@@ -98,7 +98,7 @@ static void tell_memory(const struct synthetic *synthetic, int64_t now_ns, int32
 }
 
 /* The worker that is killed is the last. */
-static bool is_gone(const struct synthetic *synthetic, unsigned worker)
+bool synthetic_worker_is_gone(const struct synthetic *synthetic, unsigned worker)
 {
 	return synthetic->scenario->worker_gone_at && synthetic->batch > synthetic->scenario->worker_gone_at && worker == SYNTHETIC_WORKERS - 1;
 }
@@ -117,7 +117,7 @@ static void tell_seen(struct sample_set *out, int64_t now_ns, int32_t pid, const
 	seen->process.is_target = pid == SYNTHETIC_PID;
 }
 
-static int32_t pid_of_worker(unsigned worker)
+int32_t synthetic_worker_pid(unsigned worker)
 {
 	return SYNTHETIC_PID + 1 + (int32_t)worker;
 }
@@ -161,25 +161,25 @@ static void tell_processes(struct synthetic *synthetic, int64_t now_ns, struct s
 	if (!synthetic->is_introduced) {
 		tell_seen(out, now_ns, SYNTHETIC_PID, "synthetic (no process runs)");
 		for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++)
-			tell_seen(out, now_ns, pid_of_worker(worker), "synthetic worker");
+			tell_seen(out, now_ns, synthetic_worker_pid(worker), "synthetic worker");
 	}
-	if (!synthetic->worker_is_gone && is_gone(synthetic, SYNTHETIC_WORKERS - 1)) {
+	if (!synthetic->worker_is_gone && synthetic_worker_is_gone(synthetic, SYNTHETIC_WORKERS - 1)) {
 		struct record *gone = sample_set_add(out, RECORD_WORKER_GONE, SYNTHETIC_WORKERS - 1, now_ns);
 		if (gone)
 			gone->text = "its process ended without closing it";
 		struct record *process = sample_set_add(out, RECORD_PROCESS_GONE, 0, now_ns);
 		if (process)
-			process->process.pid = pid_of_worker(SYNTHETIC_WORKERS - 1);
+			process->process.pid = synthetic_worker_pid(SYNTHETIC_WORKERS - 1);
 		synthetic->worker_is_gone = true;
 	}
 	tell_memory(synthetic, now_ns, SYNTHETIC_PID, OF_TRAINER, synthetic->scenario->leaker == OF_TRAINER, out);
 	tell_state(synthetic, now_ns, SYNTHETIC_PID, 'R', synthetic->scenario->trainer_state, out);
 	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++) {
 		bool is_it = worker == synthetic->slow_worker;
-		if (is_gone(synthetic, worker))
+		if (synthetic_worker_is_gone(synthetic, worker))
 			continue;
-		tell_memory(synthetic, now_ns, pid_of_worker(worker), OF_ONE_WORKER, synthetic->scenario->leaker == OF_ONE_WORKER && worker == 2, out);
-		tell_state(synthetic, now_ns, pid_of_worker(worker), 'S', is_it ? synthetic->scenario->worker_state : 0, out);
+		tell_memory(synthetic, now_ns, synthetic_worker_pid(worker), OF_ONE_WORKER, synthetic->scenario->leaker == OF_ONE_WORKER && worker == 2, out);
+		tell_state(synthetic, now_ns, synthetic_worker_pid(worker), synthetic->scenario->worker_usually ? synthetic->scenario->worker_usually : 'S', is_it ? synthetic->scenario->worker_state : 0, out);
 	}
 	tell_child(synthetic, now_ns, out);
 }
@@ -188,7 +188,7 @@ static void tell_workers(const struct synthetic *synthetic, int64_t now_ns, stru
 {
 	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++) {
 		const struct synthetic_fetches *fetches = &synthetic->fetches[worker];
-		if (is_gone(synthetic, worker))
+		if (synthetic_worker_is_gone(synthetic, worker))
 			continue;
 		struct worker_row *row = sample_set_allocate(out, sizeof *row);
 		uint32_t *histogram = sample_set_allocate(out, sizeof fetches->histogram);
@@ -202,7 +202,7 @@ static void tell_workers(const struct synthetic *synthetic, int64_t now_ns, stru
 		if (running_s > 0)
 			histogram[histogram_bucket((uint64_t)llround(running_s * 1e9))]--;
 		*row = (struct worker_row){
-			.pid = pid_of_worker(worker), .id = worker, .count = SYNTHETIC_WORKERS, .start_ns = synthetic->start_ns, .fetch_begin_ns = runs ? fetches->begin_ns : 0,
+			.pid = synthetic_worker_pid(worker), .id = worker, .count = SYNTHETIC_WORKERS, .start_ns = synthetic->start_ns, .fetch_begin_ns = runs ? fetches->begin_ns : 0,
 			.fetches = done, .items = (double)(done * SYNTHETIC_SAMPLES), .total_s = done ? fetches->total_s - running_s : NAN, .min_s = done ? fetches->min_s : NAN,
 			.max_s = done ? fetches->max_s : NAN, .histogram = histogram,
 		};
@@ -228,6 +228,14 @@ static double value_of(const struct synthetic *synthetic, const struct figure *f
 	return value;
 }
 
+double synthetic_grown(const struct synthetic *synthetic, enum metric metric, enum synthetic_who who, int64_t now_ns)
+{
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		if (figures[i].metric == metric && figures[i].who == who)
+			return value_of(synthetic, &figures[i], now_ns) - figures[i].base;
+	return NAN;
+}
+
 static void tell_figure(const struct synthetic *synthetic, const struct figure *figure, int64_t now_ns, struct sample_set *out)
 {
 	double value = value_of(synthetic, figure, now_ns);
@@ -235,17 +243,15 @@ static void tell_figure(const struct synthetic *synthetic, const struct figure *
 		sample_set_figure(out, now_ns, figure->metric, figure->who == OF_TRAINER ? SYNTHETIC_PID : figure->who == OF_DISK ? THE_DISK : 0, value);
 		return;
 	}
-	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS && !is_gone(synthetic, worker); worker++)
-		sample_set_figure(out, now_ns, figure->metric, pid_of_worker(worker), worker == synthetic->slow_worker ? value : value - effect_of(synthetic, figure->metric, figure->who, now_ns));
+	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS && !synthetic_worker_is_gone(synthetic, worker); worker++)
+		sample_set_figure(out, now_ns, figure->metric, synthetic_worker_pid(worker), worker == synthetic->slow_worker ? value : value - effect_of(synthetic, figure->metric, figure->who, now_ns));
 }
 
 /* What the other states leave of the CPUs' time. */
 static double idle_ns(const struct synthetic *synthetic, int64_t now_ns)
 {
 	double all_ns = CPUS * seconds_between(synthetic->start_ns, now_ns) * 1e9;
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		if (figures[i].metric == METRIC_SYSTEM_CPU_BUSY || figures[i].metric == METRIC_SYSTEM_CPU_IO_WAIT)
-			all_ns -= value_of(synthetic, &figures[i], now_ns) - figures[i].base;
+	all_ns -= synthetic_grown(synthetic, METRIC_SYSTEM_CPU_BUSY, OF_MACHINE, now_ns) + synthetic_grown(synthetic, METRIC_SYSTEM_CPU_IO_WAIT, OF_MACHINE, now_ns);
 	return 1e14 + fmax(all_ns, 0);
 }
 
@@ -272,6 +278,8 @@ void synthetic_tell_figures(struct synthetic *synthetic, int64_t now_ns, struct 
 			sample_set_figure(out, now_ns, limits[i], 0, limit);
 	}
 	tell_workers(synthetic, now_ns, out);
+	synthetic_tell_gpus(synthetic, now_ns, out);
+	synthetic_tell_meters(synthetic, now_ns, out);
 	struct record *counter = sample_set_add(out, RECORD_COUNTER, SYNTHETIC_RUN, now_ns);
 	if (counter) {
 		counter->counter.name = 8;

@@ -2,9 +2,13 @@
 
 #include <string.h>
 
+#include "src/samples/sample_set.h"
+
 #define GROWS(metric, who, per_s) { METRIC_##metric, who, per_s }
 #define LEVEL(metric, who, value) { METRIC_##metric, who, value }
+#define THROTTLE(why) (1u << GPU_THROTTLE_##why)
 #define SECOND 1e9      /* a second of a figure in nanoseconds, a second long */
+enum { SECOND_GPU = 1 << 1 };
 
 const struct scenario scenarios[] = {
 	{ "clean", "nothing is wrong", .every = 0 },
@@ -53,7 +57,7 @@ const struct scenario scenarios[] = {
 	{ "accumulation", "the optimizer steps with every 4th batch: nothing is wrong", .accumulate = 4 },
 	{ "hang", "backward stands still from batch 100 on", .hang_at = 100 },
 	{ "slow-first", "the first batch takes far longer", .first_s = 2.5 },
-	{ "data-bound", "half of the time goes into data", .shares = { 0.5, 0.15, 0.25, 0.06, 0.04 } },
+	{ "data-bound", "half of the time goes into data; there is no GPU", .shares = { 0.5, 0.15, 0.25, 0.06, 0.04 }, .node = { .is_bare = true } },
 	{ "forward-bound", "most of the time goes into forward", .shares = { 0.05, 0.6, 0.25, 0.06, 0.04 } },
 	{ "backward-bound", "most of the time goes into backward", .shares = { 0.05, 0.2, 0.65, 0.06, 0.04 } },
 	{ "slow-answers", "inference, and an answer takes longer than two seconds", .step_s = 2.4, .is_inference = true },
@@ -79,6 +83,33 @@ const struct scenario scenarios[] = {
 	{ "worker-gone", "a worker is killed, and no batch comes any more", .worker_gone_at = 150, .hang_at = 151 },
 	{ "worker-stuck", "now and then a worker waits for the disk for a long time", .every = 120, .seconds = 14, .phase = SYNTHETIC_DATA, .in_worker = true, .worker_state = 'D' },
 	{ "worker-stopped", "now and then a worker is stopped for a long time", .every = 120, .seconds = 14, .phase = SYNTHETIC_DATA, .in_worker = true, .worker_state = 'T' },
+	/* the node's GPUs and counters */
+	{ "gpu-heat", "a GPU gets too hot now and then and halves its clock", .every = 40, .episode = 8, .cpu_ratio = 0.05, .step_s = 0.3,
+		.node = { .clock_ratio = 0.4, .throttle = THROTTLE(HEAT), .hotter_celsius = 24, .which = SECOND_GPU } },
+	{ "gpu-power-cap", "now and then the GPUs' power limit is lowered, and their clocks with it", .every = 40, .episode = 8, .cpu_ratio = 0.98, .step_s = 0.3,
+		.node = { .clock_ratio = 0.42, .throttle = THROTTLE(POWER_CAP), .limit_w = 350 } },
+	{ "gpu-power-limit", "the GPUs' power limit is low, and they are at it all the time",
+		.node = { .clock_ratio = 0.7, .throttle = THROTTLE(POWER_CAP), .limit_w = 400, .is_always_held = true } },
+	{ "gpu-waits-for-data", "the GPUs wait for workers that are on the CPU all the time", .shares = { 0.6, 0.14, 0.18, 0.04, 0.04 }, .fetch_ratio = 0.97,
+		.levels = { LEVEL(PROCESS_CPU_USER, OF_ONE_WORKER, 0.95e9), LEVEL(SYSTEM_CPU_BUSY, OF_MACHINE, 4.9e9) } },
+	{ "gpu-waits-for-disk", "the GPUs wait for workers that wait for the disk", .shares = { 0.6, 0.14, 0.18, 0.04, 0.04 }, .fetch_ratio = 0.97, .worker_usually = 'D',
+		.levels = { LEVEL(PROCESS_CPU_USER, OF_ONE_WORKER, 0.05e9), LEVEL(PROCESS_DISK_WAIT, OF_ONE_WORKER, 0.85e9), LEVEL(PROCESS_READ, OF_ONE_WORKER, 60e6), LEVEL(DISK_READ, OF_DISK, 240e6),
+			LEVEL(DISK_READ_TIME, OF_DISK, 3.6e9), LEVEL(DISK_BUSY, OF_DISK, 0.97e9) } },
+	{ "gpu-underused", "the GPUs compute less than half of the time", .node = { .busy_ratio = 0.5 } },
+	{ "gpu-small-kernels", "the GPUs are always busy, with a fifth of their multiprocessors", .node = { .fill_ratio = 0.28 } },
+	{ "gpu-fp32", "the GPUs compute with 32 bits, beside their tensor cores", .node = { .lacks_tensors = true } },
+	{ "gpu-leak", "20 MB more of a GPU stay allocated with every batch", .node = { .kept_bytes = 20e6 } },
+	{ "gpu-cache", "the allocator reserves some more of a GPU than the program uses", .node = { .cached_bytes = 4e9 } },
+	{ "gpu-fragmented", "the allocator reserves ever more of a GPU, for no piece that it has is large enough", .node = { .cached_bytes = 28e9 } },
+	{ "gpu-memory-full", "nearly all memory of a GPU is in use", .node = { .reserved_bytes = 82.3e9 } },
+	{ "gpu-neighbour", "another process comes on a GPU of the run", .slower_from = 150, .slower_ratio = 1.4, .node = { .neighbour_at = 150 } },
+	{ "gpu-lost", "a GPU falls off the bus, and the run stands still", .hang_at = 150, .node = { .lost_at = 150 } },
+	{ "gpu-hidden", "the driver does not say which processes use the GPUs", .node = { .hides_processes = true } },
+	{ "pcie-narrow", "a GPU's PCIe link has 4 lanes of 16", .shares = { 0.2, 0.28, 0.36, 0.12, 0.04 }, .node = { .pcie_width = 4, .which = SECOND_GPU } },
+	{ "ecc", "a GPU finds a memory error that it cannot correct", .node = { .faulty_at = 100 } },
+	{ "cpu-heat", "the CPUs are too hot and slow down", .node = { .cpu_throttles_per_s = 12 } },
+	{ "bare", "the machine has no GPUs, counters and meters", .node = { .is_bare = true } },
+	{ "no-counters", "the CPUs offer no counters", .node = { .has_no_counters = true } },
 };
 const size_t scenario_count = sizeof scenarios / sizeof *scenarios;
 

@@ -19,10 +19,34 @@ struct synthetic_effect { enum metric metric; enum synthetic_who who; double per
 /* A gauge that is not as in other runs; of a counter, its growth a second. */
 struct synthetic_level { enum metric metric; enum synthetic_who who; double value; };
 
+/* What is not as usual with the node's GPUs. */
+struct scenario_node {
+	bool is_bare;                        /* there are none, and neither counters nor meters */
+	bool hides_processes;                /* their driver does not say who uses them */
+	bool has_no_counters;                /* of the CPUs: a virtual machine */
+	unsigned which;                      /* GPUs that are held back or change, as bits; 0 = all */
+	double clock_ratio;                  /* of the usual clock in slow batches, whose work takes so much longer; 0 = as usual */
+	bool is_always_held;                 /* … in every batch */
+	unsigned throttle;                   /* bits 1 << enum gpu_throttle, meanwhile */
+	double limit_w;                      /* power limit meanwhile; 0 = as usual */
+	double hotter_celsius;               /* all the time */
+	double busy_ratio;                   /* of the time in which they otherwise compute; 0 = all of it */
+	double fill_ratio;                   /* of their multiprocessors that otherwise work, and they are never idle; 0 = as usual */
+	bool lacks_tensors;                  /* the program computes with 32 bits: its tensor cores stand still */
+	double reserved_bytes;               /* of the first; 0 = as usual */
+	double kept_bytes;                   /* a batch, of the first */
+	double cached_bytes;                 /* what the allocator reserves in the end without using it */
+	unsigned pcie_width;                 /* 0 = 16 */
+	uint64_t lost_at, faulty_at;         /* batch from which on the last falls off the bus; the first has uncorrected memory errors; 0 = never */
+	uint64_t neighbour_at;               /* … another process computes on the last */
+	double cpu_throttles_per_s;          /* heat slows the CPUs down so often */
+};
+
 struct scenario {
 	const char *name, *help;
 	/* the slow batches */
 	uint64_t every;                      /* every k-th; 0 = none */
+	uint64_t episode;                    /* so many in a row, somewhere in each k batches; 0 = one, the last of them */
 	double seconds;                      /* how much longer they take */
 	enum synthetic_phase phase;
 	const char *span;                    /* in that phase; NULL = none */
@@ -30,6 +54,7 @@ struct scenario {
 	double minor_per_s, major_per_s, blocks_per_s, forced_per_s;
 	double samples_ratio;                /* of the usual; 0 = as usual */
 	char trainer_state, worker_state;    /* during them; 0 = as usual */
+	char worker_usually;                 /* state of the workers; 0 = S */
 	const char *child;                   /* a process that comes for as long as they are slow */
 	bool in_worker;                      /* a loader worker's fetch takes so long */
 	struct synthetic_effect effects[EFFECTS_MOST];
@@ -37,6 +62,7 @@ struct scenario {
 	struct synthetic_level levels[LEVELS_MOST];
 	double step_s;                       /* 0 = 0.1 */
 	double shares[SYNTHETIC_PHASES];     /* of a step; all 0 = as usual */
+	double fetch_ratio;                  /* of the workers' time that fetches take; 0 = 0.5 */
 	double first_s;                      /* the first batch takes so much longer */
 	double leak_bytes;                   /* a batch, see `leaks` */
 	enum metric leaks;                   /* PROCESS_ANONYMOUS (of `leaker`), PROCESS_SHARED (in /dev/shm), PROCESS_FILE */
@@ -53,6 +79,7 @@ struct scenario {
 	uint64_t worker_gone_at;             /* batch in which a worker is killed; 0 = never */
 	bool is_inference;
 	uint32_t accumulate;                 /* the optimizer steps with every k-th; published; 0 = 1 */
+	struct scenario_node node;
 };
 
 extern const struct scenario scenarios[];

@@ -47,6 +47,7 @@ struct target {
 	char *scratch;                      /* one file's text, private */
 	int descriptors;                    /* how many we may have open */
 	const char *synthetic;              /* --demo: which invented run; else NULL */
+	const struct source_choices *choices;/* choices.h; NULL = the defaults. The caller's, as long as the target is open */
 	const char *region_path;            /* -s: the region's file, where it is known beforehand; else NULL */
 };
 

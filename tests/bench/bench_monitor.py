@@ -28,7 +28,7 @@ PAIRS = 1 if SMOKE else 7
 PMTOP = os.path.join(BUILD, 'pmtop')
 TRAINER = os.path.join(BUILD, 'tests/workloads/trainer')
 HELLO = os.path.join(BUILD, 'tests/bench/hello')
-ENVIRONMENT = dict(os.environ, TERM='xterm-256color', LC_ALL='C.UTF-8', XDG_CONFIG_HOME='/nonexistent')
+ENVIRONMENT = dict(os.environ, TERM='xterm-256color', LC_ALL='C.UTF-8', XDG_CONFIG_HOME='/dev/null/none')
 
 
 class Screen:

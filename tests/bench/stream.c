@@ -83,7 +83,7 @@ static int make(const char *path, double seconds)
 	struct synthetic *run = NULL;
 	struct reason why = { "", "" };
 	uint64_t records = 0;
-	if (!making.file || !making.places || synthetic_new("", START_NS, &run, &why) != STATUS_OK)
+	if (!making.file || !making.places || synthetic_new("bare", START_NS, &run, &why) != STATUS_OK)
 		die("the recording cannot be begun");
 	stream_write_header(&making.writer, &header, &making.out);
 	put(&making);

@@ -624,6 +624,10 @@ class Identity(unittest.TestCase):
             ({"SLURM_JOB_ID": "7"}, {}),
             ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "PMIX_NAMESPACE": "n1"},
              {"run_id": "n1", "RANK": "2", "WORLD_SIZE": "4"}),
+            ({"CUDA_VISIBLE_DEVICES": "1,0", "ROCR_VISIBLE_DEVICES": "2"}, {"CUDA_VISIBLE_DEVICES": "1,0"}),
+            ({"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "3"}, {"HIP_VISIBLE_DEVICES": "3"}),
+            ({"CUDA_VISIBLE_DEVICES": ",".join(["GPU-%036d" % i for i in range(8)])},
+             {"CUDA_VISIBLE_DEVICES": ",".join(["GPU-%036d" % i for i in range(4)])}),
         ):
             facts = _run.facts(environment)
             self.assertEqual(facts.pop("python"), "%d.%d.%d" % sys.version_info[:3])

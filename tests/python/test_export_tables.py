@@ -274,6 +274,19 @@ def test_series_end_where_the_report_stands(recording):
     assert table["resident_bytes"].max() <= report["memory"]["peak_rss_bytes"]
 
 
+def test_gpus_and_meters_are_series(invented):
+    table, report = invented.table("csv-series"), invented.report
+    assert [row["index"] for row in report["gpu"]] == [0, 1]
+    for row in report["gpu"]:
+        for key in ("utilisation_ratio", "power_w", "memory_used_bytes", "process_memory_bytes", "temperature_c", "sm_active_ratio"):
+            assert is_near(table[f"gpu{row['index']}.{key}"].dropna().iloc[-1], row[key]), key
+    for row in report["energy"]["meters"]:
+        assert is_near(table[f"energy.{row['name']}.joules"].dropna().iloc[-1], row["energy_j"])
+    busy = invented.csv["gpu.utilisation_ratio"].dropna()
+    assert len(busy) and busy.between(0, 1).all()
+    assert invented.csv["gpu.power_w"].max() <= sum(row["totals"]["power_w"]["max"] for row in report["gpu"])
+
+
 def test_gauges_are_series(odd):
     assert odd.table("csv-series")["gauge.queue, depth"].dropna().iloc[-1] == 4
 
@@ -403,6 +416,13 @@ def truths_of(report):
         if row["depth"] == 0:
             out["pmtop_phase_seconds_sum", ("mode", mode), ("phase", row["name"])] = row["total_s"]
             out["pmtop_phase_seconds_count", ("mode", mode), ("phase", row["name"])] = row["count"]
+    for row in report.get("gpu", []):
+        gpu = ("gpu", str(row["index"]))
+        out |= {("pmtop_gpu_power_watts", gpu): row["power_w"], ("pmtop_gpu_memory_used_bytes", gpu): row["memory_used_bytes"],
+                ("pmtop_gpu_energy_joules_total", gpu): row["energy_j"], ("pmtop_gpu_info", gpu): 1,
+                ("pmtop_gpu_pcie_generation", gpu): row["pcie"]["generation"]}
+    for row in report.get("energy", {}).get("meters", []):
+        out["pmtop_energy_joules_total", ("meter", row["name"])] = row["energy_j"]
     for row in report["warnings"]:
         out["pmtop_warning", ("rule", row["rule"])] = 1
     return {key: value for key, value in out.items() if value is not None}

@@ -1,9 +1,12 @@
 """A real inference loop, and its figures beside numpy's."""
 import json
+import os
 
 import numpy
 import pytest
 
+import pmtop
+import region_events
 import watching
 
 pytest.importorskip("torch")
@@ -103,3 +106,13 @@ def test_batches_are_requests_live_and_from_a_recording(tmp_path):
         assert (told["sla_s"], told["over_sla"], len(told["late"])) == (2, 1, 1)
     text = watching.pmtop("report", recording)
     assert "/user/*" in text and "REQUESTS BY THE HOUR" in text
+
+
+def test_a_region_that_is_opened_again_is_told_its_mode():
+    for _ in range(2):
+        pmtop.close()
+        assert pmtop.init("again")
+        with pmtop.request("GET /"):
+            pass
+        assert [event.mode for event in region_events.Region(os.getpid()).of(region_events.SPAN, "GET /")] == ["inference"]
+    pmtop.close()

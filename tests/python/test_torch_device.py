@@ -1,6 +1,7 @@
 """The device part of pmtop.torch against a stand-in for torch.cuda that is as slow, and fails in the ways, that the real one is and does."""
 import contextlib
 import os
+import types
 
 import pytest
 
@@ -20,9 +21,10 @@ from torch_loop import Account, data, make, spans
 class Cuda:
     """Time goes on by a millisecond with every event; what was recorded is done `lag` events later (None: never)."""
 
-    def __init__(self, lag=3):
-        self.lag, self.now, self.made = lag, 0, 0
+    def __init__(self, lag=3, devices=1):
+        self.devices, self.lag, self.now, self.made = devices, lag, 0, 0
         self.is_capturing = False
+        self.streams = set()
         self.fails = None
         cuda = self
 
@@ -31,8 +33,9 @@ class Cuda:
                 assert enable_timing
                 cuda.made += 1
 
-            def record(self):
+            def record(self, stream="stream 0"):
                 cuda.may_fail("record")
+                cuda.streams.add(stream)
                 assert not cuda.is_capturing, "an event in a graph"
                 cuda.now += 1
                 self.at = cuda.now
@@ -65,15 +68,30 @@ class Cuda:
     def current_device(self):
         return 0
 
+    def device_count(self):
+        return self.devices
+
+    def current_stream(self, index):
+        return f"stream {index}"
+
     def get_device_name(self, index):
-        return "a stand-in"
+        return "a stand-in" if index == 0 else f"stand-in {index}"
+
+    def get_device_properties(self, index):
+        self.may_fail("get_device_properties")
+        return types.SimpleNamespace(uuid=f"0000000{index}-8d1e-4b7a-9c55-000000000000")
 
     def synchronize(self, *arguments):
         raise AssertionError("waited for the device")
 
 
+def statistics(allocated, reserved, peak, inactive):
+    return {"allocated_bytes": {"all": {"current": allocated, "peak": peak}}, "reserved_bytes": {"all": {"current": reserved}},
+            "inactive_split_bytes": {"all": {"current": inactive}}}
+
+
 def memory_stats(device):
-    return {"allocated_bytes": {"all": {"current": 100, "peak": 300}}, "reserved_bytes": {"all": {"current": 200}}}
+    return statistics(100, 200, 300, 40)
 
 
 @contextlib.contextmanager
@@ -119,9 +137,46 @@ def test_times_come_later_and_for_the_right_batch():
             assert {name: figures[number, name] for name in ("gpu.forward_s", "gpu.backward_s", "gpu.optimizer_s", "gpu.batch_s")} == pytest.approx(
                 {"gpu.forward_s": 0.001, "gpu.backward_s": 0.001, "gpu.optimizer_s": 0.001, "gpu.batch_s": 0.007})
         region = Region(os.getpid())
-        assert region.gauges == {"cuda.allocated_bytes": 100, "cuda.reserved_bytes": 200, "cuda.peak_bytes": 300}
-        assert region.meta["device"] == "a stand-in"
+        assert region.gauges == {"cuda.allocated_bytes": 100, "cuda.reserved_bytes": 200, "cuda.peak_bytes": 300, "cuda.inactive_split_bytes": 40}
+        assert region.meta["device"] == "a stand-in" and region.meta["gpu.uuid"] == "00000000-8d1e-4b7a-9c55-000000000000"
         assert on.parts["device"].is_on
+
+
+def test_a_model_that_lies_elsewhere_than_on_the_current_device_is_measured_there():
+    """model.to(local_rank) without set_device: the current device stays 0, and holds nothing."""
+    cuda, holds = Cuda(devices=4), [0, 0, 0, 0]
+    with instrumented(cuda, lambda device: statistics(100 * holds[device], 200 * holds[device], 300 * holds[device], 0)) as on:
+        train(2)
+        assert cuda.streams == {"stream 0"} and Region(os.getpid()).meta["device"] == "a stand-in"
+        holds[2], holds[3] = 5, 1
+        cuda.streams.clear()
+        train(8)
+        assert cuda.streams == {"stream 2"} and on.parts["device"].is_on
+        told = Region(os.getpid())
+        assert told.meta["device"] == "stand-in 2" and told.meta["gpu.uuid"].startswith("00000002-")
+        assert told.gauges["cuda.reserved_bytes"] == 1000 and told.figures()
+        holds[0] = 1
+        cuda.streams.clear()
+        train(2)
+        assert cuda.streams == {"stream 0"} and Region(os.getpid()).meta["device"] == "a stand-in"
+
+
+def test_a_torch_that_tells_no_uuid_lacks_only_that():
+    cuda = Cuda()
+    cuda.fails = "get_device_properties"
+    with instrumented(cuda) as on:
+        train()
+        assert "gpu.uuid" not in Region(os.getpid()).meta and Region(os.getpid()).meta["device"] == "a stand-in"
+        assert on.parts["device"].is_on and on.parts["memory"].is_on
+
+
+def test_a_torch_without_one_of_the_figures_tells_the_others():
+    few = memory_stats(0)
+    del few["inactive_split_bytes"]
+    with instrumented(Cuda(), lambda device: few) as on:
+        train()
+        assert set(Region(os.getpid()).gauges) == {"cuda.allocated_bytes", "cuda.reserved_bytes", "cuda.peak_bytes"}
+        assert on.parts["memory"].is_on
 
 
 def test_events_that_are_never_ready_are_bounded():

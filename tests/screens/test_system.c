@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "tests/support/heat.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
 
@@ -34,6 +35,7 @@ static void play(struct stage *stage, int width, int height)
 
 static void close_stage(struct stage *stage)
 {
+	heat_release(stage->model);
 	machine_release(stage->model);
 	stage_close(stage);
 }
@@ -55,7 +57,7 @@ START_TEST(the_machine_at_200_columns) { expect_picture(200, 60, CHARSET_BRAILLE
 START_TEST(the_machine_folds_to_lines) { expect_picture(60, 16, CHARSET_BRAILLE, "system_60x16"); } END_TEST
 START_TEST(the_machine_in_ascii) { expect_picture(80, 24, CHARSET_ASCII, "system_80x24_ascii"); } END_TEST
 
-/* -- what is not known -------------------------------------------------------------------------------------------------------- */
+/* -- power and heat ------------------------------------------------------------------------------------------------------------ */
 
 static void add_missing(struct stage *stage, const char *figure, const char *text, const char *remedy)
 {
@@ -65,6 +67,87 @@ static void add_missing(struct stage *stage, const char *figure, const char *tex
 	sample_set_missing(&stage->set, stage->model->now_ns, figure, text, remedy);
 	model_apply(stage->model, &stage->set);
 }
+
+static void expect_heat(int width, int height, enum charset charset, const char *name)
+{
+	struct stage stage;
+
+	play(&stage, width, height);
+	heat_fill(stage.model);
+	stage.canvas.charset = charset;
+	stage_draw(&stage);
+	stage_expect(&stage, name);
+	close_stage(&stage);
+}
+
+START_TEST(power_and_heat_at_120_columns) { expect_heat(120, 40, CHARSET_BRAILLE, "system_heat_120x40"); } END_TEST
+START_TEST(power_and_heat_at_80_columns) { expect_heat(80, 24, CHARSET_BRAILLE, "system_heat_80x24"); } END_TEST
+START_TEST(power_and_heat_at_200_columns) { expect_heat(200, 60, CHARSET_BRAILLE, "system_heat_200x60"); } END_TEST
+START_TEST(power_and_heat_fold_to_a_line) { expect_heat(60, 16, CHARSET_BRAILLE, "system_heat_60x16"); } END_TEST
+START_TEST(power_and_heat_in_ascii) { expect_heat(120, 40, CHARSET_ASCII, "system_heat_120x40_ascii"); } END_TEST
+
+START_TEST(a_hot_sensor_and_a_slow_cpu_are_marked)
+{
+	struct stage stage;
+
+	play(&stage, 120, 40);
+	heat_fill(stage.model);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "82 °C of 85 °C ⚠"));
+	ck_assert(!stage_shows(&stage, "slowed down by heat"));
+	stage.model->energy.sensors[0].celsius = 101;
+	stage.model->energy.throttles_per_s = 0.5;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "101 °C of 100 °C ⚠"));
+	ck_assert(stage_shows(&stage, "slowed down by heat        0.50  times a second ⚠"));
+	stage_resize(&stage, 80, 24);
+	ck_assert(stage_shows(&stage, "CPU 101 °C of 100 °C ⚠"));
+	ck_assert(stage_shows(&stage, "slowed by heat ⚠"));
+	close_stage(&stage);
+}
+END_TEST
+
+START_TEST(a_meter_that_may_not_be_read_says_so_beside_one_that_may)
+{
+	struct stage stage;
+
+	play(&stage, 120, 40);
+	heat_fill(stage.model);
+	struct energy *energy = &stage.model->energy;
+	energy->cpu_watts = energy->cpu_joules = energy->cpu_joules_per_batch = energy->co2_g = energy->grid_g_per_kwh = NAN;
+	const size_t meters = energy->meter_count;
+	energy->meter_count = 0;
+	add_missing(&stage, "CPU energy", "energy_uj is readable by root only", "chmod");
+	energy->gpu_watts = 612;
+	energy->gpu_joules = 73440;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "CPUs, memory           –  energy_uj is readable by root"));
+	ck_assert(stage_shows(&stage, "GPUs of the run    612 W"));
+	ck_assert(!stage_shows(&stage, "CO2"));
+	ck_assert(!stage_shows(&stage, " 0 W"));
+	energy->meter_count = meters;
+	close_stage(&stage);
+}
+END_TEST
+
+START_TEST(without_meters_and_sensors_nothing_of_it_is_shown)
+{
+	struct stage stage;
+
+	play(&stage, 120, 40);
+	ck_assert(!stage_shows(&stage, "Power"));
+	ck_assert(!stage_shows(&stage, "Heat"));
+	heat_fill(stage.model);
+	stage.model->energy.since_ns = 0;
+	stage_draw(&stage);
+	ck_assert(!stage_shows(&stage, "Power"));
+	ck_assert(stage_shows(&stage, "Heat"));
+	ck_assert(stage_shows(&stage, "coretemp Package id 0     71 °C of 100 °C"));
+	close_stage(&stage);
+}
+END_TEST
+
+/* -- what is not known -------------------------------------------------------------------------------------------------------- */
 
 START_TEST(before_the_machine_is_read_it_says_so)
 {
@@ -228,9 +311,11 @@ START_TEST(what_is_written_is_the_machine_over_time)
 	struct stage stage;
 
 	play(&stage, 80, 24);
+	heat_fill(stage.model);
 	ck_assert(screen_write(stage.screen, &csv));
 	ck_assert_ptr_eq(strstr(csv.data, "time_ns,time,cpu_ratio,io_wait_ratio,memory_ratio,"), csv.data);
-	ck_assert_ptr_nonnull(strchr(csv.data, '\n'));
+	ck_assert_ptr_nonnull(strstr(csv.data, ",cpu_power_w,gpu_power_w,cpu_temperature_c,cpu_clock_hz\n"));
+	ck_assert(strchr("0123456789", csv.data[csv.length - 2]) != NULL);      /* the clock, of the newest column */
 	ck_assert_uint_gt(csv.length, 2000);
 	buffer_release(&csv);
 	close_stage(&stage);
@@ -259,6 +344,7 @@ START_TEST(no_size_and_no_name_does_harm)
 	struct stage stage;
 
 	play(&stage, 80, 24);
+	heat_fill(stage.model);
 	for (int round = 0; round < 2; round++) {
 		for (int width = 1; width <= 210; width += width < 45 ? 4 : 11)
 			for (int height = 1; height <= 62; height += height < 24 ? 3 : 9) {
@@ -288,6 +374,14 @@ int main(void)
 	tcase_add_test(tests, the_machine_at_200_columns);
 	tcase_add_test(tests, the_machine_folds_to_lines);
 	tcase_add_test(tests, the_machine_in_ascii);
+	tcase_add_test(tests, power_and_heat_at_120_columns);
+	tcase_add_test(tests, power_and_heat_at_80_columns);
+	tcase_add_test(tests, power_and_heat_at_200_columns);
+	tcase_add_test(tests, power_and_heat_fold_to_a_line);
+	tcase_add_test(tests, power_and_heat_in_ascii);
+	tcase_add_test(tests, a_hot_sensor_and_a_slow_cpu_are_marked);
+	tcase_add_test(tests, a_meter_that_may_not_be_read_says_so_beside_one_that_may);
+	tcase_add_test(tests, without_meters_and_sensors_nothing_of_it_is_shown);
 	tcase_add_test(tests, before_the_machine_is_read_it_says_so);
 	tcase_add_test(tests, what_is_missing_says_why_and_what_would_bring_it);
 	tcase_add_test(tests, a_figure_that_nobody_read_is_a_dash_and_never_zero);

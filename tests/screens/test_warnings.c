@@ -29,12 +29,12 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 	stage_close(&stage);
 }
 
-START_TEST(a_warning_is_shown_with_its_meaning_and_what_to_try) { expect_picture(120, 40, CHARSET_BRAILLE, "8j", "warnings_120x40"); } END_TEST
+START_TEST(a_warning_is_shown_with_its_meaning_and_what_to_try) { expect_picture(120, 40, CHARSET_BRAILLE, "8jj", "warnings_120x40"); } END_TEST
 START_TEST(warnings_at_80_columns) { expect_picture(80, 24, CHARSET_BRAILLE, "8", "warnings_80x24"); } END_TEST
 START_TEST(warnings_in_ascii) { expect_picture(80, 24, CHARSET_ASCII, "8", "warnings_80x24_ascii"); } END_TEST
 START_TEST(help_lists_every_key) { expect_picture(120, 40, CHARSET_BRAILLE, "?", "help_120x40"); } END_TEST
 START_TEST(help_scrolls_where_it_does_not_fit) { expect_picture(80, 24, CHARSET_BRAILLE, "?jjjjjjjjjjjjjj", "help_scrolled_80x24"); } END_TEST
-START_TEST(a_view_without_a_source_says_what_else_helps) { expect_picture(80, 24, CHARSET_BRAILLE, "5", "gpu_80x24"); } END_TEST
+START_TEST(a_view_without_a_source_says_what_else_helps) { expect_picture(80, 24, CHARSET_BRAILLE, "5", "gpu_none_80x24"); } END_TEST
 
 START_TEST(without_a_warning_it_says_what_is_watched_for)
 {

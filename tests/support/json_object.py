@@ -30,6 +30,11 @@ SYSTEM = {
     "networks": [{"name": str, "received_bytes_per_s": float, "sent_bytes_per_s": float}],
     "cgroup": dict.fromkeys(CGROUP, float), "clock_step_s": float, "suspend_s": float,
 }
+COUNTERS = {
+    "events": [{"name": str, "role": str, "per_s": float, "total": float, "counted_ratio": float}],
+    "processes": [{"pid": int, "total": {"*": float}}],
+} | dict.fromkeys(("cpus", "ipc", "clock_hz", "cache_miss_ratio", "branch_miss_ratio", "stalled_front_ratio", "stalled_back_ratio", "flops_per_s",
+                   "flops_per_batch", "flops_per_sample", "memory_bytes_per_s", "flops_per_byte", "mfu_ratio"), float)
 MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, "limit": str, "spikes": int, "spike_ns": int,
           "gpu_allocator": dict.fromkeys(("allocated_bytes", "reserved_bytes", "peak_bytes"), float)} | dict.fromkeys(
     ("rss_bytes", "peak_rss_bytes", "tree_rss_bytes", "tree_anonymous_bytes", "tree_file_bytes", "tree_shared_bytes",
@@ -37,8 +42,29 @@ MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, 
      "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
      "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch", "growth_per_epoch_bytes",
      "grower_share_ratio", "limit_bytes", "limit_room_bytes", "limit_in_s", "spike_bytes"), float)
+WHOLE = {"mean": float, "max": float}
+GPU_WHOLES = ("utilisation_ratio", "sm_active_ratio", "memory_used_bytes", "process_memory_bytes", "power_w", "temperature_c")
+GPU = {"index": int, "part_of": int, "is_ours": bool, "is_ours_by_place": bool, "throttle": [str],
+       "pcie": dict.fromkeys(("received_bytes_per_s", "sent_bytes_per_s", "replays", "generation", "generation_max", "width", "width_max"), float),
+       "nvlink": {"received_bytes_per_s": float, "sent_bytes_per_s": float}, "ecc": {"corrected": float, "uncorrected": float},
+       "processes": [{"pid": int, "command": str, "is_ours": bool, "kinds": [str], "memory_bytes": float, "utilisation_ratio": float}],
+       "runs": [{"pid": int, "rank": int, "process_memory_bytes": float, "allocated_bytes": float, "reserved_bytes": float, "peak_bytes": float}],
+       "memory": {"verdict": str} | dict.fromkeys(("slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s", "slope_bytes_per_batch", "full_in_s"), float),
+       "totals": dict.fromkeys(GPU_WHOLES, WHOLE) | {"reasons": {"*": float}} | dict.fromkeys(
+           ("seconds", "energy_j", "pcie_received_bytes", "pcie_sent_bytes", "throttled_ratio", "throttled_power_s", "throttled_thermal_s"), float),
+       "events": [{"time_ns": int, "code": int, "text": str}]} | dict.fromkeys(("vendor", "name", "uuid", "pci", "driver", "lost"), str) | dict.fromkeys(
+    ("utilisation_ratio", "memory_controller_ratio", "sm_active_ratio", "sm_occupancy_ratio", "tensor_active_ratio", "dram_active_ratio",
+     "memory_used_bytes", "memory_total_bytes", "memory_reserved_bytes", "process_memory_bytes", "process_utilisation_ratio", "others_memory_bytes",
+     "power_w", "power_limit_w", "energy_j", "temperature_c", "memory_temperature_c", "temperature_limit_c", "clock_hz", "clock_max_hz",
+     "memory_clock_hz", "memory_clock_max_hz", "throttled_power_ratio", "throttled_thermal_ratio", "reading_ratio"), float)
 PATTERN = dict.fromkeys(("kind", "unit", "counted_by", "what", "phase", "candidate"), str) | dict.fromkeys(
     ("count", "of", "first", "first_epoch", "first_batch", "since_ns"), int) | dict.fromkeys(("period", "before_s", "after_s"), float)
+ENERGY = {"since_ns": int, "meters": [{"name": str, "power_w": float, "energy_j": float}],
+          "temperatures": [{"name": str, "temperature_c": float, "limit_c": float}],
+          "epochs": [{"index": int, "ordinal": int, "is_whole": bool, "energy_j": float, "cpu_energy_j": float, "gpu_energy_j": float, "co2_g": float}],
+          } | dict.fromkeys(
+    ("power_w", "cpu_power_w", "gpu_power_w", "energy_j", "cpu_energy_j", "gpu_energy_j", "per_batch_j", "cpu_per_batch_j", "gpu_per_batch_j",
+     "per_sample_j", "grid_g_per_kwh", "co2_g", "co2_per_epoch_g", "cpu_temperature_c", "cpu_clock_hz", "cpu_throttles_per_s"), float)
 OBJECT = {
     "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
@@ -59,6 +85,9 @@ OBJECT = {
         ("ratio", "tree_ratio", "user_s", "system_s", "run_queue_wait_ratio", "major_faults_per_s", "read_bytes_per_s",
          "write_bytes_per_s", "threads"), float),
     "system": SYSTEM,
+    "counters": COUNTERS,
+    "gpu": [GPU],
+    "energy": ENERGY,
     "workers": [WORKER], "workers_total": {"seen": int, "died": int} | WORK,
     "warnings": [{"rule": str, "severity": str, "message": str, "evidence": {"*": float}, "advice": [str], "since_ns": int}],
     "self": {"cpu_ratio": float, "memory_bytes": float, "missing": [{"figure": str, "reason": str, "remedy": str}]},

@@ -57,7 +57,7 @@ static void forget_figures(struct told *told)
 	};
 	for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
 		*unknown[i] = NAN;
-	for (size_t i = 0; i < METRIC_COUNT; i++)
+	for (size_t i = 0; i < PROCESS_METRICS; i++)
 		told->process.now[i] = NAN;
 	memory->slope = (struct slope){ NAN, NAN, NAN, 0 };
 	memory->verdict = "unknown";

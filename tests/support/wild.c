@@ -146,6 +146,34 @@ static void fill_opened(struct sample_set *set, struct record *record)
 	record->opened.is_live = wild_below(2);
 }
 
+static void fill_gpu(struct sample_set *set, struct record *record)
+{
+	struct gpu_row *row = zeroed(set, sizeof *row);
+	*row = (struct gpu_row){ .instance = (int32_t)(wild_below(5) ? wild_below(100) : draw()), .parent = (int32_t)(wild_below(3) ? -1 : wild_below(3) ? (int64_t)wild_below(40) : (int64_t)draw()),
+		.index = (uint32_t)draw_count(), .vendor = wild_below(20) ? draw_text(set) : NULL, .name = draw_text(set), .uuid = wild_below(20) ? draw_text(set) : NULL,
+		.pci = draw_text(set), .driver = draw_text(set), .lost = wild_below(5) ? NULL : draw_text(set) };
+	record->gpu = wild_below(50) ? row : NULL;
+}
+
+static void fill_gpu_processes(struct sample_set *set, struct record *record)
+{
+	size_t count = (size_t)wild_below(wild_below(20) == 0 ? 300 : 6);
+	struct gpu_process_row *rows = zeroed(set, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct gpu_process_row){ (int32_t)(wild_below(4) ? wild_below(60) : draw()), (uint32_t)draw_count(), wild_below(20) ? draw_text(set) : NULL, draw_number(), draw_number() };
+	record->gpu_processes.gpu = (int32_t)wild_below(100);
+	record->gpu_processes.rows = wild_below(50) ? rows : NULL;
+	record->gpu_processes.count = count;
+}
+
+static void fill_place(struct sample_set *set, struct record *record)
+{
+	static const char *const devices[] = { "0,1", "", "-1", "GPU-", "MIG-GPU-/1", "all", "3,2,1,0,9", "1.2,,", NULL };
+	record->place.pid = (int32_t)wild_below(40);
+	record->place.local_rank = (int32_t)(wild_below(3) ? wild_below(4) : draw());
+	record->place.visible_devices = wild_below(2) ? devices[wild_below(9)] : draw_text(set);
+}
+
 static void fill(struct sample_set *set, struct record *record, int64_t now_ns, bool is_wild)
 {
 	switch ((enum record_kind)record->kind) {
@@ -238,6 +266,20 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		break;
 	case RECORD_MODE:
 		record->mode.name = draw_name();
+		break;
+	case RECORD_GPU:
+		fill_gpu(set, record);
+		break;
+	case RECORD_GPU_PROCESSES:
+		fill_gpu_processes(set, record);
+		break;
+	case RECORD_GPU_EVENT:
+		record->gpu_event.gpu = (int32_t)wild_below(100);
+		record->gpu_event.code = (uint32_t)draw_count();
+		record->gpu_event.text = wild_below(10) ? draw_text(set) : NULL;
+		break;
+	case RECORD_PROCESS_PLACE:
+		fill_place(set, record);
 		break;
 	default:
 		break;

@@ -31,6 +31,16 @@ has shm_is_told                          '^  (ok|missing) +/dev/shm '
 has a_pipe_is_no_terminal                '^  off +screen +standard output is no terminal'
 has last_line_counts                     '^[0-9]+ ok, [0-9]+ missing, [0-9]+ off; all that pmtop needs is here$'
 has_not a_pipe_gets_no_color             "$(printf '\033')"
+has nvidia_is_looked_for                 '^  (ok|missing|off) +NVIDIA driver '
+has drm_is_looked_for                    '^  (ok|missing|off) +(renderD[0-9]+|AMD, Intel, others) '
+has paranoid_level_is_told               '^  (ok|missing) +right to count +perf_event_paranoid is -?[0-9]'
+has kernel_counters_are_opened           "^  (ok|missing) +kernel's counters "
+has cpu_counters_are_opened              "^  (ok|missing) +CPU's counters "
+has libpfm_is_loaded                     '^  (ok|missing) +libpfm4 '
+has energy_is_looked_for                 '^  (ok|missing) +CPU energy '
+has heat_is_looked_for                   '^  (ok|missing) +heat '
+doctor nvml_may_be_left_closed 0 -- --no-nvml
+has nvml_is_left_closed                  '^  off +NVIDIA library +NVML is not to be opened'
 doctor color_may_be_asked_for 0 -- --color=always
 has asked_for_color_is_there             "$(printf '\033\\[32m')ok"
 
@@ -46,7 +56,7 @@ o = json.load(open(sys.argv[1]))
 assert o["is_complete"] is True and o["version"], o
 assert {c["state"] for c in o["checks"]} <= {"ok", "missing", "off"}
 assert all(c["text"] for c in o["checks"]), o
-assert {c["group"] for c in o["checks"]} == {"pmtop", "terminal", "machine"}' "$scratch/out" && ok || not_ok json_has_every_row
+assert {c["group"] for c in o["checks"]} == {"pmtop", "terminal", "machine", "GPUs", "counters", "energy and heat"}' "$scratch/out" && ok || not_ok json_has_every_row
 
 mkdir -p "$XDG_CONFIG_HOME/pmtop"
 printf 'flags:\n  mad: many\n' > "$XDG_CONFIG_HOME/pmtop/pmtop.yaml"
@@ -73,6 +83,8 @@ has unpublished_process_is_named         "^process $sleeper_pid, sleep"
 has unpublished_batches_are_missing      '^  missing +batches +nothing is published'
 has unpublished_batches_have_a_remedy    '→ in Python, import pmtop'
 has memory_is_read                       '^  ok +memory '
+has gpus_of_a_process_are_told           '^  (ok|off|missing) +its GPUs '
+has counters_of_a_process_are_told       '^  (ok|off|missing) +CPU counters '
 has it_is_no_python                      '^  off +Python +.*is no Python'
 
 "$trainer" --name doctored --epochs 100000 --batches 20 --step-ms 2 --workers 2 > /dev/null 2>&1 & trainer_pid=$!

@@ -356,13 +356,13 @@ START_TEST(flags_of_long_ago_are_not_counted)
 }
 END_TEST
 
-START_TEST(one_flagged_batch_is_no_warning)
+START_TEST(two_flagged_batches_are_no_warning)
 {
-	batches(20, 0.1);
-	flag_newest(1, 0.05, 0);
+	batches(100, 0.1);
+	flag_newest(2, 0.05, 0);
 	update();
 	ck_assert_uint_eq(alerts.count, 0);
-	flag_newest(2, 0.05, 0);
+	flag_newest(3, 0.05, 0);
 	update();
 	ck_only("flagged_batches");
 }
@@ -756,7 +756,7 @@ int main(void)
 	tcase_add_test(tests, flagged_batches_say_when_the_cause_is_unknown);
 	tcase_add_test(tests, causes_are_taken_from_recent_flags_of_the_main_mode);
 	tcase_add_test(tests, flags_of_long_ago_are_not_counted);
-	tcase_add_test(tests, one_flagged_batch_is_no_warning);
+	tcase_add_test(tests, two_flagged_batches_are_no_warning);
 	tcase_add_test(tests, memory_growth_is_said_per_second_and_per_batch);
 	tcase_add_test(tests, memory_that_stands_still_or_is_unknown_is_no_growth);
 	tcase_add_test(tests, nothing_is_judged_before_enough_batches);

@@ -59,6 +59,7 @@ static void happened(enum around_event_kind kind, int32_t pid, uint32_t worker, 
 {
 	struct around_event *event = &around.events[around.event_count++];
 	*event = (struct around_event){ .kind = kind, .pid = pid, .worker = worker, .time_ns = 100000000, .value = value, .usual = usual_value };
+	event->part_ratio = event->busy_ratio = NAN;
 	snprintf(event->text, sizeof event->text, "%s", text);
 }
 
@@ -342,6 +343,21 @@ START_TEST(spans_that_say_what_they_are)
 }
 END_TEST
 
+/* torch.save is a span, the fsync after it is none. */
+START_TEST(what_a_step_with_a_checkpoint_waits_besides_is_its_writing)
+{
+	phase(CHECKPOINT, NAME_BETWEEN, 0.1, NAN);
+	phase(NAME_BETWEEN, 0, 0.5, 0.02);
+	saw(METRIC_PROCESS_WRITTEN, 100, 0, 16e6, 1e5);
+	explain();
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_CHECKPOINT);
+	ck_assert_double_eq_tol(share_of(CAUSE_CHECKPOINT), 1, 1e-3);
+	around.figures[0].most = 2e5;            /* nothing to speak of was written: what it waited for is not known to be the checkpoint */
+	explain();
+	ck_assert_double_le(share_of(CAUSE_CHECKPOINT), 0.25);
+}
+END_TEST
+
 /* A collection's CPU time is spoken for: the sleep in the data is still a sleep. */
 START_TEST(the_CPU_time_of_a_named_span_is_not_counted_again)
 {
@@ -593,6 +609,11 @@ static void roll_around(void)
 	for (int i = rand() % AROUND_EVENTS_MOST; i > 0; i--)
 		happened((enum around_event_kind)(rand() % (AROUND_MARKED + 1)), 100 + rand() % 4, rand() % 2 ? UINT32_MAX : (uint32_t)rand() % 4, dice(1), dice(0.1),
 		         rand() % 2 ? "cc1" : "a child with a long command line that goes on and on");
+	for (size_t i = 0; i < around.event_count; i++) {
+		around.events[i].part_ratio = dice(1);
+		around.events[i].busy_ratio = dice(1);
+		around.events[i].held = (uint32_t)rand() % 256;
+	}
 	around.event_count = around.event_count > AROUND_EVENTS_MOST ? AROUND_EVENTS_MOST : around.event_count;
 }
 
@@ -736,6 +757,7 @@ int main(void)
 	tcase_add_test(tests, many_pages_asked_of_the_kernel_are_allocation);
 	tcase_add_test(tests, more_samples_explain_as_much_as_they_cost);
 	tcase_add_test(tests, spans_that_say_what_they_are);
+	tcase_add_test(tests, what_a_step_with_a_checkpoint_waits_besides_is_its_writing);
 	tcase_add_test(tests, the_CPU_time_of_a_named_span_is_not_counted_again);
 	tcase_add_test(tests, a_worker_whose_fetch_took_long_held_up_the_batch);
 	tcase_add_test(tests, where_nothing_is_known_of_the_workers_the_place_is_told);

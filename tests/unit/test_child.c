@@ -24,6 +24,7 @@ static struct sample_set set;
 static struct target target;
 static void *state;
 static int64_t longest_ns;       /* of all readings */
+static int64_t start_ns;
 
 /* -- what a child says: an instance in each dictionary, figures in each set -- */
 
@@ -67,7 +68,7 @@ static void setup(void)
 	write_recording(SETS, STREAM_MAJOR);
 	target = (struct target){ .proc_root = "/proc", .pid = 0, .pidfd = -1 };
 	state = NULL;
-	longest_ns = 0;
+	longest_ns = start_ns = 0;
 }
 
 static void teardown(void)
@@ -83,7 +84,7 @@ static void teardown(void)
 static enum status start(const char *what, struct reason *why)
 {
 	char *words[] = { "sh", "-c", script, NULL };
-	struct child_command command = { .name = "the test's reader", .words = words, .silence_ns = SHORT_NS };
+	struct child_command command = { .name = "the test's reader", .words = words, .silence_ns = SHORT_NS, .start_ns = start_ns };
 	snprintf(script, sizeof script, "f=%s; %s", path, what);
 	return child_open(&command, &target, &state, why);
 }
@@ -206,6 +207,17 @@ START_TEST(one_that_hangs_is_killed_with_all_that_it_started)
 		poll(NULL, 0, 10);
 	ck_assert(has_no_child());
 	ck_started_is_gone();
+}
+END_TEST
+
+START_TEST(its_first_word_may_take_longer)
+{
+	start_ns = 20 * NS_PER_S;
+	ck_start("sleep 0.8; cat $f; sleep 100");
+	ck_assert_int_eq(read_on(SETS * FIGURES - 15), STATUS_OK);
+	ck_assert_uint_gt(set.count, 0);
+	/* From then on it must go on. */
+	ck_fails(STATUS_IO, "said nothing for 0.3");
 }
 END_TEST
 
@@ -406,7 +418,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
 		what_it_says_comes_with_its_times_and_is_told_once, another_pmtop_is_merged, nothing_yet_is_no_success,
-		one_that_hangs_is_killed_with_all_that_it_started,
+		one_that_hangs_is_killed_with_all_that_it_started, its_first_word_may_take_longer,
 		the_reason_is_how_it_ended, what_cannot_be_started_says_so, nonsense_and_other_versions_are_refused_by_name, a_flood_waits_in_its_pipe,
 		when_the_target_has_ended_so_may_it, one_that_goes_on_after_the_target_is_not_waited_for_long,
 		its_failure_is_told_and_it_is_started_again_with_back_off, the_other_source_keeps_its_pace_beside_one_that_hangs_or_floods,

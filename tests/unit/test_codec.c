@@ -109,6 +109,25 @@ static void fill_rows(struct sample_set *set, struct record *record)
 	record->epochs.upto = number();
 }
 
+static void fill_gpu(struct sample_set *set, struct record *record)
+{
+	struct gpu_row *gpu = sample_set_allocate(set, sizeof *gpu);
+	gpu->instance = (int32_t)number(), gpu->parent = (int32_t)number(), gpu->index = number32();
+	gpu->vendor = text(set), gpu->name = text(set), gpu->uuid = text(set), gpu->pci = text(set), gpu->driver = text(set), gpu->lost = maybe_text(set);
+	record->gpu = gpu;
+}
+
+static void fill_gpu_processes(struct sample_set *set, struct record *record)
+{
+	size_t count = random_bits() % 4;
+	struct gpu_process_row *rows = sample_set_allocate(set, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct gpu_process_row){ (int32_t)number(), number32(), text(set), real(), real() };
+	record->gpu_processes.gpu = (int32_t)number();
+	record->gpu_processes.rows = count ? rows : NULL;
+	record->gpu_processes.count = count;
+}
+
 static void fill(struct sample_set *set, struct record *record)
 {
 	switch ((enum record_kind)record->kind) {
@@ -212,6 +231,24 @@ static void fill(struct sample_set *set, struct record *record)
 		break;
 	case RECORD_MODE:
 		record->mode.name = number32();
+		break;
+	case RECORD_GPU:
+		fill_gpu(set, record);
+		break;
+	case RECORD_GPU_PROCESSES:
+		fill_gpu_processes(set, record);
+		break;
+	case RECORD_GPU_EVENT:
+		record->gpu_event.gpu = (int32_t)number(), record->gpu_event.code = number32(), record->gpu_event.text = text(set);
+		break;
+	case RECORD_PROCESS_PLACE:
+		record->place.pid = (int32_t)number(), record->place.local_rank = (int32_t)number(), record->place.visible_devices = maybe_text(set);
+		break;
+	case RECORD_PERF_EVENT:
+		record->perf_event.event = number32(), record->perf_event.role = number32(), record->perf_event.name = text(set);
+		break;
+	case RECORD_PERF_COUNT:
+		record->perf_count.pid = (int32_t)number(), record->perf_count.event = number32(), record->perf_count.value = real(), record->perf_count.counted_ratio = real();
 		break;
 	case RECORD_KIND_COUNT:
 		break;

@@ -304,9 +304,10 @@ START_TEST(csv_leaves_unknown_figures_empty_and_writes_its_header_once)
 	ck_assert_str_eq(out.data,
 		"time_ns,time,pid,run,mode,epoch,batch,batches,step_last_s,step_mean_s,rate_per_s,batch_last_s,batch_mean_s,loss,samples_per_s,"
 		"flagged,run_eta_s,rss_bytes,peak_rss_bytes,tree_rss_bytes,swap_bytes,cpu_ratio,run_queue_wait_ratio,major_faults_per_s,"
-		"read_bytes_per_s,write_bytes_per_s,lost_events\n"
-		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,\"a,\"\"b\"\"\",validation,4,17,1,0.5,0.25,,,,,,0,,1500000000,,,,,,,,,0\n"
-		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,,,,,,,,,,,,,,,1500000000,,,,,,,,,\n");
+		"read_bytes_per_s,write_bytes_per_s,lost_events,gpu_utilisation_ratio,gpu_sm_active_ratio,gpu_memory_used_bytes,gpu_process_memory_bytes,gpu_power_w,"
+		"gpu_temperature_c,gpu_clock_hz,cpu_power_w,energy_j,energy_per_batch_j\n"
+		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,\"a,\"\"b\"\"\",validation,4,17,1,0.5,0.25,,,,,,0,,1500000000,,,,,,,,,0,,,,,,,,,,\n"
+		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,,,,,,,,,,,,,,,1500000000,,,,,,,,,,,,,,,,,,,\n");
 }
 END_TEST
 

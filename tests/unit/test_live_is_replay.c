@@ -111,6 +111,7 @@ START_TEST(every_view_of_a_replay_is_that_of_the_live_run)
 	snprintf(path, sizeof path, "%s/run.pmtop", folder);
 	settings_default(&settings);
 	settings.refresh_s = 0.1;
+	settings.counters_always = true;
 	pid_t pid = start_trainer();
 	usleep(300000);
 	ck_assert_int_eq(session_open(&session, &(struct options){ .command = &once_command, .pid = pid, .write = path }, &settings), EXIT_OK);

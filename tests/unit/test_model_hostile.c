@@ -81,8 +81,38 @@ static void check_run(const struct run *run)
 	HOLDS(isnan(run->run_done_ratio) || (run->run_done_ratio >= 0 && run->run_done_ratio <= 1));
 }
 
+static void check_gpu(const struct model *model, const struct gpu *gpu)
+{
+	char label[8], words[8];
+	HOLDS(gpu->process_count <= GPU_PROCESSES_MOST);
+	HOLDS(!(gpu->run_memory_bytes < 0) && !(gpu->run_memory_bytes > INFINITY));
+	HOLDS(!(gpu->totals.busy_ratio.mean < 0) && !(gpu->totals.busy_ratio.mean > 1) && !(gpu->totals.throttled_ratio > 1));
+	HOLDS(gpu->verdict && gpu_memory_meaning(gpu) && gpu_memory_next_step(gpu));
+	HOLDS(strlen(gpu_throttle_words(gpu->throttle, words, sizeof words)) < sizeof words);
+	HOLDS(strlen(gpu_label(model, gpu, label, sizeof label)) < sizeof label);
+	check_series(gpu->series.busy_ratio);
+	check_series(gpu->series.run_memory_bytes);
+	for (size_t i = 1; i < gpu->process_count; i++)
+		HOLDS(gpu->processes[i - 1].is_ours || !gpu->processes[i].is_ours);
+}
+
+static void check_gpus(const struct model *model)
+{
+	const struct gpu *gpus[GPUS_MOST];
+	HOLDS(model->gpus.count <= GPUS_MOST);
+	for (size_t i = 0; i < model->gpus.count; i++)
+		check_gpu(model, &model->gpus.gpus[i]);
+	for (unsigned i = 0; i <= model->run_count; i++) {
+		const struct run *run = i < model->run_count ? &model->runs[i] : NULL;
+		HOLDS(run_gpus(model, run, gpus) <= GPUS_MOST);
+		HOLDS(!(run_gpu_figure(model, run, METRIC_GPU_BUSY) > 1));
+		run_gpu_memory(model, run);
+	}
+}
+
 static void check_model(const struct model *model)
 {
+	check_gpus(model);
 	HOLDS(model->run_count <= MODEL_RUNS_MAX);
 	HOLDS(model->process_count <= 512);
 	HOLDS(model->missing_count <= MODEL_MISSING_MAX);

@@ -160,7 +160,7 @@ START_TEST(a_full_disk_ends_the_recording_behind_a_whole_block)
 	struct recorder *recorder = open_recorder();
 	struct recorder_state state = { 0 };
 	atomic_store(&refuses_with, ENOSPC);
-	atomic_store(&takes_bytes, 5000);
+	atomic_store(&takes_bytes, 8000);
 	for (uint64_t i = 0; i < 200; i++)
 		add(recorder, i, 10);
 	recorder_close(recorder, &state);

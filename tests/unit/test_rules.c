@@ -456,7 +456,7 @@ START_TEST(a_rule_says_what_it_lacks)
 	ck_assert_str_eq(now.lacks, "20 steps: there are 10");
 	rule_now(&alerts, &model, rule_find(book, "gpu_memory"), &now);
 	ck_assert_int_eq(now.state, RULE_LACKS);
-	ck_assert_str_eq(now.lacks, "gpu.memory_ratio: no GPU source yet");
+	ck_assert_str_eq(now.lacks, "gpu.memory_ratio: no GPU of the run is known, or its driver does not tell its memory");
 	batches(20, 0.1);
 	add_phase(hand.batches[20].phases, &hand.batches[20].phase_count, DATA, NAME_NONE, 0.05);
 	rule_now(&alerts, &model, rule_find(book, "data_loading"), &now);

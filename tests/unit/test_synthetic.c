@@ -184,7 +184,7 @@ END_TEST
 
 START_TEST(no_warning_where_nothing_is_wrong)
 {
-	static const char *const sound[] = { "clean", "accumulation" };
+	static const char *const sound[] = { "clean", "accumulation", "bare", "no-counters", "gpu-hidden", "gpu-cache" };
 	struct told told;
 	begin(&told, sound[_i]);
 	for (int second = 0; second < 60; second++) {
@@ -204,6 +204,10 @@ static const struct { const char *scenario, *rule; } raised[] = {
 	{ "memory-full", "machine_memory" }, { "memory-of-others", "machine_memory_others" }, { "thrashing", "swapping" }, { "container-full", "container_memory" },
 	{ "throttled", "throttled" }, { "disk-full", "disk_full" }, { "disk-busy", "busy_disk" }, { "shm-full", "shm_full" }, { "cpu-full", "busy_machine" },
 	{ "io-wait", "io_wait" }, { "worker-gone", "worker_gone" }, { "worker-stuck", "worker_on_disk" }, { "worker-stopped", "worker_stopped" },
+	{ "gpu-heat", "gpu_throttled_heat" }, { "gpu-power-limit", "gpu_throttled_power" }, { "gpu-waits-for-data", "loading_cpu_bound" }, { "gpu-waits-for-disk", "loading_io_bound" },
+	{ "gpu-underused", "gpu_underused" }, { "gpu-small-kernels", "gpu_hollow" }, { "gpu-fp32", "tensor_cores_idle" }, { "gpu-leak", "gpu_memory_growing" },
+	{ "gpu-leak", "gpu_full_soon" }, { "gpu-fragmented", "gpu_memory_growing" }, { "gpu-memory-full", "gpu_memory" }, { "gpu-neighbour", "gpu_others" },
+	{ "gpu-lost", "gpu_lost" }, { "gpu-lost", "stall" }, { "pcie-narrow", "pcie_link_below" }, { "ecc", "gpu_ecc_uncorrected" }, { "cpu-heat", "cpu_throttled_heat" },
 };
 
 START_TEST(every_warning_can_be_raised)
@@ -246,7 +250,7 @@ static Suite *synthetic_suite(void)
 	tcase_add_loop_test(tests, nothing_in_it_could_not_be, 0, scenarios);
 	tcase_add_test(tests, it_says_what_it_is);
 	tcase_add_test(tests, what_is_not_known_is_refused);
-	tcase_add_loop_test(tests, no_warning_where_nothing_is_wrong, 0, 2);
+	tcase_add_loop_test(tests, no_warning_where_nothing_is_wrong, 0, 6);
 	tcase_add_loop_test(tests, every_warning_can_be_raised, 0, sizeof raised / sizeof *raised);
 	tcase_add_test(tests, planted_batches_are_slow);
 	suite_add_tcase(suite, tests);

@@ -152,7 +152,7 @@ END_TEST
 
 START_TEST(counts_and_rates_stay_short)
 {
-	EXPECT(format_count, {0, "0"}, {642, "642"}, {1500, "1500"}, {9999, "9999"}, {12345, "12.3k"}, {4.56e6, "4.56M"}, {2.5, "2.50"}, {1e300, "1e+288T"}, {NAN, "–"});
+	EXPECT(format_count, {0, "0"}, {642, "642"}, {1500, "1500"}, {9999, "9999"}, {12345, "12.3k"}, {4.56e6, "4.56M"}, {2.5, "2.50"}, {1e300, "1e+282E"}, {NAN, "–"});
 	EXPECT(format_rate, {0, "0"}, {0.0031, "0.003"}, {0.21, "0.21"}, {0.996, "1.0"}, {4.7, "4.7"}, {47.2, "47.2"}, {150, "150"}, {12345, "12.3k"}, {NAN, "–"});
 }
 END_TEST
@@ -163,11 +163,21 @@ START_TEST(percents_show_what_is_not_zero)
 }
 END_TEST
 
+START_TEST(watts_joules_clocks_and_degrees_have_their_units)
+{
+	EXPECT(format_watts, {0, "0 W"}, {0.25, "250 mW"}, {8.52, "8.52 W"}, {142, "142 W"}, {1234, "1.23 kW"}, {-3, "-3.00 W"}, {NAN, "–"});
+	EXPECT(format_joules, {0, "0 J"}, {0.00321, "3.21 mJ"}, {84.2, "84.2 J"}, {1.23e6, "1.23 MJ"}, {INFINITY, "–"});
+	EXPECT(format_hertz, {0, "0.00 Hz"}, {8e8, "800 MHz"}, {3.21e9, "3.21 GHz"}, {NAN, "–"});
+	EXPECT(format_celsius, {71.4, "71 °C"}, {-0.2, "0 °C"}, {-5, "-5 °C"}, {NAN, "–"});
+}
+END_TEST
+
 START_TEST(numbers_fit_whatever_the_value)
 {
 	static const double values[] = {1e-320, 1e-30, 1.7e308, -1.7e308, 123456789.123, -9.87654321e17};
 	const char *(*const formats[])(char *, double) = {
 		format_seconds, format_fixed_seconds, format_bytes, format_count, format_rate, format_percent,
+		format_watts, format_joules, format_hertz, format_celsius,
 	};
 	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
 		for (size_t k = 0; k < sizeof formats / sizeof formats[0]; k++) {
@@ -195,6 +205,7 @@ int main(void)
 	tcase_add_test(test, bytes_are_decimal_with_three_digits);
 	tcase_add_test(test, counts_and_rates_stay_short);
 	tcase_add_test(test, percents_show_what_is_not_zero);
+	tcase_add_test(test, watts_joules_clocks_and_degrees_have_their_units);
 	tcase_add_test(test, numbers_fit_whatever_the_value);
 	suite_add_tcase(suite, test);
 	SRunner *runner = srunner_create(suite);

@@ -248,7 +248,7 @@ def queued_s():
 
 def write_truth(path, chosen, fault, seconds, queued, planted):
     truth = {"pid": os.getpid(), "ended": "finished", "batches": len(seconds), "batches_per_epoch": chosen.batches, "total_s": sum(seconds),
-             "median_s": statistics.median(seconds), "leaked_bytes": 0, "faults": []}
+             "median_s": statistics.median(seconds), "seconds": [round(value, 6) for value in seconds], "leaked_bytes": 0, "faults": []}
     if fault:
         kept = len(planted) * fault.mb * 1e6 if fault.name in ("leak", "worker-leak", "shm-leak") else 0
         # A step goes from a batch's begin to the next one's, and a loader's batch begins when its data is there: the wait for it is in the step before.

@@ -10,6 +10,7 @@
 #include "ui/views/flag_list.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
+#include "ui/views/throttle_lane.h"
 #include "ui/views/why.h"
 
 /* -- bars ---------------------------------------------------------------------------------------------------------------------- */
@@ -197,6 +198,44 @@ static void bars_title(const struct scene *scene, const struct run *run, const s
 		line_add(line, 0, ROLE_EARLIER, "%s", words);
 }
 
+/* When the batches of a bar were; each cell of it shows them all. */
+static void bar_times(const struct track *track, const struct bars *bars, struct lane_cell *cells, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from = bars->first + i / (size_t)bars->level->cells * bars->level->batches, to = from + bars->level->batches;
+
+		cells[i] = (struct lane_cell){ 0, 0 };
+		for (uint64_t ordinal = from; ordinal < to && ordinal < bars->end; ordinal++) {
+			const struct batch *batch = track_batch(track, ordinal);
+
+			if (batch == NULL || batch->end_ns == 0)
+				continue;
+			cells[i].from_ns = cells[i].to_ns > 0 ? cells[i].from_ns : batch->begin_ns;
+			cells[i].to_ns = batch->end_ns;
+		}
+	}
+}
+
+static bool has_lane(const struct track *track, const struct bars *bars, const struct lane *lane)
+{
+	const struct batch *first = track_batch(track, bars->first > track->first ? bars->first : track->first);
+	const struct batch *last = bars->end > 0 ? track_batch(track, bars->end - 1) : NULL;
+
+	return lane->count > 0 && first != NULL && last != NULL && lane_share(lane, first->begin_ns, last->end_ns > 0 ? last->end_ns : last->begin_ns) > 0;
+}
+
+static void draw_lane(const struct scene *scene, const struct run *run, const struct bars *bars, const struct lane *lane, struct canvas *canvas, struct rect row)
+{
+	struct lane_cell cells[LANE_CELLS_MOST];
+	size_t count = (size_t)bars->columns * (size_t)bars->level->cells;
+
+	count = count < LANE_CELLS_MOST ? count : LANE_CELLS_MOST;
+	bar_times(scene_track(scene, run), bars, cells, count);
+	row.x = scene->state->plot.x;
+	row.width = scene->state->plot.width;
+	lane_draw(lane, canvas, row, cells, count);
+}
+
 /* The focused batch in words, under the bars. */
 static void draw_focus_line(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row)
 {
@@ -250,6 +289,11 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 	}
 	double earlier_s = has_earlier(scene, run) ? earlier_longest(scene->earlier, bars.first, bars.end) : NAN;
 
+	struct lane lane;
+
+	lane_of_run(scene, run, &lane);
+	struct rect held = rect_take_bottom(&inside, inside.height >= 6 && has_lane(track, &bars, &lane) ? 1 : 0);
+
 	scale_update(scale, 0, earlier_s > most ? earlier_s : most, true);
 	scene->state->plot = plot_axis(canvas, inside, scale, PLOT_SECONDS);
 	bars = choose_bars(scene, run, scene->state->plot.width);
@@ -258,6 +302,8 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 	if (has_earlier(scene, run))
 		draw_earlier(scene, &bars, canvas, scene->state->plot);
 	has_marks = draw_marks(scene, run, &bars, canvas, scene->state->plot);
+	if (held.height > 0)
+		draw_lane(scene, run, &bars, &lane, canvas, held);
 	if (legend.height > 0)
 		draw_legend(run, track, has_marks, canvas, legend);
 	if (focus.height > 0)

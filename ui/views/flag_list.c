@@ -92,7 +92,7 @@ static void draw_row(const struct run *run, const struct track *track, const str
 {
 	double like = track->step.p50_s, ratio = ratio_of(flagged);
 	int x = row.x + 2;
-	char text[NUMBER_SIZE];
+	char text[NUMBER_SIZE], cause[LINE_PIECE_SIZE];
 	struct line line;
 
 	if (is_selected)
@@ -103,7 +103,9 @@ static void draw_row(const struct run *run, const struct track *track, const str
 	canvas_text_right(canvas, x + BATCH_WIDTH + TIME_WIDTH, row.y, RATIO_WIDTH, ROLE_NORMAL, text);
 	x += BATCH_WIDTH + TIME_WIDTH + RATIO_WIDTH + 2;
 	cause_text(run, flagged, &line);
-	line_draw(&line, canvas, x, row.y, row.x + row.width - x);
+	snprintf(cause, sizeof cause, "%s", line.pieces[0].text);
+	if (line_draw(&line, canvas, x, row.y, row.x + row.width - x) == 0)
+		canvas_text(canvas, x, row.y, row.x + row.width - x, ROLE_NORMAL, cause);
 	if (is_selected)
 		parts_select(canvas, row);
 }

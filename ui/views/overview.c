@@ -5,6 +5,7 @@
 
 #include "ui/layout.h"
 #include "ui/views/batch_focus.h"
+#include "ui/views/panel_gpu.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
 #include "ui/views/progress.h"
@@ -22,10 +23,15 @@ static int raised_count(const struct scene *scene)
 }
 
 /* The machine, and until it was read why there is no GPU to show. */
-static void draw_machine(const struct scene *scene, struct canvas *canvas, struct rect row)
+static int machine_rows(const struct scene *scene)
+{
+	return system_is_known(scene->model) || scene->model->gpus.count == 0 ? 1 : 0;
+}
+
+static void draw_machine(struct scene *scene, struct canvas *canvas, struct rect row)
 {
 	if (!system_is_known(scene->model)) {
-		panel_gpu(canvas, row);
+		panel_gpu(scene, canvas, row);
 		return;
 	}
 	rect_take_left(&row, 1);
@@ -56,8 +62,9 @@ static void draw_pair(struct scene *scene, const struct run *run, struct canvas 
 static void draw_narrow(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	int frame = parts_panel_rows(canvas), height = rect.height;
-	struct rect machine = rect_take_bottom(&rect, height >= 18 ? 1 : 0);
+	struct rect machine = rect_take_bottom(&rect, height >= 18 ? machine_rows(scene) : 0);
 	int warnings = height < 12 ? 0 : frame + clamp(raised_count(scene) * (height >= 30 ? 2 : 1), 1, height / 6);
+	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, height));
 	struct rect bottom = rect_take_bottom(&rect, warnings);
 	struct rect pair = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + clamp(rect.height * 2 / 5, 3, 12));
 
@@ -67,6 +74,8 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 		draw_pair(scene, run, canvas, pair);
 	if (bottom.height > 0 && pane_is_due(&scene->panes, PANE_WARNINGS, bottom))
 		panel_warnings(scene, canvas, bottom);
+	if (gpu.height > 0 && pane_is_due(&scene->panes, PANE_GPU, gpu))
+		panel_gpu(scene, canvas, gpu);
 	if (machine.height > 0 && pane_is_due(&scene->panes, PANE_MACHINE, machine))
 		draw_machine(scene, canvas, machine);
 }
@@ -75,11 +84,11 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 static void draw_wide(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	const struct process *shown[PROCESS_ROWS_MAX];
-	struct rect machine = rect_take_bottom(&rect, 1), warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
+	struct rect machine = rect_take_bottom(&rect, machine_rows(scene)), warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
 	struct rect left = rect_take_left(&rect, rect.width * 29 / 50);
 	struct rect memory = rect_take_bottom(&left, left.height * 2 / 5);
 	struct rect processes = rect_take_bottom(&rect, clamp((int)process_rows(scene, shown) + 3, memory.height, rect.height / 2));
-
+	struct rect gpu = rect_take_bottom(&rect, rect.height >= 26 ? panel_gpu_height(scene, canvas, rect.height) : 0);
 	struct rect epochs = rect_take_bottom(&rect, rect.height >= 24 ? rect.height - 14 : 0);
 
 	panel_steps(scene, run, canvas, left);
@@ -89,11 +98,13 @@ static void draw_wide(struct scene *scene, const struct run *run, struct canvas 
 		panel_where(scene, run, canvas, rect);
 	if (epochs.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, epochs))
 		panel_epochs(scene, run, canvas, epochs);
+	if (gpu.height > 0 && pane_is_due(&scene->panes, PANE_GPU, gpu))
+		panel_gpu(scene, canvas, gpu);
 	if (pane_is_due(&scene->panes, PANE_PROCESSES, processes))
 		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", NULL, ROLE_TITLE), NULL);
 	if (pane_is_due(&scene->panes, PANE_WARNINGS, warnings))
 		panel_warnings(scene, canvas, warnings);
-	if (pane_is_due(&scene->panes, PANE_MACHINE, machine))
+	if (machine.height > 0 && pane_is_due(&scene->panes, PANE_MACHINE, machine))
 		draw_machine(scene, canvas, machine);
 }
 
@@ -153,6 +164,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);
 	struct rect line = rect_take_top(&rect, 1), machine = rect_take_top(&rect, system_is_known(scene->model) && rect.height >= 9 ? 1 : 0);
 	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
+	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, canvas->height));
 	struct rect plots = rect;
 
 	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
@@ -175,6 +187,8 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 		panel_cpu(scene, canvas, left, scene->state->zoom);
 	if (plots.height > 1 && pane_is_due(&scene->panes, PANE_MEMORY, plots))
 		panel_memory(scene, canvas, plots, scene->state->zoom);
+	if (gpu.height > 0 && pane_is_due(&scene->panes, PANE_GPU, gpu))
+		panel_gpu(scene, canvas, gpu);
 	if (table.height > 0 && pane_is_due(&scene->panes, PANE_PROCESSES, table))
 		process_table(scene, canvas, parts_panel(canvas, table, "Processes", NULL, ROLE_TITLE), NULL);
 }

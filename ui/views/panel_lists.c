@@ -60,18 +60,6 @@ void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rec
 		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_GOOD, "nothing to warn of so far");
 }
 
-void panel_gpu(struct canvas *canvas, struct rect rect)
-{
-	struct rect inside;
-
-	if (rect.height == 1) {
-		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, " GPU – not read by this version (5 says more)");
-		return;
-	}
-	inside = parts_panel(canvas, rect, "GPU", NULL, ROLE_TITLE);
-	canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "– this version reads no GPU: times here are the host's clock (5 says more)");
-}
-
 /* -- processes ----------------------------------------------------------------------------------------------------------------- */
 
 const char *process_state_words(double state)

@@ -8,6 +8,7 @@
 #include "ui/views/panel_workers.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
+#include "ui/views/throttle_lane.h"
 #include "ui/views/trace.h"
 
 /* -- step times ---------------------------------------------------------------------------------------------------------------- */
@@ -129,6 +130,33 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 		draw_cursor(canvas, plot, plot.x + (int)(column * (size_t)plot.width / columns));
 }
 
+/* -- where the GPU was held back, below the plot -- */
+
+enum { LANE_WITHIN = 6 };
+
+/* Two points of the plot may stand in one cell. */
+static void draw_lane(const struct scene *scene, const struct run *run, const struct stretch *stretch, const struct lane *lane, struct canvas *canvas, struct rect row)
+{
+	size_t points = scene->state->plot_columns, count = (size_t)scene->state->plot.width;
+	struct lane_cell cells[LANE_CELLS_MOST];
+
+	count = count < LANE_CELLS_MOST ? count : LANE_CELLS_MOST;
+	for (size_t i = 0; i < count; i++) {
+		struct lane_cell part;
+
+		cells[i] = (struct lane_cell){ 0, 0 };
+		for (size_t point = i * points / count; point < (i + 1) * points / count; point++) {
+			if (!trace_times(run, stretch, point, points, &part.from_ns, &part.to_ns))
+				continue;
+			cells[i].from_ns = cells[i].to_ns > 0 ? cells[i].from_ns : part.from_ns;
+			cells[i].to_ns = part.to_ns;
+		}
+	}
+	row.x = scene->state->plot.x;
+	row.width = scene->state->plot.width;
+	lane_draw(lane, canvas, row, cells, count);
+}
+
 /* -- what slow batches have in common, below the plot -- */
 
 /* The one that a person looks at, else the newest. */
@@ -229,11 +257,18 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
 	bool is_told = inside.height >= TOLD_WITHIN && words->is_told;
 	struct rect below = rect_take_bottom(&inside, is_told && inside.height >= TOLD_BELOW ? 1 : 0);
+	struct lane lane;
+
+	lane_of_run(scene, run, &lane);
+	bool has_lane = inside.height >= LANE_WITHIN && lane.count > 0 && lane_share(&lane, stretch.from_ns, stretch.to_ns) > 0;
+	struct rect row = rect_take_bottom(&inside, has_lane ? 1 : 0);
 
 	if (stretch.count > 0)
 		draw_steps(scene, run, &stretch, canvas, inside);
 	else
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
+	if (has_lane && scene->state->plot.width > 0)
+		draw_lane(scene, run, &stretch, &lane, canvas, row);
 	if (is_told && below.height > 0)
 		draw_told(&words->told, canvas, (struct rect){ below.x + 1, below.y, below.width - 1, 1 });
 	else if (is_told && scene->state->plot.height > 0)

@@ -41,8 +41,6 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
  * there are not several. */
 int panel_ranks_height(const struct scene *scene, const struct canvas *canvas, int height);
 void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect rect);
-/* Why there is no GPU to show. */
-void panel_gpu(struct canvas *canvas, struct rect rect);
 
 enum { PROCESS_ROWS_MAX = 512 };
 /* The processes of the tree that are shown: all that live, and what has gone lately. */

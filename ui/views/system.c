@@ -94,6 +94,15 @@ static struct rect draw_three_columns(struct scene *scene, struct canvas *canvas
 	return rect;
 }
 
+static struct rect draw_columns(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	bool is_wide = canvas->width >= 160 && parts_is_roomy(canvas);
+
+	rect = is_wide ? draw_three_columns(scene, canvas, rect) : draw_two_columns(scene, canvas, rect);
+	system_energy(scene, canvas, &rect);
+	return rect;
+}
+
 static struct rect draw_lines(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct rect lines = rect;
@@ -124,7 +133,7 @@ static struct rect draw_unknown(struct scene *scene, struct canvas *canvas, stru
 
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	bool is_known = system_is_known(scene->model), is_wide = canvas->width >= 160 && parts_is_roomy(canvas);
+	bool is_known = system_is_known(scene->model);
 
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (!is_known && model_target(scene->model) == NULL) {
@@ -136,7 +145,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	else if (rect.width < 76 || rect.height < 19)
 		rect = draw_lines(scene, canvas, rect);
 	else
-		rect = is_wide ? draw_three_columns(scene, canvas, rect) : draw_two_columns(scene, canvas, rect);
+		rect = draw_columns(scene, canvas, rect);
 	if (rect.height > 0)
 		draw_processes(scene, canvas, rect);
 }
@@ -184,10 +193,12 @@ enum { WRITTEN_COLUMNS = 512 };
 static void write(const struct scene *scene, struct buffer *out)
 {
 #define SERIES_TITLE(name) "," #name
-	static const char titles[] = "time_ns,time" SYSTEM_SERIES(SERIES_TITLE) "\n";
+	static const char titles[] = "time_ns,time" SYSTEM_SERIES(SERIES_TITLE) ",cpu_power_w,gpu_power_w,cpu_temperature_c,cpu_clock_hz\n";
+	const struct energy *energy = &scene->model->energy;
 #undef SERIES_TITLE
 #define SERIES_POINTER(name) scene->model->system.series.name,
-	const struct series *const series[] = { SYSTEM_SERIES(SERIES_POINTER) };
+	const struct series *const series[] = { SYSTEM_SERIES(SERIES_POINTER)
+		energy->cpu_watts_series, energy->gpu_watts_series, energy->temperature_series, energy->cpu_clock_series };
 #undef SERIES_POINTER
 	enum { COUNT = sizeof series / sizeof series[0] };
 	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;

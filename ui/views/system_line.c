@@ -1,4 +1,4 @@
-/* The machine in lines: one in the overview, four where the system view has no room for panels; and which figures a warning marks. */
+/* The machine in lines: one in the overview, five where the system view has no room for panels; and which figures a warning marks. */
 #include <math.h>
 #include <string.h>
 
@@ -139,7 +139,7 @@ void panel_system_line(const struct scene *scene, struct canvas *canvas, struct 
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
-/* -- four lines for the whole machine ----------------------------------------------------------------------------------------- */
+/* -- five lines for the whole machine ----------------------------------------------------------------------------------------- */
 
 static void cpu_line(const struct scene *scene, struct line *line)
 {
@@ -208,7 +208,7 @@ static void device_line(const struct scene *scene, struct line *line)
 
 int system_lines(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	static void (*const lines[SYSTEM_LINES])(const struct scene *, struct line *) = { cpu_line, memory_line, device_line, pressure_line };
+	static void (*const lines[SYSTEM_LINES])(const struct scene *, struct line *) = { cpu_line, memory_line, device_line, pressure_line, system_energy_line };
 	int used = 0;
 
 	for (int i = 0; i < SYSTEM_LINES && used < rect.height; i++) {

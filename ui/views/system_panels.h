@@ -8,7 +8,7 @@
 #include "ui/view.h"
 
 /* Which of the system view's scales belongs to which plot. */
-enum { SYSTEM_SCALE_CPU, SYSTEM_SCALE_WAITING, SYSTEM_SCALE_MEMORY };
+enum { SYSTEM_SCALE_CPU, SYSTEM_SCALE_WAITING, SYSTEM_SCALE_MEMORY, SYSTEM_SCALE_POWER };
 
 /* False: nothing was read of the machine (yet). */
 bool system_is_known(const struct model *model);
@@ -36,9 +36,13 @@ void panel_devices(struct scene *scene, struct canvas *canvas, struct rect rect)
 /* How many rows it wants inside. */
 int panel_devices_rows(const struct model *model);
 
+/* Power and heat, off the top of *rest: two panels, or where there is no room a line; nothing where nothing is known. */
+void system_energy(struct scene *scene, struct canvas *canvas, struct rect *rest);
+void system_energy_line(const struct scene *scene, struct line *line);
+
 /* The same, folded: at most `rect.height` lines, the most telling ones. Returns how many. */
 int system_lines(const struct scene *scene, struct canvas *canvas, struct rect rect);
-enum { SYSTEM_LINES = 4 };
+enum { SYSTEM_LINES = 5 };
 
 /* The disk that is busiest; NULL where there is none, or nothing is known. */
 const struct device *system_busiest(const struct system *system);

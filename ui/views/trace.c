@@ -192,6 +192,33 @@ bool trace_batch_at(const struct run *run, const struct stretch *stretch, size_t
 	return slowest >= 0;
 }
 
+static bool bin_times(const struct run *run, const struct stretch *stretch, size_t from, size_t to, int64_t *from_ns, int64_t *to_ns)
+{
+	*from_ns = from < run->bin_count ? run->bins[from].begin_ns : 0;
+	*to_ns = to < run->bin_count ? run->bins[to].begin_ns : stretch->to_ns;
+	return *from_ns != 0 && *from_ns < *to_ns;
+}
+
+bool trace_times(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, int64_t *from_ns, int64_t *to_ns)
+{
+	bool has = false;
+	size_t from, to;
+
+	column_items(stretch->count, column, columns, &from, &to);
+	if (stretch->is_binned)
+		return bin_times(run, stretch, from, to, from_ns, to_ns);
+	for (size_t i = from; i < to && i < stretch->count; i++) {
+		const struct batch *batch = track_batch(run_main(run), stretch->first + i);
+
+		if (batch == NULL || batch->end_ns == 0)
+			continue;
+		*from_ns = has ? *from_ns : batch->begin_ns;
+		*to_ns = batch->end_ns;
+		has = true;
+	}
+	return has && *from_ns < *to_ns;
+}
+
 static int ascending(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;

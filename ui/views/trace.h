@@ -34,6 +34,8 @@ void trace_ordinals(const struct run *run, const struct stretch *stretch, uint64
 bool trace_column(const struct stretch *stretch, uint64_t ordinal, size_t columns, size_t *column);
 /* The slowest batch in a column; false where there is none. */
 bool trace_batch_at(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, uint64_t *ordinal);
+/* When the batches in a column began and the last of them ended; false where it holds none. */
+bool trace_times(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, int64_t *from_ns, int64_t *to_ns);
 /* Count, median, p95, max and flagged of what is shown. */
 struct figures trace_figures(const struct run *run, const struct stretch *stretch);
 uint64_t trace_flagged(const struct run *run, const struct stretch *stretch);

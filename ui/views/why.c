@@ -99,6 +99,7 @@ static const char *context_value(char out[NUMBER_SIZE], enum explain_unit unit, 
 	switch (unit) {
 	case EXPLAIN_SECONDS: return format_seconds(out, value);
 	case EXPLAIN_BYTES: return format_bytes(out, value);
+	case EXPLAIN_HERTZ: snprintf(out, NUMBER_SIZE, isnan(value) ? "–" : "%.0f MHz", value * 1e-6); return out;
 	default: return parts_thousands(out, value);
 	}
 }
@@ -118,18 +119,29 @@ static bool is_unusual(double now, double usual, double least)
 	return now >= least && (isnan(usual) || now >= 2 * usual);
 }
 
+/* A clock is that has fallen; a happening, that it happened at all. */
+static bool is_context_unusual(const struct explanation *why, const struct explain_context *context)
+{
+	switch (context->unit) {
+	case EXPLAIN_SECONDS: return is_unusual(context->this_value, context->usual_value, why->step_s / 20);
+	case EXPLAIN_BYTES: return is_unusual(context->this_value, context->usual_value, 1e6);
+	case EXPLAIN_HERTZ: return context->this_value < context->usual_value;
+	case EXPLAIN_HAPPENING: return is_unusual(context->this_value, context->usual_value, 1);
+	default: return is_unusual(context->this_value, context->usual_value, 10);
+	}
+}
+
 static size_t add_evidence(const struct explanation *why, struct happening *out)
 {
 	for (size_t i = 0; i < why->context_count; i++) {
 		const struct explain_context *context = &why->context[i];
-		double least = context->unit == EXPLAIN_SECONDS ? why->step_s / 20 : context->unit == EXPLAIN_BYTES ? 1e6 : 10;
 
 		out[i].what = context->what;
 		context_value(out[i].now, context->unit, context->this_value);
 		context_value(out[i].usual, context->unit, context->usual_value);
 		out[i].explains_ratio = context->explains_ratio;
 		out[i].is_known = !isnan(context->this_value);
-		out[i].is_unusual = is_unusual(context->this_value, context->usual_value, least);
+		out[i].is_unusual = is_context_unusual(why, context);
 	}
 	return why->context_count;
 }
@@ -306,12 +318,17 @@ static const char *next_step(const struct scene *scene, const struct explanation
 	return NULL;
 }
 
-static int draw_causes(const struct scene *scene, const struct explanation *why, struct canvas *canvas, struct rect rect)
+/* All on one row; the main one alone, and on more rows, where it is too long. Returns the rows used. */
+static int draw_cause_rows(const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
-	const char *next = next_step(scene, why);
-	char text[NUMBER_SIZE];
+	char text[NUMBER_SIZE], main_cause[sizeof why->causes[0].what + NUMBER_SIZE];
 	struct line line;
 
+	if (why->cause_count > 0) {
+		snprintf(main_cause, sizeof main_cause, "%s %s", why->causes[0].what, format_percent(text, why->causes[0].share_ratio));
+		if ((int)text_cells(main_cause) > rect.width && rect.height >= 8)
+			return parts_wrap(canvas, rect, ROLE_STRONG, main_cause);
+	}
 	line_start(&line, " · ");
 	for (size_t i = 0; i < why->cause_count; i++)
 		line_add(&line, (int)i, i == 0 ? ROLE_STRONG : ROLE_NORMAL, "%s %s", why->causes[i].what, format_percent(text, why->causes[i].share_ratio));
@@ -321,13 +338,22 @@ static int draw_causes(const struct scene *scene, const struct explanation *why,
 		line_add(&line, 0, ROLE_DIM, "nothing to compare with yet: too few batches before it");
 	else if (why->cause_count == 0)
 		line_add(&line, 0, ROLE_GOOD, "nothing out of line");
-	line_draw(&line, canvas, rect.x, rect.y, rect.width);
+	if (line_draw(&line, canvas, rect.x, rect.y, rect.width) == 0 && why->cause_count > 0)
+		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, main_cause);
+	return 1;
+}
+
+static int draw_causes(const struct scene *scene, const struct explanation *why, struct canvas *canvas, struct rect rect)
+{
+	const char *next = next_step(scene, why);
+	int used = draw_cause_rows(why, canvas, rect);
+
 	if (next == NULL || rect.height < 8)
-		return 1;
-	canvas_text(canvas, rect.x, rect.y + 1, 2, ROLE_ACCENT, "→");
-	rect_take_top(&rect, 1);
+		return used;
+	rect_take_top(&rect, used);
+	canvas_text(canvas, rect.x, rect.y, 2, ROLE_ACCENT, "→");
 	rect_take_left(&rect, 2);
-	return 1 + parts_wrap(canvas, rect, ROLE_NORMAL, next);
+	return used + parts_wrap(canvas, rect, ROLE_NORMAL, next);
 }
 
 static void why_title(const struct run *run, const struct track *track, const struct batch *batch, const struct explanation *why, char *title, size_t size,

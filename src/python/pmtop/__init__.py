@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Optional
 
 from ._request import Request as request
+from ._request import begin_anew as _begin_requests_anew
 from ._run import facts as _facts, run_name as _run_name
 from ._version import __version__ as __version__
 
@@ -109,6 +110,7 @@ def _is_read_again() -> bool:
 
 
 def _introduce() -> None:
+    _begin_requests_anew()
     for key, value in _facts().items():
         meta(key, value)
 

@@ -52,8 +52,14 @@ class Request:
 _mode_of = 0
 
 
+def begin_anew() -> None:
+    """A new region knows no mode yet."""
+    global _mode_of
+    _mode_of = 0
+
+
 def _set_mode() -> None:
-    """Once in a process: a service that also trains says itself what goes on, by mode()."""
+    """Once in a process and region: a service that also trains says itself what goes on, by mode()."""
     global _mode_of
     if _mode_of != os.getpid():
         _mode_of = os.getpid()

@@ -10,6 +10,9 @@ _PLACES = {
     "LOCAL_RANK": ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
     "WORLD_SIZE": ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
 }
+# Which GPUs it may see, in the order in which the drivers look: beside other ranks it is not read from its process.
+_VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+_MOST_BYTES = 192  # of a value
 _NO_SCRIPTS = {"": "python", "-": "python", "-c": "python", "-m": "python"}
 _NO_SCRIPTS.update(dict.fromkeys(("ipykernel_launcher", "colab_kernel_launcher"), "notebook"))
 
@@ -50,6 +53,11 @@ def run_id(environment: Mapping[str, str] = os.environ) -> Optional[str]:
     return " ".join(parts) or None
 
 
+def _whole_names(names: str) -> str:
+    """As many of a list's as have room: half of one could be another's."""
+    return names if len(names.encode(errors="replace")) <= _MOST_BYTES else names[:_MOST_BYTES].rpartition(",")[0]
+
+
 def facts(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What is published as meta when the region is made."""
     found = {"python": "%d.%d.%d" % sys.version_info[:3], "host": os.uname().nodename}
@@ -58,6 +66,10 @@ def facts(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
             if environment.get(source):
                 found[key] = environment[source]
                 break
+    for key in _VISIBLE:
+        if environment.get(key):
+            found[key] = _whole_names(environment[key])
+            break
     identity = run_id(environment)
     if identity:
         found["run_id"] = identity

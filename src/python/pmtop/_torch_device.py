@@ -5,7 +5,7 @@ Measured are batches that begin at least 10 ms after the last one measured: so t
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, Optional
 
 import torch
 
@@ -20,12 +20,13 @@ _MEASURE_EVERY_NS = 10_000_000
 _MEMORY_EVERY_NS = 50_000_000
 
 _GAUGES = (("cuda.allocated_bytes", "allocated_bytes", "current"), ("cuda.reserved_bytes", "reserved_bytes", "current"),
-           ("cuda.peak_bytes", "allocated_bytes", "peak"))
+           ("cuda.peak_bytes", "allocated_bytes", "peak"), ("cuda.inactive_split_bytes", "inactive_split_bytes", "current"))
 
 
 class Device(_pmtop.DeviceState):
-    """The current CUDA device, once training has initialised it; without CUDA it does nothing. One thread's: the one that trains.
+    """The CUDA device that training is on, once that has initialised CUDA; without it does nothing. One thread's: the one that trains.
 
+    It is the current one, but for a program that holds nothing there and puts its model elsewhere (model.to(local_rank) without set_device).
     cuda: torch.cuda, or what stands for it."""
 
     def __init__(self, part: Part, losses: Part, memory: Part, cuda: Any = torch.cuda, memory_stats: Any = None) -> None:
@@ -43,6 +44,8 @@ class Device(_pmtop.DeviceState):
         self.buffers: dict[Any, tuple[Any, list[int]]] = {}
         self.copies: deque[tuple[int, Any, Any, int]] = deque()
         self.measured_ns = self.memory_ns = 0
+        self.index: Optional[int] = None
+        """Its number, where it is not the current one."""
 
     def has_come(self) -> bool:
         """Whether CUDA is in use by now."""
@@ -53,6 +56,18 @@ class Device(_pmtop.DeviceState):
                 self.can_come = False
                 self.part.failed(error)
         return self.is_ready
+
+    def find(self) -> None:
+        """Looks which one it is; where it is another than before, what was measured there is let go."""
+        index = self._elsewhere()
+        if index == self.index:
+            return
+        self.index, self.memory_ns = index, 0
+        self.began = None
+        self.figures, self.free, self.made = [], [], 0
+        self.pending.clear()
+        self.copies.clear()
+        self.buffers.clear()
 
     # -- while a batch runs
 
@@ -141,12 +156,34 @@ class Device(_pmtop.DeviceState):
             self.copies.clear()
             self.losses.failed(error)
 
-    def names(self) -> str:
-        """The current device's name, as its driver gives it."""
+    def name(self) -> str:
+        """As its driver gives it."""
         try:
-            return str(self.cuda.get_device_name(self.cuda.current_device()))
+            return str(self.cuda.get_device_name(self._number()))
         except Exception:
             return "cuda"
+
+    def uuid(self) -> Optional[str]:
+        """Without the word GPU or MIG before it; None: this torch does not tell."""
+        try:
+            return str(self.cuda.get_device_properties(self._number()).uuid)
+        except Exception:
+            return None
+
+    def _number(self) -> int:
+        return int(self.cuda.current_device() if self.index is None else self.index)
+
+    def _elsewhere(self) -> Optional[int]:
+        try:
+            if self.memory_stats is None or self._reserved(self.cuda.current_device()):
+                return None
+            held, most = max((self._reserved(index), -index) for index in range(self.cuda.device_count()))
+            return -most if held else None
+        except Exception:
+            return self.index
+
+    def _reserved(self, index: int) -> int:
+        return int(self.memory_stats(index)["reserved_bytes"]["all"]["current"])
 
     def _recorded(self) -> Any:
         if self.free:
@@ -156,7 +193,10 @@ class Device(_pmtop.DeviceState):
             event = self.cuda.Event(enable_timing=True)
         else:
             return None
-        event.record()
+        if self.index is None:
+            event.record()
+        else:
+            event.record(self.cuda.current_stream(self.index))
         return event
 
     def _recorded_after(self, action: Any) -> Any:
@@ -184,8 +224,9 @@ class Device(_pmtop.DeviceState):
             return
         self.memory_ns = now
         try:
-            stats = self.memory_stats(self.cuda.current_device())
+            stats = self.memory_stats(self._number())
             for name, kind, which in _GAUGES:
-                out.gauge(name, float(stats[kind]["all"][which]))
+                if kind in stats:
+                    out.gauge(name, float(stats[kind]["all"][which]))
         except Exception as error:
             self.memory.failed(error)

@@ -17,6 +17,7 @@ from torch import nn
 from pmtop import _pmtop
 
 from ._torch_patch import Part, Patches, flag_of_compiling
+from ._torch_precision import Precision
 
 _NAME = "_compiled_call_impl"
 _LOSSES = getattr(nn.modules.loss, "_Loss", bool)  # what turns a model's output into a number is no forward of a model
@@ -35,6 +36,7 @@ class ForwardTimes(_pmtop.ModuleHook):
         more = (code, _LOSSES, loop.out.span("criterion"), *flag_of_compiling())
         super().__init__(loop, part, loop.out.span("forward"), None, self, more)
         self.patches, self.part, self.loop = patches, part, loop
+        self.precision = Precision(patches, loop)
         self.classes: set[type] = set()
         self.stands_on: set[type] = set()
         self.learnt_from = 0
@@ -63,6 +65,8 @@ class ForwardTimes(_pmtop.ModuleHook):
                 begin = loop.device.mark()
         if loop.is_learning:
             self.classes.add(type(module))
+            if not is_loss and get_ident() == loop.owner:
+                self.precision.called(module)
         return None if begin is None else ("gpu.criterion_s" if is_loss else "gpu.forward_s", begin)
 
     def ends(self, began: tuple[str, Any]) -> None:
@@ -75,11 +79,14 @@ class ForwardTimes(_pmtop.ModuleHook):
         self.loop.is_learning = True
         self.learnt_from = 0
         self.patches.set(nn.Module, _NAME, self)
+        self.precision.watch()
 
     def batch_ended(self, has_forward: bool) -> None:
         """After a batch while it learns, or one with a backward and without a forward."""
         if self.loop.is_learning:
             self.learnt_from += has_forward
+            if has_forward:
+                self.precision.tell()
             if self.learnt_from >= _LEARNING_BATCHES or not has_forward and self.classes:
                 self._stand_on_classes()
         elif self.lessons < _MOST_LESSONS and self.part.is_on:
@@ -96,6 +103,7 @@ class ForwardTimes(_pmtop.ModuleHook):
                 self.patches.set(kind, _NAME, self)
                 self.stands_on.add(kind)
         self.patches.undo(nn.Module, _NAME)
+        self.precision.rest()
 
 
 def _kinds(base: type) -> set[type]:

@@ -30,6 +30,7 @@ from . import torch
 from ._torch_patch import FORWARD
 from ._torch_data import LoaderFacts
 from ._torch_data import _size as size_of
+from ._torch_precision import with_tf32
 from .torch import _here as here
 
 H = TypeVar("H", bound=Callable[..., None])
@@ -122,8 +123,9 @@ class PmtopCallback:
         self._is_silent = not pmtop.init(self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__)
         if self._is_silent:
             return
+        precision = with_tf32(str(trainer.precision), trainer.strategy.root_device.type == "cuda")
         for key, value in {
-                "model": type(pl_module).__name__, "strategy": type(trainer.strategy).__name__, "precision": trainer.precision,
+                "model": type(pl_module).__name__, "strategy": type(trainer.strategy).__name__, "precision": precision,
                 "devices": trainer.num_devices, "accumulation": trainer.accumulate_grad_batches
         }.items():
             pmtop.meta(key, str(value))
@@ -160,6 +162,8 @@ class PmtopCallback:
     @_guarded
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self._steps = trainer.global_step
+        if self._parts:
+            self._parts.training_begins()
         pmtop.mode("train")
         self._plan(trainer)
 
@@ -281,6 +285,11 @@ class _Parts:
         self._loop.stop()
         self._batches = self._torch.parts["batches"]
         self._sees_batches, self._batches.is_on = self._batches.is_on, False
+
+    def training_begins(self) -> None:
+        """The model lies on its device by now."""
+        if self.device.can_come:
+            self._torch._tell_device()
 
     def give_back(self) -> None:
         if self._is_users:

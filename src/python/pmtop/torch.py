@@ -141,11 +141,15 @@ class Instrumentation:
         patch_waits(self._patches, self.parts["sync"], _here, self._out, lambda tensor: tensor.is_cuda)
 
     def _tell_device(self) -> None:
-        """Once CUDA is in use: its name, and waits for it."""
+        """Once CUDA is in use: which device, and waits for it."""
         if not self._device.has_come():
             self._loop.say("device", "cpu")
             return
-        self._loop.say("device", self._device.names())
+        self._device.find()
+        self._loop.say("device", self._device.name())
+        uuid = self._device.uuid()
+        if uuid:
+            self._loop.say("gpu.uuid", uuid)
         if self._sync is None and self.parts["sync"].is_on:
             self._sync = True
             self._install_waits()

@@ -1,4 +1,5 @@
 """What was told of one run against what really happened in it."""
+import statistics
 from collections import Counter
 
 # Batches before this one are warm-up, or have too few before them to be judged.
@@ -13,6 +14,8 @@ QUEUE_MOST = 0.2
 QUEUE_IS_PLANTED = {'cpu_wait', 'child', 'throttled', 'stopped', 'compiler'}
 # A warning that was raised within so many seconds after others took so much of all CPUs in one second is one of theirs.
 OTHERS_MOST, OTHERS_FOR_S = 0.15, 60
+# Of a run that got slower by so much, by its own clock, it is no false warning to say so: a machine of which others have a part does that.
+DRIFT_LEAST, DRIFT_BATCHES = 1.05, 200
 
 # True of any run, sound ones too: which operation is the largest, and that a core is in use.
 ALWAYS_TRUE = {'bottleneck', 'consider_optimizing', 'slow_forward', 'slow_backward', 'cpu_bound'}
@@ -44,6 +47,7 @@ class Verdict:
         self.claims = []                 # (what is expected, whether it was told, what was told)
         self.alarms = []                 # warnings and patterns where nothing is wrong
         self.disturbances = []           # the same, where others on the machine took its CPUs
+        self.borne_out = []              # the same, where the run's own times say so too
         self.seconds = self.quiet_s = 0.0        # quiet: so much of it was long enough after what others took
 
 
@@ -109,7 +113,19 @@ def judge_leak(verdict, truth, told):
         verdict.claims.append((f'grower {wanted}', bool(grower) and wanted in grower, grower))
 
 
-def judge_nothing(verdict, told, kinds):
+def has_drifted(truth, told):
+    """Whether each drift that was told is in the run's own times."""
+    warned, seconds = told.warnings.get('slow_drift'), truth.get('seconds', ())
+    firsts = [int(pattern['first']) for pattern in told.patterns if pattern.get('kind') == 'drift']
+    firsts += [int(warned['evidence']['first_batch'])] if warned and 'first_batch' in warned['evidence'] else []
+
+    def is_slower(first):
+        before, after = seconds[max(0, first - DRIFT_BATCHES):first], seconds[first:first + DRIFT_BATCHES]
+        return bool(before) and bool(after) and statistics.median(after) >= DRIFT_LEAST * statistics.median(before)
+    return bool(firsts) and all(is_slower(first) for first in firsts)
+
+
+def judge_nothing(verdict, truth, told, kinds):
     """A warning, and a pattern at its end, is a false one: but where others took CPUs shortly before."""
     taken = [when for when, ratio in told.others if ratio > OTHERS_MOST]
     # The second that a warning lies in is known at its end.
@@ -119,8 +135,10 @@ def judge_nothing(verdict, told, kinds):
     severities = {rule: warning['severity'] for rule, warning in told.warnings.items()}
     raised = [(rule, since / 10) for rule, since in sorted(told.raised) if rule not in ALWAYS_TRUE and severities[rule] != 'info']
     raised += [(f'pattern {kind}', told.others[-1][0] if told.others else 0) for kind in sorted(kinds)]
+    is_true = {'slow_drift', 'pattern drift'} if has_drifted(truth, told) else ()
     for rule, when in raised:
-        (verdict.alarms if is_quiet(when) else verdict.disturbances).append(rule)
+        what = f'{rule}: {told.warnings[rule]["message"]}' if rule in told.warnings else rule
+        (verdict.borne_out if rule in is_true else verdict.alarms if is_quiet(when) else verdict.disturbances).append(what)
     for entry in told.flagged.values():
         verdict.others[kind_of((entry['causes'] or [{'what': 'none'}])[0])] += 1
 
@@ -149,5 +167,5 @@ def judge(case, seed, arguments, period, truth, told):
         stall = told.stall or {}
         verdict.claims.append((f'stall in {case.expect["stall"]}', case.expect['stall'] in str(stall.get('stack', '')), stall))
     if 'nothing' in case.expect:
-        judge_nothing(verdict, told, kinds)
+        judge_nothing(verdict, truth, told, kinds)
     return verdict

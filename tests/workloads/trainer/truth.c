@@ -72,6 +72,15 @@ static void put_times(FILE *file, const struct truth *truth)
 		put(file, "median_s", median(truth->seconds, truth->count));
 }
 
+/* Of each batch, in order. */
+static void put_seconds(FILE *file, const struct truth *truth)
+{
+	fputs(",\"seconds\":[", file);
+	for (size_t i = 0; i < truth->count; i++)
+		fprintf(file, "%s%.6f", i ? "," : "", truth->seconds[i]);
+	fputs("]", file);
+}
+
 bool truth_write(const struct truth *truth, const struct options *options, const struct loader_plan *plan, const char *ended)
 {
 	const char *separator = "";
@@ -88,6 +97,7 @@ bool truth_write(const struct truth *truth, const struct options *options, const
 	        (long)getpid(), ended, (unsigned long long)truth->epochs, truth->count, options->batches, options->batch_size,
 	        (unsigned long long)truth->validation_batches);
 	put_times(file, truth);
+	put_seconds(file, truth);
 	put(file, "first_loss", truth->first_loss);
 	put(file, "final_loss", truth->final_loss);
 	put(file, "accuracy", truth->accuracy);

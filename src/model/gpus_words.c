@@ -1,0 +1,86 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "src/model/model.h"
+
+enum { HELD_BACK = 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_POWER_BRAKE | 1 << GPU_THROTTLE_CURRENT | 1 << GPU_THROTTLE_HARDWARE
+	| 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE };
+
+const char *gpu_throttle_words(unsigned throttle, char *out, size_t size)
+{
+	static const char *const words[GPU_THROTTLE_COUNT] = {
+#define THROTTLE_WORDS(id, text) [GPU_THROTTLE_##id] = text,
+		GPU_THROTTLES(THROTTLE_WORDS)
+#undef THROTTLE_WORDS
+	};
+	size_t length = 0;
+	if (size)
+		*out = '\0';
+	for (size_t i = 0; i < GPU_THROTTLE_COUNT && length < size; i++)
+		if (throttle >> i & 1)
+			length += (size_t)snprintf(out + length, size - length, "%s%s", length ? ", " : "", words[i]);
+	return out;
+}
+
+bool gpu_is_throttled(unsigned throttle)
+{
+	return throttle & HELD_BACK;
+}
+
+const char *gpu_label(const struct model *model, const struct gpu *gpu, char *out, size_t size)
+{
+	const struct gpu *whole = gpu->parent >= 0 ? model_gpu(model, gpu->parent) : NULL;
+	bool are_several = false;
+	for (size_t i = 0; i < model->gpus.count; i++)
+		are_several |= strcmp(model->gpus.gpus[i].vendor, gpu->vendor) != 0;
+	const char *vendor = are_several ? gpu->vendor : "";
+	if (gpu->parent >= 0)
+		snprintf(out, size, "%s%sGPU %u.%u", vendor, *vendor ? " " : "", whole ? whole->index : 0, gpu->index);
+	else
+		snprintf(out, size, "%s%sGPU %u", vendor, *vendor ? " " : "", gpu->index);
+	return out;
+}
+
+/* -- what its memory does ------------------------------------------------------------------------------------------------------- */
+
+static const struct words { const char *verdict, *meaning, *next; } words[] = {
+	{ "leak",
+	  "What the framework has handed out grows batch by batch and is not given back.",
+	  "Look for tensors that are kept with their graph: losses summed without .item() or detach(), outputs in lists, hooks that store activations. "
+	  "torch.cuda.memory._record_memory_history() tells who asked for what is still there." },
+	{ "fragmentation",
+	  "More is taken from the GPU than was ever in use at once: there would be room, but not in one piece.",
+	  "Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or shapes that repeat (pad to a few lengths, drop_last=True)." },
+	{ "cache",
+	  "Freed blocks are kept for the next batches, and libraries take work space; what is in use does not grow.",
+	  "Nothing to do while it fits: the framework gives blocks back before it runs out." },
+	{ "growing",
+	  "The run's memory on the GPU grows; who keeps it is not known yet.",
+	  "Wait for 50 batches; where the framework's allocator is not published (import pmtop.torch), watch torch.cuda.memory_allocated() yourself." },
+	{ "plateau", "It stays as it is.", "Nothing to do." },
+	{ NULL, "It has not been seen for long enough, or moves too much to tell.", "Wait." },
+};
+
+static const struct words *words_of(const struct gpu *gpu)
+{
+	const struct words *row = words;
+	while (row->verdict && (!gpu->verdict || strcmp(row->verdict, gpu->verdict) != 0))
+		row++;
+	return row;
+}
+
+bool gpu_memory_is_growing(const struct gpu *gpu)
+{
+	const char *verdict = words_of(gpu)->verdict;
+	return verdict && (strcmp(verdict, "growing") == 0 || strcmp(verdict, "leak") == 0 || strcmp(verdict, "fragmentation") == 0);
+}
+
+const char *gpu_memory_meaning(const struct gpu *gpu)
+{
+	return words_of(gpu)->meaning;
+}
+
+const char *gpu_memory_next_step(const struct gpu *gpu)
+{
+	return words_of(gpu)->next;
+}

@@ -1,0 +1,70 @@
+"""What a model computes in, told as the fact torch.precision: bf16-mixed or 16-mixed where training enters an autocast, wherever that stands (around
+the model, inside it, in a library); else what its parameters are of, 32-true, bf16-true, …, or tf32 where a GPU may multiply single precision so.
+
+Watched only while ForwardTimes learns: a few batches.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any, Optional
+
+import torch
+
+from ._torch_patch import Patches
+
+_SHORT = {torch.bfloat16: "bf16", torch.float16: "16", torch.float32: "32", torch.float64: "64"}
+
+
+class Precision:
+    """What was seen of one training loop. A class that has no autocast to watch (an old torch) is told by its parameters."""
+
+    def __init__(self, patches: Patches, loop: Any) -> None:
+        self.patches, self.loop = patches, loop
+        self.owner = getattr(getattr(torch.amp, "autocast_mode", None), "autocast", None) if hasattr(torch, "amp") else None
+        self.mixed: Optional[str] = None
+        self.plain: Optional[str] = None
+        self.is_on_gpu = False
+
+    def watch(self) -> None:
+        """From now on autocasts are seen."""
+        if self.owner is None:
+            return
+        original = self.owner.__enter__
+
+        @functools.wraps(original)
+        def __enter__(mode: Any) -> Any:
+            if torch.is_grad_enabled() and getattr(mode, "_enabled", False):
+                short = _SHORT.get(getattr(mode, "fast_dtype", None))
+                self.mixed = f"{short}-mixed" if short else None
+            return original(mode)
+
+        self.patches.set(self.owner, "__enter__", __enter__)
+
+    def rest(self) -> None:
+        """They are no longer."""
+        if self.owner is not None:
+            self.patches.undo(self.owner, "__enter__")
+
+    def called(self, module: Any) -> None:
+        """This module is called, the outermost one. The first one of a loop that has parameters and trains says what they are of; a compiled one may
+        have an autocast inside that nobody enters, so it says nothing."""
+        if self.plain is None and torch.is_grad_enabled() and not hasattr(module, "_orig_mod") and not isinstance(module, torch.jit.ScriptModule):
+            first = next((parameter for parameter in module.parameters() if parameter.dtype in _SHORT), None)
+            if first is not None:
+                self.plain = f"{_SHORT[first.dtype]}-true"
+                self.is_on_gpu = first.is_cuda
+
+    def tell(self) -> None:
+        """At the end of a batch that had a forward."""
+        value = self.mixed or (with_tf32(self.plain, self.is_on_gpu) if self.plain else None)
+        if value:
+            self.loop.say("torch.precision", value)
+
+
+def with_tf32(precision: str, is_on_gpu: bool) -> str:
+    """tf32 beside it, where a GPU multiplies single precision as such."""
+    try:
+        is_rounded = is_on_gpu and precision.startswith("32") and torch.get_float32_matmul_precision() != "highest"
+    except Exception:
+        is_rounded = False
+    return f"tf32 ({precision})" if is_rounded else precision

@@ -1,0 +1,9 @@
+#include "src/sources/choices.h"
+
+#include "src/sources/target.h"
+
+const struct source_choices *source_choices(const struct target *target)
+{
+	static const struct source_choices usual;
+	return target && target->choices ? target->choices : &usual;
+}

@@ -1,0 +1,28 @@
+/* fake.h: what the files of the fake driver share. */
+#ifndef PMTOP_TESTS_FAKE_NVML_FAKE_H
+#define PMTOP_TESTS_FAKE_NVML_FAKE_H
+
+#include <pthread.h>
+
+#include "src/sources/gpu/nvml.h"
+#include "tests/fake_nvml/script.h"
+
+struct nvml_device { unsigned gpu, part; };
+struct nvml_sample { double taken_s; };
+struct nvml_event_set { unsigned told; };
+
+#define EXPORT __attribute__((visibility("default")))
+/* A call begins: what the script has for its symbol happens. */
+#define BEGIN(handle) do { int begun = fake_begin(__func__, handle); if (begun) return begun; } while (0)
+
+extern pthread_mutex_t fake_lock;            /* of the script while it is read */
+extern struct fake_script script;
+extern struct nvml_device fake_handles[FAKE_GPUS][1 + FAKE_PARTS];
+
+int fake_begin(const char *symbol, const struct nvml_device *device);
+const struct fake_device *fake_of(const struct nvml_device *device);
+int fake_figure(const struct nvml_device *device, enum fake_figure which, double *out);
+int fake_give32(const struct nvml_device *device, enum fake_figure which, double scale, unsigned *out);
+int fake_give64(const struct nvml_device *device, enum fake_figure which, double scale, unsigned long long *out);
+
+#endif

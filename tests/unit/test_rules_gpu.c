@@ -1,0 +1,389 @@
+/* Rules of the hardware, each from figures made by hand: what lacks, how long it is held, what it says, when it is cleared. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/clock.h"
+#include "src/rules/rule_now.h"
+#include "tests/unit/hand_run.h"
+
+static struct model model;
+static struct run runs[1];
+static struct gpu gpus[2];
+static struct settings settings;
+static struct alerts alerts;
+static struct rule_book *book;
+
+static void forget(struct gpu *gpu, int32_t instance)
+{
+	*gpu = (struct gpu){ .instance = instance, .parent = -1, .index = (unsigned)instance, .vendor = "NVIDIA", .name = "H100", .is_ours = true, .verdict = "unknown",
+		.power_w = NAN, .throttled_power_ratio = NAN, .throttled_thermal_ratio = NAN, .run_memory_bytes = NAN, .run_busy_ratio = NAN, .others_memory_bytes = NAN,
+		.slope_per_batch = NAN, .full_in_s = NAN };
+	for (size_t i = 0; i < GPU_METRICS; i++)
+		gpu->now[i] = gpu->per_s[i] = NAN;
+}
+
+static void start(void)
+{
+	static const struct system no_system;
+	book = rule_book_new();
+	memset(runs, 0, sizeof runs);
+	hand_run_init(&runs[0]);
+	settings_default(&settings);
+	settings.rules = book;
+	forget(&gpus[0], 0);
+	forget(&gpus[1], 1);
+	model = (struct model){ .now_ns = 1000 * NS_PER_S, .run_count = 1, .runs = runs, .system = no_system, .gpus = { .gpus = gpus } };
+	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
+	for (size_t i = 0; i < METRIC_COUNT; i++)
+		model.system.now[i] = NAN;
+	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s = model.system.shm_ratio = NAN;
+	model.system.throttled_ratio = model.system.space_ratio = NAN;
+	model.energy.throttles_per_s = model.energy.hottest_celsius = model.energy.cpu_clock_hz = NAN;
+}
+
+static void stop(void)
+{
+	alerts_release(&alerts);
+	rule_book_free(book);
+}
+
+static void now(size_t gpu, enum metric metric, double value)
+{
+	gpus[gpu].now[metric - METRIC_GPU_FIRST] = value;
+}
+
+static void update_after(double seconds)
+{
+	model.now_ns += (int64_t)(seconds * 1e9);
+	alerts_update(&alerts, &model, &settings);
+}
+
+static const struct alert *raised(const char *rule)
+{
+	for (size_t i = 0; i < alerts.count; i++)
+		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
+			return &alerts.list[i];
+	return NULL;
+}
+
+static void batches(double data_s, double forward_s)
+{
+	hand.batch_count = 0;
+	for (size_t i = 0; i < 30; i++) {
+		hand.batches[i] = (struct batch){ .ordinal = i, .step_s = data_s + forward_s, .batch_s = data_s + forward_s };
+		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, DATA, NAME_NONE, data_s);
+		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, FORWARD, NAME_NONE, forward_s);
+	}
+	hand.batch_count = 30;
+	runs[0].tracks[0].count = runs[0].tracks[0].end = hand.batch_count;
+}
+
+/* -- what makes each rule stand, and what calms it -- */
+
+static void used(double used_gb, double others_gb)
+{
+	now(0, METRIC_GPU_MEMORY, 80e9);
+	now(0, METRIC_GPU_MEMORY_USED, used_gb * 1e9);
+	gpus[0].others_memory_bytes = others_gb * 1e9;
+	gpus[0].run_memory_bytes = (used_gb - others_gb) * 1e9;
+}
+
+static void full(void) { used(76, 0); }
+static void roomy(void) { used(20, 0); }
+static void idle(void) { batches(0.02, 0.18); now(0, METRIC_GPU_BUSY, 0.6); }
+static void busy(void) { now(0, METRIC_GPU_BUSY, 0.97); }
+static void loads(void) { batches(0.05, 0.15); now(0, METRIC_GPU_BUSY, 0.4); }
+static void hollow(void) { batches(0.01, 0.19); now(0, METRIC_GPU_BUSY, 0.95); now(0, METRIC_GPU_SM_ACTIVE, 0.22); now(0, METRIC_GPU_SM_OCCUPANCY, 0.1); }
+static void dense(void) { now(0, METRIC_GPU_SM_ACTIVE, 0.8); }
+static void no_tensors(void) { batches(0.01, 0.19); busy(); dense(); now(0, METRIC_GPU_TENSOR_ACTIVE, 0); }
+static void tensors(void) { now(0, METRIC_GPU_TENSOR_ACTIVE, 0.5); }
+
+static void clocked(double mhz)
+{
+	now(0, METRIC_GPU_CLOCK, mhz * 1e6);
+	now(0, METRIC_GPU_CLOCK_MOST, 1980e6);
+}
+
+static void hot(void) { clocked(1215); now(0, METRIC_GPU_TEMPERATURE, 91); gpus[0].throttled_thermal_ratio = 0.63; }
+static void cool(void) { clocked(1980); gpus[0].throttled_thermal_ratio = 0; }
+static void capped(void) { clocked(1620); gpus[0].power_w = 298; now(0, METRIC_GPU_POWER_LIMIT, 300); gpus[0].throttled_power_ratio = 0.9; }
+static void uncapped(void) { gpus[0].throttled_power_ratio = 0.1; }
+
+static void link_is(double generation, double width)
+{
+	busy();
+	now(0, METRIC_GPU_PCIE_GENERATION, generation);
+	now(0, METRIC_GPU_PCIE_GENERATION_MOST, 4);
+	now(0, METRIC_GPU_PCIE_WIDTH, width);
+	now(0, METRIC_GPU_PCIE_WIDTH_MOST, 16);
+}
+
+static void narrow(void) { link_is(3, 8); }
+static void wide(void) { link_is(4, 16); }
+
+static void grows(void)
+{
+	used(40, 0);
+	gpus[0].verdict = "leak";
+	gpus[0].slope = (struct slope){ .per_s = 5e6, .low_per_s = 4e6, .high_per_s = 6e6, .points = 50 };
+	gpus[0].slope_per_batch = 1e6;
+	gpus[0].full_in_s = 600;
+}
+
+static void rests(void) { gpus[0].verdict = "plateau"; gpus[0].full_in_s = NAN; }
+
+static void crowded(void)
+{
+	used(60, 30);
+	gpus[0].process_count = 4;
+	gpus[0].processes[0] = (struct gpu_process){ .pid = 100, .is_ours = true, .command = "train.py", .memory_bytes = 30e9 };
+	gpus[0].processes[1] = (struct gpu_process){ .pid = 4711, .command = "blender -b", .memory_bytes = 20e9 };
+	gpus[0].processes[2] = (struct gpu_process){ .pid = 4712, .memory_bytes = 9e9 };
+	gpus[0].processes[3] = (struct gpu_process){ .pid = 4713, .command = "Xorg", .memory_bytes = 1e9 };
+}
+
+static void alone(void) { used(30, 0); }
+static void lost(void) { gpus[0].totals.was_ours = true; snprintf(gpus[0].lost, sizeof gpus[0].lost, "it has fallen off the bus (XID 79)"); }
+static void found(void) { gpus[0].lost[0] = '\0'; }
+
+static void reports(void)
+{
+	model.gpus.happenings[0] = (struct gpu_happening){ model.now_ns, 0, 31, "XID 31: GPU memory page fault" };
+	model.gpus.happening_count = 1;
+}
+
+static void silent(void) { model.now_ns += 601 * NS_PER_S; }
+static void corrupt(void) { now(0, METRIC_GPU_ECC_UNCORRECTED, 2); }
+static void sound(void) { now(0, METRIC_GPU_ECC_UNCORRECTED, 0); }
+static void hot_cpus(void) { model.energy.throttles_per_s = 12; model.energy.hottest_celsius = 99; model.energy.cpu_clock_hz = 1.4e9; }
+static void cool_cpus(void) { model.energy.throttles_per_s = 0; }
+
+static const struct row { const char *rule; double for_s; enum severity severity; void (*bad)(void), (*good)(void); const char *lacks, *message; } rows[] = {
+	{ "gpu_memory", 5, SEVERITY_WARNING, full, roomy, "gpu.memory_ratio", "the GPU's memory is 95 % used; others 0 B" },
+	{ "gpu_underused", 30, SEVERITY_INFO, idle, busy, "gpu.busy_ratio", "the GPU is 60 % busy; loading takes 10 % of each step" },
+	{ "gpu_idle_while_loading", 10, SEVERITY_INFO, loads, busy, "gpu.busy_ratio",
+	  "the GPU is only 40 % busy, and data loading takes 25 % of each step (0.050 s of 0.200 s)" },
+	{ "gpu_hollow", 20, SEVERITY_INFO, hollow, dense, "gpu.busy_ratio", "the GPU is 95 % busy, but only 22 % of its multiprocessors work; occupancy 10 %" },
+	{ "tensor_cores_idle", 30, SEVERITY_INFO, no_tensors, tensors, "gpu.busy_ratio", "the GPU's tensor cores do nothing (0 %), its multiprocessors 80 %" },
+	{ "gpu_memory_growing", 5, SEVERITY_WARNING, grows, rests, "gpu.memory_grows", "memory leaks on the GPU: 5.00 MB/s, 1.00 MB a batch; full in 10:00" },
+	{ "gpu_full_soon", 5, SEVERITY_CRITICAL, grows, rests, "gpu.memory_grows", "the GPU's memory is full in 10:00: 40.0 GB of 80.0 GB, 5.00 MB/s more" },
+	{ "gpu_others", 10, SEVERITY_INFO, crowded, alone, "gpu.others_ratio",
+	  "others hold 30.0 GB of the memory of the GPU (38 %): blender 4711, process 4712 and 1 more" },
+	{ "gpu_throttled_heat", 5, SEVERITY_WARNING, hot, cool, "gpu.throttled_thermal_ratio", "heat holds the GPU back 63 % of the time: 91 °C, 1215 of 1980 MHz" },
+	{ "gpu_throttled_power", 5, SEVERITY_INFO, capped, uncapped, "gpu.throttled_power_ratio",
+	  "the GPU has reached its power limit 90 % of the time: 298 of 300 W, 1620 of 1980 MHz" },
+	{ "pcie_link_below", 30, SEVERITY_WARNING, narrow, wide, "gpu.pcie_ratio", "the PCIe link of the GPU is gen 3 ×8, and could be gen 4 ×16: 25 % of its speed" },
+	{ "gpu_lost", 0, SEVERITY_CRITICAL, lost, found, "gpu.lost", "the GPU no longer answers: it has fallen off the bus (XID 79)" },
+	{ "gpu_reported", 0, SEVERITY_WARNING, reports, silent, "gpu.reports", "the GPU reported XID 31: GPU memory page fault (1 in the last ten minutes)" },
+	{ "gpu_ecc_uncorrected", 0, SEVERITY_WARNING, corrupt, sound, "gpu.ecc_uncorrected",
+	  "memory errors of the GPU that could not be corrected, since its driver was loaded: 2" },
+	{ "cpu_throttled_heat", 5, SEVERITY_WARNING, hot_cpus, cool_cpus, "heat.cpu_throttles_per_s", "heat slows the CPUs down 12.0 times a second: 99 °C, 1400 MHz" },
+};
+
+static enum rule_state state_of(const char *rule, struct rule_now *out)
+{
+	rule_now(&alerts, &model, rule_find(book, rule), out);
+	return out->state;
+}
+
+START_TEST(a_rule_lacks_is_held_stands_and_is_cleared)
+{
+	const struct row *row = &rows[_i];
+	struct rule_now state;
+	batches(0.05, 0.15);
+	update_after(1);
+	ck_assert_msg(state_of(row->rule, &state) == RULE_LACKS, "%s is %s", row->rule, rule_state_name(state.state));
+	ck_assert_msg(strncmp(state.lacks, row->lacks, strlen(row->lacks)) == 0, "%s lacks %s", row->rule, state.lacks);
+
+	model.gpus.count = 1;
+	row->good();
+	update_after(1);
+	ck_assert_ptr_null(raised(row->rule));
+	row->bad();
+	update_after(1);
+	for (double passed = 0; passed + 1 < row->for_s; passed += 1) {
+		ck_assert_msg(!raised(row->rule), "%s is raised after %g s", row->rule, passed);
+		ck_assert_int_eq(state_of(row->rule, &state), RULE_HELD);
+		update_after(1);
+	}
+	update_after(1);
+	const struct alert *alert = raised(row->rule);
+	ck_assert_msg(alert != NULL, "%s is not raised", row->rule);
+	ck_assert_str_eq(alert->message, row->message);
+	ck_assert_int_eq(alert->severity, row->severity);
+	ck_assert_uint_gt(alert->advice_count, 0);
+	ck_assert(alert->meaning[0] != '\0' && !strstr(alert->meaning, "–"));
+	row->good();
+	update_after(1);
+	ck_assert_msg(raised(row->rule) != NULL, "%s is cleared at once", row->rule);
+	update_after(11);
+	ck_assert_msg(!raised(row->rule), "%s is not cleared", row->rule);
+}
+END_TEST
+
+START_TEST(what_is_unknown_again_clears_nothing)
+{
+	model.gpus.count = 1;
+	hot();
+	update_after(1);
+	update_after(6);
+	ck_assert_ptr_nonnull(raised("gpu_throttled_heat"));
+	gpus[0].throttled_thermal_ratio = NAN;
+	update_after(100);
+	ck_assert_ptr_nonnull(raised("gpu_throttled_heat"));
+}
+END_TEST
+
+START_TEST(a_GPU_that_the_run_is_not_on_warns_of_nothing)
+{
+	model.gpus.count = 2;
+	full();
+	hot();
+	corrupt();
+	lost();
+	gpus[0].is_ours = gpus[0].totals.was_ours = false;
+	update_after(1);
+	update_after(60);
+	ck_assert_uint_eq(alerts_raised(&alerts), 0);
+}
+END_TEST
+
+START_TEST(of_several_the_worst_is_named)
+{
+	model.gpus.count = 2;
+	used(10, 0);
+	hot();
+	now(1, METRIC_GPU_MEMORY, 80e9);
+	now(1, METRIC_GPU_MEMORY_USED, 79e9);
+	gpus[1].throttled_thermal_ratio = 0.05;
+	update_after(1);
+	update_after(6);
+	ck_assert_str_eq(raised("gpu_memory")->message, "GPU 1's memory is 99 % used");
+	ck_assert_str_eq(raised("gpu_throttled_heat")->message, "heat holds GPU 0 back 63 % of the time: 91 °C, 1215 of 1980 MHz");
+}
+END_TEST
+
+START_TEST(an_idle_link_may_be_slow)
+{
+	model.gpus.count = 1;
+	narrow();
+	now(0, METRIC_GPU_BUSY, 0.05);
+	update_after(1);
+	update_after(60);
+	ck_assert_ptr_null(raised("pcie_link_below"));
+}
+END_TEST
+
+START_TEST(the_driver_says_that_the_GPU_waits_where_the_program_does_not)
+{
+	model.gpus.count = 1;
+	batches(0.1, 0.1);
+	now(0, METRIC_GPU_BUSY, 0.45);
+	update_after(1);
+	update_after(40);
+	const struct alert *alert = raised("gpu_waits_for_data");
+	ck_assert_ptr_nonnull(alert);
+	ck_assert_str_eq(alert->message, "the GPU waits: data loading takes 50 % of each step (0.100 s of 0.200 s)");
+	ck_assert_str_eq(alert->meaning, "By its driver the GPU has nothing to do 55 % of the time, while batches are being loaded.");
+	ck_assert_ptr_null(raised("gpu_idle_while_loading"));      /* said once */
+	ck_assert_ptr_null(raised("gpu_underused"));
+	ck_assert_ptr_null(raised("data_loading"));
+}
+END_TEST
+
+static bool advises(const struct alert *alert, const char *line)
+{
+	for (size_t i = 0; i < alert->advice_count; i++)
+		if (strcmp(alert->advice[i], line) == 0)
+			return true;
+	return false;
+}
+
+START_TEST(advice_quotes_what_was_published)
+{
+	model.gpus.count = 1;
+	hand_meta(&runs[0], "batch_size", "32");
+	hand_meta(&runs[0], "precision", "32-true");
+	hollow();
+	used(20, 0);
+	now(0, METRIC_GPU_TENSOR_ACTIVE, 0);
+	update_after(1);
+	update_after(30);
+	ck_assert(advises(raised("gpu_hollow"), "batch_size is 32, and 60.0 GB of the GPU's memory are free: try 64"));
+	ck_assert(advises(raised("gpu_hollow"), "precision is fp32, and the tensor cores do nothing: try bf16 autocast"));
+	used(78, 0);
+	update_after(6);
+	update_after(6);
+	ck_assert(advises(raised("gpu_memory"), "batch_size is 32: a smaller one, with gradients accumulated over several"));
+	ck_assert(advises(raised("gpu_memory"), "precision is fp32: bf16 autocast halves what activations take"));
+}
+END_TEST
+
+START_TEST(precisions_have_many_names)
+{
+	static const struct { const char *published, *name; } cases[] = {
+		{ "bf16-mixed", "bf16" }, { "torch.bfloat16", "bf16" }, { "16-mixed", "fp16" }, { "no", "fp32" }, { "float32", "fp32" }, { "FP8", "fp8" },
+		{ "tf32 (32-true)", "tf32" }, { "x32", "" }, { "", "" },
+	};
+	const char *argument;
+	char text[FIGURE_TEXT_SIZE];
+	const struct figure_ref ref = { figure_find("run.precision", &argument), NULL };
+	static struct look look;
+	static struct look_cache cache;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		runs[0].meta_count = 0;
+		hand_meta(&runs[0], "precision", cases[i].published);
+		look_at(&look, &cache, &model, 0, NULL);
+		ck_assert(figure_text(&ref, &look, text) == (cases[i].name[0] != '\0'));
+		ck_assert_str_eq(text, cases[i].name);
+	}
+	/* What somebody declares goes before what was seen. */
+	runs[0].meta_count = 0;
+	hand_meta(&runs[0], "torch.precision", "32-true");
+	look_at(&look, &cache, &model, 0, NULL);
+	ck_assert(figure_text(&ref, &look, text));
+	ck_assert_str_eq(text, "fp32");
+	hand_meta(&runs[0], "precision", "bf16");
+	look_at(&look, &cache, &model, 0, NULL);
+	ck_assert(figure_text(&ref, &look, text));
+	ck_assert_str_eq(text, "bf16");
+}
+END_TEST
+
+START_TEST(the_slope_of_what_only_caches_is_none)
+{
+	model.gpus.count = 1;
+	grows();
+	gpus[0].verdict = "cache";
+	update_after(1);
+	update_after(10);
+	ck_assert_ptr_null(raised("gpu_memory_growing"));
+	ck_assert_ptr_null(raised("gpu_full_soon"));
+	gpus[0].verdict = "fragmentation";
+	update_after(1);
+	update_after(6);
+	ck_assert_str_eq(raised("gpu_memory_growing")->message, "memory of the GPU is fragmented: 5.00 MB/s more is taken; full in 10:00");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rules of the hardware");
+	TCase *tests = tcase_create("rules of the hardware");
+	tcase_add_checked_fixture(tests, start, stop);
+	tcase_add_loop_test(tests, a_rule_lacks_is_held_stands_and_is_cleared, 0, sizeof rows / sizeof *rows);
+	const TTest *const all[] = {
+		what_is_unknown_again_clears_nothing, a_GPU_that_the_run_is_not_on_warns_of_nothing, of_several_the_worst_is_named, an_idle_link_may_be_slow,
+		the_driver_says_that_the_GPU_waits_where_the_program_does_not, advice_quotes_what_was_published, precisions_have_many_names,
+		the_slope_of_what_only_caches_is_none,
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		tcase_add_test(tests, all[i]);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,170 @@
+/* The made-up node with a fault of its hardware: the rule that it is made for stands, and slow batches are explained by it. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/model/model.h"
+#include "src/rules/alerts.h"
+#include "src/rules/explain.h"
+#include "src/sources/synthetic.h"
+
+#define START_NS (INT64_C(3000) * NS_PER_S)
+#define READING_NS (200 * NS_PER_MS)
+
+static struct synthetic *synthetic;
+static struct sample_set set;
+static struct model *model;
+static struct alerts alerts;
+static struct settings settings;
+static int64_t now_ns;
+
+static void begin(const char *scenario)
+{
+	struct model_options options;
+	struct reason reason;
+	now_ns = START_NS;
+	ck_assert_int_eq(synthetic_new(scenario, START_NS, &synthetic, &reason), STATUS_OK);
+	settings_default(&settings);
+	model_options_default(&options);
+	ck_assert_ptr_nonnull(model = model_new(&options));
+}
+
+static void end(void)
+{
+	alerts_release(&alerts);
+	model_free(model);
+	sample_set_release(&set);
+	synthetic_free(synthetic);
+}
+
+static const struct alert *standing(const char *rule)
+{
+	for (size_t i = 0; i < alerts.count; i++)
+		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
+			return &alerts.list[i];
+	return NULL;
+}
+
+static void go_on(double seconds, const char *until)
+{
+	for (int64_t end_ns = now_ns + llround(seconds * 1e9); now_ns < end_ns && !(until && standing(until)); now_ns += READING_NS) {
+		sample_set_clear(&set);
+		set.time_ns = now_ns;
+		set.source = "synthetic";
+		synthetic_tell(synthetic, now_ns, &set);
+		model_apply(model, &set);
+		alerts_update(&alerts, model, &settings);
+	}
+}
+
+static const struct { const char *scenario, *rule; double within_s; } cases[] = {
+	{ "gpu-heat", "gpu_throttled_heat", 180 }, { "gpu-power-cap", "gpu_throttled_power", 180 }, { "gpu-waits-for-data", "gpu_waits_for_data", 120 },
+	{ "gpu-waits-for-data", "loading_cpu_bound", 120 }, { "gpu-waits-for-disk", "loading_io_bound", 120 }, { "gpu-underused", "gpu_underused", 120 },
+	{ "gpu-small-kernels", "gpu_hollow", 120 }, { "gpu-leak", "gpu_memory_growing", 180 }, { "gpu-memory-full", "gpu_memory", 60 },
+	{ "gpu-neighbour", "gpu_others", 180 }, { "gpu-lost", "gpu_lost", 120 }, { "pcie-narrow", "pcie_link_below", 120 }, { "ecc", "gpu_ecc_uncorrected", 120 },
+	{ "ecc", "gpu_reported", 120 },
+};
+
+/* The driver's report of it says the same. */
+START_TEST(a_lost_gpu_is_told_once)
+{
+	begin("gpu-lost");
+	go_on(120, "gpu_lost");
+	go_on(5, NULL);
+	ck_assert_ptr_nonnull(standing("gpu_lost"));
+	ck_assert_ptr_null(standing("gpu_reported"));
+	end();
+}
+END_TEST
+
+START_TEST(a_fault_of_the_hardware_is_warned_of)
+{
+	begin(cases[_i].scenario);
+	go_on(cases[_i].within_s, cases[_i].rule);
+	const struct alert *alert = standing(cases[_i].rule);
+	ck_assert_msg(alert != NULL, "%s does not raise %s", cases[_i].scenario, cases[_i].rule);
+	ck_assert_uint_gt(alert->advice_count, 0);
+	ck_assert_msg(!strstr(alert->message, "–") && strlen(alert->message) <= 115, "%s", alert->message);
+	end();
+}
+END_TEST
+
+START_TEST(where_nothing_is_wrong_with_it_nothing_is_said)
+{
+	static const char *const rules[] = {
+		"gpu_waits_for_data", "gpu_idle_while_loading", "gpu_underused", "gpu_hollow", "tensor_cores_idle", "gpu_memory", "gpu_memory_growing", "gpu_full_soon",
+		"gpu_others", "gpu_throttled_heat", "gpu_throttled_power", "gpu_throttled_hardware", "pcie_link_below", "gpu_lost", "gpu_reported", "gpu_ecc_uncorrected",
+		"cpu_throttled_heat", "loading_cpu_bound", "loading_io_bound",
+	};
+	begin("clean");
+	for (int second = 0; second < 120; second++) {
+		go_on(1, NULL);
+		for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+			ck_assert_msg(!standing(rules[i]), "%s: %s", rules[i], standing(rules[i])->message);
+	}
+	end();
+}
+END_TEST
+
+/* Of the flagged batches, those whose main cause is of this kind. */
+static size_t explained_by(enum cause_kind kind, const char *words)
+{
+	const struct run *run = &model->runs[0];
+	size_t found = 0;
+	for (size_t i = 0; i < run->flagged_count; i++) {
+		struct explanation why;
+		explain_batch(run, &run->flagged[i].batch, &run->flagged[i].usual, run->flagged[i].around, &why);
+		bool is_so = why.cause_count && why.causes[0].kind == kind && strstr(why.causes[0].what, words);
+		found += is_so;
+	}
+	return found;
+}
+
+static const struct { const char *scenario; enum cause_kind kind; const char *words, *brief; } explained[] = {
+	{ "gpu-heat", CAUSE_GPU_HEAT, "MHz, thermal slowdown", "GPU heat explains" }, { "gpu-power-cap", CAUSE_GPU_POWER, "MHz, power cap", "GPU power explains" },
+};
+
+START_TEST(slow_batches_are_explained_by_the_clock_that_fell)
+{
+	begin(explained[_i].scenario);
+	go_on(150, NULL);
+	size_t flagged = model->runs[0].flagged_count, found = explained_by(explained[_i].kind, explained[_i].words);
+	ck_assert_uint_gt(flagged, 0);
+	ck_assert_msg(found * 2 > flagged, "%zu of %zu", found, flagged);
+	ck_assert_ptr_nonnull(standing("flagged_batches"));
+	ck_assert_msg(strstr(standing("flagged_batches")->message, explained[_i].brief), "%s", standing("flagged_batches")->message);
+	end();
+}
+END_TEST
+
+START_TEST(a_node_without_a_GPU_blames_none)
+{
+	begin("bare");
+	go_on(60, NULL);
+	ck_assert_uint_eq(model->gpus.count, 0);
+	for (size_t i = 0; i < alerts.count; i++)
+		ck_assert_msg(strstr(alerts.list[i].rule, "gpu") == NULL, "%s", alerts.list[i].message);
+	end();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rules on a made-up node");
+	TCase *tests = tcase_create("rules on a made-up node");
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, a_lost_gpu_is_told_once);
+	tcase_add_loop_test(tests, a_fault_of_the_hardware_is_warned_of, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tests, where_nothing_is_wrong_with_it_nothing_is_said);
+	tcase_add_loop_test(tests, slow_batches_are_explained_by_the_clock_that_fell, 0, sizeof explained / sizeof *explained);
+	tcase_add_test(tests, a_node_without_a_GPU_blames_none);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
