@@ -53,7 +53,7 @@ expect baseline_is_made             0 'base.json: the baseline of compared'  '' 
 python3 -c 'import json; o = json.load(open("base.json")); assert o["summary_version"] == 1 and len(o["steps"]) > 40 and o["meta"]["batch_size"] == "32"' 2> err && ok || not_ok baseline_is_json
 expect same_run_passes              0 'step: ok: [01]\.[0-9]+ times' ''           -- check --baseline=base.json again.pmtop
 expect recording_is_a_baseline_too  0 'step: ok' ''                               -- check --baseline=fast.pmtop again.pmtop
-expect slower_run_fails             5 'step: FAILED: slower: 1\.[3-9]' ''         -- check --baseline=base.json --junit=junit.xml slow.pmtop
+expect slower_run_fails             5 'step: FAILED: slower: [1-9]\.[0-9]' ''         -- check --baseline=base.json --junit=junit.xml slow.pmtop
 says   phase_is_named               '^forward has \+[0-9.]+ ms of \+'
 says   other_batch_size_is_warned_of '^warning: the baseline is of batch size 32, this run of 128'
 python3 - 2> err <<'END' && ok || not_ok junit_is_read
@@ -68,7 +68,7 @@ expect budgets_are_kept             0 'forward: ok' ''                          
 expect broken_budget_fails          5 'forward: FAILED: over its budget' ''       -- check --budget=forward:20% fast.pmtop
 expect unknown_phase_is_told_the_phases 2 '' 'names "backwards".*forward, backward' -- check --budget=backwards:20% fast.pmtop
 expect check_speaks_json            5 '^\{' ''                                    -- check --json --baseline=base.json slow.pmtop
-holds  json_has_the_figures         'o["outcome"] == "failed" and 1.25 < o["figures"][0]["ratio"] < 2 and o["figures"][0]["low"] > 1 and o["run"]["batch_size"] == 128'
+holds  json_has_the_figures         'o["outcome"] == "failed" and 1.2 < o["figures"][0]["ratio"] and o["figures"][0]["low"] > 1 and o["run"]["batch_size"] == 128'
 
 expect command_is_checked           5 'step: FAILED' ''                           -- check --baseline=base.json -- $(run 54)
 says   its_output_goes_through      '^epoch 0: loss'

@@ -1,0 +1,222 @@
+"""pmtop.torch on a real CUDA device. Where there is none, all of this is left out."""
+import itertools
+import json
+import os
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no interpreter: there is no CUDA device here", allow_module_level=True)
+
+import pmtop
+import pmtop.torch
+import watching
+from region_events import Region
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from torch_loop import spans
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    torch.cuda.synchronize()
+    pmtop.close()
+
+
+def make(width=2048, layers=6):
+    torch.manual_seed(7)
+    model = nn.Sequential(*itertools.chain.from_iterable((nn.Linear(width, width), nn.GELU()) for _ in range(layers))).cuda()
+    return model, torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+
+def batches(width=2048, count=60, size=512):
+    torch.manual_seed(8)
+    return DataLoader(TensorDataset(torch.randn(count * size // 8, width).repeat(8, 1)), batch_size=size, pin_memory=True)
+
+
+def train(model, optimizer, loader, within=lambda step: None, step=None, scaler=None, dtype=None):
+    losses = []
+    for number, (x,) in enumerate(loader):
+        x = x.cuda(non_blocking=True)
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=dtype or torch.bfloat16, enabled=dtype is not None):
+            loss = nn.functional.mse_loss((step or model)(x), x)
+        if scaler is None:
+            loss.backward()
+            optimizer.step()
+        else:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        losses.append(loss.detach())
+        within(number)
+    return [value.item() for value in losses]
+
+
+def test_times_by_the_gpu_are_what_events_of_ones_own_say():
+    model, optimizer = make()
+    own = []
+    loader = batches()
+    train(model, optimizer, batches(count=4))
+    with pmtop.torch.instrument() as on:
+        begin = None
+        for number, (x,) in enumerate(loader):
+            x = x.cuda(non_blocking=True)
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
+            optimizer.zero_grad()
+            events[0].record()
+            loss = nn.functional.mse_loss(model(x), x)
+            events[1].record()
+            loss.backward()
+            events[2].record()
+            optimizer.step()
+            events[3].record()
+            own.append((events, begin))
+            time.sleep(0.02)
+        torch.cuda.synchronize()
+        for _ in zip(range(10), DataLoader(torch.zeros(10, 1))):
+            time.sleep(0.011)
+        assert on.parts["device"].is_on
+        figures = Region(os.getpid()).figures()
+    told = 0
+    for number, (events, _) in enumerate(own):
+        if (number, "gpu.backward_s") not in figures:
+            continue
+        told += 1
+        backward, optimizer_s = events[1].elapsed_time(events[2]) / 1e3, events[2].elapsed_time(events[3]) / 1e3
+        assert figures[number, "gpu.backward_s"] == pytest.approx(backward, rel=0.05, abs=100e-6)
+        assert figures[number, "gpu.optimizer_s"] == pytest.approx(optimizer_s, rel=0.05, abs=100e-6)
+        assert figures[number, "gpu.forward_s"] <= events[0].elapsed_time(events[1]) / 1e3 + 100e-6
+        assert figures[number, "gpu.batch_s"] >= figures[number, "gpu.forward_s"] + figures[number, "gpu.backward_s"] + figures[number, "gpu.optimizer_s"]
+    assert told >= 50
+
+
+def test_nothing_waits_for_the_device():
+    """set_sync_debug_mode raises at each call that does, also at those of pmtop."""
+    model, optimizer = make()
+    train(model, optimizer, batches(count=4))
+    with pmtop.torch.instrument() as on:
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            for (x,) in batches(count=80):
+                x = x.cuda(non_blocking=True)
+                optimizer.zero_grad()
+                nn.functional.mse_loss(model(x), x).backward()
+                optimizer.step()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+        assert all(on.parts[name].is_on for name in ("device", "loss", "memory", "backward", "optimizer"))
+        told = Region(os.getpid())
+        assert {name for _, name in told.figures()} >= {"gpu.batch_s", "gpu.forward_s", "gpu.backward_s", "gpu.optimizer_s", "loss"}
+
+
+def test_losses_come_as_they_were():
+    model, optimizer = make()
+    with pmtop.torch.instrument():
+        losses = train(model, optimizer, batches(count=80), within=lambda step: time.sleep(0.011))
+        told = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
+    assert len(told) >= 60
+    assert all(value == pytest.approx(losses[number], rel=1e-6) for number, value in told.items())
+
+
+@pytest.mark.parametrize("dtype, scaled", [(None, False), (torch.bfloat16, False), (torch.float16, True)])
+def test_learns_bit_for_bit_the_same(dtype, scaled):
+    torch.backends.cudnn.deterministic = True
+    def learned(is_instrumented):
+        model, optimizer = make(512, 3)
+        scaler = torch.amp.GradScaler("cuda") if scaled else None
+        if not is_instrumented:
+            return train(model, optimizer, batches(512, 40, 64), scaler=scaler, dtype=dtype), model.state_dict()
+        with pmtop.torch.instrument():
+            return train(model, optimizer, batches(512, 40, 64), scaler=scaler, dtype=dtype), model.state_dict()
+    plain, told = learned(False), learned(True)
+    assert plain[0] == told[0]
+    assert all(torch.equal(a, b) for a, b in zip(plain[1].values(), told[1].values()))
+
+
+def test_a_scaled_loss_is_told_unscaled():
+    model, optimizer = make(512, 3)
+    with pmtop.torch.instrument():
+        losses = train(model, optimizer, batches(512, 80, 64), within=lambda step: time.sleep(0.011), scaler=torch.amp.GradScaler("cuda"), dtype=torch.float16)
+        told = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
+    assert told and all(value == pytest.approx(losses[number], rel=1e-5) for number, value in told.items())
+
+
+def test_a_model_in_cuda_graphs_trains_and_is_told():
+    model, optimizer = make(512, 3)
+    step = torch.compile(model, mode="reduce-overhead")
+    with pmtop.torch.instrument() as on:
+        train(model, optimizer, batches(512, 60, 64), within=lambda step: (time.sleep(0.011), torch.compiler.cudagraph_mark_step_begin()), step=step)
+        assert on.parts["device"].is_on and on.parts["forward"].is_on
+        told = Region(os.getpid())
+        assert len({number for number, name in told.figures() if name == "gpu.batch_s"}) > 30
+
+
+def test_a_whole_step_captured_by_hand():
+    model, optimizer = make(256, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    static = torch.randn(64, 256, device="cuda")
+    with pmtop.torch.instrument() as on:
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                optimizer.zero_grad(set_to_none=True)
+                nn.functional.mse_loss(model(static), static).backward()
+                optimizer.step()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        optimizer.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph):
+            nn.functional.mse_loss(model(static), static).backward()
+            optimizer.step()
+        for (x,) in batches(256, 40, 64):
+            static.copy_(x)
+            graph.replay()
+            time.sleep(0.011)
+        torch.cuda.synchronize()
+        assert on.parts["device"].is_on
+        assert len({number for number, name in Region(os.getpid()).figures() if name == "gpu.batch_s"}) > 20
+
+
+def test_memory_figures_are_the_allocators():
+    model, optimizer = make()
+    with pmtop.torch.instrument():
+        train(model, optimizer, batches(count=20), within=lambda step: time.sleep(0.06))
+        gauges, meta = Region(os.getpid()).gauges, Region(os.getpid()).meta
+        assert gauges["cuda.reserved_bytes"] == torch.cuda.memory_reserved()
+        assert gauges["cuda.peak_bytes"] == torch.cuda.max_memory_allocated()
+        assert gauges["cuda.allocated_bytes"] == pytest.approx(torch.cuda.memory_allocated(), rel=0.3)
+        assert meta["device"] == torch.cuda.get_device_name()
+        assert meta["gpu.uuid"] == str(torch.cuda.get_device_properties(0).uuid)
+
+
+def test_waits_are_told():
+    model, optimizer = make()
+    with pmtop.torch.instrument():
+        for (x,) in batches(count=20):
+            x = x.cuda(non_blocking=True)
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), x)
+            loss.backward()
+            optimizer.step()
+            loss.item()
+        told = watching.object_of(os.getpid())
+        assert spans(told, "sync") >= 18
+
+
+def test_the_monitor_sees_the_process_on_the_gpu():
+    model, optimizer = make()
+    with pmtop.torch.instrument():
+        train(model, optimizer, batches(count=200))
+        told = json.loads(watching.pmtop("-b", "--format=json", "-n", 6, "-d", 0.5, "-p", os.getpid()).splitlines()[-1])
+        gpu = told["gpu"][0]
+        assert gpu["is_ours"] and gpu["uuid"].endswith(str(torch.cuda.get_device_properties(0).uuid))
+        free, total = torch.cuda.mem_get_info()
+        assert gpu["memory_total_bytes"] == pytest.approx(total, rel=0.02)
+        assert gpu["memory_used_bytes"] == pytest.approx(total - free, rel=0.05)
+        assert gpu["process_memory_bytes"] > torch.cuda.memory_reserved()
+        assert gpu["runs"][0]["reserved_bytes"] == torch.cuda.memory_reserved()
