@@ -224,7 +224,9 @@ static void write_flagged(struct json *json, const struct run *run)
 		json_open_object(json, NULL);
 		json_unsigned(json, "epoch", flagged->batch.epoch);
 		json_unsigned(json, "batch", flagged->batch.index);
-		json_number(json, "seconds", flagged->batch.step_s);
+		json_number(json, "seconds", why.step_s);
+		if (why.is_by_device)
+			json_text(json, "clock", "gpu");
 		json_number(json, "ratio", why.ratio);
 		write_what_it_was(json, run, flagged, &why);
 		json_causes(json, run, &why);

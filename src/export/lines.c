@@ -134,7 +134,7 @@ static void add_flagged_line(struct buffer *out, const struct run *run, const st
 	struct explanation why;
 	char percent[NUMBER_SIZE];
 	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
-	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %.3fs", flagged->batch.index, flagged->batch.step_s);
+	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %.3fs%s", flagged->batch.index, why.step_s, why.is_by_device ? " (GPU clock)" : "");
 	if (!isnan(why.ratio))
 		buffer_printf(out, " = %.1f× the usual", why.ratio);
 	if (why.cause_count && why.causes[0].kind == CAUSE_UNKNOWN)

@@ -258,7 +258,7 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu64, flagged->batch.epoch, flagged->batch.index);
 	buffer_printf(out, "%-16s", text);
-	table_seconds(out, 9, flagged->batch.step_s);
+	table_seconds(out, 9, why.step_s);
 	table_seconds(out, 12, why.usual_s);
 	snprintf(text, sizeof text, "%.1f×", why.ratio);
 	table_right(out, 8, isnan(why.ratio) ? "–" : text);

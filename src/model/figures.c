@@ -53,6 +53,25 @@ static void attach(struct batch *batch, uint32_t name, double value)
 	batch->figure_count += at == batch->figure_count;
 }
 
+double batch_figure(const struct run *run, const struct batch *batch, const char *name)
+{
+	for (unsigned i = 0; i < batch->figure_count; i++)
+		if (strcmp(run_name(run, batch->figures[i].name), name) == 0)
+			return (double)batch->figures[i].value;
+	return NAN;
+}
+
+const struct late_figure *run_late_figure(const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window)
+{
+	for (size_t i = 0; name && i < run->late_figure_count; i++) {
+		if (run->late_figures[i].name == name && run->late_figures[i].mode == mode) {
+			*window = run->private->late_windows[i];
+			return &run->late_figures[i];
+		}
+	}
+	return NULL;
+}
+
 static void add_late(struct run *run, uint32_t name, uint32_t mode, double value)
 {
 	size_t at = 0;
@@ -94,6 +113,8 @@ void run_take_figure(struct run *run, const struct record *record)
 			attach(batch, name, value);
 		if (mode != MODE_UNKNOWN)
 			add_late(run, name, mode, value);
+		if (batch && name == run->private->device_batch)
+			device_pace_hear(run, track, batch, value);
 	}
 	if (track)
 		track->private->is_changed = true;

@@ -15,6 +15,7 @@ void track_init_judgement(struct track *track)
 	private->judged_counts = calloc(HISTOGRAM_BUCKETS, sizeof *private->judged_counts);
 	private->judged = no_figures;
 	private->place_ordinal = UINT64_MAX;
+	device_pace_restart(track);
 }
 
 void track_release_judgement(struct track *track)
@@ -65,7 +66,7 @@ static void add_judged(struct track *track, const struct batch *batch)
 {
 	struct track_private *private = track->private;
 	struct figures *judged = &private->judged;
-	double step_s = batch->step_s;
+	double step_s = batch_pace_s(batch);
 	judged->min_s = judged->count ? fmin(judged->min_s, step_s) : step_s;
 	judged->max_s = judged->count ? fmax(judged->max_s, step_s) : step_s;
 	judged->count++;
@@ -85,7 +86,7 @@ static double median_from(struct track *track, uint64_t ordinal, uint32_t kind)
 	for (ordinal = ordinal < track->first ? track->first : ordinal; ordinal < track->end && count < WARMUP_FOLLOWERS; ordinal++) {
 		const struct batch *batch = track_slot(track, ordinal);
 		if (batch && batch->kind == kind && isfinite(batch->step_s))
-			steps[count++] = batch->step_s;
+			steps[count++] = batch_pace_s(batch);
 	}
 	return count >= WARMUP_FOLLOWERS_LEAST ? median_of(steps, count) : NAN;
 }
@@ -125,10 +126,12 @@ static void settle_warmup(struct run *run, struct track *track)
 		rolling_clear(private->windows[i]);
 	if (private->judged_counts)
 		memset(private->judged_counts, 0, HISTOGRAM_BUCKETS * sizeof *private->judged_counts);
+	device_pace_restart(track);
 	for (uint64_t ordinal = track->first; ordinal < track->end; ordinal++) {
-		const struct batch *batch = track_slot(track, ordinal);
+		struct batch *batch = track_slot(track, ordinal);
 		if (!batch || !isfinite(batch->step_s))
 			continue;
+		device_pace_take(run, track, batch);
 		if (batch->is_warmup)
 			private->warmup_end_ns = batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60);
 		else
@@ -141,7 +144,8 @@ static void settle_warmup(struct run *run, struct track *track)
 
 static bool is_out_of_line(const struct model_options *options, const struct batch *batch)
 {
-	return batch->step_s > batch->median_s + options->flag_mad * batch->mad_s && batch->step_s > options->flag_ratio * batch->median_s;
+	double pace_s = batch_pace_s(batch);
+	return pace_s > batch->median_s + options->flag_mad * batch->mad_s && pace_s > options->flag_ratio * batch->median_s;
 }
 
 /* Against the window before it; then it becomes part of the window. */
@@ -150,6 +154,7 @@ static void judge(struct run *run, struct track *track, struct batch *batch)
 	const struct rolling *window = track->private->windows[track_kind(track, batch->kind)];
 	const struct model_options *options = &run->private->options;
 	size_t before = rolling_count(window);
+	device_pace_take(run, track, batch);
 	if (before > 0 && before + 1 >= options->flag_after) {
 		batch->median_s = rolling_median(window);
 		batch->mad_s = rolling_mad(window);

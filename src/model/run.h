@@ -48,9 +48,12 @@ struct batch {
 	double samples;              /* NAN = not known */
 	bool is_warmup, is_flagged, is_by_hand;     /* by hand: flagged or unflagged by a person; wins over the rule */
 	bool has_evidence;
+	bool is_paced, is_by_device; /* by device: flagged for what the device took, not the host */
+	bool is_after_wait;          /* the host had waited for the device in the one before, which so had nothing left to do */
 	uint32_t kind;               /* name id, known at its end; NAME_NONE = the usual */
 	unsigned phase_count, phases_left_out;      /* left out: spans for which there was no row */
 	double batch_s;              /* begin to end; NAN while running */
+	double paced_s, stall_s;     /* where is_paced: see batch_pace_s; and how long the host kept the device waiting in it */
 	int64_t begin_ns, end_ns;    /* of the batch; end 0 = still running */
 
 	uint64_t number;             /* 0… in the run, all modes, as published */
@@ -68,6 +71,13 @@ struct batch {
 	struct phase_time phases[RUN_PHASES_MAX];
 };
 
+/* What a batch took of the run's time: its step; where a device works behind the host (the figure gpu.batch_s is published) what the device worked for
+ * it and waited for the host, for then one step waits for the work of many. Batches are judged by it. */
+static inline double batch_pace_s(const struct batch *batch)
+{
+	return batch->is_paced ? batch->paced_s : batch->step_s;
+}
+
 /* Batches of one kind; they are judged among themselves. */
 struct batch_kind {
 	uint32_t kind;               /* name id; NAME_NONE = the usual one */
@@ -79,9 +89,10 @@ struct batch_kind {
  * that a batch does not have counts as 0 there; phases that fewer than half of them have are not usual and have no row. */
 struct usual {
 	size_t batches;              /* how many it is made of; 0 = nothing is known */
-	double step_s, batch_s;
-	unsigned phase_count;
+	double step_s, batch_s;      /* step: the pace (batch_pace_s) */
+	unsigned phase_count, figure_count;
 	struct phase_time phases[RUN_PHASES_MAX];
+	struct { uint32_t name; float value; } figures[RUN_BATCH_FIGURES_MAX];     /* of those told later that the batch itself has */
 	struct evidence evidence;    /* NAN where no batch had it */
 };
 
@@ -239,6 +250,8 @@ struct allocator run_allocator(const struct run *run);
 const struct counter *run_counter(const struct run *run, const char *name);        /* NULL: never published */
 /* NULL where it is no longer (or not yet) kept. */
 const struct batch *track_batch(const struct track *track, uint64_t ordinal);
+/* As published with the batch, later; NAN. */
+double batch_figure(const struct run *run, const struct batch *batch, const char *name);
 /* What was usual for the batch with this ordinal. */
 void track_usual(const struct track *track, uint64_t ordinal, struct usual *out);
 

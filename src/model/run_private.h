@@ -46,7 +46,7 @@ struct numbered { bool is_used; unsigned track; uint64_t number, ordinal; };
 struct run_private {
 	struct model_options options;
 	struct names names;
-	uint32_t train, accumulate, loss, allocated, inference, error;      /* ids of names that mean something; 0 = none */
+	uint32_t train, accumulate, loss, allocated, inference, error, sync, device_batch;      /* ids of names that mean something; 0 = none */
 	bool has_request_batches;    /* then outermost spans are not requests */
 	int64_t error_ns[LANES_MOST];        /* when the last span "error" ended there */
 	struct numbered numbered[NUMBERED_MOST];
@@ -102,6 +102,9 @@ struct pace {
 	struct { uint32_t name; double median_s; } phases[RUN_PHASES_MAX];      /* outermost ones */
 };
 
+/* device_pace.c: since the host last waited for the device. */
+struct device_pace { uint64_t next_ordinal, batches; double seconds, backlog_s; };
+
 struct track_private {
 	struct phase_cache phases;
 	struct pace pace;
@@ -120,6 +123,7 @@ struct track_private {
 	uint64_t loss_number;        /* of the batch that the track's loss is of */
 	uint64_t place_ordinal;      /* the last batch that has a place in its accumulation; NO_ORDINAL: none */
 	uint32_t place;
+	struct device_pace pace_of_device;
 	double covered_elsewhere_s;  /* of its batches, by spans told while another mode was current; less what its spans cover of batches of others */
 	int64_t warmup_end_ns;       /* 0 = none was seen */
 	bool is_changed;
@@ -173,6 +177,12 @@ void track_set_kind(const struct run *run, struct track *track, struct batch *ba
 void track_finish_step(struct run *run, struct track *track, struct batch *batch);
 void track_refresh_judgement(struct track *track);
 
+/* -- device_pace.c -- */
+/* At the end of a batch's step, before it is judged; and when its figure gpu.batch_s has come. */
+void device_pace_take(const struct run *run, struct track *track, struct batch *batch);
+void device_pace_hear(struct run *run, struct track *track, struct batch *batch, double seconds);
+void device_pace_restart(struct track *track);
+
 /* -- phases.c -- */
 /* False: no row for it; its time stays in the unattributed (or between) time. */
 bool batch_add_phase(struct batch *batch, uint32_t name, uint32_t parent, double seconds, double cpu_s, double memory_bytes);
@@ -194,6 +204,8 @@ void run_renew_flagged(struct run *run, const struct track *track, const struct 
 /* The batch with this number in the run stands there now. */
 void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number);
 void run_take_figure(struct run *run, const struct record *record);
+/* NULL: none of that name was told in that mode. */
+const struct late_figure *run_late_figure(const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window);
 void run_note_loss(struct track *track, uint64_t number, double loss);
 void run_refresh_loss(struct run *run);
 void run_release_figures(struct run *run);

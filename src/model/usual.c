@@ -127,6 +127,21 @@ static void medians_of_evidence(const struct batch *const *batches, size_t count
 	}
 }
 
+/* Of what was told of this batch later. */
+static void medians_of_figures(const struct batch *this, const struct batch *const *batches, size_t count, struct usual *out, double *values)
+{
+	for (; out->figure_count < this->figure_count; out->figure_count++) {
+		uint32_t name = this->figures[out->figure_count].name;
+		size_t known = 0;
+		for (size_t i = 0; i < count; i++)
+			for (unsigned f = 0; f < batches[i]->figure_count; f++)
+				if (batches[i]->figures[f].name == name)
+					values[known++] = (double)batches[i]->figures[f].value;
+		out->figures[out->figure_count].name = name;
+		out->figures[out->figure_count].value = (float)median_of(values, known);
+	}
+}
+
 void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 {
 	const struct batch *batches[USUAL_BATCHES_MOST];
@@ -136,12 +151,14 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 	size_t count = track->private ? gather(track, ordinal, this ? this->kind : KIND_ANY, track->private->flag_window, false, batches) : 0;
 	*out = (struct usual){ .batches = count };
 	for (size_t i = 0; i < count; i++)
-		values[i] = batches[i]->step_s;
+		values[i] = batch_pace_s(batches[i]);
 	out->step_s = median_of(values, count);
 	for (size_t i = 0; i < count; i++)
 		values[i] = batches[i]->batch_s;
 	out->batch_s = median_of(values, count);
 	medians_of_evidence(batches, count, &out->evidence, values);
+	if (this)
+		medians_of_figures(this, batches, count, out, values);
 	size_t found = find_phases(track, batches, count, seen);
 	for (size_t i = 0; i < found && out->phase_count < RUN_PHASES_MAX; i++) {
 		if (seen[i].batches * 2 < count)

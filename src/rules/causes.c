@@ -142,6 +142,13 @@ void causes_find(struct case_file *file)
 	struct pool pools[EXPLAIN_ROWS_MAX];
 	size_t count = open_pools(file->out, pools);
 	file->whole_s = shared_seconds(file->out);
+	if (file->out->is_by_device) {
+		for (size_t i = 0; i < count; i++) {
+			pools[i].away_s = pool_take(&pools[i].left_s, INFINITY);
+			claim_device(file, &pools[i]);
+		}
+		count = 0;
+	}
 	for (size_t i = 0; i < count; i++) {
 		claim_by_name(file, &pools[i]);
 		claim_workers(file, &pools[i]);

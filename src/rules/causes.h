@@ -80,6 +80,8 @@ struct child find_child(const struct case_file *file);
 void claim_by_name(struct case_file *file, struct pool *pool);
 void claim_workers(struct case_file *file, struct pool *pool);
 void claim_gpu(struct case_file *file, struct pool *pool);
+/* All that is longer by the device's own clock. */
+void claim_device(struct case_file *file, struct pool *pool);
 void claim_cpu_heat(struct case_file *file, struct pool *pool);
 void claim_bigger(struct case_file *file, struct pool *pool);
 void claim_away(struct case_file *file, struct pool *pool);

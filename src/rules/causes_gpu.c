@@ -92,10 +92,39 @@ static void claim_shared(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
+/* The span in which pmtop.torch and others see the host wait until the device is done. */
+static double waited_longer_s(const struct case_file *file, const struct explain_row *row)
+{
+	const struct explain_row *end = file->out->rows + file->out->row_count, *first = row;
+	double seconds = 0;
+	for (; row < end && (row == first || row->depth > first->depth); row++)
+		if (row->excess_s > 0 && strcmp(run_name(file->run, row->name), "sync") == 0)
+			seconds += row->excess_s;
+	return seconds;
+}
+
+static void claim_waited(struct case_file *file, struct pool *pool)
+{
+	struct claim claim = { .kind = CAUSE_GPU_WAIT, .seconds = take_wait(pool, waited_longer_s(file, pool->row)) };
+	claim_evidence(&claim, "waited_s", claim.seconds, NAN);
+	causes_add(file, pool->row, &claim);
+}
+
 void claim_gpu(struct case_file *file, struct pool *pool)
 {
 	claim_slower(file, pool);
 	claim_shared(file, pool);
+	claim_waited(file, pool);
+}
+
+void claim_device(struct case_file *file, struct pool *pool)
+{
+	claim_bigger(file, pool);
+	claim_slower(file, pool);
+	claim_shared(file, pool);
+	struct claim claim = { .kind = CAUSE_GPU_WORK, .seconds = pool_take(&pool->away_s, INFINITY) };
+	claim_evidence(&claim, "gpu_s", pool->row->this_s, pool->row->usual_s);
+	causes_add(file, pool->row, &claim);
 }
 
 void claim_cpu_heat(struct case_file *file, struct pool *pool)

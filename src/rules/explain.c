@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "src/rules/causes.h"
 
@@ -56,18 +58,53 @@ static void add_below(struct explanation *out, const struct pair *pair, uint32_t
 	}
 }
 
+/* A phase by the device's clock: published as gpu.PHASE_s. */
+static uint32_t phase_of_figure(const struct run *run, const struct batch *batch, uint32_t figure)
+{
+	char phase[64];
+	const char *name = run_name(run, figure);
+	size_t length = strlen(name);
+	if (length <= strlen("gpu._s") || strncmp(name, "gpu.", 4) != 0 || strcmp(name + length - 2, "_s") != 0)
+		return NAME_NONE;
+	snprintf(phase, sizeof phase, "%.*s", (int)(length - strlen("gpu._s")), name + 4);
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (strcmp(run_name(run, batch->phases[i].name), phase) == 0)
+			return batch->phases[i].name;
+	return NAME_NONE;
+}
+
+/* What the device took for each phase; the rest of its time is unattributed. */
+static void add_device_rows(const struct run *run, const struct batch *batch, const struct usual *usual, struct explanation *out)
+{
+	struct phase_time this_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)batch->paced_s }, usual_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)usual->step_s };
+	for (unsigned i = 0; i < batch->figure_count && i < usual->figure_count; i++) {
+		struct phase_time this = { .name = phase_of_figure(run, batch, batch->figures[i].name), .seconds = batch->figures[i].value };
+		struct phase_time usual_one = { .name = this.name, .seconds = usual->figures[i].value };
+		if (this.name == NAME_NONE || isnan(usual_one.seconds))
+			continue;
+		this_rest.seconds -= this.seconds;
+		usual_rest.seconds -= usual_one.seconds;
+		add_row(out, &this, &usual_one, 0);
+	}
+	add_row(out, &this_rest, &usual_rest, 0);
+}
+
 void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out)
 {
-	*out = (struct explanation){ .step_s = batch->step_s, .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = batch->samples, .usual_samples = NAN,
+	*out = (struct explanation){ .step_s = batch_pace_s(batch), .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = batch->samples, .usual_samples = NAN,
 		.usual_batches = usual->batches };
 	if (usual->batches) {
 		out->usual_samples = usual->evidence.samples;
 		out->is_bigger = out->usual_samples > 0 && batch->samples >= BIGGER_RATIO * out->usual_samples;
 		out->usual_s = usual->step_s;
-		out->excess_s = batch->step_s - usual->step_s;
-		out->ratio = batch->step_s / usual->step_s;
+		out->excess_s = out->step_s - usual->step_s;
+		out->ratio = out->step_s / usual->step_s;
 	}
-	add_below(out, &(struct pair){ batch, usual }, NAME_NONE, 0);
+	out->is_by_device = batch->is_by_device && usual->batches > 0;
+	if (out->is_by_device)
+		add_device_rows(run, batch, usual, out);
+	else
+		add_below(out, &(struct pair){ batch, usual }, NAME_NONE, 0);
 	struct case_file file;       /* its claims are not cleared: lists call this for every row that they draw */
 	file.run = run;
 	file.batch = batch;

@@ -55,6 +55,8 @@ struct explain_context {         /* what else happened in the window: evidence, 
 	X(GPU_POWER, "GPU short of power: its clock fell") \
 	X(GPU_CLOCK, "GPU clock fell") \
 	X(GPU_SHARED, "another program came on the GPU") \
+	X(GPU_WAIT, "waiting for the GPU") \
+	X(GPU_WORK, "the GPU works longer") \
 	X(CPU_HEAT, "CPUs too hot: their clock fell") \
 	X(RANK, "waiting for a slower rank") \
 	X(BIGGER, "a bigger batch") \
@@ -83,6 +85,7 @@ struct cause {
 struct explanation {
 	double step_s, usual_s, excess_s, ratio;
 	double samples, usual_samples;        /* NAN = not known */
+	bool is_by_device;           /* the rows are of the device's clock */
 	bool is_bigger;              /* it had noticeably more samples than usual */
 	size_t usual_batches;        /* what "usual" is made of; 0 = nothing to compare with, no causes */
 	size_t row_count, context_count, cause_count;

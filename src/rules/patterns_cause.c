@@ -29,7 +29,7 @@ struct comparison {
 	const struct steps *steps;
 	const struct compared *others, *these;
 	double excess_s;             /* of the whole step */
-	bool is_cpu_wait;            /* so say the explanations */
+	enum cause_kind cause;       /* so say the explanations */
 	size_t count;
 	struct phase_excess phases[PHASES_COMPARED_MOST];
 };
@@ -335,7 +335,7 @@ static bool is_loader(const struct comparison *comparison, struct pattern *patte
 static bool is_round(const struct comparison *comparison, struct pattern *pattern)
 {
 	bool is_in_loader = pattern->phase != NAME_NONE && phase_kind(comparison->steps->run, pattern->phase) == PHASE_DATA;
-	return !is_in_loader && fmod(pattern->period, ROUND_LEAST) == 0 && say(pattern, "a round number: logging or saving every %.0f?", pattern->period);
+	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_LEAST) == 0 && say(pattern, "a round number: logging or saving every %.0f?", pattern->period);
 }
 
 static bool is_round_time(const struct comparison *comparison, struct pattern *pattern)
@@ -350,7 +350,7 @@ static bool is_own_refresh(const struct comparison *comparison, struct pattern *
 {
 	double times = round(pattern->period / comparison->steps->model->refresh_s);
 	char refresh[NUMBER_SIZE];
-	return comparison->is_cpu_wait && times >= 1 && times <= REFRESHES_MOST
+	return comparison->cause == CAUSE_CPU_WAIT && times >= 1 && times <= REFRESHES_MOST
 		&& fabs(pattern->period - times * comparison->steps->model->refresh_s) <= ROUND_SECONDS_RATIO * pattern->period
 		&& say(pattern, "pmtop's own refresh, every %s: -d 2 takes less", format_seconds(refresh, comparison->steps->model->refresh_s));
 }
@@ -385,7 +385,7 @@ void describe_period(const struct steps *steps, struct pattern *pattern)
 	choose_rows(steps, &others, &these);
 	compare(steps, &others, &these, &comparison);
 	name_phase(&comparison, pattern);
-	comparison.is_cpu_wait = take_explanations(steps, pattern) == CAUSE_CPU_WAIT;
+	comparison.cause = take_explanations(steps, pattern);
 	for (candidate_test *const *test = pattern->unit == PATTERN_BATCHES ? of_batches : of_seconds; *test && !(*test)(&comparison, pattern);)
 		test++;
 }

@@ -25,7 +25,7 @@ static void add_row(struct steps *steps, const struct batch *batch)
 		steps->first_ordinal = batch->ordinal;
 	uint32_t place = (uint32_t)(batch->ordinal - steps->first_ordinal);
 	steps->batches[row] = batch;
-	steps->step_s[row] = batch->step_s;
+	steps->step_s[row] = batch_pace_s(batch);
 	steps->place[row] = place;
 	steps->kind[row] = (uint8_t)track_kind(steps->track, batch->kind);
 	steps->row_at[place] = (uint16_t)(row + 1);

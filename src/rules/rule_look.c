@@ -63,8 +63,8 @@ static void gather_steps(struct look *look)
 		look->oldest = batch->ordinal;
 		look->flagged += batch->is_flagged;
 		sum += batch->step_s;
-		add_step(&kinds[track_kind(look->track, batch->kind)], batch->step_s);
-		steps[look->steps++] = batch->step_s;
+		add_step(&kinds[track_kind(look->track, batch->kind)], batch_pace_s(batch));
+		steps[look->steps++] = batch_pace_s(batch);
 	}
 	if (look->steps) {
 		look->mean_s = sum / (double)look->steps;
@@ -139,7 +139,7 @@ static const struct explained *explain_flagged(const struct look *look, const st
 	struct look_cache *cache = look->cache;
 	for (unsigned i = 0; flagged->is_around_settled && i < FLAGGED_EXPLAINED; i++) {
 		const struct explained *known = &cache->explained[i];
-		if (known->run == look->index && known->begin_ns == flagged->batch.begin_ns && known->step_s == flagged->batch.step_s)
+		if (known->run == look->index && known->begin_ns == flagged->batch.begin_ns && known->step_s == batch_pace_s(&flagged->batch))
 			return known;
 	}
 	struct explanation why;
@@ -147,7 +147,7 @@ static const struct explained *explain_flagged(const struct look *look, const st
 	explain_batch(look->run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	out->run = look->index;
 	out->begin_ns = flagged->is_around_settled ? flagged->batch.begin_ns : -1;
-	out->step_s = flagged->batch.step_s;
+	out->step_s = batch_pace_s(&flagged->batch);
 	out->slow_ratio = why.ratio;
 	out->cause_count = why.cause_count;
 	memcpy(out->causes, why.causes, why.cause_count * sizeof *why.causes);

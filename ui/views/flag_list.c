@@ -17,7 +17,7 @@ struct listed { const struct flagged *flagged; double key; };
 
 static double ratio_of(const struct flagged *flagged)
 {
-	return flagged->usual.step_s > 0 ? flagged->batch.step_s / flagged->usual.step_s : NAN;
+	return flagged->usual.step_s > 0 ? batch_pace_s(&flagged->batch) / flagged->usual.step_s : NAN;
 }
 
 /* Largest first in every column: causes by the phase that explains most, then by how much. */
@@ -26,7 +26,7 @@ static double sort_key(const struct run *run, const struct flagged *flagged, int
 	struct explanation why;
 
 	switch (column) {
-	case SORT_TIME: return flagged->batch.step_s;
+	case SORT_TIME: return batch_pace_s(&flagged->batch);
 	case SORT_RATIO: return ratio_of(flagged);
 	case SORT_CAUSE:
 		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
@@ -98,7 +98,7 @@ static void draw_row(const struct run *run, const struct track *track, const str
 	if (is_selected)
 		canvas_text(canvas, row.x, row.y, 2, ROLE_KEY, "▸");
 	canvas_text(canvas, x, row.y, BATCH_WIDTH, ROLE_FLAG, parts_batch_name(text, run, &flagged->batch));
-	canvas_text_right(canvas, x + BATCH_WIDTH, row.y, TIME_WIDTH, ROLE_NORMAL, parts_time(text, flagged->batch.step_s, like));
+	canvas_text_right(canvas, x + BATCH_WIDTH, row.y, TIME_WIDTH, ROLE_NORMAL, parts_time(text, batch_pace_s(&flagged->batch), like));
 	snprintf(text, sizeof text, isnan(ratio) ? "–" : "%.1f×", ratio);
 	canvas_text_right(canvas, x + BATCH_WIDTH + TIME_WIDTH, row.y, RATIO_WIDTH, ROLE_NORMAL, text);
 	x += BATCH_WIDTH + TIME_WIDTH + RATIO_WIDTH + 2;

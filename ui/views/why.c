@@ -370,6 +370,8 @@ static void why_title(const struct run *run, const struct track *track, const st
 	         parts_time_bare(usual, why->usual_s, why->usual_s, false), parts_time_bare(excess, why->excess_s, why->usual_s, true));
 	if (ratio[0] != '\0')
 		line_add(right, 1, ROLE_NORMAL, "%s", ratio);
+	if (why->is_by_device)
+		line_add(right, 1, ROLE_NORMAL, "by the GPU's clock");
 	if (batch_kind(kind, run, track, batch)[0] != '\0')
 		line_add(right, 2, ROLE_NORMAL, "%s", kind);
 	if (batch->is_by_hand)
