@@ -164,19 +164,14 @@ NUMBER(forward_calls)
 
 /* -- for copies ------------------------------------------------------------------------------------------------------------------- */
 
-NUMBER(copied)
+/* Kept over time is the sum of both directions. */
+static double copied_to(const struct look *look, const struct gpu *gpu)
 {
-	UNUSED;
-	const struct gpu *gpus[GPUS_MOST];
-	size_t count = run_gpus(look->model, look->run, gpus);
-	double sum = NAN;
-	for (size_t i = 0; i < count; i++) {
-		double in = gpu_rate(gpus[i], METRIC_GPU_PCIE_RECEIVED), both = in + gpu_rate(gpus[i], METRIC_GPU_PCIE_SENT);
-		if (both > 0)
-			sum = (isnan(sum) ? 0 : sum) + in / both * gpu_recent(look, gpus[i]->series.pcie_bytes_per_s, both);
-	}
-	return sum;
+	double in = gpu_rate(gpu, METRIC_GPU_PCIE_RECEIVED), both = in + gpu_rate(gpu, METRIC_GPU_PCIE_SENT);
+	return both > 0 ? in / both * gpu_recent(look, gpu->series.pcie_bytes_per_s, both) : both;
 }
+
+NUMBER(copied) { UNUSED; return gpu_most(look, copied_to); }
 
 NUMBER(waits_for_host)
 {
@@ -200,7 +195,7 @@ static const struct figure rows[] = {
 	           "no times by the GPU's clock are published (gpu.*_s), and no GPU of the run is known"),
 	RUN_NUMBER("gpu.idle_ratio", PERCENT, idle, "share of the last 10 s in which its driver saw it idle", no_rate),
 	RUN_NUMBER("gpu.waits_for_host", NUMBER, waits_for_host, "1: it is idle for more than half of the time, while the run's process uses a whole CPU and neither loads nor copies much", NULL),
-	RUN_NUMBER("gpu.copied_bytes_per_s", BYTES_PER_S, copied, "from the host, mean of the last 10 s", no_rate),
+	RUN_NUMBER("gpu.copied_bytes_per_s", BYTES_PER_S, copied, "from the host over PCIe, mean of the last 10 s, to the one that gets the most", no_rate),
 	RUN_NUMBER("gpu.copied_bytes_per_step", BYTES, copied_a_step, "the same a step", no_rate),
 	RUN_NUMBER("gpu.backward_ratio", FACTOR, backward_ratio, "backward ÷ forward, by the GPU's clock", no_clock),
 	RUN_NUMBER("loading.share_ratio", PERCENT, loading, "share of the judged steps that all operations of kind data take together", NULL),
