@@ -56,3 +56,12 @@ bool loader_count(const struct run *run, const char *key, long *count)
 	*count = strtol(value, &end, 10);
 	return *end == '\0' && *count < 100000;
 }
+
+const char *phase_kind_name(enum phase_kind kind)
+{
+	static const char *const names[] = {
+		[PHASE_OTHER] = "other", [PHASE_DATA] = "data", [PHASE_FORWARD] = "forward", [PHASE_BACKWARD] = "backward", [PHASE_OPTIMIZER] = "optimizer",
+		[PHASE_BETWEEN] = "between",
+	};
+	return names[kind];
+}

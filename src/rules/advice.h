@@ -10,6 +10,8 @@ enum phase_kind { PHASE_OTHER, PHASE_DATA, PHASE_FORWARD, PHASE_BACKWARD, PHASE_
 
 /* By the words in its name: "data", "train_dataloader_next" and "load images" are data, "model forward" is forward. */
 enum phase_kind phase_kind(const struct run *run, uint32_t name);
+/* "data", "forward", "backward", "optimizer", "between", "other". */
+const char *phase_kind_name(enum phase_kind kind);
 
 /* A setting of the loader, as published ("loader.num_workers", or without "loader."); NULL where it was not. */
 const char *loader_setting(const struct run *run, const char *key);

@@ -85,7 +85,7 @@ TEXT(names)
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", gpus[0]->name);
 }
 
-static double recent(const struct look *look, const struct series *series, double now)
+double gpu_recent(const struct look *look, const struct series *series, double now)
 {
 	double mean = NAN;
 	series_mean(series, look->model->now_ns - RECENT_S * NS_PER_S, look->model->now_ns + 1, &mean);
@@ -94,12 +94,12 @@ static double recent(const struct look *look, const struct series *series, doubl
 
 static double busy_of(const struct look *look, const struct gpu *gpu)
 {
-	return recent(look, gpu->series.busy_ratio, told(look, gpu, METRIC_GPU_BUSY));
+	return gpu_recent(look, gpu->series.busy_ratio, told(look, gpu, METRIC_GPU_BUSY));
 }
 
 static double sm_of(const struct look *look, const struct gpu *gpu)
 {
-	return recent(look, gpu->series.sm_active_ratio, told(look, gpu, METRIC_GPU_SM_ACTIVE));
+	return gpu_recent(look, gpu->series.sm_active_ratio, told(look, gpu, METRIC_GPU_SM_ACTIVE));
 }
 
 static double mean_of(const struct look *look, of_gpu *of)
@@ -189,6 +189,17 @@ NUMBER(cap) { UNUSED; return gpu_most(look, cap_of); }
 TEXT(cap_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, cap_of), out); }
 TEXT(cap_clock) { UNUSED; write_clock(look, gpu_foremost(look, cap_of), GPU_HELD_BY_POWER, out); }
 TEXT(cap_power) { UNUSED; write_power(look, gpu_foremost(look, cap_of), out); }
+/* What is left of its highest clock meanwhile. */
+NUMBER(cap_clock_ratio)
+{
+	UNUSED;
+	const struct gpu *gpu = gpu_foremost(look, cap_of);
+	double clock_hz = NAN;
+	if (gpu)
+		gpu_held_ratio(look->model, gpu->instance, GPU_HELD_BY_POWER, RECENT_S, &clock_hz);
+	return !gpu ? NAN : isnan(clock_hz) ? 1 - slowness_of(look, gpu) : clock_hz / told(look, gpu, METRIC_GPU_CLOCK_MOST);
+}
+
 NUMBER(hardware) { UNUSED; return gpu_most(look, hardware_of); }
 TEXT(hardware_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, hardware_of), out); }
 TEXT(hardware_clock) { UNUSED; write_clock(look, gpu_foremost(look, hardware_of), GPU_HELD_BY_HARDWARE, out); }
@@ -324,6 +335,7 @@ static const struct figure rows[] = {
 	NUMBER_OF("gpu.throttled_power_ratio", PERCENT, cap, "share of the last 10 s in which its power limit held one back", not_held),
 	TEXT_OF("gpu.throttled_power_who", cap_who, "that one", not_held),
 	TEXT_OF("gpu.throttled_power_clock", cap_clock, "its clock meanwhile", not_told),
+	NUMBER_OF("gpu.throttled_power_clock_ratio", PERCENT, cap_clock_ratio, "the same ÷ the highest that it can have", not_told),
 	TEXT_OF("gpu.throttled_power_w", cap_power, "its power: \"298 of 300 W\"", not_told),
 	NUMBER_OF("gpu.throttled_hardware_ratio", PERCENT, hardware, "share of the last 10 s in which one slowed itself down, heat or power", not_held),
 	TEXT_OF("gpu.throttled_hardware_who", hardware_who, "that one", not_held),

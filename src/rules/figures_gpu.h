@@ -1,4 +1,4 @@
-/* figures_gpu.h: one GPU of those that a run uses. Private to figures_gpu.c and figures_gpu_memory.c. */
+/* figures_gpu.h: one GPU of those that a run uses. Private to figures_gpu*.c. */
 #ifndef PMTOP_RULES_FIGURES_GPU_H
 #define PMTOP_RULES_FIGURES_GPU_H
 
@@ -10,6 +10,8 @@ typedef double of_gpu(const struct look *look, const struct gpu *gpu);
 const struct gpu *gpu_foremost(const struct look *look, of_gpu *of);
 /* The figure there; NAN. */
 double gpu_most(const struct look *look, of_gpu *of);
+/* Mean of the last 10 s; `now` where none was kept. */
+double gpu_recent(const struct look *look, const struct series *series, double now);
 /* "the GPU"; "GPU 1" where there are several; nothing of NULL. */
 void gpu_write_name(const struct look *look, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE]);
 

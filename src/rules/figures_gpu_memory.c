@@ -1,4 +1,4 @@
-/* Figures of the GPUs' memory, and of what a step waits for. */
+/* Figures of the GPUs' memory, and of the precision that is computed with. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -121,41 +121,6 @@ NUMBER(allocated) { UNUSED; return allocator_of(look).allocated_bytes; }
 NUMBER(reserved) { UNUSED; return allocator_of(look).reserved_bytes; }
 NUMBER(peak) { UNUSED; return allocator_of(look).peak_bytes; }
 
-/* -- waiting -------------------------------------------------------------------------------------------------------------------- */
-
-/* By the clock of the GPU the phases of a batch take less than its step does: the rest is waiting for the host. */
-NUMBER(own_wait)
-{
-	UNUSED;
-	double busy_s = NAN;
-	for (size_t i = 0; look->run && i < look->run->late_figure_count; i++) {
-		const struct late_figure *figure = &look->run->late_figures[i];
-		const char *name = run_name(look->run, figure->name);
-		size_t length = strlen(name);
-		if (figure->mode == look->track->mode && strncmp(name, "gpu.", 4) == 0 && length > 6 && strcmp(name + length - 2, "_s") == 0 && figure->median >= 0)
-			busy_s = (isnan(busy_s) ? 0 : busy_s) + figure->median;
-	}
-	return look->steps == 0 || isnan(busy_s) ? NAN : fmax(0, 1 - busy_s / look->median_s);
-}
-
-NUMBER(wait)
-{
-	const char *none;
-	double own = own_wait(look, argument);
-	const struct figure_ref busy = { figure_find("gpu.busy_ratio", &none), NULL };
-	return !isnan(own) ? own : look->steps ? 1 - figure_number(&busy, look) : NAN;
-}
-
-NUMBER(loading)
-{
-	UNUSED;
-	double share = 0;
-	for (size_t i = 0; i < look->phase_count; i++)
-		if (look->phases[i].name != NAME_UNATTRIBUTED && phase_kind(look->run, look->phases[i].name) == PHASE_DATA)
-			share += look->phases[i].share_ratio;
-	return look->steps ? share : NAN;
-}
-
 /* -- precision: what is published under one of these keys, in few words --------------------------------------------------------- */
 
 static const char *const precision_keys[] = { "precision", "mixed_precision", "dtype", "amp_dtype", "torch.precision" };
@@ -191,7 +156,6 @@ TEXT(precision)
 
 #define NUMBER_OF(name, form, function, what, lacks) { name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks }
 #define TEXT_OF(name, function, what, lacks) { name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks }
-#define RUN_NUMBER(name, form, function, what, lacks) { name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, lacks }
 
 static const char no_memory[] = "no GPU of the run is known, or its driver does not tell its memory";
 static const char no_verdict[] = "no GPU of the run is known, or what its memory does is not known yet";
@@ -218,10 +182,6 @@ static const struct figure rows[] = {
 	NUMBER_OF("gpu.allocated_bytes", BYTES, allocated, "by the framework's allocator, as published", "the gauge cuda.allocated_bytes is not published"),
 	NUMBER_OF("gpu.reserved_bytes", BYTES, reserved, "what the allocator has taken from the GPU", "the gauge cuda.reserved_bytes is not published"),
 	NUMBER_OF("gpu.peak_bytes", BYTES, peak, "the most that was allocated", "the gauge cuda.peak_bytes is not published"),
-	RUN_NUMBER("gpu.own_wait_ratio", PERCENT, own_wait, "share of the step in which no phase runs on the GPU, by its own clock", "no times by the GPU's clock are published (gpu.*_s)"),
-	RUN_NUMBER("gpu.wait_ratio", PERCENT, wait, "the same; where that is not published, the share of the last 10 s in which its driver saw it idle",
-	           "no times by the GPU's clock are published (gpu.*_s), and no GPU of the run is known"),
-	RUN_NUMBER("loading.share_ratio", PERCENT, loading, "share of the judged steps that all operations of kind data take together", NULL),
 	TEXT_OF("run.precision", precision, "fp32, tf32, bf16, fp16 or fp8, by the meta precision, mixed_precision, dtype or torch.precision", "not published (meta precision)"),
 };
 

@@ -81,18 +81,13 @@ TEXT(flagged_next) { UNUSED; copy(out, has_cause(look) ? look_cause(look)->cause
 
 /* -- phases -- */
 
-static const char *const kind_names[] = {
-	[PHASE_OTHER] = "other", [PHASE_DATA] = "data", [PHASE_FORWARD] = "forward", [PHASE_BACKWARD] = "backward", [PHASE_OPTIMIZER] = "optimizer",
-	[PHASE_BETWEEN] = "between",
-};
-
 /* Time that no span covers is no operation. */
 NUMBER(phase_share) { UNUSED; return look->phase && look->phase->name != NAME_UNATTRIBUTED ? look->phase->share_ratio : NAN; }
 /* Means, so that the parts make the share; a median of each would not, where a phase is slow now and then. */
 NUMBER(phase_mean) { return phase_share(look, argument) * look->mean_s; }
 NUMBER(phase_median) { UNUSED; return look->phase ? look->phase->median_s : NAN; }
 NUMBER(phase_cpu) { UNUSED; return look->phase && look->phase->median_s > 0 ? look->phase->cpu_s / look->phase->median_s : NAN; }
-TEXT(phase_title) { UNUSED; copy(out, look->phase ? kind_names[phase_kind(look->run, look->phase->name)] : ""); }
+TEXT(phase_title) { UNUSED; copy(out, look->phase ? phase_kind_name(phase_kind(look->run, look->phase->name)) : ""); }
 
 TEXT(phase_name)
 {
@@ -113,16 +108,23 @@ TEXT(phase_loading)
 		snprintf(out, FIGURE_TEXT_SIZE, "data loading (%.60s)", name);
 }
 
-/* A part and its whole in one unit, so that they can be compared at sight. */
-TEXT(phase_part)
+TEXT(phase_part) { figure_write_part(phase_mean(look, argument), look->mean_s, out); }
+
+/* Of a run that publishes phases at all. */
+NUMBER(unattributed)
 {
-	char part[NUMBER_SIZE], whole[NUMBER_SIZE];
-	double part_s = phase_mean(look, argument);
-	bool is_fixed = look->mean_s >= 0.1 && look->mean_s < 10;
-	if (!isnan(part_s))
-		snprintf(out, FIGURE_TEXT_SIZE, "%s of %s", is_fixed ? format_fixed_seconds(part, part_s) : format_seconds(part, part_s),
-		         is_fixed ? format_fixed_seconds(whole, look->mean_s) : format_seconds(whole, look->mean_s));
+	UNUSED;
+	double share = 0;
+	bool has_phases = false;
+	for (size_t i = 0; i < look->phase_count; i++)
+		if (look->phases[i].name == NAME_UNATTRIBUTED)
+			share = look->phases[i].share_ratio;
+		else
+			has_phases = has_phases || look->phases[i].name != NAME_BETWEEN;
+	return has_phases ? share : NAN;
 }
+
+TEXT(unattributed_part) { figure_write_part(unattributed(look, argument) * look->mean_s, look->mean_s, out); }
 
 /* What waits for a slower rank is not made faster here. */
 NUMBER(phase_only_waits)
@@ -140,13 +142,13 @@ TEXT(cause_kind)
 	if (look->phase) {
 		phase_title(look, argument, out);
 	} else if (look->run) {
-		copy(out, has_cause(look) ? kind_names[phase_kind(look->run, look_cause(look)->cause.phase)] : "");
+		copy(out, has_cause(look) ? phase_kind_name(phase_kind(look->run, look_cause(look)->cause.phase)) : "");
 	} else {
 		const struct ranks *ranks = look_ranks(look);
 		const struct rank *rank = ranks->slowest < 0 ? NULL : &ranks->list[ranks->slowest];
 		for (size_t i = 0; rank && i < rank->phase_count; i++)
 			if (rank->phases[i].name == ranks->phase)
-				copy(out, kind_names[phase_kind(&look->model->runs[rank->run], rank->phases[i].id)]);
+				copy(out, phase_kind_name(phase_kind(&look->model->runs[rank->run], rank->phases[i].id)));
 	}
 }
 
@@ -214,13 +216,15 @@ static double loader_number(const struct look *look, const char *key)
 NUMBER(loader_workers) { UNUSED; return loader_number(look, "num_workers"); }
 NUMBER(loader_prefetch) { UNUSED; return loader_number(look, "prefetch_factor"); }
 
-TEXT(loader_pinning)
+static void write_switch(const struct look *look, const char *key, char out[FIGURE_TEXT_SIZE])
 {
-	UNUSED;
-	const char *value = look_run(look) ? loader_setting(look_run(look), "pin_memory") : NULL;
+	const char *value = look_run(look) ? loader_setting(look_run(look), key) : NULL;
 	if (value)
 		copy(out, !strcasecmp(value, "false") || !strcmp(value, "0") ? "off" : "on");
 }
+
+TEXT(loader_pinning) { UNUSED; write_switch(look, "pin_memory", out); }
+TEXT(loader_persistent) { UNUSED; write_switch(look, "persistent_workers", out); }
 
 #define RUN_NUMBER(name, form, function, what) { name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL }
 #define RUN_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL }
@@ -238,6 +242,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("run.samples_per_s", RATE, samples_rate, "samples a second"),
 	RUN_NUMBER("run.loss", NUMBER, loss, "the newest loss"),
 	RUN_NUMBER("run.loss_trend", NUMBER, loss_trend, "of the loss: −1 falls, 0 stands, 1 rises"),
+	RUN_NUMBER("run.unattributed_ratio", PERCENT, unattributed, "share of the judged steps outside of all spans, where there are spans"),
+	RUN_TEXT("run.unattributed_part", unattributed_part, "\"0.068 s of 0.201 s\""),
 	RUN_TEXT("run.name", run_title, "as published"),
 	RUN_TEXT("run.mode", run_mode, "of its judged batches: train, inference, …"),
 	RUN_NUMBER("first_batch.step_s", SECONDS, first_step, "the run's first batch"),
@@ -272,6 +278,8 @@ static const struct figure rows[] = {
 	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "the loader's num_workers", "not published (meta loader.num_workers)" },
 	{ "loader.prefetch_factor", FORM_COUNT, RULE_OF_RUN, loader_prefetch, NULL, 0, "the loader's prefetch_factor", "not published (meta loader.prefetch_factor)" },
 	{ "loader.pin_memory", FORM_TEXT, RULE_OF_RUN, NULL, loader_pinning, 0, "the loader's pin_memory: on or off", "not published (meta loader.pin_memory)" },
+	{ "loader.persistent_workers", FORM_TEXT, RULE_OF_RUN, NULL, loader_persistent, 0, "the loader's persistent_workers: on or off",
+	  "not published (meta loader.persistent_workers)" },
 	{ "meta.", FORM_TEXT, RULE_OF_RUN, meta_number, meta_text, 0, "meta.KEY: what the run has published under KEY, as text or as a count", "not published" },
 	{ "gauge.", FORM_NUMBER, RULE_OF_RUN, gauge, NULL, 0, "gauge.NAME: a gauge of the run", "not published" },
 	{ "counter.", FORM_RATE, RULE_OF_RUN, counter, NULL, 0, "counter.NAME: a counter of the run, a second", "not published, or seen once only" },

@@ -160,6 +160,14 @@ NUMBER(period_usual) { UNUSED; return OF_PATTERN(PATTERN_PERIOD, before_s); }
 NUMBER(period_slow) { UNUSED; return OF_PATTERN(PATTERN_PERIOD, after_s); }
 TEXT(period_words) { UNUSED; pattern_text(look, PATTERN_PERIOD, out); }
 TEXT(period_unit) { UNUSED; if (pattern_of(look, PATTERN_PERIOD)) snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_unit_name(pattern_of(look, PATTERN_PERIOD)->unit)); }
+NUMBER(period_at_epoch) { UNUSED; const struct pattern *pattern = pattern_of(look, PATTERN_PERIOD); return pattern ? pattern->is_epoch_first : NAN; }
+TEXT(period_kind)
+{
+	UNUSED;
+	const struct pattern *pattern = pattern_of(look, PATTERN_PERIOD);
+	if (pattern && pattern->phase != NAME_NONE)
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", phase_kind_name(phase_kind(look->run, pattern->phase)));
+}
 TEXT(period_candidate) { UNUSED; if (pattern_of(look, PATTERN_PERIOD)) snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_of(look, PATTERN_PERIOD)->candidate); }
 NUMBER(drift_ratio) { UNUSED; return pattern_ratio(look, PATTERN_DRIFT); }
 NUMBER(drift_before) { UNUSED; return OF_PATTERN(PATTERN_DRIFT, before_s); }
@@ -235,6 +243,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("period.usual_s", SECONDS, period_usual, "median of the others"),
 	RUN_NUMBER("period.slow_s", SECONDS, period_slow, "median of these"),
 	RUN_TEXT("period.words", period_words, "all of that in one line"),
+	RUN_NUMBER("period.at_epoch", NUMBER, period_at_epoch, "1: they are the first of each epoch"),
+	RUN_TEXT("period.phase_kind", period_kind, "kind of the phase that is slow in them, as phase.kind"),
 	RUN_TEXT("period.candidate", period_candidate, "what has the same length"),
 	RUN_NUMBER("drift.ratio", FACTOR, drift_ratio, "steps since a change ÷ those before; 0 = there is none"),
 	RUN_NUMBER("drift.before_s", SECONDS, drift_before, "median before"),

@@ -95,6 +95,8 @@ double figure_number(const struct figure_ref *ref, const struct look *look);
 /* False: unknown. Numbers as their form has them. */
 bool figure_text(const struct figure_ref *ref, const struct look *look, char out[FIGURE_TEXT_SIZE]);
 void figure_write(enum figure_form form, double value, char out[FIGURE_TEXT_SIZE]);
+/* A part and its whole in one unit, so that they can be compared at sight: "0.068 s of 0.201 s". Nothing of NAN. */
+void figure_write_part(double part_s, double whole_s, char out[FIGURE_TEXT_SIZE]);
 const char *figure_form_name(enum figure_form form);
 enum figure_unit figure_form_unit(enum figure_form form);
 void figure_name(const struct figure_ref *ref, char *out, size_t size);
@@ -103,6 +105,7 @@ void figure_shorten(char out[FIGURE_TEXT_SIZE], const char *name);
 
 /* The parts of the table, one file each. */
 struct figure_part { const struct figure *rows; size_t count; };
-extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures, gpu_figures, gpu_memory_figures, hardware_figures;
+extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures, gpu_figures, gpu_memory_figures, gpu_wait_figures,
+	hardware_figures;
 
 #endif

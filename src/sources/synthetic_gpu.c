@@ -260,10 +260,12 @@ static void tell_counters(const struct synthetic *synthetic, int64_t now_ns, int
 {
 	struct synthetic_sums none = { .time_ns = synthetic->start_ns };
 	const struct scenario_node *scenario = &synthetic->scenario->node;
+	double copied_bytes = scenario->copied_bytes_per_s * seconds_between(synthetic->start_ns, now_ns);
 	double held_ns = is_meant(synthetic, gpu) ? floor(1e9 * sums->held_s) : 0;
 	bool is_heat = scenario->throttle & (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE), is_power = scenario->throttle & 1u << GPU_THROTTLE_POWER_CAP;
 	for (size_t i = 0; i < sizeof counter_rates / sizeof *counter_rates; i++)
-		sample_set_figure(out, now_ns, counter_rates[i].metric, gpu, floor(total_of(&counter_rates[i], &none, sums)));
+		sample_set_figure(out, now_ns, counter_rates[i].metric, gpu,
+			floor(total_of(&counter_rates[i], &none, sums) + (counter_rates[i].metric == METRIC_GPU_PCIE_RECEIVED ? copied_bytes : 0)));
 	sample_set_figure(out, now_ns, METRIC_GPU_ENERGY, gpu, 2.41e6 + of_gpu(gpu, sums->joules[gpu]));
 	sample_set_figure(out, now_ns, METRIC_GPU_THROTTLED_THERMAL, gpu, is_heat ? held_ns : 0);
 	sample_set_figure(out, now_ns, METRIC_GPU_THROTTLED_POWER, gpu, is_power ? held_ns : 0);

@@ -31,6 +31,7 @@ struct scenario_node {
 	double limit_w;                      /* power limit meanwhile; 0 = as usual */
 	double hotter_celsius;               /* all the time */
 	double busy_ratio;                   /* of the time in which they otherwise compute; 0 = all of it */
+	double copied_bytes_per_s;           /* beside what is usual, from the host */
 	double fill_ratio;                   /* of their multiprocessors that otherwise work, and they are never idle; 0 = as usual */
 	bool lacks_tensors;                  /* the program computes with 32 bits: its tensor cores stand still */
 	double reserved_bytes;               /* of the first; 0 = as usual */

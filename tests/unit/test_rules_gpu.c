@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/rules/alerts_private.h"
 #include "src/rules/rule_now.h"
 #include "tests/unit/hand_run.h"
 
 static struct model model;
 static struct run runs[1];
 static struct gpu gpus[2];
+static struct process trainer;
 static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
@@ -34,6 +36,9 @@ static void start(void)
 	forget(&gpus[0], 0);
 	forget(&gpus[1], 1);
 	model = (struct model){ .now_ns = 1000 * NS_PER_S, .run_count = 1, .runs = runs, .system = no_system, .gpus = { .gpus = gpus } };
+	trainer = (struct process){ .is_target = true, .cpu_ratio = NAN };
+	model.processes = &trainer;
+	model.process_count = 1;
 	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
 	for (size_t i = 0; i < METRIC_COUNT; i++)
 		model.system.now[i] = NAN;
@@ -89,6 +94,29 @@ static void used(double used_gb, double others_gb)
 	gpus[0].run_memory_bytes = (used_gb - others_gb) * 1e9;
 }
 
+static void launches(double cpu_ratio, double busy_ratio)
+{
+	static struct operation forward;
+	forward = (struct operation){ .name = FORWARD, .count = 6000 };
+	runs[0].operations = &forward;
+	runs[0].operation_count = 1;
+	batches(0.01, 0.19);
+	trainer.cpu_ratio = cpu_ratio;
+	now(0, METRIC_GPU_BUSY, busy_ratio);
+	now(0, METRIC_GPU_SM_ACTIVE, 0.02);
+}
+
+static void copies(double per_s)
+{
+	launches(1, 0.48);
+	gpus[0].per_s[METRIC_GPU_PCIE_RECEIVED - METRIC_GPU_FIRST] = per_s;
+	gpus[0].per_s[METRIC_GPU_PCIE_SENT - METRIC_GPU_FIRST] = 4e8;
+}
+
+static void host_bound(void) { launches(0.98, 0.17); }
+static void not_host_bound(void) { launches(0.98, 0.8); }
+static void much_copied(void) { copies(4.9e9); }
+static void little_copied(void) { copies(1e8); now(0, METRIC_GPU_BUSY, 0.96); }
 static void full(void) { used(76, 0); }
 static void roomy(void) { used(20, 0); }
 static void idle(void) { batches(0.02, 0.18); now(0, METRIC_GPU_BUSY, 0.6); }
@@ -164,6 +192,10 @@ static const struct row { const char *rule; double for_s; enum severity severity
 	{ "gpu_underused", 30, SEVERITY_INFO, idle, busy, "gpu.busy_ratio", "the GPU is 60 % busy; loading takes 10 % of each step" },
 	{ "gpu_idle_while_loading", 10, SEVERITY_INFO, loads, busy, "gpu.busy_ratio",
 	  "the GPU is only 40 % busy, and data loading takes 25 % of each step (0.050 s of 0.200 s)" },
+	{ "gpu_waits_for_host", 10, SEVERITY_WARNING, host_bound, not_host_bound, "run.cpu_ratio",
+	  "the GPU waits for the host 83 % of the time: its process uses 98 % of a CPU; 200 calls of forward a step" },
+	{ "gpu_waits_for_copies", 10, SEVERITY_WARNING, much_copied, little_copied, "gpu.busy_ratio",
+	  "the GPU is only 48 % busy, and 4.90 GB/s come to it over PCIe: 980 MB in each step" },
 	{ "gpu_hollow", 20, SEVERITY_INFO, hollow, dense, "gpu.busy_ratio", "the GPU is 95 % busy, but only 22 % of its multiprocessors work; occupancy 10 %" },
 	{ "tensor_cores_idle", 30, SEVERITY_INFO, no_tensors, tensors, "gpu.busy_ratio", "the GPU's tensor cores do nothing (0 %), its multiprocessors 80 %" },
 	{ "gpu_memory_growing", 5, SEVERITY_WARNING, grows, rests, "gpu.memory_grows", "memory leaks on the GPU: 5.00 MB/s, 1.00 MB a batch; full in 10:00" },
@@ -191,7 +223,7 @@ START_TEST(a_rule_lacks_is_held_stands_and_is_cleared)
 {
 	const struct row *row = &rows[_i];
 	struct rule_now state;
-	batches(0.05, 0.15);
+	batches(0.02, 0.18);
 	update_after(1);
 	ck_assert_msg(state_of(row->rule, &state) == RULE_LACKS, "%s is %s", row->rule, rule_state_name(state.state));
 	ck_assert_msg(strncmp(state.lacks, row->lacks, strlen(row->lacks)) == 0, "%s lacks %s", row->rule, state.lacks);
@@ -292,6 +324,158 @@ START_TEST(the_driver_says_that_the_GPU_waits_where_the_program_does_not)
 }
 END_TEST
 
+START_TEST(why_the_GPU_is_idle_is_told_once)
+{
+	model.gpus.count = 1;
+	much_copied();
+	update_after(1);
+	update_after(40);
+	ck_assert_ptr_nonnull(raised("gpu_waits_for_copies"));
+	ck_assert_ptr_null(raised("gpu_waits_for_host"));
+	ck_assert_ptr_null(raised("gpu_underused"));
+	host_bound();
+	copies(0);
+	now(0, METRIC_GPU_BUSY, 0.17);
+	for (int second = 0; second < 60; second++)
+		update_after(1);
+	ck_assert_ptr_nonnull(raised("gpu_waits_for_host"));
+	ck_assert_ptr_null(raised("gpu_waits_for_copies"));
+	ck_assert_ptr_null(raised("gpu_underused"));
+	batches(0.1, 0.1);
+	for (int second = 0; second < 60; second++)
+		update_after(1);
+	ck_assert_ptr_nonnull(raised("gpu_waits_for_data"));
+	ck_assert_ptr_null(raised("gpu_waits_for_host"));
+}
+END_TEST
+
+START_TEST(an_idle_GPU_with_an_idle_host_does_not_wait_for_it)
+{
+	model.gpus.count = 1;
+	launches(0.4, 0.17);
+	update_after(1);
+	update_after(60);
+	ck_assert_ptr_null(raised("gpu_waits_for_host"));
+	ck_assert_ptr_nonnull(raised("gpu_underused"));
+}
+END_TEST
+
+/* -- shares by its clock -- */
+
+static void clock_says(const char *name, double median_s)
+{
+	uint32_t id = EXTRA + (uint32_t)runs[0].late_figure_count;
+	hand.names[id] = name;
+	runs[0].late_figures[runs[0].late_figure_count++] = (struct late_figure){ .name = id, .median = median_s };
+}
+
+static void passes(double forward_s, double backward_s, double rest_s)
+{
+	hand.batch_count = 0;
+	for (size_t i = 0; i < 30; i++) {
+		hand.batches[i] = (struct batch){ .ordinal = i, .step_s = forward_s + backward_s + rest_s, .batch_s = forward_s + backward_s + rest_s };
+		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, FORWARD, NAME_NONE, forward_s);
+		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, BACKWARD, NAME_NONE, backward_s);
+		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, NAME_UNATTRIBUTED, NAME_NONE, rest_s);
+	}
+	hand.batch_count = 30;
+	runs[0].tracks[0].count = runs[0].tracks[0].end = hand.batch_count;
+}
+
+START_TEST(a_pass_has_its_share_by_the_clock_of_the_GPU)
+{
+	passes(0.12, 0.05, 0.03);
+	update_after(1);
+	ck_assert_str_eq(raised("slow_forward")->message, "forward takes 60 % of each step (0.120 s of 0.200 s)");
+	clock_says("gpu.forward_s", 0.06);
+	clock_says("gpu.backward_s", 0.13);
+	clock_says("gpu.batch_s", 0.2);
+	update_after(1);
+	update_after(11);
+	ck_assert_ptr_null(raised("slow_forward"));
+	ck_assert_ptr_null(raised("bottleneck"));
+	ck_assert_str_eq(raised("consider_optimizing")->message, "forward takes 30 % of each step (0.060 s of 0.200 s, GPU clock)");
+	ck_assert_str_eq(raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
+	ck_assert_str_eq(raised("slow_backward")->meaning, "By the GPU's clock it takes 2.2× forward; about twice is what every network needs, and no fault of it.");
+	ck_assert_int_eq(raised("slow_backward")->severity, SEVERITY_INFO);
+}
+END_TEST
+
+START_TEST(a_host_that_runs_ahead_has_no_shares_above_the_whole)
+{
+	passes(0.01, 0.01, 0.001);
+	clock_says("gpu.forward_s", 0.06);
+	clock_says("gpu.backward_s", 0.13);
+	clock_says("gpu.batch_s", 0.2);
+	update_after(1);
+	ck_assert_str_eq(raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
+}
+END_TEST
+
+static double own_wait(void)
+{
+	static struct look_cache cache;
+	struct look look;
+	const char *none;
+	const struct figure_ref ref = { figure_find("gpu.own_wait_ratio", &none), NULL };
+	look_at(&look, &cache, &model, 0, NULL);
+	return figure_number(&ref, &look);
+}
+
+START_TEST(its_own_wait_counts_each_pass_once)
+{
+	passes(0.12, 0.05, 0.03);
+	clock_says("gpu.forward_s", 0.02);
+	ck_assert(isnan(own_wait()));          /* backward is not known */
+	clock_says("gpu.backward_s", 0.04);
+	clock_says("gpu.batch_s", 0.19);
+	ck_assert_double_eq_tol(own_wait(), 0.7, 1e-6);
+}
+END_TEST
+
+START_TEST(what_lies_outside_all_spans_is_told)
+{
+	passes(0.02, 0.02, 0.16);
+	update_after(1);
+	ck_assert_str_eq(raised("outside_spans")->message, "80 % of each step lies outside all spans (0.160 s of 0.200 s)");
+	ck_assert_int_eq(raised("outside_spans")->severity, SEVERITY_INFO);
+	passes(0.1, 0.08, 0.02);
+	update_after(1);
+	update_after(11);
+	ck_assert_ptr_null(raised("outside_spans"));
+}
+END_TEST
+
+START_TEST(who_publishes_no_spans_is_told_nothing_of_them)
+{
+	batches(0.1, 0.1);
+	for (size_t i = 0; i < 30; i++) {
+		hand.batches[i].phase_count = 0;
+		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, NAME_UNATTRIBUTED, NAME_NONE, 0.2);
+	}
+	update_after(1);
+	ck_assert_ptr_null(raised("outside_spans"));
+}
+END_TEST
+
+START_TEST(a_GPU_at_its_limit_under_full_load_is_no_fault)
+{
+	model.gpus.count = 1;
+	busy();
+	capped();
+	update_after(1);
+	update_after(6);
+	ck_assert_str_eq(raised("gpu_throttled_power")->message,
+	                 "the GPU is at its power limit 90 % of the time, as at full load is usual: 298 of 300 W, 1620 of 1980 MHz");
+	ck_assert_int_eq(raised("gpu_throttled_power")->severity, SEVERITY_INFO);
+	ck_assert_str_eq(raised("gpu_throttled_power")->advice[0], "nothing needs to be done: it is as fast as its limit lets it be");
+	clocked(1200);
+	update_after(1);
+	ck_assert(strstr(raised("gpu_throttled_power")->message, "has reached its power limit"));
+	ck_assert_str_eq(raised("gpu_throttled_power")->meaning, "Its limit takes much of its speed: meanwhile its clock is 61 % of the highest.");
+}
+END_TEST
+
 static bool advises(const struct alert *alert, const char *line)
 {
 	for (size_t i = 0; i < alert->advice_count; i++)
@@ -317,6 +501,53 @@ START_TEST(advice_quotes_what_was_published)
 	update_after(6);
 	ck_assert(advises(raised("gpu_memory"), "batch_size is 32: a smaller one, with gradients accumulated over several"));
 	ck_assert(advises(raised("gpu_memory"), "precision is fp32: bf16 autocast halves what activations take"));
+}
+END_TEST
+
+START_TEST(advice_says_what_the_host_could_do)
+{
+	model.gpus.count = 1;
+	hand_meta(&runs[0], "batch_size", "16");
+	host_bound();
+	used(1, 0);
+	update_after(1);
+	update_after(11);
+	ck_assert(advises(raised("gpu_waits_for_host"), "forward is called 200 times a step: one call for all (nn.LSTM for a loop of LSTMCell)"));
+	ck_assert(advises(raised("gpu_waits_for_host"), "batch_size is 16, and 79.0 GB of the GPU's memory are free: try 32"));
+	ck_assert(advises(raised("slow_forward"), "batch_size is 16, and 79.0 GB of the GPU's memory are free: try 32"));
+	ck_assert(strstr(raised("slow_forward")->meaning, "idle 83 %"));
+	hand_meta(&runs[0], "loader.pin_memory", "False");
+	much_copied();
+	update_after(1);
+	update_after(11);
+	ck_assert(advises(raised("gpu_waits_for_copies"), "pin_memory is off: True, and .to(device, non_blocking=True), copy beside the computing"));
+}
+END_TEST
+
+START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
+{
+	static const char *const line = "persistent_workers is off: True keeps the workers from epoch to epoch, else each starts 2 anew";
+	static struct look_cache cache;
+	static struct alert alert;
+	struct look look;
+	struct patterns patterns = { .count = 1 };
+	patterns.list[0] = (struct pattern){ .kind = PATTERN_PERIOD, .period = 32, .count = 9, .of = 9, .before_s = 0.002, .after_s = 0.028, .phase = DATA, .is_epoch_first = true,
+		.candidate = "epoch length 32; persistent_workers is off" };
+	hand_meta(&runs[0], "loader.num_workers", "2");
+	hand_meta(&runs[0], "loader.persistent_workers", "False");
+	batches(0.08, 0.12);
+	look_at(&look, &cache, &model, 0, &patterns);
+	look.phase = &look.phases[0];
+	static const char *const rules[] = { "slow_period", "data_loading", "gpu_idle_while_loading" };
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+		alert = (struct alert){ .rule = rules[i] };
+		alert_tell(&alert, book, rule_find(book, rules[i]), &look);
+		ck_assert_msg(strcmp(alert.advice[0], line) == 0, "%s: %s", rules[i], alert.advice[0]);
+		ck_assert(i == 0 || strstr(alert.meaning, "in each epoch's first batch"));
+	}
+	patterns.list[0].is_epoch_first = false;
+	alert_tell(&alert, book, rule_find(book, "data_loading"), &look);
+	ck_assert_str_eq(alert.advice[0], "num_workers is 2: try 4");
 }
 END_TEST
 
@@ -376,7 +607,10 @@ int main(void)
 	const TTest *const all[] = {
 		what_is_unknown_again_clears_nothing, a_GPU_that_the_run_is_not_on_warns_of_nothing, of_several_the_worst_is_named, an_idle_link_may_be_slow,
 		the_driver_says_that_the_GPU_waits_where_the_program_does_not, advice_quotes_what_was_published, precisions_have_many_names,
-		the_slope_of_what_only_caches_is_none,
+		the_slope_of_what_only_caches_is_none, why_the_GPU_is_idle_is_told_once, an_idle_GPU_with_an_idle_host_does_not_wait_for_it,
+		a_pass_has_its_share_by_the_clock_of_the_GPU, a_host_that_runs_ahead_has_no_shares_above_the_whole, its_own_wait_counts_each_pass_once,
+		what_lies_outside_all_spans_is_told, who_publishes_no_spans_is_told_nothing_of_them, a_GPU_at_its_limit_under_full_load_is_no_fault,
+		advice_says_what_the_host_could_do, workers_that_begin_anew_are_to_be_kept_not_doubled,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

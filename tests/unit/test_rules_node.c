@@ -63,6 +63,7 @@ static void go_on(double seconds, const char *until)
 static const struct { const char *scenario, *rule; double within_s; } cases[] = {
 	{ "gpu-heat", "gpu_throttled_heat", 180 }, { "gpu-power-cap", "gpu_throttled_power", 180 }, { "gpu-waits-for-data", "gpu_waits_for_data", 120 },
 	{ "gpu-waits-for-data", "loading_cpu_bound", 120 }, { "gpu-waits-for-disk", "loading_io_bound", 120 }, { "gpu-underused", "gpu_underused", 120 },
+	{ "gpu-waits-for-host", "gpu_waits_for_host", 120 }, { "gpu-copies", "gpu_waits_for_copies", 120 },
 	{ "gpu-small-kernels", "gpu_hollow", 120 }, { "gpu-leak", "gpu_memory_growing", 180 }, { "gpu-memory-full", "gpu_memory", 60 },
 	{ "gpu-neighbour", "gpu_others", 180 }, { "gpu-lost", "gpu_lost", 120 }, { "pcie-narrow", "pcie_link_below", 120 }, { "ecc", "gpu_ecc_uncorrected", 120 },
 	{ "ecc", "gpu_reported", 120 },
@@ -95,7 +96,7 @@ END_TEST
 START_TEST(where_nothing_is_wrong_with_it_nothing_is_said)
 {
 	static const char *const rules[] = {
-		"gpu_waits_for_data", "gpu_idle_while_loading", "gpu_underused", "gpu_hollow", "tensor_cores_idle", "gpu_memory", "gpu_memory_growing", "gpu_full_soon",
+		"gpu_waits_for_data", "gpu_idle_while_loading", "gpu_waits_for_copies", "gpu_waits_for_host", "gpu_underused", "outside_spans", "gpu_hollow", "tensor_cores_idle", "gpu_memory", "gpu_memory_growing", "gpu_full_soon",
 		"gpu_others", "gpu_throttled_heat", "gpu_throttled_power", "gpu_throttled_hardware", "pcie_link_below", "gpu_lost", "gpu_reported", "gpu_ecc_uncorrected",
 		"cpu_throttled_heat", "loading_cpu_bound", "loading_io_bound",
 	};

@@ -205,7 +205,7 @@ static const struct { const char *scenario, *rule; } raised[] = {
 	{ "throttled", "throttled" }, { "disk-full", "disk_full" }, { "disk-busy", "busy_disk" }, { "shm-full", "shm_full" }, { "cpu-full", "busy_machine" },
 	{ "io-wait", "io_wait" }, { "worker-gone", "worker_gone" }, { "worker-stuck", "worker_on_disk" }, { "worker-stopped", "worker_stopped" },
 	{ "gpu-heat", "gpu_throttled_heat" }, { "gpu-power-limit", "gpu_throttled_power" }, { "gpu-waits-for-data", "loading_cpu_bound" }, { "gpu-waits-for-disk", "loading_io_bound" },
-	{ "gpu-underused", "gpu_underused" }, { "gpu-small-kernels", "gpu_hollow" }, { "gpu-fp32", "tensor_cores_idle" }, { "gpu-leak", "gpu_memory_growing" },
+	{ "gpu-underused", "gpu_underused" }, { "gpu-waits-for-host", "gpu_waits_for_host" }, { "gpu-copies", "gpu_waits_for_copies" }, { "gpu-small-kernels", "gpu_hollow" }, { "gpu-fp32", "tensor_cores_idle" }, { "gpu-leak", "gpu_memory_growing" },
 	{ "gpu-leak", "gpu_full_soon" }, { "gpu-fragmented", "gpu_memory_growing" }, { "gpu-memory-full", "gpu_memory" }, { "gpu-neighbour", "gpu_others" },
 	{ "gpu-lost", "gpu_lost" }, { "gpu-lost", "stall" }, { "pcie-narrow", "pcie_link_below" }, { "ecc", "gpu_ecc_uncorrected" }, { "cpu-heat", "cpu_throttled_heat" },
 };

@@ -345,7 +345,8 @@ END_TEST
 
 /* Scenario, GPU, metric, and what its mean is. */
 static const struct { const char *scenario; int gpu; enum metric metric; double from, to; } levels[] = {
-	{ "gpu-waits-for-data", 0, METRIC_GPU_BUSY, 0.3, 0.5 }, { "gpu-underused", 0, METRIC_GPU_BUSY, 0.35, 0.55 }, { "gpu-small-kernels", 0, METRIC_GPU_BUSY, 1, 1 },
+	{ "gpu-waits-for-data", 0, METRIC_GPU_BUSY, 0.3, 0.5 }, { "gpu-underused", 0, METRIC_GPU_BUSY, 0.35, 0.55 }, { "gpu-waits-for-host", 0, METRIC_GPU_BUSY, 0.12, 0.25 },
+	{ "gpu-copies", 0, METRIC_GPU_BUSY, 0.35, 0.55 }, { "gpu-small-kernels", 0, METRIC_GPU_BUSY, 1, 1 },
 	{ "gpu-small-kernels", 0, METRIC_GPU_SM_ACTIVE, 0.15, 0.25 }, { "gpu-memory-full", 0, METRIC_GPU_MEMORY_USED, 0.96 * 85.52e9, 85.52e9 },
 	{ "pcie-narrow", 1, METRIC_GPU_PCIE_WIDTH, 4, 4 }, { "pcie-narrow", 0, METRIC_GPU_PCIE_WIDTH, 16, 16 }, { "clean", 0, METRIC_GPU_POWER_LIMIT, 700, 700 },
 };
