@@ -416,6 +416,18 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 	return is_over && !has_runs ? STATUS_END : STATUS_OK;
 }
 
+static int64_t region_look(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct region_reader *reader = state;
+	int64_t next_ns = INT64_MAX;
+	for (size_t i = 0; i < reader->slot_end; i++) {
+		struct slot *slot = &reader->slots[i];
+		int64_t at_ns = slot->run ? region_run_look(slot->run, now_ns, out) : INT64_MAX;
+		next_ns = at_ns < next_ns ? at_ns : next_ns;
+	}
+	return next_ns;
+}
+
 static enum status region_tell_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct region_reader *reader = state;
@@ -451,6 +463,7 @@ const struct source region_source = {
 	.name = "region",
 	.open = region_source_open,
 	.read = region_read,
+	.look = region_look,
 	.tell_all = region_tell_all,
 	.close = region_source_close,
 };

@@ -24,7 +24,7 @@ struct region_run {
 	pid_t pid;
 	bool is_live;                    /* when it was opened */
 	uint64_t before;                 /* events that were gone when it was opened, or went while it was first read */
-	bool is_told, has_ended;
+	bool is_told, has_ended, has_lost;
 	bool has_state;                  /* false: some of it was being written when it was to be told */
 	size_t busy_count;               /* totals of which the same is true: one a lane at most */
 	uint32_t busy[REGION_LANES_MAX];
@@ -297,6 +297,7 @@ static enum region_status tell_losses(struct region_run *run, bool is_first, boo
 		if (status != REGION_OK || lost == 0)
 			continue;
 		*had_any = true;
+		run->has_lost |= !is_first;
 		teller_count(&run->teller, is_first ? RECORD_BEFORE_ATTACH : RECORD_LOST, i, is_first ? run->before += lost : lost);
 		status = tell_totals(run, i);
 	}
@@ -378,6 +379,18 @@ enum status region_run_read(struct region_run *run, int64_t now_ns, struct sampl
 	return has_more ? STATUS_AGAIN : STATUS_OK;
 }
 
+/* Where that fails, the next reading meets the same and says so. */
+int64_t region_run_look(struct region_run *run, int64_t now_ns, struct sample_set *out)
+{
+	bool is_filling, has_more;
+	int64_t interval_ns = run->is_told ? region_lanes_look(run->lanes, now_ns, &is_filling) : INT64_MAX - now_ns;
+	run->teller.out = out;
+	run->teller.now_ns = now_ns;
+	if (run->is_told && is_filling && tell_busy_totals(run) == REGION_OK)
+		tell_events(run, &has_more);
+	return now_ns + interval_ns;
+}
+
 static void forget_told(struct region_run *run)
 {
 	for (size_t i = 0; i < VALUES_MAX; i++)
@@ -453,6 +466,11 @@ const char *region_run_failure(const struct region_run *run)
 bool region_run_has_ended(const struct region_run *run)
 {
 	return run->has_ended;
+}
+
+bool region_run_has_lost(const struct region_run *run)
+{
+	return run->has_lost;
 }
 
 struct region *region_run_region(const struct region_run *run)
