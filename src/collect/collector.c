@@ -19,6 +19,7 @@
 enum {
 	QUEUE_CAPACITY = 8,
 	SOURCES_MAX = 16,
+	RECORDS_A_SET = 64 * 1024,          /* a set of so many does not wait for the refresh */
 	RECORDS_WAITING_MAX = 128 * 1024,   /* of a set that the queue does not take */
 };
 /* The tree and its figures change slowly beside the events, and the kernel counts CPU time in ticks of some milliseconds. */
@@ -38,6 +39,7 @@ struct feed {
 	const struct source *source;
 	void *state;               /* NULL: not open */
 	int64_t next_ns;           /* when it is read, or tried, again */
+	int64_t look_ns;           /* when it is looked at before that; INT64_MAX = not */
 	int64_t backoff_ns;
 	bool is_missed;            /* its reason stands in the sets */
 	bool is_over;
@@ -52,6 +54,7 @@ struct collector {
 	struct sample_set set;     /* the sampler's, being filled */
 	struct ledger *ledger;     /* of all that was told */
 	uint64_t pushed;           /* sets, by the sampler */
+	bool is_queue_full;        /* the set at hand was not taken */
 
 	uint64_t taken;            /* sets, by the main thread */
 	_Atomic bool wants_snapshot;
@@ -141,6 +144,14 @@ static void feed_read(struct feed *feed, struct target *target, struct sample_se
 	feed->is_missed = false;
 }
 
+/* Into the set at hand, so that what the model is given is still one set a refresh. */
+static void feed_look(struct feed *feed, struct sample_set *out)
+{
+	feed->look_ns = INT64_MAX;
+	if (feed->state && !feed->is_over && feed->source->look)
+		feed->look_ns = feed->source->look(feed->state, clock_monotonic_ns(), out);
+}
+
 /* -- the sampler thread --------------------------------------------------------------------------------------------------------- */
 
 /* What is due by the middle to the next refresh is not put off until then. */
@@ -164,6 +175,7 @@ static bool read_sources(struct collector *collector, bool *is_starting)
 	set->source = "collector";
 	for (unsigned i = 0; i < collector->feed_count; i++) {
 		feed_read(&collector->feeds[i], collector->target, set, now_ns, early_ns);
+		feed_look(&collector->feeds[i], set);
 		is_more |= !collector->feeds[i].is_over;
 		*is_starting |= collector->feeds[i].is_starting;
 	}
@@ -188,7 +200,8 @@ static void take_snapshot(struct collector *collector)
 
 static bool deliver(struct collector *collector)
 {
-	if (!queue_push(collector->queue, &collector->set))
+	collector->is_queue_full = !queue_push(collector->queue, &collector->set);
+	if (collector->is_queue_full)
 		return false;
 	collector->pushed++;
 	return true;
@@ -204,7 +217,23 @@ static void deliver_snapshot(struct collector *collector)
 	atomic_store(&collector->wants_snapshot, true);
 }
 
-/* Waits until `period` after *last_ns, on an absolute pace; a turn that was missed is left out. False: stop. */
+static int64_t next_look_ns(const struct collector *collector)
+{
+	int64_t next_ns = INT64_MAX;
+	for (unsigned i = 0; i < collector->feed_count && collector->set.count < RECORDS_WAITING_MAX; i++)
+		next_ns = collector->feeds[i].look_ns < next_ns ? collector->feeds[i].look_ns : next_ns;
+	return next_ns;
+}
+
+static void look_at_sources(struct collector *collector, int64_t now_ns)
+{
+	for (unsigned i = 0; i < collector->feed_count; i++)
+		if (collector->feeds[i].look_ns <= now_ns)
+			feed_look(&collector->feeds[i], &collector->set);
+}
+
+/* Waits until `period` after *last_ns, on an absolute pace, and looks at sources meanwhile; a turn that was missed is left out, and one comes
+ * between where a set is as large as may be. False: stop. */
 static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t at_most_ns)
 {
 	struct pollfd woken = { .fd = collector->wake_fd, .events = POLLIN };
@@ -216,6 +245,14 @@ static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t
 			*last_ns = -left_ns < period_ns ? due_ns : now_ns;
 			return true;
 		}
+		if (collector->set.count >= RECORDS_A_SET && !collector->is_queue_full)
+			return true;
+		int64_t look_ns = next_look_ns(collector);
+		if (look_ns <= now_ns) {
+			look_at_sources(collector, now_ns);
+			continue;
+		}
+		left_ns = look_ns - now_ns < left_ns ? look_ns - now_ns : left_ns;
 		/* One call a turn; a condition variable with a time-out would be two. */
 		struct timespec left = { .tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S };
 		eventfd_t times;
@@ -304,7 +341,7 @@ enum status collector_start_with(const struct source *const *sources, unsigned c
 	collector->target = target;
 	atomic_init(&collector->period_ns, period_ns);
 	for (; collector->feed_count < count && collector->feed_count < SOURCES_MAX; collector->feed_count++)
-		collector->feeds[collector->feed_count] = (struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN };
+		collector->feeds[collector->feed_count] = (struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN, .look_ns = INT64_MAX };
 	collector->queue = queue_new(QUEUE_CAPACITY);
 	collector->ledger = ledger_new();
 	bool is_ready = collector->queue && collector->wake_fd >= 0;

@@ -2,7 +2,8 @@
  *
  *   target_refresh → for each source: read → sample set → queue → (main thread) collector_take
  *
- * What the sources read in one turn is one set. While the main thread takes nothing, the queue fills up and the newest set grows to a
+ * What the sources read in one turn is one set, together with what those had to say between two turns that cannot wait for them (source.h:
+ * look). While the main thread takes nothing, the queue fills up and the newest set grows to a
  * bound; then the sources are not read: figures are left out, events stay in their ring, whose losses its reader counts.
  * A source that fails carries its reason into the sets (RECORD_MISSING) and is retried with back-off (1 s, doubling, at most 30 s). */
 #ifndef PMTOP_COLLECT_COLLECTOR_H

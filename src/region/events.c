@@ -7,9 +7,21 @@ uint32_t region_lane_count(const struct region *region)
 	return region->lane_count;
 }
 
+uint64_t region_lane_slots(const struct region *region)
+{
+	return region->slots_per_lane;
+}
+
 static uint64_t lane_head(const struct region *region, uint32_t lane)
 {
 	return __atomic_load_n((const uint64_t *)(const void *)region_entry(region, PMTOP_SECTION_LANES, lane), __ATOMIC_ACQUIRE);
+}
+
+uint64_t region_lane_head(const struct region *region, uint32_t lane, uint64_t *waiting)
+{
+	uint64_t head = lane_head(region, lane), position = region->lanes[lane].position;
+	*waiting = head > position ? head - position : 0;
+	return head;
 }
 
 static const unsigned char *slot_of(const struct region *region, uint32_t lane, uint64_t number)

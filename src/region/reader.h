@@ -138,6 +138,9 @@ struct region_lane_status {
 };
 
 uint32_t region_lane_count(const struct region *region);
+uint64_t region_lane_slots(const struct region *region);     /* so many events a lane keeps */
+/* One load: events written so far, and how many of them this reader has not come to. */
+uint64_t region_lane_head(const struct region *region, uint32_t lane, uint64_t *waiting);
 enum region_status region_lane_status(struct region *region, uint32_t lane, struct region_lane_status *out);
 /* Up to `max` next events of a lane, in order. *count 0: none now. Losses are counted, never given. */
 enum region_status region_read_events(struct region *region, uint32_t lane, struct region_event *out, size_t max, size_t *count);

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 
 /* Looking for regions reads a member's maps, which may be long: more and more seldom while there is none. */
 enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STATUS_SIZE = 16 * 1024, STAT_SIZE = 2048 };
+/* The publisher's own bound, and by how much larger a ring is proposed. */
+enum { RING_SLOTS_MOST = 65536, RING_MORE = 4 };
 #define SEARCH_FIRST_NS (NS_PER_S / 20)
 #define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
 #define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
@@ -59,6 +62,7 @@ struct region_reader {
 	int64_t ranks_ns;                   /* when to look for other ranks again */
 	struct region_ranks ranks;
 	struct reason missing, told;        /* why there is no run: now, and as said last; empty = there is one */
+	uint64_t lost_slots;                /* of a ring that was lapped, as said last; 0 = none was */
 };
 
 /* -- runs come and go ----------------------------------------------------------------------------------------------------------- */
@@ -389,6 +393,27 @@ static void tell_missing(struct region_reader *reader, bool has_runs, struct sam
 	sample_set_missing(out, now_ns, "region", has_runs ? NULL : reader->missing.text, has_runs ? NULL : reader->missing.remedy);
 }
 
+/* In spite of the pace: what a larger ring would keep. Of runs that are over nothing is taken back. */
+static void tell_lapped(struct region_reader *reader, struct sample_set *out, int64_t now_ns)
+{
+	char text[128], remedy[128];
+	uint64_t slots = 0;
+	bool has_runs = false;
+	for (size_t i = 0; i < reader->slot_end; i++) {
+		const struct region_run *run = reader->slots[i].run;
+		uint64_t own = run && region_run_has_lost(run) ? region_lane_slots(region_run_region(run)) : 0;
+		has_runs |= run != NULL;
+		slots = own > slots ? own : slots;
+	}
+	if (!has_runs || slots == reader->lost_slots)
+		return;
+	reader->lost_slots = slots;
+	snprintf(text, sizeof text, "some came faster than they were read: a thread's ring holds %" PRIu64 " events", slots);
+	uint64_t more = slots < RING_SLOTS_MOST / RING_MORE ? slots * RING_MORE : RING_SLOTS_MOST;
+	snprintf(remedy, sizeof remedy, "pmtop.init(slots=%" PRIu64 ") in Python, or as much in pmtop_options in C (man pmtop.h)", more);
+	sample_set_missing(out, now_ns, "lost events", slots ? text : NULL, !slots ? NULL : slots < RING_SLOTS_MOST ? remedy : "publish fewer spans");
+}
+
 static enum status region_read(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct region_reader *reader = state;
@@ -409,11 +434,24 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 		/* Others may go on when the target is over. */
 		has_runs |= slot->run != NULL && !slot->is_elsewhere;
 	}
+	tell_lapped(reader, out, now_ns);
 	region_workers_read(reader->workers, target, now_ns, out);
 	bool is_over = target->pid == 0 || target->has_ended;
 	if (!is_over || !had_runs)
 		tell_missing(reader, has_runs, out, now_ns);
 	return is_over && !has_runs ? STATUS_END : STATUS_OK;
+}
+
+static int64_t region_look(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct region_reader *reader = state;
+	int64_t next_ns = INT64_MAX;
+	for (size_t i = 0; i < reader->slot_end; i++) {
+		struct slot *slot = &reader->slots[i];
+		int64_t at_ns = slot->run ? region_run_look(slot->run, now_ns, out) : INT64_MAX;
+		next_ns = at_ns < next_ns ? at_ns : next_ns;
+	}
+	return next_ns;
 }
 
 static enum status region_tell_all(void *state, int64_t now_ns, struct sample_set *out)
@@ -451,6 +489,7 @@ const struct source region_source = {
 	.name = "region",
 	.open = region_source_open,
 	.read = region_read,
+	.look = region_look,
 	.tell_all = region_tell_all,
 	.close = region_source_close,
 };

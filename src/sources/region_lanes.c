@@ -1,13 +1,22 @@
 #include "src/sources/region_lanes.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-enum { LANE_BUFFER = 64 };
+#include "src/base/clock.h"
+
+enum { LANE_BUFFER = 64, FILLING_PART = 4, FULL_PART = 3, SLOWER_PART = 8 };
+
+/* The longest is what a sudden start may take: some thousand events a second do not lap a ring of 1,024 within it. */
+#define LOOK_LEAST_NS (10 * NS_PER_MS)
+#define LOOK_MOST_NS (125 * NS_PER_MS)
 
 struct lane {
 	uint64_t until;            /* this reading goes up to here */
 	uint64_t lost;             /* told so far */
-	bool is_dry, had_events;   /* in this reading */
+	uint64_t seen;             /* events written by the last look */
+	bool is_dry;               /* in this reading */
+	bool had_events;           /* since its losses were last asked for */
 	size_t next, count;
 	struct region_event events[LANE_BUFFER];
 };
@@ -15,6 +24,7 @@ struct lane {
 struct region_lanes {
 	struct region *region;
 	uint32_t count;
+	int64_t looked_ns, interval_ns;
 	struct lane lanes[];
 };
 
@@ -26,6 +36,7 @@ struct region_lanes *region_lanes_new(struct region *region)
 		return NULL;
 	lanes->region = region;
 	lanes->count = count;
+	lanes->interval_ns = LOOK_LEAST_NS;
 	return lanes;
 }
 
@@ -44,7 +55,7 @@ enum region_status region_lanes_begin(struct region_lanes *lanes)
 			return status;
 		lane->until = now.head;
 		lane->is_dry = now.position >= now.head;
-		lane->had_events = !lane->is_dry;
+		lane->had_events |= !lane->is_dry;
 	}
 	return REGION_OK;
 }
@@ -84,10 +95,42 @@ enum region_status region_lanes_lost(struct region_lanes *lanes, uint32_t index,
 	*count = 0;
 	if (!lane->had_events)
 		return REGION_OK;
+	lane->had_events = false;
 	enum region_status status = region_lane_status(lanes->region, index, &now);
 	if (status == REGION_OK && now.lost > lane->lost) {
 		*count = now.lost - lane->lost;
 		lane->lost = now.lost;
 	}
 	return status;
+}
+
+/* How long the lane may be left alone, at the rate of the last `elapsed_ns`. */
+static double left_alone_ns(const struct region_lanes *lanes, struct lane *lane, uint32_t index, double elapsed_ns, bool *is_filling)
+{
+	double slots = (double)region_lane_slots(lanes->region);
+	uint64_t waiting, head = region_lane_head(lanes->region, index, &waiting);
+	double came = head > lane->seen ? (double)(head - lane->seen) : 0, filled = (double)waiting;
+	lane->seen = head;
+	if (filled >= slots / FILLING_PART) {
+		*is_filling = true;
+		filled = 0;
+	}
+	return came > 0 ? (slots / FULL_PART - filled) * elapsed_ns / came : INFINITY;
+}
+
+/* Sooner at once, later by and by: spans come in bursts. */
+int64_t region_lanes_look(struct region_lanes *lanes, int64_t now_ns, bool *is_filling)
+{
+	double elapsed_ns = lanes->looked_ns ? (double)(now_ns - lanes->looked_ns) : 0;
+	double most_ns = (double)(lanes->interval_ns + lanes->interval_ns / SLOWER_PART);
+	double next_ns = fmin(most_ns, (double)LOOK_MOST_NS);
+	*is_filling = false;
+	/* Too short for a rate. */
+	if (lanes->looked_ns && elapsed_ns < (double)LOOK_LEAST_NS / 2)
+		return lanes->interval_ns;
+	for (uint32_t i = 0; i < lanes->count; i++)
+		next_ns = fmin(next_ns, left_alone_ns(lanes, &lanes->lanes[i], i, elapsed_ns, is_filling));
+	lanes->looked_ns = now_ns;
+	lanes->interval_ns = next_ns > (double)LOOK_LEAST_NS ? (int64_t)next_ns : LOOK_LEAST_NS;
+	return lanes->interval_ns;
 }

@@ -24,7 +24,7 @@ struct region_run {
 	pid_t pid;
 	bool is_live;                    /* when it was opened */
 	uint64_t before;                 /* events that were gone when it was opened, or went while it was first read */
-	bool is_told, has_ended;
+	bool is_told, has_ended, has_lost;
 	bool has_state;                  /* false: some of it was being written when it was to be told */
 	size_t busy_count;               /* totals of which the same is true: one a lane at most */
 	uint32_t busy[REGION_LANES_MAX];
@@ -170,19 +170,18 @@ static enum region_status out_of_memory(struct region_run *run)
 	return REGION_OK;
 }
 
-enum { ALL_LANES = UINT32_MAX };
-
-static enum region_status tell_total(struct region_run *run, uint32_t i, uint32_t lane, struct region_total *room)
+/* `lanes`: whose, by lane; NULL = all. */
+static enum region_status tell_total(struct region_run *run, uint32_t i, const bool *lanes, struct region_total *room)
 {
 	enum region_status status = region_read_total(run->region, i, room);
 	if (status == REGION_BUSY && run->busy_count < REGION_LANES_MAX)
 		run->busy[run->busy_count++] = i;
-	if (status == REGION_OK && (lane == ALL_LANES || room->lane == lane))
+	if (status == REGION_OK && (!lanes || (room->lane < run->lane_count && lanes[room->lane])))
 		teller_total(&run->teller, room);
 	return is_fatal(status) ? status : REGION_OK;
 }
 
-static enum region_status tell_totals(struct region_run *run, uint32_t lane)
+static enum region_status tell_totals(struct region_run *run, const bool *lanes)
 {
 	uint32_t count = region_total_count(run->region);
 	struct region_total *room = malloc(sizeof *room);
@@ -190,7 +189,7 @@ static enum region_status tell_totals(struct region_run *run, uint32_t lane)
 		return out_of_memory(run);
 	enum region_status status = REGION_OK;
 	for (uint32_t i = 0; i < count && i < TOTALS_MAX && status == REGION_OK; i++)
-		status = tell_total(run, i, lane, room);
+		status = tell_total(run, i, lanes, room);
 	free(room);
 	return status;
 }
@@ -204,7 +203,7 @@ static enum region_status tell_busy_totals(struct region_run *run)
 	size_t count = run->busy_count;
 	run->busy_count = 0;
 	for (size_t i = 0; i < count && status == REGION_OK; i++)
-		status = tell_total(run, run->busy[i], ALL_LANES, room);
+		status = tell_total(run, run->busy[i], NULL, room);
 	free(room);
 	return status;
 }
@@ -247,7 +246,7 @@ static enum region_status tell_kept(struct region_run *run, struct region_state 
 	teller_names(&run->teller);
 	status = tell_state(run, state);
 	if (status == REGION_OK)
-		status = tell_totals(run, ALL_LANES);
+		status = tell_totals(run, NULL);
 	if (status == REGION_OK)
 		status = tell_history(run);
 	if (status == REGION_OK)
@@ -291,15 +290,18 @@ static enum region_status tell_events(struct region_run *run, bool *has_more)
 static enum region_status tell_losses(struct region_run *run, bool is_first, bool *had_any)
 {
 	enum region_status status = REGION_OK;
+	bool had[REGION_LANES_MAX] = { false };
 	for (uint32_t i = 0; i < run->lane_count && status == REGION_OK; i++) {
 		uint64_t lost;
 		status = region_lanes_lost(run->lanes, i, &lost);
 		if (status != REGION_OK || lost == 0)
 			continue;
-		*had_any = true;
+		*had_any = had[i] = true;
+		run->has_lost |= !is_first;
 		teller_count(&run->teller, is_first ? RECORD_BEFORE_ATTACH : RECORD_LOST, i, is_first ? run->before += lost : lost);
-		status = tell_totals(run, i);
 	}
+	if (*had_any && status == REGION_OK)
+		status = tell_totals(run, had);
 	if (*had_any && status == REGION_OK)
 		status = tell_history(run);
 	if (*had_any && status == REGION_OK)
@@ -378,6 +380,18 @@ enum status region_run_read(struct region_run *run, int64_t now_ns, struct sampl
 	return has_more ? STATUS_AGAIN : STATUS_OK;
 }
 
+/* Where that fails, the next reading meets the same and says so. */
+int64_t region_run_look(struct region_run *run, int64_t now_ns, struct sample_set *out)
+{
+	bool is_filling, has_more;
+	int64_t interval_ns = run->is_told ? region_lanes_look(run->lanes, now_ns, &is_filling) : INT64_MAX - now_ns;
+	run->teller.out = out;
+	run->teller.now_ns = now_ns;
+	if (run->is_told && is_filling && tell_busy_totals(run) == REGION_OK)
+		tell_events(run, &has_more);
+	return now_ns + interval_ns;
+}
+
 static void forget_told(struct region_run *run)
 {
 	for (size_t i = 0; i < VALUES_MAX; i++)
@@ -453,6 +467,11 @@ const char *region_run_failure(const struct region_run *run)
 bool region_run_has_ended(const struct region_run *run)
 {
 	return run->has_ended;
+}
+
+bool region_run_has_lost(const struct region_run *run)
+{
+	return run->has_lost;
 }
 
 struct region *region_run_region(const struct region_run *run)

@@ -23,6 +23,9 @@ struct source {
 	/* Appends what was read; a figure that could not be read is not appended. STATUS_END: nothing more will come; STATUS_AGAIN: nothing
 	 * yet, and whether it works is not known. */
 	enum status (*read)(void *state, int64_t now_ns, struct sample_set *out);
+	/* Between two readings, and right after each: appends what would be lost before the next one, and nothing else (it comes into the same set).
+	 * Returns when it is to be called again; INT64_MAX: not before the next reading. NULL: nothing of it gets lost. */
+	int64_t (*look)(void *state, int64_t now_ns, struct sample_set *out);
 	/* Why the last read failed; NULL: its status says it. */
 	void (*explain)(const void *state, struct reason *out);
 	/* Appends all that was told before and still stands, but for figures, processes, instances and what is missing: of these the collector keeps

@@ -60,7 +60,20 @@ static void own_close(void *state)
 	atomic_fetch_add(&closes, 1);
 }
 
-static const struct source own_source = { .name = "own", .open = own_open, .read = own_read, .close = own_close };
+/* Asks to be looked at again after `look_every_ns`; 0: not at all. */
+static _Atomic int looks, records_a_look = 1;
+static _Atomic int64_t look_every_ns;
+
+static int64_t own_look(void *state, int64_t now_ns, struct sample_set *out)
+{
+	(void)state;
+	atomic_fetch_add(&looks, 1);
+	for (int i = 0; look_every_ns && i < records_a_look; i++)
+		sample_set_add(out, RECORD_GAUGE, 0, now_ns);
+	return look_every_ns ? now_ns + look_every_ns : INT64_MAX;
+}
+
+static const struct source own_source = { .name = "own", .open = own_open, .read = own_read, .look = own_look, .close = own_close };
 static const struct source *const own_sources[] = { &own_source };
 
 static void start_own(int64_t period_ns)
@@ -167,6 +180,57 @@ START_TEST(pace_is_kept_and_can_be_changed)
 	ck_assert(take(1000));
 	stop();
 	ck_assert_int_eq(closes, 1);
+}
+END_TEST
+
+/* The first set is delivered as soon as it is read; what looks add is in the next. */
+START_TEST(looks_between_two_readings_come_into_one_set)
+{
+	look_every_ns = 10 * NS_PER_MS;
+	start_own(200 * NS_PER_MS);
+	ck_assert(take(1000));
+	for (int i = 0; i < 3; i++) {
+		ck_assert(take(1000));
+		ck_assert_uint_eq(set_count(&set, RECORD_MARK), 1);
+		ck_assert_uint_gt(set_count(&set, RECORD_GAUGE), 5);
+		ck_assert_uint_le(set_count(&set, RECORD_GAUGE), 21);
+	}
+	stop();
+}
+END_TEST
+
+START_TEST(who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner)
+{
+	start_own(50 * NS_PER_MS);
+	for (int i = 0; i < 5; i++)
+		ck_assert(take(1000));
+	stop();
+	ck_assert_int_eq(looks, reads);
+}
+END_TEST
+
+START_TEST(a_look_that_is_later_than_the_refresh_does_not_come)
+{
+	look_every_ns = 60 * NS_PER_MS;
+	start_own(50 * NS_PER_MS);
+	for (int i = 0; i < 5; i++)
+		ck_assert(take(1000));
+	stop();
+	ck_assert_int_eq(looks, reads);
+}
+END_TEST
+
+START_TEST(a_set_that_looks_have_filled_does_not_wait_for_the_refresh)
+{
+	look_every_ns = 1 * NS_PER_MS;
+	records_a_look = 10000;
+	start_own(3600 * NS_PER_S);
+	ck_assert(take(1000));
+	ck_assert(take(10000));
+	ck_assert_uint_ge(set.count, 60000);
+	ck_assert_uint_lt(set.count, 128 * 1024);
+	ck_assert(take(10000));
+	stop();
 }
 END_TEST
 
@@ -280,6 +344,10 @@ int main(void)
 	tcase_add_test(all, end_of_the_target_is_known_with_its_last_set);
 	tcase_add_test(all, end_is_told_with_the_last_set_not_before);
 	tcase_add_test(all, pace_is_kept_and_can_be_changed);
+	tcase_add_test(all, looks_between_two_readings_come_into_one_set);
+	tcase_add_test(all, who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner);
+	tcase_add_test(all, a_look_that_is_later_than_the_refresh_does_not_come);
+	tcase_add_test(all, a_set_that_looks_have_filled_does_not_wait_for_the_refresh);
 	tcase_add_test(all, sampler_takes_no_signal_but_its_own_faults);
 	tcase_add_test(all, stopping_does_not_wait_for_the_pace);
 	tcase_add_test(all, source_that_cannot_be_opened_says_why_and_is_retried);
