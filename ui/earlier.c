@@ -7,7 +7,7 @@
 #include "ui/layout.h"
 #include "ui/views/parts.h"
 
-enum { RING = 0x2218, SAMPLES_MOST = 4096 };
+enum { RING = 0x2218, CUT = 0x2191, SAMPLES_MOST = 4096 };
 
 /* -- figures ------------------------------------------------------------------------------------------------------------------- */
 
@@ -91,7 +91,13 @@ static const struct cell *cell_of(const struct canvas *canvas, int x, int y)
 
 static bool is_on(const struct scale *scale, double value)
 {
-	return scale->most > scale->least && value >= scale->least && value <= scale->most;
+	return scale->most > scale->least && value >= scale->least;
+}
+
+/* What lies above the scale stands at its top, as what is cut off there. */
+static uint32_t sign(const struct canvas *canvas, const struct scale *scale, double value)
+{
+	return value <= scale->most ? ring(canvas) : canvas->charset == CHARSET_ASCII ? '+' : CUT;
 }
 
 /* Where nothing stands; and now and then over our own line where that runs level, so that both are seen. */
@@ -117,7 +123,7 @@ void earlier_plot(struct canvas *canvas, struct rect rect, const struct scale *s
 		int x = rect.x + (int)(i / across), y = is_on(scale, value) ? plot_row(canvas, rect, scale, value) : -1;
 
 		if (has_room(canvas, x, y))
-			canvas_put(canvas, x, y, ring(canvas), ROLE_EARLIER);
+			canvas_put(canvas, x, y, sign(canvas, scale, value), ROLE_EARLIER);
 	}
 }
 
@@ -127,7 +133,7 @@ void earlier_mark(struct canvas *canvas, struct rect rect, int x, const struct s
 	const struct cell *cell = cell_of(canvas, x, y);
 
 	if (cell != NULL && cell->role != ROLE_FLAG && cell->role != ROLE_ACCENT)
-		canvas_put(canvas, x, y, ring(canvas), ROLE_EARLIER);
+		canvas_put(canvas, x, y, sign(canvas, scale, value), ROLE_EARLIER);
 }
 
 void earlier_prompt(const struct earlier *earlier, struct canvas *canvas, struct rect row)

@@ -108,6 +108,32 @@ START_TEST(before_the_first_batch_ended_it_says_so)
 }
 END_TEST
 
+/* The first batch takes 4 s, the others 0.2 s. */
+START_TEST(a_long_warm_up_is_cut_off_and_the_others_fill_the_plot)
+{
+	static const enum charset charsets[] = { CHARSET_BRAILLE, CHARSET_ASCII };
+	static const char *const marks[] = { "0.3 s ┤↑ 4.", "0.3 s ++ 4." };
+	struct story_options options;
+
+	story_options_default(&options);
+	options.batches = 1000;
+	options.first_s = 4;
+	for (int i = 0; i < 2; i++) {
+		struct stage stage;
+
+		stage_open(&stage, &options, 120, 40);
+		stage.canvas.charset = charsets[i];
+		stage_play(&stage, 4.8);
+		ck_assert_msg(stage_shows(&stage, marks[i]), "a few batches after it");
+		stage_play(&stage, 9);
+		ck_assert_msg(stage_shows(&stage, marks[i]), "known as the warm-up");
+		stage_type(&stage, "2");
+		ck_assert_msg(stage_shows(&stage, marks[i]), "among the bars");
+		stage_close(&stage);
+	}
+}
+END_TEST
+
 START_TEST(a_killed_run_keeps_its_last_picture_with_a_summary)
 {
 	struct story_options options = long_run();
@@ -440,6 +466,7 @@ int main(void)
 	tcase_add_test(tests, without_a_region_the_process_is_shown_and_how_to_publish);
 	tcase_add_test(tests, before_the_first_set_it_waits);
 	tcase_add_test(tests, before_the_first_batch_ended_it_says_so);
+	tcase_add_test(tests, a_long_warm_up_is_cut_off_and_the_others_fill_the_plot);
 	tcase_add_test(tests, a_killed_run_keeps_its_last_picture_with_a_summary);
 	tcase_add_test(tests, a_finished_run_says_when_and_what_it_was);
 	tcase_add_test(tests, a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_eta);

@@ -10,6 +10,7 @@
 #include "ui/views/flag_list.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
+#include "ui/views/step_height.h"
 #include "ui/views/throttle_lane.h"
 #include "ui/views/why.h"
 
@@ -80,24 +81,48 @@ static size_t stack_of(const struct run *run, const struct batch *batch, struct 
 	return count;
 }
 
+/* The batch that a bar stands for; the one in focus, if it is among them. */
+static const struct batch *bar_batch(const struct scene *scene, const struct run *run, const struct bars *bars, int column, bool *holds_focus)
+{
+	uint64_t from = bars->first + (uint64_t)column * bars->level->batches, to = from + bars->level->batches;
+	const struct batch *focused = batch_focused(scene, run);
+
+	*holds_focus = focused != NULL && focused->ordinal >= from && focused->ordinal < to;
+	const struct batch *batch = *holds_focus ? focused : slowest(scene_track(scene, run), from, to < bars->end ? to : bars->end);
+
+	return batch != NULL && !isnan(batch->step_s) ? batch : NULL;
+}
+
 static void draw_bars(struct scene *scene, const struct run *run, const struct bars *bars, struct canvas *canvas, struct rect plot)
 {
 	const struct scale *scale = &scene->state->scales[SCALE_STEPS];
-	const struct batch *focused = batch_focused(scene, run);
 
 	for (int column = 0; column < bars->columns; column++) {
-		uint64_t from = bars->first + (uint64_t)column * bars->level->batches, to = from + bars->level->batches;
-		bool holds_focus = focused != NULL && focused->ordinal >= from && focused->ordinal < to;
-		const struct batch *batch = holds_focus ? focused : slowest(scene_track(scene, run), from, to < bars->end ? to : bars->end);
+		bool holds_focus;
+		const struct batch *batch = bar_batch(scene, run, bars, column, &holds_focus);
 		struct stack_part parts[RUN_PHASES_MAX];
 
-		if (batch == NULL || isnan(batch->step_s))
+		if (batch == NULL)
 			continue;
 		size_t count = stack_of(run, batch, parts);
 
 		for (int cell = 0; cell < bars->level->cells - (bars->level->cells > 1); cell++)
 			plot_stack(canvas, plot, plot.x + column * bars->level->cells + cell, scale, parts, count, batch->is_flagged && cell == 0,
 			           holds_focus && cell == 0);
+	}
+}
+
+/* Once all bars stand: the words go where none does. */
+static void mark_cut(struct scene *scene, const struct run *run, const struct bars *bars, struct canvas *canvas, struct rect plot)
+{
+	const struct scale *scale = &scene->state->scales[SCALE_STEPS];
+
+	for (int column = 0; column < bars->columns; column++) {
+		bool holds_focus;
+		const struct batch *batch = bar_batch(scene, run, bars, column, &holds_focus);
+
+		if (batch != NULL && step_is_cut(scale, batch->step_s))
+			step_mark_cut(canvas, plot, plot.x + column * bars->level->cells, 1, batch->step_s);
 	}
 }
 
@@ -117,17 +142,17 @@ static bool draw_marks(const struct scene *scene, const struct run *run, const s
 	return count > 0;
 }
 
-static double highest(const struct track *track, const struct bars *bars)
+static struct step_height height_of(const struct track *track, const struct bars *bars)
 {
-	double most = NAN;
+	struct step_height height = { .count = 0 };
 
 	for (uint64_t ordinal = bars->first; ordinal < bars->end; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
 
-		if (batch != NULL && !(batch->step_s <= most) && !isnan(batch->step_s))
-			most = batch->step_s;
+		if (batch != NULL)
+			step_height_add(&height, batch->step_s, batch->is_warmup);
 	}
-	return most;
+	return height;
 }
 
 static double median_of_bars(const struct track *track, const struct bars *bars)
@@ -169,14 +194,26 @@ static bool has_earlier(const struct scene *scene, const struct run *run)
 	return scene->earlier != NULL && scene->earlier->is_shown && scene_track(scene, run) == run_main(run);
 }
 
+static double earlier_bar(const struct scene *scene, const struct bars *bars, int column)
+{
+	uint64_t from = bars->first + (uint64_t)column * bars->level->batches, to = from + bars->level->batches;
+
+	return earlier_longest(scene->earlier, from, to < bars->end ? to : bars->end);
+}
+
+static struct step_height earlier_height(const struct scene *scene, const struct run *run, const struct bars *bars)
+{
+	struct step_height height = { .count = 0 };
+
+	for (int column = 0; column < bars->columns && has_earlier(scene, run); column++)
+		step_height_add(&height, earlier_bar(scene, bars, column), false);
+	return height;
+}
+
 static void draw_earlier(const struct scene *scene, const struct bars *bars, struct canvas *canvas, struct rect plot)
 {
-	for (int column = 0; column < bars->columns; column++) {
-		uint64_t from = bars->first + (uint64_t)column * bars->level->batches, to = from + bars->level->batches;
-		double longest_s = earlier_longest(scene->earlier, from, to < bars->end ? to : bars->end);
-
-		earlier_mark(canvas, plot, plot.x + column * bars->level->cells, &scene->state->scales[SCALE_STEPS], longest_s);
-	}
+	for (int column = 0; column < bars->columns; column++)
+		earlier_mark(canvas, plot, plot.x + column * bars->level->cells, &scene->state->scales[SCALE_STEPS], earlier_bar(scene, bars, column));
 }
 
 static void bars_title(const struct scene *scene, const struct run *run, const struct bars *bars, struct line *line)
@@ -277,28 +314,27 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 		snprintf(title, sizeof title, "Batches, %.50s", run_name(run, track->mode));
 	struct rect inside = parts_panel(canvas, rect, title, &line, ROLE_TITLE);
 	struct rect legend = rect_take_top(&inside, inside.height >= 5 ? 1 : 0), focus = rect_take_bottom(&inside, inside.height >= 4 ? 1 : 0);
-	double most = highest(track, &bars);
+	struct step_height height = height_of(track, &bars), earlier = earlier_height(scene, run, &bars);
 	bool has_marks;
 
 	rect_take_left(&legend, 1);
 	rect_take_left(&focus, 1);
 	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
-	if (isnan(most)) {
+	if (isnan(step_height_reach(&height))) {
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
 		return;
 	}
-	double earlier_s = has_earlier(scene, run) ? earlier_longest(scene->earlier, bars.first, bars.end) : NAN;
-
 	struct lane lane;
 
 	lane_of_run(scene, run, &lane);
 	struct rect held = rect_take_bottom(&inside, inside.height >= 6 && has_lane(track, &bars, &lane) ? 1 : 0);
 
-	scale_update(scale, 0, earlier_s > most ? earlier_s : most, true);
+	step_height_scale(scale, &height, &earlier);
 	scene->state->plot = plot_axis(canvas, inside, scale, PLOT_SECONDS);
 	bars = choose_bars(scene, run, scene->state->plot.width);
 	scene->state->plot_columns = (size_t)(bars.columns > 0 ? bars.columns : 1);
 	draw_bars(scene, run, &bars, canvas, scene->state->plot);
+	mark_cut(scene, run, &bars, canvas, scene->state->plot);
 	if (has_earlier(scene, run))
 		draw_earlier(scene, &bars, canvas, scene->state->plot);
 	has_marks = draw_marks(scene, run, &bars, canvas, scene->state->plot);

@@ -32,6 +32,7 @@ static const struct entry entries[] = {
 	{ "← →  h l", "the batch before, after; PgUp PgDn by a page; Home the oldest kept, End the newest" },
 	{ "n  N", "the next, the previous flagged batch; from the newest both start at the newest flag" },
 	{ "f", "flag or unflag the batch under the cursor by hand" },
+	{ "↑", "above the plot, with its time: the warm-up, or a lone step far above all others (in ASCII +)" },
 	{ "m", "batches of the next mode: training, validation, …" },
 	{ "Enter", "why it took so long: each phase against its own median, and what the process did" },
 	{ "/", "find a batch (7/624 or 624) or a phase that made batches slow; n N walk the matches until Esc" },

@@ -1,13 +1,12 @@
 #include <math.h>
-#include <string.h>
 
 #include "src/base/clock.h"
 #include "src/rules/explain.h"
 #include "ui/layout.h"
 #include "ui/views/batch_focus.h"
-#include "ui/views/panel_workers.h"
 #include "ui/views/panels.h"
 #include "ui/views/parts.h"
+#include "ui/views/step_height.h"
 #include "ui/views/throttle_lane.h"
 #include "ui/views/trace.h"
 
@@ -98,6 +97,33 @@ static void draw_marks(const struct run *run, const struct stretch *stretch, str
 			canvas_put(canvas, plot.x + (int)(column * (size_t)plot.width / columns), plot.y + plot.height - 1, 0x25c6, ROLE_ACCENT);
 }
 
+/* The longest of the points in one cell. */
+static double longest_in(const struct plot_point *points, size_t columns, size_t across, size_t cell)
+{
+	double step_s = NAN;
+
+	for (size_t i = cell * across; i < (cell + 1) * across && i < columns; i++)
+		step_s = fmax(step_s, points[i].high);
+	return step_s;
+}
+
+/* A batch that is wider than a cell is marked once. */
+static void mark_cut(struct canvas *canvas, struct rect plot, const struct scale *scale, const struct plot_point *points, size_t columns)
+{
+	size_t cells = plot.width > 0 ? (size_t)plot.width : 0, across = cells > 0 && columns > cells ? columns / cells : 1, width;
+
+	for (size_t i = 0; i < cells; i += width) {
+		double step_s = longest_in(points, columns, across, i);
+
+		width = 1;
+		if (!step_is_cut(scale, step_s))
+			continue;
+		while (i + width < cells && fabs(longest_in(points, columns, across, i + width) - step_s) <= 0)
+			width++;
+		step_mark_cut(canvas, plot, plot.x + (int)i, (int)width, step_s);
+	}
+}
+
 static void draw_steps(struct scene *scene, const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect inside)
 {
 	struct plot_point points[TRACE_POINTS_MAX];
@@ -108,9 +134,16 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 	if (isnan(figures.max_s))
 		return;
 	bool has_earlier = scene->earlier != NULL && scene->earlier->count > 0;
-	double earlier[TRACE_POINTS_MAX], longest_s = has_earlier ? trace_earlier(run, stretch, scene->earlier, earlier, TRACE_POINTS_MAX) : NAN;
+	struct step_height height, earlier_height = { .count = 0 };
+	double earlier[TRACE_POINTS_MAX];
 
-	scale_update(scale, 0, longest_s > figures.max_s ? longest_s : figures.max_s, true);
+	trace_height(run, stretch, &height);
+	if (has_earlier)
+		trace_earlier(run, stretch, scene->earlier, earlier, TRACE_POINTS_MAX);
+	for (size_t i = 0; i < TRACE_POINTS_MAX && has_earlier; i++)
+		step_height_add(&earlier_height, earlier[i], false);
+	if (!step_height_scale(scale, &height, &earlier_height))
+		return;
 	struct rect plot = plot_axis(canvas, inside, scale, PLOT_SECONDS);
 
 	columns = plot_resolution(canvas, plot);
@@ -123,6 +156,7 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 	}
 	plot_level(canvas, plot, scale, figures.p50_s, ROLE_MEDIAN);
 	plot_band(canvas, plot, scale, figures.p50_s, figures.p95_s, ROLE_BAND);
+	mark_cut(canvas, plot, scale, points, columns);
 	scene->state->plot = plot;
 	scene->state->plot_columns = columns;
 	draw_marks(run, stretch, canvas, plot, columns);
@@ -273,124 +307,4 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 		draw_told(&words->told, canvas, (struct rect){ below.x + 1, below.y, below.width - 1, 1 });
 	else if (is_told && scene->state->plot.height > 0)
 		draw_told(&words->told, canvas, rect_row(scene->state->plot, -1));
-}
-
-/* -- where a step goes --------------------------------------------------------------------------------------------------------- */
-
-enum { PHASE_ROWS_MAX = 64 };
-
-static size_t keep_shallow(struct phase_row *rows, size_t count, unsigned depth)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].depth <= depth)
-			rows[kept++] = rows[i];
-	return kept;
-}
-
-static size_t drop_least(struct phase_row *rows, size_t count)
-{
-	size_t least = 0;
-
-	for (size_t i = 1; i < count; i++)
-		if (rows[i].share_ratio < rows[least].share_ratio)
-			least = i;
-	memmove(&rows[least], &rows[least + 1], (count - least - 1) * sizeof *rows);
-	return count - 1;
-}
-
-/* Leaves out the deepest rows until the rest fits. */
-static size_t rows_that_fit(struct phase_row *rows, size_t count, int height)
-{
-	unsigned deepest = 0;
-
-	for (size_t i = 0; i < count; i++)
-		deepest = rows[i].depth > deepest ? rows[i].depth : deepest;
-	while (deepest > 0 && (int)count > height)
-		count = keep_shallow(rows, count, --deepest);
-	while ((int)count > height && height > 0)
-		count = drop_least(rows, count);
-	return count;
-}
-
-struct where_layout { int name, bar, seconds; double full_ratio, like; bool has_cpu; };
-
-static struct where_layout lay_out_where(const struct run *run, const struct phase_row *rows, size_t count, int width)
-{
-	struct where_layout layout = { .name = 8, .seconds = 10, .full_ratio = 0.5, .like = run_main(run)->step.p50_s / 4 };
-
-	for (size_t i = 0; i < count; i++) {
-		int cells = (int)text_cells(run_name(run, rows[i].name)) + 2 * (int)rows[i].depth;
-
-		layout.name = cells > layout.name ? cells : layout.name;
-		layout.full_ratio = rows[i].share_ratio > layout.full_ratio ? rows[i].share_ratio : layout.full_ratio;
-		layout.has_cpu |= !isnan(rows[i].cpu_s) && width >= 66;
-	}
-	if (layout.name > width / 3)
-		layout.name = width / 3;
-	layout.bar = width - layout.name - 1 - 6 - layout.seconds - 2 - (layout.has_cpu ? 14 : 0);
-	return layout;
-}
-
-static void draw_where_row(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, const struct phase_row *phase,
-                           const struct where_layout *layout, enum role role)
-{
-	bool is_warned = parts_is_warned(scene->alerts, scene->run, phase->name);
-	int indent = 2 * (int)phase->depth, x = row.x;
-	char text[NUMBER_SIZE];
-
-	canvas_text(canvas, x + indent, row.y, layout->name - indent, phase->depth == 0 ? ROLE_NORMAL : ROLE_DIM, run_name(run, phase->name));
-	x += layout->name + 1;
-	if (layout->bar >= 3) {
-		canvas_bar(canvas, x, row.y, layout->bar, phase->share_ratio / layout->full_ratio, role);
-		x += layout->bar;
-	}
-	canvas_text_right(canvas, x, row.y, 6, ROLE_STRONG, format_percent(text, phase->share_ratio));
-	canvas_text_right(canvas, x + 6, row.y, layout->seconds, ROLE_NORMAL, parts_time(text, phase->median_s, layout->like));
-	x += 6 + layout->seconds;
-	if (layout->has_cpu && !isnan(phase->cpu_s)) {
-		canvas_text(canvas, x, row.y, 5, ROLE_DIM, "  cpu");
-		canvas_text_right(canvas, x + 5, row.y, 9, ROLE_DIM, parts_time(text, phase->cpu_s, layout->like));
-	}
-	x += layout->has_cpu ? 14 : 0;
-	if (is_warned)
-		canvas_text(canvas, x, row.y, 2, ROLE_WARNING, " ⚠");
-}
-
-void panel_where(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
-{
-	struct phase_row rows[PHASE_ROWS_MAX];
-	size_t batches = 0, count = track_phases(run_main(run), RUN_RECENT, rows, PHASE_ROWS_MAX, &batches);
-	enum role role = ROLE_PHASE_0;
-	struct line line;
-
-	line_start(&line, " · ");
-	if (count > 0) {
-		line_add(&line, 0, ROLE_NORMAL, "median of %zu", batches);
-		line_add(&line, 1, ROLE_NORMAL, "host clock");
-	}
-	struct rect inside = parts_panel(canvas, rect, "Where a step goes", &line, ROLE_TITLE);
-
-	rect_take_left(&inside, 1);
-	if (count == 0) {
-		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "known when the first batch has ended");
-		return;
-	}
-	if (inside.height >= 4 && workers_publish(scene)) {
-		bool is_spare = inside.height >= (int)count + 3;
-
-		panel_workers_line(scene, canvas, rect_row(inside, inside.height - (is_spare ? 2 : 1)));
-		inside.height -= !is_spare;
-	}
-	count = rows_that_fit(rows, count, inside.height);
-	struct where_layout layout = lay_out_where(run, rows, count, inside.width);
-
-	for (size_t i = 0; i < count && (int)i < inside.height; i++) {
-		if (rows[i].depth == 0)
-			role = phase_role(run, rows[i].name);
-		draw_where_row(scene, run, canvas, rect_row(inside, (int)i), &rows[i], &layout, role);
-	}
-	if (inside.height >= (int)count + 2)
-		panel_process_line(scene, canvas, rect_row(inside, -1));
 }

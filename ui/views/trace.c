@@ -145,10 +145,23 @@ void trace_ordinals(const struct run *run, const struct stretch *stretch, uint64
 	*end = stretch->is_binned ? run_main(run)->count : stretch->end;
 }
 
-double trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values, size_t columns)
+void trace_height(const struct run *run, const struct stretch *stretch, struct step_height *out)
 {
-	double longest = NAN;
+	const struct track *track = run_main(run);
 
+	*out = (struct step_height){ .count = 0 };
+	for (size_t i = 0; i < stretch->count; i++) {
+		const struct batch *batch = stretch->is_binned ? NULL : track_batch(track, stretch->first + i);
+
+		if (stretch->is_binned)
+			step_height_add(out, run->bins[i].max_s, false);
+		else if (batch != NULL)
+			step_height_add(out, batch->step_s, batch->is_warmup);
+	}
+}
+
+void trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values, size_t columns)
+{
 	for (size_t column = 0; column < columns; column++) {
 		size_t from, to;
 
@@ -158,10 +171,7 @@ double trace_earlier(const struct run *run, const struct stretch *stretch, const
 		if (from < to)
 			values[column] = stretch->is_binned ? earlier_mean(earlier, main_ordinal(run, from, false), main_ordinal(run, to - 1, true))
 			                                    : earlier_mean(earlier, stretch->first + from, stretch->first + to);
-		if (!isnan(values[column]) && !(values[column] <= longest))
-			longest = values[column];
 	}
-	return longest;
 }
 
 bool trace_column(const struct stretch *stretch, uint64_t ordinal, size_t columns, size_t *column)

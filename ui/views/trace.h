@@ -9,6 +9,7 @@
 
 #include "ui/plot.h"
 #include "ui/view.h"
+#include "ui/views/step_height.h"
 
 enum { TRACE_POINTS_MAX = 2048 };
 
@@ -26,8 +27,10 @@ void trace_stretch(const struct scene *scene, const struct run *run, struct stre
 bool trace_can_zoom(const struct scene *scene, const struct run *run, int step);
 /* One point for each of `columns`; several batches in a column give its least and its most. */
 void trace_steps(const struct run *run, const struct stretch *stretch, struct plot_point *points, size_t columns);
-/* The means of an earlier run's batches of the same ordinals; NAN beyond its end. Returns the longest of them, NAN where there are none. */
-double trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values, size_t columns);
+/* What they ask of a scale. */
+void trace_height(const struct run *run, const struct stretch *stretch, struct step_height *out);
+/* The means of an earlier run's batches of the same ordinals; NAN beyond its end. */
+void trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values, size_t columns);
 /* Which ordinals of the main track it shows. */
 void trace_ordinals(const struct run *run, const struct stretch *stretch, uint64_t *first, uint64_t *end);
 /* The column that holds a batch; false where the stretch does not hold it. */
