@@ -222,12 +222,18 @@ static bool tell_clock(const struct shown *shown, struct fact_row *row)
 	return !isnan(now) || gpu->parent < 0;
 }
 
+/* Its own counters, between the last two readings; the reasons before them were looked at now and then. */
+static void add_counted(struct line *line, const char *what, double ratio)
+{
+	add_percent(line, 2, ROLE_NORMAL, what, ratio > 0 ? ratio : NAN);
+}
+
 static bool tell_held(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	const struct lane lane = { 1, { gpu } };
 	int64_t from_ns = trace_since(shown->scene, shown->scene->state->zoom);
-	double share = lane_share(&lane, from_ns, shown->scene->now_ns);
+	double share = lane_share(&lane, from_ns, shown->scene->now_ns), window_s = seconds_between(from_ns, shown->scene->now_ns);
 	bool is_held = gpu_is_throttled(gpu->throttle), is_known = !isnan(gpu_now(gpu, METRIC_GPU_THROTTLE));
 	char words[120], text[NUMBER_SIZE], time[NUMBER_SIZE];
 
@@ -237,11 +243,10 @@ static bool tell_held(const struct shown *shown, struct fact_row *row)
 		return row->more.count > 0;
 	}
 	set_value(row, is_held ? ROLE_WARNING : ROLE_NORMAL, gpu->throttle == 0 ? (share > 0 ? "not now" : "by nothing") : gpu_throttle_words(gpu->throttle, words, sizeof words));
-	if (share > 0)
-		line_add(&row->more, 0, share > 0.05 ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s", format_percent(text, share),
-		         parts_waiting(time, seconds_between(from_ns, shown->scene->now_ns)));
-	add_percent(&row->more, 2, ROLE_NORMAL, "power", gpu->throttled_power_ratio > 0 ? gpu->throttled_power_ratio : NAN);
-	add_percent(&row->more, 2, ROLE_NORMAL, "heat", gpu->throttled_thermal_ratio > 0 ? gpu->throttled_thermal_ratio : NAN);
+	if (share > 0 && window_s >= 1)
+		line_add(&row->more, 0, share > 0.05 ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s", format_percent(text, share), parts_waiting(time, window_s));
+	add_counted(&row->more, "counted just now: power", gpu->throttled_power_ratio);
+	add_counted(&row->more, "counted just now: heat", gpu->throttled_thermal_ratio);
 	row->is_urgent = is_held;
 	return true;
 }

@@ -202,7 +202,8 @@ static void processes_title(const struct model *model, struct line *line)
 
 static void draw_kinds_and_allocator(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	struct rect allocator = rect_take_bottom(&rect, !has_allocator(scene_run(scene)) ? 0 : rect.height >= 20 ? rect.height * 2 / 5 : 1);
+	int rows = rect.height >= 20 ? rect.height * 2 / 5 : rect.height >= 10 ? parts_panel_rows(canvas) + 1 : 1;
+	struct rect allocator = rect_take_bottom(&rect, has_allocator(scene_run(scene)) ? rows : 0);
 
 	panel_kinds(scene, canvas, rect);
 	if (allocator.height > 0)

@@ -30,6 +30,11 @@ struct rect over_time_draw(struct scene *scene, struct canvas *canvas, struct re
 	/* what hardly moves is drawn as what hardly moves */
 	if (most - least < fabs(most) / 20)
 		least = most - fabs(most) / 20;
+	/* nothing at all: as much as one would look for, not one byte */
+	static const double looked_for[] = { [PLOT_BYTES] = 1e6, [PLOT_HERTZ] = 1e9, [PLOT_CPUS] = 1e9, [PLOT_WATTS] = 10, [PLOT_COUNT] = 1 };
+
+	if (most <= 0 && least >= 0 && what->unit < sizeof looked_for / sizeof looked_for[0])
+		most = looked_for[what->unit];
 	scale_update(scale, least, most, what->from_zero);
 	struct rect plot = plot_axis(canvas, rect, scale, what->unit);
 

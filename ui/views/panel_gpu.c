@@ -83,7 +83,7 @@ static void held_line(const struct scene *scene, const struct gpu *gpu, struct l
 	else
 		line_add(line, 0, gpu_is_throttled(gpu->throttle) ? ROLE_WARNING : ROLE_NORMAL, "%sheld back by %s", gpu_is_throttled(gpu->throttle) ? "⚠ " : "",
 		         gpu_throttle_words(gpu->throttle, words, sizeof words));
-	if (share > 0)
+	if (share > 0 && seconds_between(from_ns, scene->now_ns) >= 1)
 		line_add(line, 1, share > 0.05 ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s", format_percent(text, share),
 		         parts_waiting(time, seconds_between(from_ns, scene->now_ns)));
 }

@@ -145,8 +145,8 @@ void panel_allocator(struct scene *scene, const struct run *run, struct canvas *
 	line_add(&line, 0, ROLE_STRONG, "allocated %s", format_bytes(text, allocator.allocated_bytes));
 	line_add(&line, 1, ROLE_NORMAL, "reserved %s", format_bytes(text, allocator.reserved_bytes));
 	line_add(&line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, allocator.peak_bytes));
-	/* with room for a plot the figures stand below it: a title is too short for them */
-	bool is_line = rect.height < parts_panel_rows(canvas) + 4;
+	/* a title is too short for them */
+	bool is_line = rect.height <= parts_panel_rows(canvas);
 	struct rect inside = parts_panel(canvas, rect, "GPU allocator", is_line ? &line : NULL, ROLE_TITLE), row = rect_take_bottom(&inside, is_line ? 0 : 1);
 
 	if (!is_line)

@@ -5,7 +5,7 @@
 #include "ui/plot.h"
 #include "ui/views/parts.h"
 
-enum { POWER = 1, HEAT = 2, FINE = 1024, LABEL_WIDTH = 6 };
+enum { POWER = 1, HEAT = 2, KNOWN = 4, FINE = 1024, LABEL_WIDTH = 6 };
 
 void lane_of_run(const struct scene *scene, const struct run *run, struct lane *lane)
 {
@@ -33,9 +33,11 @@ static void find_of(const struct gpu *gpu, int64_t from_ns, int64_t to_ns, unsig
 	series_columns(gpu->series.throttled, from_ns, to_ns, all, FINE);
 	if (has_heat)
 		series_columns(gpu->series.throttled_heat, from_ns, to_ns, heat, FINE);
-	for (size_t i = 0; i < FINE; i++)
+	for (size_t i = 0; i < FINE; i++) {
+		held[i] |= all[i].has ? KNOWN : 0;
 		if (is_held(&all[i]))
 			held[i] |= has_heat && is_held(&heat[i]) ? HEAT : POWER;
+	}
 }
 
 /* What held any of them back, in even columns of the time. */
@@ -50,12 +52,14 @@ static void find(const struct lane *lane, int64_t from_ns, int64_t to_ns, unsign
 double lane_share(const struct lane *lane, int64_t from_ns, int64_t to_ns)
 {
 	unsigned char held[FINE];
-	size_t count = 0;
+	size_t count = 0, known = 0;
 
 	find(lane, from_ns, to_ns, held);
-	for (size_t i = 0; i < FINE; i++)
-		count += held[i] != 0;
-	return (double)count / FINE;
+	for (size_t i = 0; i < FINE; i++) {
+		known += (held[i] & KNOWN) != 0;
+		count += (held[i] & (POWER | HEAT)) != 0;
+	}
+	return known > 0 ? (double)count / (double)known : 0;
 }
 
 static size_t place_of(int64_t time_ns, int64_t from_ns, int64_t to_ns)
@@ -72,7 +76,7 @@ static unsigned held_in(const unsigned char held[FINE], const struct lane_cell *
 	if (cell->from_ns >= cell->to_ns)
 		return 0;
 	for (size_t i = place_of(cell->from_ns, from_ns, to_ns); i <= place_of(cell->to_ns - 1, from_ns, to_ns); i++)
-		found |= held[i];
+		found |= held[i] & (POWER | HEAT);
 	return found;
 }
 

@@ -18,7 +18,7 @@ struct lane { size_t count; const struct gpu *gpus[GPUS_MOST]; };
 
 /* Those that this run is on. */
 void lane_of_run(const struct scene *scene, const struct run *run, struct lane *lane);
-/* The share of the time in which any of them was held back; 0 also where nothing is known. */
+/* The share in which any of them was held back, of the time of which that is known; 0 also where nothing is. */
 double lane_share(const struct lane *lane, int64_t from_ns, int64_t to_ns);
 /* `row` holds a cell for each of `cells`; its label stands before it, on the axis of the plot above. */
 void lane_draw(const struct lane *lane, struct canvas *canvas, struct rect row, const struct lane_cell *cells, size_t count);
