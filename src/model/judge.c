@@ -154,7 +154,6 @@ static void judge(struct run *run, struct track *track, struct batch *batch)
 	const struct rolling *window = track->private->windows[track_kind(track, batch->kind)];
 	const struct model_options *options = &run->private->options;
 	size_t before = rolling_count(window);
-	device_pace_take(run, track, batch);
 	if (before > 0 && before + 1 >= options->flag_after) {
 		batch->median_s = rolling_median(window);
 		batch->mad_s = rolling_mad(window);
@@ -173,7 +172,7 @@ void track_finish_step(struct run *run, struct track *track, struct batch *batch
 	private->is_changed = true;
 	private->steps++;
 	track->kinds[track_kind(track, batch->kind)].count++;
-	rolling_push(private->recent, batch->step_s);
+	rolling_push(private->recent, batch_pace_s(batch));
 	if (is_run_first(private, batch->ordinal)) {
 		track->slow_first_s = batch->step_s;
 		track->slow_first_kind = batch->kind;

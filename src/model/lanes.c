@@ -166,14 +166,17 @@ void lane_close_step(struct run *run, struct lane *lane, const struct record *re
 	if (!lane->is_ended || lane->is_lost_after || !elapsed(lane->begin_ns, lane->end_ns, &batch_s)
 		|| !elapsed(lane->begin_ns, is_followed ? record->time_ns : lane->end_ns, &step_s) || step_s < batch_s)
 		return;
+	bool is_whole = batch && !lane->is_partial && !(is_followed && is_more_than(lane->covered_between_s, step_s - batch_s));
+	if (is_whole) {
+		batch->step_s = step_s;
+		device_pace_take(run, track, batch);
+	}
 	if (count(run, TOTAL_STEP, track->mode, record, step_s))
-		run_add_bin(run, run->private->step_count++, lane->begin_ns, step_s);
-	if (!batch || lane->is_partial || (is_followed && is_more_than(lane->covered_between_s, step_s - batch_s)))
-		return;
-	batch->step_s = step_s;
-	if (is_followed)
+		run_add_bin(run, run->private->step_count++, lane->begin_ns, is_whole ? batch_pace_s(batch) : step_s);
+	if (is_whole && is_followed)
 		take_in_between(run, lane, batch, step_s - batch_s);
-	track_finish_step(run, track, batch);
+	if (is_whole)
+		track_finish_step(run, track, batch);
 }
 
 void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record)

@@ -164,7 +164,7 @@ struct track {
 	uint64_t count;              /* finished since the start of the run */
 	struct figures batch, step;  /* whole run: counts, means and extremes exact, quantiles within 2 % */
 	struct figures judged;       /* steps without the warm-up, since pmtop attached or from the ring */
-	struct figures recent;       /* steps, exact, of the last 200 */
+	struct figures recent;       /* paces, exact, of the last 200 */
 	double rate_per_s;           /* batches a second over the last 200 steps; NAN */
 	double samples_per_s;
 	double loss;                 /* of its newest batch that has one; NAN */

@@ -71,7 +71,7 @@ static void focus_title(const struct scene *scene, const struct run *run, const 
 		return;
 	line_start(line, " · ");
 	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "", parts_batch_name(name, run, batch));
-	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
+	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
 	if (!isnan(why.ratio))
 		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why.ratio);
 	if (why.cause_count > 0 && batch->is_flagged)
@@ -221,7 +221,7 @@ static void tell_batch(const struct run *run, const struct flagged *flagged, str
 	explain_batch(run, batch, &flagged->usual, flagged->around, &why);
 	line_add(line, 0, ROLE_FLAG, "▲ %s", parts_batch_name(name, run, batch));
 	if (isnan(why.ratio))
-		line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
+		line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
 	else
 		line_add(line, 0, ROLE_NORMAL, "%.1f× the median", why.ratio);
 	if (why.cause_count > 0 && why.causes[0].kind != CAUSE_UNKNOWN)

@@ -120,7 +120,7 @@ void trace_steps(const struct run *run, const struct stretch *stretch, struct pl
 			if (stretch->is_binned) {
 				widen(&points[column], run->bins[i].min_s, run->bins[i].max_s);
 			} else if (batch != NULL) {
-				widen(&points[column], batch->step_s, batch->step_s);
+				widen(&points[column], batch_pace_s(batch), batch_pace_s(batch));
 				/* a batch that is wider than a column is marked once */
 				points[column].is_flagged |= batch->is_flagged && (column == 0 || (column - 1) * stretch->count / columns < i);
 			}
@@ -156,7 +156,7 @@ void trace_height(const struct run *run, const struct stretch *stretch, struct s
 		if (stretch->is_binned)
 			step_height_add(out, run->bins[i].max_s, false);
 		else if (batch != NULL)
-			step_height_add(out, batch->step_s, batch->is_warmup);
+			step_height_add(out, batch_pace_s(batch), batch->is_warmup);
 	}
 }
 
@@ -194,8 +194,8 @@ bool trace_batch_at(const struct run *run, const struct stretch *stretch, size_t
 	for (size_t i = from; i < to && i < stretch->count; i++) {
 		const struct batch *batch = track_batch(track, stretch->first + i);
 
-		if (batch != NULL && batch->step_s > slowest) {
-			slowest = batch->step_s;
+		if (batch != NULL && batch_pace_s(batch) > slowest) {
+			slowest = batch_pace_s(batch);
 			*ordinal = stretch->first + i;
 		}
 	}
@@ -252,8 +252,8 @@ struct figures trace_figures(const struct run *run, const struct stretch *stretc
 	for (uint64_t ordinal = stretch->first; ordinal < stretch->end && count < FIGURES_MAX; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
 
-		if (batch != NULL && !isnan(batch->step_s))
-			values[count++] = batch->step_s;
+		if (batch != NULL && !isnan(batch_pace_s(batch)))
+			values[count++] = batch_pace_s(batch);
 	}
 	if (count == 0)
 		return out;
