@@ -34,7 +34,7 @@ static double clock_of(const struct look *look, const char *phase)
 /* Where the host runs ahead, most of its steps are shorter than the GPU's. */
 static double clocked_step_s(const struct look *look)
 {
-	return look->steps ? fmax(look->median_s, clock_of(look, "batch")) : NAN;
+	return look->steps ? fmax(look->mean_s, clock_of(look, "batch")) : NAN;
 }
 
 static double clocked_s(const struct look *look)
@@ -202,7 +202,7 @@ static const struct figure rows[] = {
 	RUN_NUMBER("run.cpu_ratio", PERCENT, host_cpu, "CPU time of the run's process in the last 10 s: 100 % is one CPU", "not read yet"),
 	RUN_NUMBER("run.forward_calls", COUNT, forward_calls, "calls of forward in a step", "no forward is published"),
 	PHASE_NUMBER("phase.gpu_s", SECONDS, phase_gpu, "its time in a step by the GPU's clock, median of the last 200", no_clock),
-	PHASE_NUMBER("phase.gpu_share_ratio", PERCENT, phase_gpu_share, "that ÷ the median step", no_clock),
+	PHASE_NUMBER("phase.gpu_share_ratio", PERCENT, phase_gpu_share, "that ÷ the mean step, by whichever clock it is longer", no_clock),
 	PHASE_NUMBER("phase.work_ratio", PERCENT, phase_work_share, "its share of the step: by the GPU's clock where that is published, else phase.share_ratio", NULL),
 	PHASE_NUMBER("phase.work_s", SECONDS, phase_work, "its time in a step, by the same clock", NULL),
 	PHASE_TEXT("phase.work_part", phase_work_part, "\"0.068 s of 0.201 s\", by the same clock", NULL),

@@ -412,6 +412,20 @@ START_TEST(a_host_that_runs_ahead_has_no_shares_above_the_whole)
 }
 END_TEST
 
+START_TEST(loading_is_warned_of_once)
+{
+	model.gpus.count = 1;
+	batches(0.08, 0.12);
+	now(0, METRIC_GPU_BUSY, 0.4);
+	clock_says("gpu.forward_s", 0.15);
+	update_after(1);
+	update_after(20);
+	ck_assert_ptr_nonnull(raised("data_loading"));
+	ck_assert_ptr_null(raised("gpu_waits_for_data"));
+	ck_assert_ptr_null(raised("gpu_idle_while_loading"));
+}
+END_TEST
+
 static double own_wait(void)
 {
 	static struct look_cache cache;
@@ -610,7 +624,7 @@ int main(void)
 		the_slope_of_what_only_caches_is_none, why_the_GPU_is_idle_is_told_once, an_idle_GPU_with_an_idle_host_does_not_wait_for_it,
 		a_pass_has_its_share_by_the_clock_of_the_GPU, a_host_that_runs_ahead_has_no_shares_above_the_whole, its_own_wait_counts_each_pass_once,
 		what_lies_outside_all_spans_is_told, who_publishes_no_spans_is_told_nothing_of_them, a_GPU_at_its_limit_under_full_load_is_no_fault,
-		advice_says_what_the_host_could_do, workers_that_begin_anew_are_to_be_kept_not_doubled,
+		loading_is_warned_of_once, advice_says_what_the_host_could_do, workers_that_begin_anew_are_to_be_kept_not_doubled,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

@@ -110,6 +110,29 @@ START_TEST(where_nothing_is_wrong_with_it_nothing_is_said)
 }
 END_TEST
 
+/* Scenario, and the rule of these that it is made for. */
+static const struct { const char *scenario, *rule; } own[] = { { "gpu-waits-for-host", "gpu_waits_for_host" }, { "gpu-copies", "gpu_waits_for_copies" } };
+
+static bool is_own(const char *scenario, const char *rule)
+{
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (strcmp(own[i].scenario, scenario) == 0 && strcmp(own[i].rule, rule) == 0)
+			return true;
+	return false;
+}
+
+START_TEST(only_its_own_scenario_blames_the_host_or_copies)
+{
+	static const char *const rules[] = { "gpu_waits_for_host", "gpu_waits_for_copies", "outside_spans" };
+	const char *help, *scenario = synthetic_scenario((unsigned)_i, &help);
+	begin(scenario);
+	go_on(40, NULL);
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		ck_assert_msg(is_own(scenario, rules[i]) == (standing(rules[i]) != NULL), "%s: %s", scenario, standing(rules[i]) ? standing(rules[i])->message : rules[i]);
+	end();
+}
+END_TEST
+
 /* Of the flagged batches, those whose main cause is of this kind. */
 static size_t explained_by(enum cause_kind kind, const char *words)
 {
@@ -156,10 +179,15 @@ int main(void)
 {
 	Suite *suite = suite_create("rules on a made-up node");
 	TCase *tests = tcase_create("rules on a made-up node");
+	const char *help;
+	int scenarios = 0;
+	while (synthetic_scenario((unsigned)scenarios, &help))
+		scenarios++;
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, a_lost_gpu_is_told_once);
 	tcase_add_loop_test(tests, a_fault_of_the_hardware_is_warned_of, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tests, where_nothing_is_wrong_with_it_nothing_is_said);
+	tcase_add_loop_test(tests, only_its_own_scenario_blames_the_host_or_copies, 0, scenarios);
 	tcase_add_loop_test(tests, slow_batches_are_explained_by_the_clock_that_fell, 0, sizeof explained / sizeof *explained);
 	tcase_add_test(tests, a_node_without_a_GPU_blames_none);
 	suite_add_tcase(suite, tests);
