@@ -278,101 +278,6 @@ START_TEST(lapped_reader_counts_what_it_lost_and_keeps_exact_totals)
 }
 END_TEST
 
-/* -- between two readings -------------------------------------------------------------------------------------------------------- */
-
-static uint64_t look(int64_t after_ns, int64_t *next_after_ns)
-{
-	static int64_t at_ns;
-	at_ns = (at_ns ? at_ns : clock_monotonic_ns()) + after_ns;
-	sample_set_clear(&set);
-	*next_after_ns = region_source.look(state, at_ns, &set) - at_ns;
-	run_account_apply(&account, &set);
-	ck_assert_msg(!account.wrong[0], "%s", account.wrong);
-	return set.count;
-}
-
-/* Five events a batch: 80 of them are more than a quarter of a ring of 1,024. */
-START_TEST(a_ring_that_fills_is_read_between_two_readings)
-{
-	struct plan plan = { 5, 80, 0, 1024 };
-	struct child child = start_training(&plan);
-	int64_t next_ns;
-	open_source(child.pid);
-	read_source();
-	look(0, &next_ns);
-	for (int i = 1; i <= 50; i++) {
-		go_on(&child);
-		ck_assert_uint_gt(look(100 * NS_PER_MS, &next_ns), 0);
-		ck_assert_uint_eq(account.batch_ends, 5 + (uint64_t)i * 80);
-	}
-	/* 800 batches a second fill a third in less than those 100 ms. */
-	ck_assert_int_ge(next_ns, 10 * NS_PER_MS);
-	ck_assert_int_lt(next_ns, 100 * NS_PER_MS);
-	read_source();
-	ck_counts(5 + 50 * 80);
-	ck_assert_uint_eq(account.lost + account.before, 0);
-	ck_assert_ptr_null(set_missing(&set, "lost events"));
-	kill_and_close(&child);
-	remove_left_region(child.pid);
-}
-END_TEST
-
-START_TEST(a_ring_that_fills_slowly_is_left_to_the_reading)
-{
-	struct plan plan = { 5, 3, 0, 1024 };
-	struct child child = start_training(&plan);
-	int64_t next_ns, before_ns = 0;
-	open_source(child.pid);
-	read_source();
-	look(0, &next_ns);
-	ck_assert_int_eq(next_ns, 10 * NS_PER_MS);
-	/* Not at once as seldom as may be: it is not known yet how fast events come. */
-	for (int i = 0; i < 30; i++) {
-		before_ns = next_ns;
-		ck_assert_uint_eq(look(next_ns, &next_ns), 0);
-		ck_assert_int_le(next_ns, before_ns + before_ns / 8);
-	}
-	ck_assert_int_eq(next_ns, 125 * NS_PER_MS);
-	for (int i = 0; i < 4; i++) {
-		go_on(&child);
-		ck_assert_uint_eq(look(next_ns, &next_ns), 0);
-		ck_assert_int_eq(next_ns, 125 * NS_PER_MS);
-	}
-	read_source();
-	ck_counts(17);
-	kill_and_close(&child);
-	remove_left_region(child.pid);
-}
-END_TEST
-
-START_TEST(a_loss_between_two_readings_is_told_with_what_to_do)
-{
-	struct plan plan = { 5, 2000, 0, 256 };
-	struct child child = start_training(&plan);
-	int64_t next_ns;
-	open_source(child.pid);
-	read_source();
-	look(0, &next_ns);
-	ck_assert_ptr_null(set_missing(&set, "lost events"));
-	go_on(&child);
-	ck_assert_uint_gt(look(100 * NS_PER_MS, &next_ns), 0);
-	ck_assert_int_eq(next_ns, 10 * NS_PER_MS);
-	ck_assert_uint_eq(account.lost, 0);
-	read_source();
-	ck_counts(2005);
-	ck_assert_uint_eq(account.events + account.lost, account.next_sequence[0]);
-	const struct record *missing = set_missing(&set, "lost events");
-	ck_assert_ptr_nonnull(missing);
-	ck_assert_str_eq(missing->missing.text, "some came faster than they were read: a thread's ring holds 256 events");
-	ck_assert_str_eq(missing->missing.remedy, "pmtop.init(slots=1024) in Python, or as much in pmtop_options in C (man pmtop.h)");
-	/* Once. */
-	read_source();
-	ck_assert_ptr_null(set_missing(&set, "lost events"));
-	kill_and_close(&child);
-	remove_left_region(child.pid);
-}
-END_TEST
-
 enum { BEHIND_MOST = 50 };
 
 static void fast_body(void *argument, int in, int out)
@@ -867,9 +772,6 @@ int main(int argc, char **argv)
 	tcase_add_test(all, record_in_progress_is_told_when_it_stands_still_and_not_waited_for);
 	tcase_add_test(all, late_attach_knows_exact_counts);
 	tcase_add_test(all, lapped_reader_counts_what_it_lost_and_keeps_exact_totals);
-	tcase_add_test(all, a_ring_that_fills_is_read_between_two_readings);
-	tcase_add_test(all, a_ring_that_fills_slowly_is_left_to_the_reading);
-	tcase_add_test(all, a_loss_between_two_readings_is_told_with_what_to_do);
 	tcase_add_test(all, counts_are_exact_under_a_writer_at_full_speed);
 	tcase_add_test(all, lanes_are_merged_by_time);
 	tcase_add_test(all, every_kind_of_event_becomes_its_record);
