@@ -8,6 +8,7 @@
 #include "tests/support/gpu_node.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
+#include "ui/views/throttle_lane.h"
 
 static void play(struct stage *stage, const struct gpu_node *node, int width, int height)
 {
@@ -108,6 +109,50 @@ START_TEST(there_is_no_row_of_marks_where_nothing_held_it_back)
 	stage_type(&stage, "5");
 	ck_assert(stage_shows(&stage, "held back  by nothing"));
 	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(what_its_counters_say_of_being_held_back_is_called_so)
+{
+	struct gpu_node node;
+	struct stage stage;
+
+	gpu_node_default(&node);
+	node.counted_ratio = 0.6;
+	play(&stage, &node, 200, 60);
+	stage_type(&stage, "5");
+	ck_assert(stage_shows(&stage, "held back  not now · 7 % of the last 2 min · counted just now: power 60 %"));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(an_empty_memory_has_no_axis_of_single_bytes)
+{
+	struct gpu_node node;
+	struct stage stage;
+
+	gpu_node_default(&node);
+	node.is_empty = node.hides_processes = true;
+	play(&stage, &node, 120, 40);
+	stage_type(&stage, "5");
+	ck_assert(stage_shows(&stage, " MB ┤"));
+	ck_assert(!stage_shows(&stage, " B ┤"));
+	stage_close(&stage);
+}
+END_TEST
+
+/* Its driver first told of it 90 s after pmtop came, and the limit holds it back all the time since. */
+START_TEST(what_is_not_known_is_no_time_in_which_nothing_held_it_back)
+{
+	static struct gpu gpu;
+	struct lane lane = { 1, { &gpu } };
+
+	gpu.series.throttled = series_new();
+	ck_assert_double_eq(lane_share(&lane, 0, 100 * NS_PER_S), 0);
+	for (int i = 180; i <= 200; i++)
+		series_push(gpu.series.throttled, i * NS_PER_S / 2, 1);
+	ck_assert_double_eq(lane_share(&lane, 0, 100 * NS_PER_S), 1);
+	series_free(gpu.series.throttled);
 }
 END_TEST
 
@@ -414,6 +459,9 @@ int main(void)
 	tcase_add_test(tests, the_overview_of_eight_gpus);
 	tcase_add_test(tests, batches_have_marks_where_a_gpu_was_held_back);
 	tcase_add_test(tests, marks_are_letters_in_ascii);
+	tcase_add_test(tests, what_its_counters_say_of_being_held_back_is_called_so);
+	tcase_add_test(tests, an_empty_memory_has_no_axis_of_single_bytes);
+	tcase_add_test(tests, what_is_not_known_is_no_time_in_which_nothing_held_it_back);
 	tcase_add_test(tests, there_is_no_row_of_marks_where_nothing_held_it_back);
 	tcase_add_test(tests, one_that_heat_holds_back_now_says_so_first);
 	tcase_add_test(tests, without_a_gpu_it_says_why_and_what_would_bring_one);

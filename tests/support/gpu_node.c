@@ -52,7 +52,7 @@ static double wave(double at_s, unsigned index, double turn_s)
 
 static double memory_of(const struct gpu_node *node, unsigned index, double at_s)
 {
-	return 38.9e9 - 0.4e9 * index + (index == 0 ? node->leak_bytes * at_s : 0);
+	return node->is_empty ? 0 : 38.9e9 - 0.4e9 * index + (index == 0 ? node->leak_bytes * at_s : 0);
 }
 
 static unsigned throttle_of(const struct gpu_node *node, unsigned index, double at_s)
@@ -97,7 +97,7 @@ static void tell_figures(const struct gpu_node *node, struct sample_set *set, un
 	figure(set, METRIC_GPU_BUSY, instance, 0.84 + 0.12 * wave(at_s, index, 31));
 	figure(set, METRIC_GPU_MEMORY_BUSY, instance, 0.31);
 	figure(set, METRIC_GPU_MEMORY, instance, 150.1e9);
-	figure(set, METRIC_GPU_MEMORY_USED, instance, memory_of(node, index, at_s) + 2.3e9);
+	figure(set, METRIC_GPU_MEMORY_USED, instance, node->is_empty ? 0 : memory_of(node, index, at_s) + 2.3e9);
 	figure(set, METRIC_GPU_MEMORY_RESERVED, instance, 0.6e9);
 	figure(set, METRIC_GPU_POWER, instance, held ? 699 : 412 + 60 * wave(at_s, index, 23));
 	figure(set, METRIC_GPU_POWER_LIMIT, instance, 700);
@@ -108,6 +108,8 @@ static void tell_figures(const struct gpu_node *node, struct sample_set *set, un
 	figure(set, METRIC_GPU_CLOCK_MEMORY, instance, 3201e6);
 	figure(set, METRIC_GPU_THROTTLE, instance, held);
 	figure(set, METRIC_GPU_READING, instance, 2.1e6 * at_s);
+	if (node->counted_ratio > 0)
+		figure(set, METRIC_GPU_THROTTLED_POWER, instance, node->counted_ratio * 1e9 * at_s);
 	if (node->is_old)
 		return;
 	tell_activity(set, instance, index, at_s);

@@ -14,6 +14,8 @@ struct gpu_node {
 	bool is_narrow;                /* the first has 8 of 16 lanes */
 	double power_s, heat_s;        /* the first is held back by power, by heat, for so long out of every 40 s */
 	double lost_s;                 /* the last no longer answers from then on; 0 = it does */
+	bool is_empty;                 /* no memory is taken of any */
+	double counted_ratio;          /* by its counter it is held back by power for so much of the time; 0 = has none */
 	double leak_bytes;             /* growth a second of the first's memory */
 };
 

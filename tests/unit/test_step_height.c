@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/support/picture.h"
+#include "ui/earlier.h"
 #include "ui/views/step_height.h"
 
 static void add_many(struct step_height *height, double step_s, size_t count)
@@ -180,6 +181,24 @@ START_TEST(without_room_the_mark_stands_alone)
 }
 END_TEST
 
+START_TEST(an_earlier_run_above_the_scale_is_cut_off_too)
+{
+	static const struct scale scale = { 0, 0.4, 0 };
+	struct canvas canvas = picture_canvas(ROOM.width, ROOM.height, CHARSET_BRAILLE);
+	double values[16];
+	for (size_t i = 0; i < 16; i++)
+		values[i] = i == 3 ? 2.5 : 0.39;
+	earlier_plot(&canvas, ROOM, &scale, values, 8);
+	earlier_mark(&canvas, ROOM, 10, &scale, 2.5);
+	earlier_mark(&canvas, ROOM, 12, &scale, 0.1);
+	picture_expect(&canvas,
+		"∘∘∘↑∘∘∘∘  ↑     |\n"
+		"                |\n"
+		"            ∘   |\n");
+	canvas_release(&canvas);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("step_height");
@@ -197,6 +216,7 @@ int main(void)
 	tcase_add_test(tcase, at_the_right_edge_its_time_stands_before_it);
 	tcase_add_test(tcase, a_flagged_one_keeps_its_flag_below_the_mark);
 	tcase_add_test(tcase, in_ascii_the_mark_is_not_that_of_a_flag);
+	tcase_add_test(tcase, an_earlier_run_above_the_scale_is_cut_off_too);
 	tcase_add_test(tcase, without_room_the_mark_stands_alone);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

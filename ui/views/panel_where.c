@@ -113,8 +113,8 @@ static void draw_seldom(const struct where_sum *sum, size_t batches, const struc
 		return;
 	snprintf(words, sizeof words, "%s in %s", parts_time(text, sum->seconds / (double)sum->batches, layout->like),
 	         format_percent(part, (double)sum->batches / (double)batches));
-	if (filled + 1 + (int)text_cells(words) <= row.width)
-		canvas_text_right(canvas, row.x, row.y, row.width, ROLE_DIM, words);
+	if (filled + 2 + (int)text_cells(words) <= row.width)
+		canvas_text_right(canvas, row.x, row.y, row.width - 1, ROLE_DIM, words);
 }
 
 static void draw_where_row(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, const struct phase_row *phase,
