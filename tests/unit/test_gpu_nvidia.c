@@ -1,5 +1,4 @@
 #include <check.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,17 +97,6 @@ static const struct gpu_process_row *user_of(int32_t gpu, int32_t pid)
 		if (users->gpu_processes.rows[i].pid == pid)
 			return &users->gpu_processes.rows[i];
 	return NULL;
-}
-
-/* What the fake library counted. */
-static unsigned calls_of(const char *symbol, unsigned gpu)
-{
-	unsigned (*calls)(const char *, unsigned);
-	void *library = dlopen(gpus.nvml, RTLD_NOW | RTLD_NOLOAD), *found = library ? dlsym(library, "fake_calls") : NULL;
-	ck_assert_ptr_nonnull(found);
-	memcpy(&calls, &found, sizeof found);
-	dlclose(library);
-	return calls(symbol, gpu);
 }
 
 /* -- what there is -------------------------------------------------------------------------------------------------------------- */
@@ -664,30 +652,6 @@ START_TEST(a_members_numbers_are_read_once_and_those_of_a_new_one_are_found)
 }
 END_TEST
 
-START_TEST(room_for_samples_that_was_enough_is_offered_again)
-{
-	static const struct { const char *kind, *call; unsigned first, later; } cases[] = {
-		{ "", "nvmlDeviceGetProcessesUtilizationInfo", 2, 1 }, { "r535", "nvmlDeviceGetProcessUtilization", 2, 1 },
-	};
-	enum { MANY = 100 };
-	static char script[MANY * 40];
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		size_t used = (size_t)snprintf(script, sizeof script, "burn %s 1\n", cases[i].call);
-		for (int n = 0; n < MANY; n++)
-			used += (size_t)snprintf(script + used, sizeof script - used, "process %d compute 1M 5\n", 1000 + n);
-		use(cases[i].kind);
-		fake_gpus_say(&gpus, script);
-		ck_open();
-		ck_read(0);
-		ck_assert_uint_eq(calls_of(cases[i].call, 1), cases[i].first);
-		ck_read(3);
-		ck_assert_uint_eq(calls_of(cases[i].call, 1), cases[i].first + cases[i].later);
-		nvidia_gpus.close(state);
-		state = NULL;
-	}
-}
-END_TEST
-
 START_TEST(a_process_that_came_after_the_last_look_is_not_said_to_be_idle)
 {
 	/* Its use is dear: it is asked more seldom than who is there. */
@@ -750,149 +714,6 @@ START_TEST(a_part_that_is_removed_says_so_and_a_new_one_is_found)
 }
 END_TEST
 
-/* -- paces ---------------------------------------------------------------------------------------------------------------------------- */
-
-static size_t processes_in(double from_s, double to_s)
-{
-	size_t count = 0;
-	for (double at_s = from_s; at_s < to_s; at_s += 0.25) {
-		ck_read(at_s);
-		count += users_of(1) != NULL;
-	}
-	return count;
-}
-
-START_TEST(processes_are_asked_for_seldom_and_figures_often)
-{
-	ck_open();
-	ck_assert_uint_eq(processes_in(0, 10), 5);
-	ck_read(10);
-	ck_figure(METRIC_GPU_POWER_LIMIT, 1, 700);
-	ck_read(10.25);
-	ck_figure(METRIC_GPU_BUSY, 1, 0.9);
-	ck_absent(METRIC_GPU_POWER_LIMIT, 1);
-}
-END_TEST
-
-static double burnt_us(void)
-{
-	double (*burnt)(void);
-	void *library = dlopen(gpus.nvml, RTLD_NOW | RTLD_NOLOAD), *found = library ? dlsym(library, "fake_burnt_us") : NULL;
-	ck_assert_ptr_nonnull(found);
-	memcpy(&burnt, &found, sizeof found);
-	dlclose(library);
-	return burnt();
-}
-
-static void say_node(unsigned count)
-{
-	static char script[24576];
-	size_t used = (size_t)snprintf(script, sizeof script, "driver 580.82.07\ntime 10\n" FAKE_H100_COSTS);
-	for (unsigned i = 0; i < count; i++)
-		used += (size_t)snprintf(script + used, sizeof script - used, "gpu NVIDIA H100 80GB HBM3\npci 0:%x:0\n" FAKE_GPU "process 100 compute 1Gi 90\n", i + 1);
-	ck_assert_uint_lt(used, sizeof script);
-	fake_gpus_say_only(&gpus, script);
-}
-
-/* So many seconds at four readings a second, figures nearly each time: where other programs run too, one may be late. Returns how many ms of CPU a second of
- * them took the driver. */
-static double ms_a_second(double from_s, double seconds)
-{
-	double before_us = burnt_us(), readings = 0, with_figures = 0;
-	for (double at_s = from_s; at_s < from_s + seconds; at_s += 0.25, readings++) {
-		ck_read(at_s);
-		with_figures += set_figure(&set, METRIC_GPU_BUSY, 0) > 0 && set_figure(&set, METRIC_GPU_POWER, 0) > 0;
-	}
-	ck_assert_msg(with_figures > 0.7 * readings, "figures in %g of %g readings", with_figures, readings);
-	return (burnt_us() - before_us) / 1e3 / seconds;
-}
-
-/* The calls alone are counted, so a machine with other work changes nothing. */
-START_TEST(an_h100_takes_three_ms_of_cpu_a_second)
-{
-	say_node(1);
-	ck_open();
-	ck_read(0);
-	double ms = ms_a_second(0.25, 60);
-	ck_assert_msg(ms > 1.5 && ms < 3.2, "%g ms a second", ms);
-	unsigned energy = calls_of("field/83", 0), throttled = calls_of("field/270", 0), limits = calls_of("nvmlDeviceGetMaxClockInfo", 0);
-	ck_assert_msg(energy >= 25 && energy <= 32, "energy %u times", energy);
-	ck_assert_msg(throttled >= 25 && throttled <= 32, "time throttled %u times", throttled);
-	ck_assert_uint_ge(calls_of("field/197", 0), 55);
-	ck_assert_msg(limits <= 4, "highest clocks %u times", limits);
-	/* What stands for those that are told is asked once, and the call beside the field never. */
-	ck_assert_uint_eq(calls_of("field/75", 0), 1);
-	ck_assert_uint_eq(calls_of("nvmlDeviceGetTotalEnergyConsumption", 0), 0);
-}
-END_TEST
-
-START_TEST(eight_h100_take_less_than_a_hundredth_of_a_cpu)
-{
-	say_node(8);
-	ck_open();
-	ck_read(0);
-	ms_a_second(0.25, 15);
-	double ms = ms_a_second(15.25, 60);
-	ck_assert_msg(ms > 3 && ms < 9, "%g ms a second", ms);
-	for (unsigned i = 0; i < 8; i++)
-		ck_assert_msg(calls_of("field/83", i) >= 5 && calls_of("field/270", i) >= 6 && calls_of("field/197", i) >= 30,
-			"GPU %u: energy %u, time throttled %u, PCIe %u times", i, calls_of("field/83", i), calls_of("field/270", i), calls_of("field/197", i));
-}
-END_TEST
-
-START_TEST(what_is_dear_is_not_asked_of_all_gpus_at_once)
-{
-	double most_us = 0;
-	say_node(8);
-	ck_open();
-	ck_read(0);
-	for (double at_s = 0.25; at_s < 8; at_s += 0.25) {
-		double before_us = burnt_us();
-		ck_read(at_s);
-		most_us = fmax(most_us, burnt_us() - before_us);
-	}
-	ck_assert_msg(most_us < 8 * 2000, "%g us in one reading", most_us);
-}
-END_TEST
-
-START_TEST(limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_the_time)
-{
-	ck_open();
-	ck_read(0);
-	fake_gpus_say(&gpus, "clock_max 1755\n");
-	ck_read(2);
-	ck_figure(METRIC_GPU_CLOCK_MOST, 1, 1980e6);
-	fake_gpus_say(&gpus, "clock_max 1755\npower_limit 500\n");
-	ck_read(4);
-	ck_figure(METRIC_GPU_POWER_LIMIT, 1, 500);
-	ck_read(6);
-	ck_figure(METRIC_GPU_CLOCK_MOST, 1, 1755e6);
-	/* Nobody said why: a minute later it is known all the same. */
-	fake_gpus_say(&gpus, "clock_max 1500\npower_limit 500\n");
-	ck_read(66.5);
-	ck_figure(METRIC_GPU_CLOCK_MOST, 1, 1500e6);
-}
-END_TEST
-
-START_TEST(a_slow_call_is_made_less_often_and_said)
-{
-	ck_open();
-	fake_gpus_say(&gpus, "slow nvmlDeviceGetUtilizationRates 40\n");
-	ck_read(0);
-	ck_missing("GPU pace", "GPU 0, 1: its driver answers slowly");
-	ck_assert_double_gt(set_figure(&set, METRIC_GPU_READING, 0), 40e6);
-	/* 40 ms are 2 % of 2 s. */
-	ck_read(1);
-	ck_absent(METRIC_GPU_BUSY, 0);
-	fake_gpus_say(&gpus, "");
-	ck_read(5);
-	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-	ck_assert_ptr_null(set_missing(&set, "GPU pace")->missing.text);
-	ck_read(5.25);
-	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-}
-END_TEST
-
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -907,10 +728,8 @@ int main(void)
 		junk_samples_of_use_are_left_out, more_processes_than_were_expected_are_all_read, pids_of_the_host_are_hidden_and_never_taken_for_ours,
 		inside_a_container_a_process_with_the_device_open_is_known, a_process_is_known_by_the_number_it_has_further_in,
 		what_was_found_out_of_a_process_is_not_looked_for_at_each_turn, a_members_numbers_are_read_once_and_those_of_a_new_one_are_found,
-		room_for_samples_that_was_enough_is_offered_again, a_process_that_came_after_the_last_look_is_not_said_to_be_idle,
+		a_process_that_came_after_the_last_look_is_not_said_to_be_idle,
 		parts_are_devices_with_their_own_memory_and_processes, a_part_that_is_removed_says_so_and_a_new_one_is_found,
-		processes_are_asked_for_seldom_and_figures_often, an_h100_takes_three_ms_of_cpu_a_second, eight_h100_take_less_than_a_hundredth_of_a_cpu,
-		what_is_dear_is_not_asked_of_all_gpus_at_once, limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_the_time, a_slow_call_is_made_less_often_and_said,
 	};
 	Suite *suite = suite_create("NVIDIA's GPUs");
 	TCase *cases = tcase_create("fake library");
