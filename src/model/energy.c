@@ -9,14 +9,9 @@
 #define METER_STALE_NS (5 * NS_PER_S)
 #define METER_GONE_NS (60 * NS_PER_S)
 #define SENSOR_STALE_NS (45 * NS_PER_S)
-/* A GPU whose energy counter was not told for so long is one without. */
-#define COUNTER_STALE_NS (10 * NS_PER_S)
 #define RENEW_NS NS_PER_S
 /* Only the first have a history: CPUs come first, and a history takes room. */
 enum { SENSORS_WITH_SERIES = 12 };
-/* No machine's power is as high: what would be is no energy. */
-#define WATTS_MOST 1e7
-
 #define JOULES_PER_KWH 3.6e6
 
 /* -- life ----------------------------------------------------------------------------------------------------------------------- */
@@ -115,14 +110,13 @@ bool model_name_meter(struct model *model, const struct record *record)
 
 /* -- readings ------------------------------------------------------------------------------------------------------------------- */
 
-/* Joules since the reading before; NAN: the first, or it began anew, or it is nonsense. */
-static double take_counter(struct meter_past *past, int64_t time_ns, double value)
+double energy_take_counter(struct meter_past *past, int64_t time_ns, double value)
 {
 	double elapsed_s = past->curve.last_ns ? seconds_between(past->curve.last_ns, time_ns) : NAN;
 	double growth = past->has_value && value >= past->value ? value - past->value : NAN;
 	past->has_value = true;
 	past->value = value;
-	return growth <= WATTS_MOST * elapsed_s ? growth : NAN;
+	return growth <= ENERGY_WATTS_MOST * elapsed_s ? growth : NAN;
 }
 
 static void take_meter(struct model *model, const struct record *record)
@@ -135,7 +129,7 @@ static void take_meter(struct model *model, const struct record *record)
 	int64_t before_ns = past->curve.last_ns;
 	if (time_ns <= before_ns)
 		return;
-	double growth = take_counter(past, time_ns, record->figure.value);
+	double growth = energy_take_counter(past, time_ns, record->figure.value);
 	meter->watts = growth / seconds_between(before_ns, time_ns);
 	energy_curve_push(&past->curve, time_ns, growth);
 	meter->joules = past->curve.joules;
@@ -145,71 +139,6 @@ static void take_meter(struct model *model, const struct record *record)
 	series_push(meter->series, time_ns, meter->watts);
 	if (model->energy.since_ns == 0)
 		model->energy.since_ns = time_ns;
-	model->private->energy->is_new_in_set = true;
-}
-
-struct gpu_meter *energy_gpu_meter(struct energy_past *past, int32_t instance)
-{
-	for (size_t i = 0; i < past->gpu_count; i++)
-		if (past->gpus[i].instance == instance)
-			return &past->gpus[i];
-	return NULL;
-}
-
-static struct gpu_meter *find_gpu(struct energy_past *past, int32_t instance)
-{
-	struct gpu_meter *gpu = energy_gpu_meter(past, instance);
-	if (gpu || past->gpu_count == GPUS_MOST)
-		return gpu;
-	if (!past->gpus)
-		past->gpus = calloc(GPUS_MOST, sizeof *past->gpus);
-	if (!past->gpus)
-		return NULL;
-	gpu = &past->gpus[past->gpu_count++];
-	*gpu = (struct gpu_meter){ .instance = instance, .watts = NAN };
-	return gpu;
-}
-
-static void take_gpu_counter(struct gpu_meter *gpu, int64_t time_ns, double joules)
-{
-	struct energy_curve *curve = &gpu->counter.curve;
-	/* What its power was taken for until now is in the curve already. */
-	bool is_base = !gpu->counter.has_value || curve->last_ns > gpu->counter_ns;
-	if (!is_base && time_ns <= curve->last_ns)
-		return;
-	if (!is_base || curve->last_ns == 0)
-		energy_curve_push(curve, time_ns, take_counter(&gpu->counter, time_ns, joules));
-	gpu->counter.has_value = true;
-	gpu->counter.value = joules;
-	gpu->counter_ns = time_ns;
-}
-
-static void take_gpu_power(struct gpu_meter *gpu, int64_t time_ns, double watts)
-{
-	struct energy_curve *curve = &gpu->counter.curve;
-	int64_t before_ns = gpu->power_ns;
-	double joules = (gpu->watts + watts) / 2 * seconds_between(before_ns, time_ns);
-	if (time_ns <= before_ns)
-		return;
-	gpu->power_ns = time_ns;
-	gpu->watts = watts;
-	if (gpu->counter_ns && time_ns - gpu->counter_ns <= COUNTER_STALE_NS)
-		return;
-	bool is_known = before_ns && before_ns >= curve->last_ns && energy_curve_is_dense(curve, time_ns) && watts <= WATTS_MOST;
-	energy_curve_push(curve, time_ns, is_known ? joules : NAN);
-}
-
-static void take_gpu(struct model *model, const struct record *record)
-{
-	struct gpu_meter *gpu = find_gpu(model->private->energy, record->figure.instance);
-	if (!gpu)
-		return;
-	if (record->figure.metric == METRIC_GPU_ENERGY)
-		take_gpu_counter(gpu, record->time_ns, record->figure.value);
-	else
-		take_gpu_power(gpu, record->time_ns, record->figure.value);
-	if (model->energy.since_ns == 0)
-		model->energy.since_ns = record->time_ns;
 	model->private->energy->is_new_in_set = true;
 }
 
@@ -262,7 +191,7 @@ bool model_take_energy_figure(struct model *model, const struct record *record)
 	case METRIC_HEAT_TEMPERATURE: case METRIC_HEAT_LIMIT: take_heat(model, record); break;
 	case METRIC_HEAT_CPU_THROTTLES: take_throttles(model, record); break;
 	case METRIC_HEAT_CPU_CLOCK: take_clock(model, record); break;
-	case METRIC_GPU_ENERGY: case METRIC_GPU_POWER: take_gpu(model, record); break;
+	case METRIC_GPU_ENERGY: case METRIC_GPU_POWER: energy_take_gpu(model, record); break;
 	default: break;
 	}
 	return is_ours;

@@ -1,9 +1,10 @@
 /* energy.h: watts, joules and degrees: of the machine's CPUs and memory (RAPL), of the run's GPUs, by batch and by epoch. Unknown is NAN.
  *
- * Joules are what meters counted, never power × a guess; between two readings of a meter they are shared out evenly over the time. What the CPUs used is of
- * the whole machine, whoever computed: said where it is shown. The CPUs' are the packages, and dram where it is a meter of its own; "platform" holds both
- * and more, and is shown but never added. The GPUs' are those that the run was on, whole: of a part of one (MIG) the GPU's. One without an energy counter
- * has its power taken as even between two readings that are not far apart (energy_curve_is_dense).
+ * Joules are what meters counted, never power × a guess; between two readings of a meter they are shared out evenly over the time, those of a GPU as its
+ * power was, which is read more often. What the CPUs used is of the whole machine, whoever computed: said where it is shown. The CPUs' are the packages, and
+ * dram where it is a meter of its own; "platform" holds both and more, and is shown but never added. The GPUs' are those that the run was on, whole: of a
+ * part of one (MIG) the GPU's. One without an energy counter has its power taken as even between two readings that are not far apart
+ * (energy_curve_is_dense).
  *
  * What no meter was read in is a gap: a counter that went on all the same counts in the sums of joules, but belongs to no batch; one that began anew has lost
  * what it was. */

@@ -7,6 +7,8 @@
 
 #define STALE_NS (15 * NS_PER_S)
 enum { STALE_INTERVALS = 4 };
+/* Asking a driver comes in bursts, for what is dear is asked every few seconds: what it takes a second is that of windows of so long. */
+#define READING_WINDOW_NS (30 * NS_PER_S)
 
 /* -- life ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -267,12 +269,35 @@ static void push_counter(struct gpu *gpu, struct gpu_past *past, enum metric met
 		series_push(gpu->series.pcie_bytes_per_s, time_ns, bytes);
 }
 
-/* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
-static void take_counter(struct gpu *gpu, enum metric metric, double value, double seconds)
+/* The first window counts as far as it is. */
+static double reading_rate(struct gpu_past *past, double value, double growth, double rate, int64_t time_ns)
 {
+	if (isnan(growth) || past->reading_from_ns == 0) {
+		past->has_reading_window = false;
+		past->reading_from_ns = time_ns;
+		past->reading_from = value;
+		return NAN;
+	}
+	bool is_whole = time_ns - past->reading_from_ns >= READING_WINDOW_NS;
+	if (past->has_reading_window && !is_whole)
+		return rate;
+	rate = (value - past->reading_from) / seconds_between(past->reading_from_ns, time_ns);
+	if (is_whole) {
+		past->has_reading_window = true;
+		past->reading_from_ns = time_ns;
+		past->reading_from = value;
+	}
+	return rate;
+}
+
+/* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
+static void take_counter(struct gpu *gpu, struct gpu_past *past, const struct record *record, int64_t time_ns, double seconds)
+{
+	enum metric metric = record->figure.metric;
+	double value = record->figure.value;
 	size_t at = metric - METRIC_GPU_FIRST;
 	double growth = !isnan(seconds) && value >= gpu->now[at] ? value - gpu->now[at] : NAN;
-	gpu->per_s[at] = growth / seconds;
+	gpu->per_s[at] = metric == METRIC_GPU_READING ? reading_rate(past, value, growth, gpu->per_s[at], time_ns) : growth / seconds;
 	if (!isnan(growth))
 		gpu_count_growth(gpu, metric, growth);
 }
@@ -296,7 +321,7 @@ bool model_take_gpu_figure(struct model *model, const struct record *record)
 		return true;
 	double seconds = note_reading(before, time_ns);
 	if (is_counter)
-		take_counter(gpu, metric, value, seconds);
+		take_counter(gpu, past, record, time_ns, seconds);
 	gpu->now[at] = value;
 	note_any(gpu, past, time_ns);
 	derive(gpu);

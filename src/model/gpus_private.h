@@ -29,6 +29,9 @@ struct gpu_trend {
 struct gpu_past {
 	struct gpu_figure_past figures[GPU_METRICS], processes, any;
 	bool has_new_processes;
+	int64_t reading_from_ns;             /* gpu.reading_time: where the newest window begins; 0 = nowhere */
+	double reading_from;
+	bool has_reading_window;             /* one was whole */
 	double sums[GPU_WHOLES], weights_s[GPU_WHOLES], reason_s[GPU_THROTTLE_COUNT], throttled_s, throttle_weight_s;
 	struct gpu_trend *trend;             /* NULL until the run is on it */
 };

@@ -1,6 +1,6 @@
 /* What reading GPUs costs, by group of figures and by call: with the fake library (so without a driver's own time), and with NVIDIA's driver where there
- * is one; CPU and memory of the process that does it, beside one that reads the machine alone. pmtop shows what a driver takes (gpu.reading_time) and
- * rests fifty times as long. */
+ * is one; CPU and memory of the process that does it, beside one that reads the machine alone. pmtop shows what a driver takes (gpu.reading_time), and rests
+ * so long that each group keeps to its share of a CPU (NVIDIA_GROUPS). */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <math.h>
@@ -66,7 +66,7 @@ static void read_group(int number)
 
 static void time_groups(void)
 {
-#define GROUP_ROW(name, period_ms, of_parts) { #name, nvidia_read_##name },
+#define GROUP_ROW(name, period_ms, share, of_parts) { #name, nvidia_read_##name },
 	static const struct { const char *name; group_reader *read; } groups[] = { NVIDIA_GROUPS(GROUP_ROW) };
 #undef GROUP_ROW
 	char claim[80];

@@ -20,6 +20,9 @@ extern struct fake_script script;
 extern struct nvml_device fake_handles[FAKE_GPUS][1 + FAKE_PARTS];
 
 int fake_begin(const char *symbol, const struct nvml_device *device);
+/* For the test that loaded it: how often a GPU was asked for what a line of the script is about, and what all those with `burn` took, since it was read. */
+EXPORT unsigned fake_calls(const char *symbol, unsigned gpu);
+EXPORT double fake_burnt_us(void);
 const struct fake_device *fake_of(const struct nvml_device *device);
 int fake_figure(const struct nvml_device *device, enum fake_figure which, double *out);
 int fake_give32(const struct nvml_device *device, enum fake_figure which, double scale, unsigned *out);

@@ -22,19 +22,56 @@ static void sleep_ms(double ms)
 	nanosleep(&time, NULL);
 }
 
+static double cpu_us(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+static void burn(double us)
+{
+	double until_us = cpu_us() + us;
+	while (cpu_us() < until_us)
+		;
+}
+
+unsigned fake_calls(const char *symbol, unsigned gpu)
+{
+	unsigned calls = 0;
+	pthread_mutex_lock(&fake_lock);
+	for (unsigned i = 0; i < script.rule_count; i++)
+		calls += strcmp(script.rules[i].symbol, symbol) == 0 ? script.rules[i].calls[gpu] : 0;
+	pthread_mutex_unlock(&fake_lock);
+	return calls;
+}
+
+double fake_burnt_us(void)
+{
+	double us = 0;
+	pthread_mutex_lock(&fake_lock);
+	for (unsigned i = 0; i < script.rule_count; i++)
+		for (unsigned gpu = 0; gpu < FAKE_GPUS; gpu++)
+			us += script.rules[i].burn_us * script.rules[i].calls[gpu];
+	pthread_mutex_unlock(&fake_lock);
+	return us;
+}
+
 int fake_begin(const char *symbol, const struct nvml_device *device)
 {
 	int code = 0;
-	double slow_ms = 0;
+	double slow_ms = 0, burn_us = 0;
 	bool hangs = false;
 	pthread_mutex_lock(&fake_lock);
 	fake_script_refresh(&script);
 	for (unsigned i = 0; i < script.rule_count; i++) {
-		const struct fake_rule *rule = &script.rules[i];
+		struct fake_rule *rule = &script.rules[i];
 		if (strncmp(symbol, rule->symbol, strlen(rule->symbol)) != 0 || (rule->gpu >= 0 && (!device || device->gpu != (unsigned)rule->gpu)))
 			continue;
 		code = rule->code ? rule->code : code;
 		slow_ms += rule->slow_ms;
+		burn_us += rule->burn_us;
+		rule->calls[device ? device->gpu : 0]++;
 		hangs |= rule->hangs;
 		if (rule->crashes)
 			abort();
@@ -44,6 +81,8 @@ int fake_begin(const char *symbol, const struct nvml_device *device)
 		pause();
 	if (slow_ms > 0)
 		sleep_ms(slow_ms);
+	if (burn_us > 0)
+		burn(burn_us);
 	return code;
 }
 
@@ -256,10 +295,13 @@ EXPORT int nvmlDeviceGetFieldValues(struct nvml_device *device, int count, struc
 	BEGIN(device);
 	for (int i = 0; i < count; i++) {
 		struct nvml_field *field = &fields[i];
-		field->code = NVML_NOT_SUPPORTED;
+		char name[32];
+		snprintf(name, sizeof name, "field/%u", field->id);
+		int refused = script.rule_count ? fake_begin(name, device) : 0;
+		field->code = refused ? refused : NVML_NOT_SUPPORTED;
 		for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
 			double value;
-			if (table[n].id != field->id || table[n].scope != field->scope)
+			if (refused || table[n].id != field->id || table[n].scope != field->scope)
 				continue;
 			bool is_narrow = field->id == 82 || field->id == 94;
 			field->code = fake_figure(device, table[n].which, &value);

@@ -99,6 +99,8 @@ static void add_rule(struct fake_script *script, char *const words[WORDS])
 	snprintf(rule->symbol, sizeof rule->symbol, "%s", words[1]);
 	if (words[0][0] == 's')
 		rule->slow_ms = atof(words[2]);
+	else if (words[0][0] == 'b')
+		rule->burn_us = atof(words[2]);
 	else if (words[0][0] == 'f')
 		rule->code = atoi(words[2]);
 	if (words[0][0] == 'f' && words[3][0])
@@ -165,7 +167,7 @@ static void take_line(struct reading *reading, char *line)
 		snprintf(script->driver, sizeof script->driver, "%s", words[1]);
 	else if (!strcmp(key, "time"))
 		script->time_s = atof(words[1]);
-	else if (!strcmp(key, "fail") || !strcmp(key, "slow") || !strcmp(key, "hang") || !strcmp(key, "crash"))
+	else if (!strcmp(key, "fail") || !strcmp(key, "slow") || !strcmp(key, "burn") || !strcmp(key, "hang") || !strcmp(key, "crash"))
 		add_rule(script, words);
 	else if (!strcmp(key, "xid") && script->event_count < FAKE_EVENTS)
 		script->events[script->event_count++] = (struct fake_event){ (unsigned)atoi(words[1]), (unsigned)atoi(words[2]), (unsigned)atoi(words[3]) };

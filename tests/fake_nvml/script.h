@@ -3,7 +3,9 @@
  *
  *   driver VERSION          time SECONDS            the driver's own clock stands still there; else it goes on from the start of the library
  *   fail SYMBOL CODE [GPU]  slow SYMBOL MS          of every symbol that begins so: what it returns, how long it takes
+ *   burn SYMBOL US                                  how much CPU it takes
  *   crash SYMBOL            hang SYMBOL             it ends its process; it never returns
+ *                                                   SYMBOL field/ID: that field, among those that a call asks for
  *   xid NUMBER CODE GPU                             an event, told once for each NUMBER that is above the last
  *   gpu [NAME]              part [NAME]             what follows is about this one, a part belongs to the gpu before it
  *   uuid UUID               pci DOMAIN:BUS:DEVICE   instance N
@@ -32,7 +34,7 @@ enum fake_figure {
 	FAKE_FIGURE_COUNT
 };
 
-enum { FAKE_GPUS = 16, FAKE_PARTS = 8, FAKE_PROCESSES = 200, FAKE_SAMPLES = 16, FAKE_RULES = 16, FAKE_EVENTS = 8 };
+enum { FAKE_GPUS = 16, FAKE_PARTS = 8, FAKE_PROCESSES = 200, FAKE_SAMPLES = 16, FAKE_RULES = 32, FAKE_EVENTS = 8 };
 
 struct fake_value { bool is_set, is_none; int code; double base, amplitude, period_s, per_s, wrap; };
 struct fake_process { uint32_t pid; char kind; double memory, use; };       /* memory −1 = not available; use −1 = none */
@@ -48,7 +50,7 @@ struct fake_device {
 	struct fake_sample samples[FAKE_SAMPLES];
 };
 
-struct fake_rule { char symbol[64]; int code, gpu; double slow_ms; bool hangs, crashes; };       /* gpu −1 = all */
+struct fake_rule { char symbol[64]; int code, gpu; double slow_ms, burn_us; bool hangs, crashes; unsigned calls[FAKE_GPUS]; };      /* gpu −1 = all */
 struct fake_event { unsigned number, code, gpu; };
 
 struct fake_script {

@@ -36,4 +36,12 @@ int64_t fake_gpus_at(const struct fake_gpus *gpus, double seconds);
 #define FAKE_NODE "driver 580.82.07\ntime 10\n" \
 	"gpu NVIDIA H100 80GB HBM3\npci a:1B:0\n" FAKE_GPU "gpu NVIDIA H100 80GB HBM3\npci a:2c:0\n" FAKE_GPU
 
+/* What an H100's driver (580) was measured to take of the CPU: lines to put before the GPUs. */
+#define FAKE_H100_COSTS "burn field/83 3300\nburn nvmlDeviceGetTotalEnergyConsumption 3500\nburn field/82 4\nburn field/197 83\nburn field/198 86\nburn field/94 137\n" \
+	"burn field/138 11\nburn field/139 11\nburn field/3 3\nburn field/4 3\nburn field/74 3\nburn field/269 3\nburn field/270 410\nburn field/271 450\nburn field/75 448\n" \
+	"burn nvmlDeviceGetMaxClockInfo 1050\nburn nvmlDeviceGetTemperatureThreshold 90\nburn nvmlDeviceGetMigMode 150\nburn nvmlDeviceGetEnforcedPowerLimit 21\n" \
+	"burn nvmlDeviceGetCurrPcieLinkWidth 30\nburn nvmlDeviceGetMemoryInfo 7\nburn nvmlDeviceGetUtilizationRates 1\n" \
+	"burn nvmlDeviceGetComputeRunningProcesses 54\nburn nvmlDeviceGetGraphicsRunningProcesses 14\nburn nvmlDeviceGetMPSComputeRunningProcesses 14\n" \
+	"burn nvmlDeviceGetProcessesUtilizationInfo 2000\nburn nvmlGpm 20\n"
+
 #endif

@@ -499,7 +499,7 @@ START_TEST(time_throttled_by_an_older_driver_is_its_one_counter)
 	ck_figure(METRIC_GPU_THROTTLED_POWER, 1, 4e9);
 	/* One that comes later would look like time that has passed. */
 	fake_gpus_say(&gpus, "throttled_thermal 10\nthrottled_brake !3\n");
-	ck_read(1);
+	ck_read(2);
 	ck_figure(METRIC_GPU_THROTTLED_THERMAL, 1, 10e9);
 }
 END_TEST
@@ -615,6 +615,59 @@ START_TEST(a_process_is_known_by_the_number_it_has_further_in)
 }
 END_TEST
 
+START_TEST(what_was_found_out_of_a_process_is_not_looked_for_at_each_turn)
+{
+	fake_proc_add(&gpus.proc, 200, 1, "first");
+	fake_gpus_say(&gpus, "process 200 compute 1Gi\n");
+	ck_open();
+	ck_read(0);
+	ck_assert_str_eq(user_of(1, 200)->command, "first");
+	fake_proc_puts(&gpus.proc, 200, "comm", "second\n");
+	fake_proc_puts(&gpus.proc, 200, "cmdline", "second");
+	ck_read(4);
+	ck_assert_str_eq(user_of(1, 200)->command, "first");
+	ck_read(14);
+	ck_assert_str_eq(user_of(1, 200)->command, "second");
+	fake_proc_end(&gpus.proc, 200);
+	ck_read(17);
+	ck_assert_uint_eq(users_of(1)->gpu_processes.count, 0);
+}
+END_TEST
+
+START_TEST(a_members_numbers_are_read_once_and_those_of_a_new_one_are_found)
+{
+	fake_proc_puts(&gpus.proc, FAKE_TARGET, "status", "Name:\ttrain.py\nNSpid:\t100\t17\n");
+	fake_gpus_say(&gpus, "process 17 compute 1Gi 10\nprocess 18 compute 2Gi 10\n");
+	ck_open();
+	ck_read(0);
+	ck_assert_uint_eq(users_of(1)->gpu_processes.count, 1);
+	fake_proc_puts(&gpus.proc, FAKE_TARGET, "status", "Name:\ttrain.py\nNSpid:\t100\t99\n");
+	fake_proc_add(&gpus.proc, 101, FAKE_TARGET, "worker");
+	fake_proc_puts(&gpus.proc, 101, "status", "Name:\tworker\nNSpid:\t101\t18\n");
+	fake_proc_puts(&gpus.proc, FAKE_TARGET, "task/100/children", "101 ");
+	ck_assert_int_eq(target_refresh(&gpus.target), STATUS_OK);
+	ck_read(3);
+	ck_assert(user_of(1, 100)->memory_bytes == 0x1p30);
+	ck_assert(user_of(1, 101)->memory_bytes == 2 * 0x1p30);
+}
+END_TEST
+
+START_TEST(a_process_that_came_after_the_last_look_is_not_said_to_be_idle)
+{
+	/* Its use is dear: it is asked more seldom than who is there. */
+	fake_gpus_say(&gpus, "burn nvmlDeviceGetProcessesUtilizationInfo 4000\nprocess 100 compute 1Gi 40\n");
+	fake_proc_add(&gpus.proc, 200, 1, "other");
+	ck_open();
+	ck_read(0);
+	ck_read(2);
+	ck_assert(user_of(1, 100)->busy_ratio == 0.4);
+	fake_gpus_say(&gpus, "process 100 compute 1Gi 40\nprocess 200 compute 1Gi 5\n");
+	ck_read(4);
+	ck_assert(user_of(1, 100)->busy_ratio == 0.4);
+	ck_assert(isnan(user_of(1, 200)->busy_ratio));
+}
+END_TEST
+
 /* -- parts ---------------------------------------------------------------------------------------------------------------------------- */
 
 #define PARTS "mig 1\nbusy !3\nsm 99\n" \
@@ -661,49 +714,6 @@ START_TEST(a_part_that_is_removed_says_so_and_a_new_one_is_found)
 }
 END_TEST
 
-/* -- paces ---------------------------------------------------------------------------------------------------------------------------- */
-
-static size_t processes_in(double from_s, double to_s)
-{
-	size_t count = 0;
-	for (double at_s = from_s; at_s < to_s; at_s += 0.25) {
-		ck_read(at_s);
-		count += users_of(0) != NULL;
-	}
-	return count;
-}
-
-START_TEST(processes_are_asked_for_seldom_and_figures_often)
-{
-	ck_open();
-	ck_assert_uint_eq(processes_in(0, 10), 5);
-	ck_read(10);
-	ck_figure(METRIC_GPU_POWER_LIMIT, 0, 700);
-	ck_read(10.25);
-	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-	ck_absent(METRIC_GPU_POWER_LIMIT, 0);
-}
-END_TEST
-
-START_TEST(a_slow_call_is_made_less_often_and_said)
-{
-	ck_open();
-	fake_gpus_say(&gpus, "slow nvmlDeviceGetUtilizationRates 40\n");
-	ck_read(0);
-	ck_missing("GPU pace", "GPU 0, 1: its driver answers slowly");
-	ck_assert_double_gt(set_figure(&set, METRIC_GPU_READING, 0), 40e6);
-	/* 40 ms are 2 % of 2 s. */
-	ck_read(1);
-	ck_absent(METRIC_GPU_BUSY, 0);
-	fake_gpus_say(&gpus, "");
-	ck_read(5);
-	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-	ck_assert_ptr_null(set_missing(&set, "GPU pace")->missing.text);
-	ck_read(5.25);
-	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-}
-END_TEST
-
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -717,8 +727,9 @@ int main(void)
 		without_counters_the_measured_rates_are_summed_up, time_throttled_by_an_older_driver_is_its_one_counter, the_targets_own_and_others_are_users,
 		junk_samples_of_use_are_left_out, more_processes_than_were_expected_are_all_read, pids_of_the_host_are_hidden_and_never_taken_for_ours,
 		inside_a_container_a_process_with_the_device_open_is_known, a_process_is_known_by_the_number_it_has_further_in,
+		what_was_found_out_of_a_process_is_not_looked_for_at_each_turn, a_members_numbers_are_read_once_and_those_of_a_new_one_are_found,
+		a_process_that_came_after_the_last_look_is_not_said_to_be_idle,
 		parts_are_devices_with_their_own_memory_and_processes, a_part_that_is_removed_says_so_and_a_new_one_is_found,
-		processes_are_asked_for_seldom_and_figures_often, a_slow_call_is_made_less_often_and_said,
 	};
 	Suite *suite = suite_create("NVIDIA's GPUs");
 	TCase *cases = tcase_create("fake library");

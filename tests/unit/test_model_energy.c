@@ -328,6 +328,19 @@ START_TEST(without_a_counter_power_is_added_up_but_not_over_a_gap)
 }
 END_TEST
 
+START_TEST(a_counter_that_is_not_told_any_more_gives_way_to_power)
+{
+	for (double at_s = 0.25; at_s < 200; at_s += 0.25) {
+		add_gpu(at_s, 0, -1, 100);
+		script_figure(&script, at_s, METRIC_GPU_POWER, 0, 300);
+		if (at_s < 20)
+			script_figure(&script, at_s, METRIC_GPU_ENERGY, 0, 300 * at_s);
+		script_apply(&script, at_s);
+	}
+	ck_near(energy->gpu_joules, 300 * (199.75 - 0.25));
+}
+END_TEST
+
 START_TEST(a_part_of_a_gpu_is_metered_by_the_whole)
 {
 	add_gpu(0.1, 0, -1, 4711);
@@ -350,6 +363,44 @@ static void tell_epoch(double begin_s, double end_s, uint32_t index)
 	if (end_s > 0)
 		script_epoch(&script, RECORD_EPOCH_END, end_s, index);
 }
+
+/* 4 s at 600 W, 4 s at 200 W, in turn; the driver's power is 10 % too low. */
+static double swinging_joules(double at_s)
+{
+	double turns = floor(at_s / 8), rest_s = at_s - 8 * turns;
+	return 3200 * turns + 600 * fmin(rest_s, 4) + 200 * fmax(rest_s - 4, 0);
+}
+
+static double swinging_watts(double at_s)
+{
+	return 0.9 * (fmod(at_s, 8) < 4 ? 600 : 200);
+}
+
+START_TEST(power_says_when_the_joules_between_two_readings_of_a_counter_were_used)
+{
+	enum { EPOCHS = 10 };
+	for (double at_s = 0.25; at_s < 70; at_s += 0.25) {
+		uint32_t index = (uint32_t)(at_s / 4) - 2;
+		add_gpu(at_s, 0, -1, 100);
+		script_figure(&script, at_s, METRIC_GPU_POWER, 0, swinging_watts(at_s));
+		if (fmod(at_s, 13) == 0.25)
+			script_figure(&script, at_s, METRIC_GPU_ENERGY, 0, swinging_joules(at_s));
+		if (at_s > 8 && fmod(at_s, 4) == 0 && index <= EPOCHS)
+			script_epoch(&script, RECORD_EPOCH_END, at_s, index - 1);
+		if (at_s >= 8 && fmod(at_s, 4) == 0 && index < EPOCHS)
+			script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, index);
+		script_apply(&script, at_s);
+	}
+	for (uint32_t i = 0; i < EPOCHS; i++) {
+		const struct epoch_energy *epoch = energy_of_epoch(energy, 0, i + 1);
+		double wanted = i % 2 ? 800 : 2400;
+		ck_assert(epoch && epoch->is_whole);
+		ck_assert_msg(fabs(epoch->gpu_joules - wanted) < 150, "epoch %u: %g J, not %g", i, epoch->gpu_joules, wanted);
+	}
+	/* What was counted stays what was counted. */
+	ck_near(energy->gpu_joules, swinging_joules(65.25) - swinging_joules(0.25));
+}
+END_TEST
 
 START_TEST(epochs_are_summed_and_told_in_grams)
 {
@@ -514,6 +565,8 @@ int main(void)
 	tcase_add_test(tests, too_little_says_nothing);
 	tcase_add_test(tests, a_gpus_counter_is_believed_before_its_power);
 	tcase_add_test(tests, without_a_counter_power_is_added_up_but_not_over_a_gap);
+	tcase_add_test(tests, a_counter_that_is_not_told_any_more_gives_way_to_power);
+	tcase_add_test(tests, power_says_when_the_joules_between_two_readings_of_a_counter_were_used);
 	tcase_add_test(tests, a_part_of_a_gpu_is_metered_by_the_whole);
 	tcase_add_test(tests, epochs_are_summed_and_told_in_grams);
 	tcase_add_test(tests, an_epoch_with_a_gap_in_it_is_not_whole);

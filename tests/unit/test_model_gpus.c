@@ -84,6 +84,26 @@ START_TEST(a_counter_has_a_rate_and_one_that_wraps_has_none_for_one_reading)
 }
 END_TEST
 
+/* 3 ms every two seconds, 0.1 ms at each other reading: 1.85 ms a second, not 0.4 or 12. */
+START_TEST(what_reading_takes_is_told_over_half_a_minute)
+{
+	double taken_ns = 0;
+	two_gpus();
+	for (int i = 4; i < 400; i++) {
+		taken_ns += i % 8 ? 1e5 : 3e6;
+		tell(i / 4.0, METRIC_GPU_READING, FIRST, taken_ns);
+		script_apply(&script, i / 4.0);
+		if (i > 24)
+			ck_assert_double_eq_tol(gpu_rate(first(), METRIC_GPU_READING), 1.85e6, 0.3e6);
+	}
+	/* A reader that was started again. */
+	tell(101, METRIC_GPU_READING, FIRST, 5);
+	ck_assert_double_eq_tol(gpu_rate(first(), METRIC_GPU_READING), 1.85e6, 0.3e6);
+	script_apply(&script, 101);
+	ck_assert_double_nan(gpu_rate(first(), METRIC_GPU_READING));
+}
+END_TEST
+
 START_TEST(power_is_that_of_its_energy_counter_where_it_is_not_told)
 {
 	two_gpus();
@@ -519,6 +539,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, gpus_stand_in_the_order_of_their_numbers_and_parts_after_their_gpu);
+	tcase_add_test(tests, what_reading_takes_is_told_over_half_a_minute);
 	tcase_add_test(tests, a_counter_has_a_rate_and_one_that_wraps_has_none_for_one_reading);
 	tcase_add_test(tests, power_is_that_of_its_energy_counter_where_it_is_not_told);
 	tcase_add_test(tests, what_is_no_longer_told_is_forgotten);

@@ -93,6 +93,7 @@ static void look_amd(struct drm_gpus *all, struct drm_gpu *gpu)
 	char node[SYS_PATH_SIZE];
 	strcpy(gpu->vendor, "AMD");
 	amd_sensors_close(amd->sensors);
+	pids_release(&amd->pids);
 	*amd = (struct amd){ .most_clock = most_of(gpu->device.folder, "pp_dpm_sclk"), .most_memory_clock = most_of(gpu->device.folder, "pp_dpm_mclk") };
 	pids_init(&amd->pids, all->target, "/dev/kfd");
 	find_node(all, gpu);
@@ -214,9 +215,9 @@ static void tell_amd(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, 
 /* -- processes -------------------------------------------------------------------------------------------------------------------- */
 
 /* fdinfo may count the same memory: the larger of both, never their sum. */
-static void add_user(struct drm_gpu *gpu, const struct kfd_user *user, int32_t pid, bool is_alone)
+static void add_user(struct drm_gpu *gpu, const struct kfd_user *user, int32_t pid, int64_t now_ns, bool is_alone)
 {
-	const struct amd *amd = gpu->own;
+	struct amd *amd = gpu->own;
 	struct gpu_process_row *row = drm_gpu_row(gpu, pid);
 	if (!row)
 		return;
@@ -228,13 +229,13 @@ static void add_user(struct drm_gpu *gpu, const struct kfd_user *user, int32_t p
 		row->busy_ratio = gpu->busy_ratio;
 	else if (!is_alone && !(row->busy_ratio > 0))
 		row->busy_ratio = NAN;
-	pids_command(&amd->pids, pid, gpu->commands[row - gpu->rows], DRM_COMMAND_SIZE);
+	pids_command(&amd->pids, pid, now_ns, gpu->commands[row - gpu->rows], DRM_COMMAND_SIZE);
 }
 
 static void tell_users(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	struct kfd_user users[KFD_USERS_MOST];
-	const struct amd *amd = gpu->own;
+	struct amd *amd = gpu->own;
 	double busy = NAN;
 	size_t hidden = 0;
 	if (!amd->has_node)
@@ -242,11 +243,11 @@ static void tell_users(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns
 	size_t count = kfd_users(drm_sys_root(all->choices), amd->node.gpu_id, users, KFD_USERS_MOST);
 	for (size_t i = 0; i < count; i++) {
 		int32_t pid;
-		enum pid_place place = pids_find(&amd->pids, users[i].pid, &pid);
+		enum pid_place place = pids_find(&amd->pids, users[i].pid, now_ns, &pid);
 		busy = isnan(users[i].units_busy) ? busy : isnan(busy) ? users[i].units_busy : busy + users[i].units_busy;
 		hidden += place == PID_HIDDEN;
 		if (place == PID_KNOWN)
-			add_user(gpu, &users[i], pid, count == 1);
+			add_user(gpu, &users[i], pid, now_ns, count == 1);
 	}
 	if (!isnan(busy) && amd->node.units > 0 && busy <= amd->node.units)
 		sample_set_figure(out, now_ns, METRIC_GPU_SM_ACTIVE, gpu->instance, busy / amd->node.units);
@@ -274,7 +275,9 @@ static void explain_amd(const struct drm_gpu *gpu, enum drm_lack lack, struct re
 
 static void close_amd(struct drm_gpu *gpu)
 {
-	amd_sensors_close(((struct amd *)gpu->own)->sensors);
+	struct amd *amd = gpu->own;
+	amd_sensors_close(amd->sensors);
+	pids_release(&amd->pids);
 }
 
 /* -- the vendor ------------------------------------------------------------------------------------------------------------------- */

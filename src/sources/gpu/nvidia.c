@@ -7,17 +7,20 @@
 #include "src/base/clock.h"
 #include "src/sources/gpu/nvidia_private.h"
 
-/* A reading that took long is not repeated before so many times as long: at most 2 % of the time is spent in the driver. */
-enum { REST_FACTOR = 50, SLOW_FACTOR = 4 };
-#define REST_MOST_NS (30 * NS_PER_S)
+/* After a reading there is a rest. By what it took of the CPU: so long that all GPUs' readings of its kind keep to the share that their group has; the first
+ * of each opens things, is dearer than those that follow, and not counted. And by how long one waited for the driver, which may sleep over its answer and
+ * take nobody's CPU: at most 2 % of the time, by the shorter of the last two, for other programs make one wait too. */
+enum { WAIT_FACTOR = 50, SLOW_FACTOR = 4 };
+#define WAIT_REST_MOST_NS (30 * NS_PER_S)
+#define CPU_REST_MOST_NS (60 * NS_PER_S)
 #define LOOK_AGAIN_NS (10 * NS_PER_S)
 
 static const struct {
-	int64_t period_ns;
+	int64_t period_ns, share;
 	bool of_parts;
 	void (*read)(struct nvidia *, struct nvidia_device *, int64_t, struct sample_set *);
 } groups[NVIDIA_GROUP_COUNT] = {
-#define GROUP_ROW(name, period_ms, of_parts) { (period_ms) * NS_PER_MS, of_parts, nvidia_read_##name },
+#define GROUP_ROW(name, period_ms, share, of_parts) { (period_ms) * NS_PER_MS, share, of_parts, nvidia_read_##name },
 	NVIDIA_GROUPS(GROUP_ROW)
 #undef GROUP_ROW
 };
@@ -72,21 +75,54 @@ void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char
 
 /* -- reading -------------------------------------------------------------------------------------------------------------------- */
 
-static void read_group(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, int64_t now_ns, struct sample_set *out)
-{
-	int64_t from_ns = clock_monotonic_ns();
-	groups[group].read(nvidia, device, now_ns, out);
-	int64_t took_ns = clock_monotonic_ns() - from_ns, rest_ns = took_ns * REST_FACTOR, period_ns = groups[group].period_ns;
-	rest_ns = rest_ns > REST_MOST_NS ? REST_MOST_NS : rest_ns;
-	device->reading_ns += (double)took_ns;
-	device->next_ns[group] = now_ns + (rest_ns > period_ns ? rest_ns : period_ns);
-	if (group == NVIDIA_GROUP_figures)
-		nvidia_lacks(device, NVIDIA_WANTED_PACE, rest_ns > period_ns * SLOW_FACTOR ? NVIDIA_LACK_SLOW : NVML_OK);
-}
-
 static bool is_of(const struct nvidia_device *device, enum nvidia_group group)
 {
 	return !device->whole || groups[group].of_parts;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t cpu_rest(const struct nvidia *nvidia, enum nvidia_group group, int64_t cpu_ns)
+{
+	int64_t devices = 0;
+	for (size_t i = 0; i < nvidia->count; i++)
+		devices += is_of(nvidia->devices[i], group);
+	return least(cpu_ns * NVIDIA_SHARE_WHOLE / groups[group].share * devices, CPU_REST_MOST_NS);
+}
+
+static int64_t wait_rest(struct nvidia_device *device, enum nvidia_group group, int64_t waited_ns, bool is_first)
+{
+	int64_t counted_ns = is_first ? waited_ns : least(waited_ns, device->waited_ns[group]);
+	device->waited_ns[group] = waited_ns;
+	return least(counted_ns * WAIT_FACTOR, WAIT_REST_MOST_NS);
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The first period is shorter for some, so that what is dear is not asked of all GPUs at once. */
+static int64_t period_of(const struct nvidia *nvidia, const struct nvidia_device *device, enum nvidia_group group, bool is_first)
+{
+	int64_t count = (int64_t)nvidia->count, turn = device->index % count + 1;
+	return is_first && !device->whole ? groups[group].period_ns * turn / count : groups[group].period_ns;
+}
+
+static void read_group(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, int64_t now_ns, struct sample_set *out)
+{
+	bool is_first = device->next_ns[group] == 0;
+	int64_t from_ns = clock_monotonic_ns(), cpu_from_ns = clock_thread_cpu_ns();
+	groups[group].read(nvidia, device, now_ns, out);
+	int64_t took_ns = clock_monotonic_ns() - from_ns, cpu_ns = is_first ? 0 : clock_thread_cpu_ns() - cpu_from_ns;
+	int64_t rest_ns = most(cpu_rest(nvidia, group, cpu_ns), wait_rest(device, group, took_ns, is_first));
+	device->reading_ns += (double)took_ns;
+	device->next_ns[group] = now_ns + most(rest_ns, period_of(nvidia, device, group, is_first));
+	if (group == NVIDIA_GROUP_figures)
+		nvidia_lacks(device, NVIDIA_WANTED_PACE, rest_ns > groups[group].period_ns * SLOW_FACTOR ? NVIDIA_LACK_SLOW : NVML_OK);
 }
 
 /* A GPU that was lost may have been reset: it is asked for its name now and then. */
@@ -171,6 +207,8 @@ static void close_nvidia(void *state)
 		nvml_close(&nvidia->nvml);
 	free(nvidia->gpm);
 	free(nvidia->room);
+	free(nvidia->use_room);
+	pids_release(&nvidia->pids);
 	free(nvidia);
 }
 

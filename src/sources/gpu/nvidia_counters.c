@@ -1,38 +1,41 @@
 #include <math.h>
+#include <string.h>
 
 #include "src/base/clock.h"
 #include "src/sources/gpu/nvidia_private.h"
 
-enum { THROTTLE_PARTS = 5, FIELDS_MOST = 16 };
+enum { THROTTLE_PARTS = 5 };
+/* struct nvidia_device, throttle_parts: looked for; those of heat, and what stands for them in an older driver. */
+enum { IS_LOOKED = 0x80, HEAT_PARTS = 0x0c, HEAT_WHOLE = 0x10, ALL_PARTS = 0x1f };
 /* No link is faster (PCIe 7.0 ×16 has a quarter of it): what seems more is a counter that began anew. */
 #define BYTES_PER_S_MOST 4e12
 #define TWO_32 4294967296.0
 
-/* What is asked in one call. `throttle`: a part of the time in which that held it back; several of them sum up to one metric. */
+/* What is asked by fields, those of a group in one call. `throttle`: a part of the time in which that held it back; several of them sum up to one metric, and
+ * so are read together, the cheap with the dear. */
 static const struct counter_row {
 	uint32_t id, scope;
 	enum metric metric;
 	double scale;
 	int wrapping;                        /* enum nvidia_wrapping, −1 = it does not wrap */
-	bool is_throttle;
+	enum nvidia_group group;
 } rows[] = {
-	{ NVML_FIELD_ENERGY_MJ, 0, METRIC_GPU_ENERGY, 1e-3, -1, false },
-	{ NVML_FIELD_MEMORY_CELSIUS, 0, METRIC_GPU_TEMPERATURE_MEMORY, 1, -1, false },
-	{ NVML_FIELD_PCIE_SENT, 0, METRIC_GPU_PCIE_SENT, 1, NVIDIA_PCIE_SENT, false },
-	{ NVML_FIELD_PCIE_RECEIVED, 0, METRIC_GPU_PCIE_RECEIVED, 1, NVIDIA_PCIE_RECEIVED, false },
-	{ NVML_FIELD_PCIE_REPLAYS, 0, METRIC_GPU_PCIE_REPLAYS, 1, -1, false },
-	{ NVML_FIELD_NVLINK_SENT_KIB, NVML_SCOPE_ALL_LINKS, METRIC_GPU_NVLINK_SENT, 1024, NVIDIA_NVLINK_SENT, false },
-	{ NVML_FIELD_NVLINK_RECEIVED_KIB, NVML_SCOPE_ALL_LINKS, METRIC_GPU_NVLINK_RECEIVED, 1024, NVIDIA_NVLINK_RECEIVED, false },
-	{ NVML_FIELD_ECC_CORRECTED, 0, METRIC_GPU_ECC_CORRECTED, 1, -1, false },
-	{ NVML_FIELD_ECC_UNCORRECTED, 0, METRIC_GPU_ECC_UNCORRECTED, 1, -1, false },
-	{ NVML_FIELD_THROTTLED_POWER_NS, 0, METRIC_GPU_THROTTLED_POWER, 1, -1, true },
-	{ NVML_FIELD_THROTTLED_POWER_BRAKE_NS, 0, METRIC_GPU_THROTTLED_POWER, 1, -1, true },
-	{ NVML_FIELD_THROTTLED_HEAT_SOFTWARE_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, true },
-	{ NVML_FIELD_THROTTLED_HEAT_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, true },
-	{ NVML_FIELD_THROTTLED_THERMAL_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, true },      /* where the two before are not told */
+	{ NVML_FIELD_ENERGY_MJ, 0, METRIC_GPU_ENERGY, 1e-3, -1, NVIDIA_GROUP_energy },
+	{ NVML_FIELD_MEMORY_CELSIUS, 0, METRIC_GPU_TEMPERATURE_MEMORY, 1, -1, NVIDIA_GROUP_counters },
+	{ NVML_FIELD_PCIE_SENT, 0, METRIC_GPU_PCIE_SENT, 1, NVIDIA_PCIE_SENT, NVIDIA_GROUP_counters },
+	{ NVML_FIELD_PCIE_RECEIVED, 0, METRIC_GPU_PCIE_RECEIVED, 1, NVIDIA_PCIE_RECEIVED, NVIDIA_GROUP_counters },
+	{ NVML_FIELD_NVLINK_SENT_KIB, NVML_SCOPE_ALL_LINKS, METRIC_GPU_NVLINK_SENT, 1024, NVIDIA_NVLINK_SENT, NVIDIA_GROUP_counters },
+	{ NVML_FIELD_NVLINK_RECEIVED_KIB, NVML_SCOPE_ALL_LINKS, METRIC_GPU_NVLINK_RECEIVED, 1024, NVIDIA_NVLINK_RECEIVED, NVIDIA_GROUP_counters },
+	{ NVML_FIELD_PCIE_REPLAYS, 0, METRIC_GPU_PCIE_REPLAYS, 1, -1, NVIDIA_GROUP_errors },
+	{ NVML_FIELD_ECC_CORRECTED, 0, METRIC_GPU_ECC_CORRECTED, 1, -1, NVIDIA_GROUP_errors },
+	{ NVML_FIELD_ECC_UNCORRECTED, 0, METRIC_GPU_ECC_UNCORRECTED, 1, -1, NVIDIA_GROUP_errors },
+	{ NVML_FIELD_THROTTLED_POWER_NS, 0, METRIC_GPU_THROTTLED_POWER, 1, -1, NVIDIA_GROUP_throttled },
+	{ NVML_FIELD_THROTTLED_POWER_BRAKE_NS, 0, METRIC_GPU_THROTTLED_POWER, 1, -1, NVIDIA_GROUP_throttled },
+	{ NVML_FIELD_THROTTLED_HEAT_SOFTWARE_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },
+	{ NVML_FIELD_THROTTLED_HEAT_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },
+	{ NVML_FIELD_THROTTLED_THERMAL_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },      /* where the two before are not told */
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows, THROTTLE_FIRST = ROW_COUNT - THROTTLE_PARTS };
-_Static_assert((int)ROW_COUNT <= (int)FIELDS_MOST, "a place for each");
 
 struct value { bool is_there; uint64_t number; };
 
@@ -94,13 +97,12 @@ static void tell_row(struct nvidia_device *device, const struct counter_row *row
 /* The parts that the first reading has are those that are summed: one that came or went later would look like time. */
 static void tell_throttled(struct nvidia_device *device, const struct value *values, int64_t now_ns, struct sample_set *out)
 {
-	enum { IS_LOOKED = 0x80, HEAT_PARTS = 0x0c, HEAT_WHOLE = 0x10 };
 	uint8_t has = 0;
 	for (size_t i = 0; i < THROTTLE_PARTS; i++)
 		has |= (uint8_t)(values[i].is_there << i);
 	if (!device->throttle_parts)
 		device->throttle_parts = (uint8_t)(IS_LOOKED | (has & HEAT_PARTS ? has & ~HEAT_WHOLE : has));
-	uint8_t wanted = device->throttle_parts & 0x1f;
+	uint8_t wanted = device->throttle_parts & ALL_PARTS;
 	if ((has & wanted) != wanted)
 		return;
 	double power = (double)NAN, heat = (double)NAN;
@@ -113,7 +115,45 @@ static void tell_throttled(struct nvidia_device *device, const struct value *val
 	nvidia_tell(out, now_ns, METRIC_GPU_THROTTLED_THERMAL, device, heat);
 }
 
-/* Calls of their own for what a driver without the fields may know. */
+static bool is_asked(const struct nvidia_device *device, size_t row, enum nvidia_group group)
+{
+	bool is_other_part = group == NVIDIA_GROUP_throttled && device->throttle_parts && !(device->throttle_parts >> (row - THROTTLE_FIRST) & 1);
+	return rows[row].group == group && !is_other_part;
+}
+
+/* False: there was nothing to ask, or no answer. */
+static bool ask_rows(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, struct value values[ROW_COUNT])
+{
+	struct nvml_field fields[ROW_COUNT];
+	size_t asked[ROW_COUNT];
+	int count = 0;
+	memset(values, 0, ROW_COUNT * sizeof *values);
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		if (!is_asked(device, i, group))
+			continue;
+		asked[count] = i;
+		fields[count++] = (struct nvml_field){ .id = rows[i].id, .scope = rows[i].scope, .code = NVML_NO_DATA };
+	}
+	if (!nvidia->nvml.fields || !count || !nvidia_hears(nvidia, device, nvidia->nvml.fields(device->handle, count, fields)))
+		return false;
+	for (int i = 0; i < count; i++) {
+		nvidia_hears(nvidia, device, fields[i].code);
+		/* An answer to something else is none. */
+		if (fields[i].id == rows[asked[i]].id)
+			values[asked[i]] = value_of(&fields[i]);
+	}
+	return true;
+}
+
+static void read_rows(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, int64_t now_ns, struct sample_set *out)
+{
+	struct value values[ROW_COUNT];
+	ask_rows(nvidia, device, group, values);
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (values[i].is_there)
+			tell_row(device, &rows[i], &values[i], now_ns, out);
+}
+
 static bool has_told(const struct sample_set *out, size_t from, enum metric metric)
 {
 	for (; from < out->count; from++)
@@ -122,7 +162,40 @@ static bool has_told(const struct sample_set *out, size_t from, enum metric metr
 	return false;
 }
 
-static void read_without_fields(struct nvidia *nvidia, struct nvidia_device *device, size_t from, int64_t now_ns, struct sample_set *out)
+void nvidia_read_counters(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	size_t from = out->count;
+	read_rows(nvidia, device, NVIDIA_GROUP_counters, now_ns, out);
+	device->has_pcie_field = has_told(out, from, METRIC_GPU_PCIE_SENT);
+	device->has_nvlink_field = has_told(out, from, METRIC_GPU_NVLINK_SENT);
+}
+
+void nvidia_read_throttled(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	struct value values[ROW_COUNT];
+	if (ask_rows(nvidia, device, NVIDIA_GROUP_throttled, values) && !device->has_failed)
+		tell_throttled(device, values + THROTTLE_FIRST, now_ns, out);
+}
+
+/* By a call of its own where a driver does not know the field. */
+void nvidia_read_energy(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	unsigned long long millijoules = NVML_ABSENT_64;
+	size_t from = out->count;
+	int code = NVML_OK;
+	read_rows(nvidia, device, NVIDIA_GROUP_energy, now_ns, out);
+	if (device->has_failed)
+		return;
+	if (!has_told(out, from, METRIC_GPU_ENERGY)) {
+		code = nvidia->nvml.energy ? nvidia->nvml.energy(device->handle, &millijoules) : NVML_FUNCTION_NOT_FOUND;
+		if (nvidia_hears(nvidia, device, code) && millijoules != NVML_ABSENT_64)
+			nvidia_tell(out, now_ns, METRIC_GPU_ENERGY, device, (double)millijoules * 1e-3);
+	}
+	nvidia_lacks(device, NVIDIA_WANTED_ENERGY, code);
+}
+
+/* A driver without fields. */
+static void read_older_errors(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	static const struct { enum nvml_ecc kind; enum metric metric; } kinds[] = {
 		{ NVML_ECC_CORRECTED, METRIC_GPU_ECC_CORRECTED }, { NVML_ECC_UNCORRECTED, METRIC_GPU_ECC_UNCORRECTED },
@@ -130,15 +203,6 @@ static void read_without_fields(struct nvidia *nvidia, struct nvidia_device *dev
 	const struct nvml *nvml = &nvidia->nvml;
 	unsigned long long number = NVML_ABSENT_64;
 	uint32_t replays = NVML_ABSENT_32;
-	int code = NVML_OK;
-	if (!has_told(out, from, METRIC_GPU_ENERGY)) {
-		code = nvml->energy ? nvml->energy(device->handle, &number) : NVML_FUNCTION_NOT_FOUND;
-		if (nvidia_hears(nvidia, device, code) && number != NVML_ABSENT_64)
-			nvidia_tell(out, now_ns, METRIC_GPU_ENERGY, device, (double)number * 1e-3);
-	}
-	nvidia_lacks(device, NVIDIA_WANTED_ENERGY, code);
-	if (nvml->fields || device->has_failed)
-		return;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && nvml->ecc_errors; i++)
 		if (nvidia_hears(nvidia, device, nvml->ecc_errors(device->handle, kinds[i].kind, NVML_ECC_SINCE_LOADED, &number)) && number != NVML_ABSENT_64)
 			nvidia_tell(out, now_ns, kinds[i].metric, device, (double)number);
@@ -146,26 +210,10 @@ static void read_without_fields(struct nvidia *nvidia, struct nvidia_device *dev
 		nvidia_tell(out, now_ns, METRIC_GPU_PCIE_REPLAYS, device, replays);
 }
 
-void nvidia_read_counters(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+void nvidia_read_errors(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
-	struct nvml_field fields[ROW_COUNT];
-	struct value values[ROW_COUNT];
-	size_t from = out->count;
-	for (size_t i = 0; i < ROW_COUNT; i++)
-		fields[i] = (struct nvml_field){ .id = rows[i].id, .scope = rows[i].scope, .code = NVML_NO_DATA };
-	int code = nvidia->nvml.fields ? nvidia->nvml.fields(device->handle, ROW_COUNT, fields) : NVML_FUNCTION_NOT_FOUND;
-	bool is_good = nvidia_hears(nvidia, device, code);
-	for (size_t i = 0; i < ROW_COUNT && is_good; i++) {
-		nvidia_hears(nvidia, device, fields[i].code);
-		/* An answer to something else is none. */
-		values[i] = fields[i].id == rows[i].id ? value_of(&fields[i]) : (struct value){ .is_there = false };
-		if (values[i].is_there && !rows[i].is_throttle)
-			tell_row(device, &rows[i], &values[i], now_ns, out);
-	}
-	if (is_good && !device->has_failed)
-		tell_throttled(device, values + THROTTLE_FIRST, now_ns, out);
-	device->has_pcie_field = has_told(out, from, METRIC_GPU_PCIE_SENT);
-	device->has_nvlink_field = has_told(out, from, METRIC_GPU_NVLINK_SENT);
-	if (!device->has_failed)
-		read_without_fields(nvidia, device, from, now_ns, out);
+	if (nvidia->nvml.fields)
+		read_rows(nvidia, device, NVIDIA_GROUP_errors, now_ns, out);
+	else
+		read_older_errors(nvidia, device, now_ns, out);
 }

@@ -168,41 +168,64 @@ void nvidia_read_figures(struct nvidia *nvidia, struct nvidia_device *device, in
 
 /* -- what seldom changes -------------------------------------------------------------------------------------------------------- */
 
-static void read_one(struct nvidia *nvidia, struct nvidia_device *device, int (*call)(struct nvml_device *, unsigned *), enum metric metric, uint32_t most,
-	double scale, int64_t now_ns, struct sample_set *out)
+static double ask_one(struct nvidia *nvidia, struct nvidia_device *device, int (*call)(struct nvml_device *, unsigned *), uint32_t most, double scale)
 {
 	uint32_t value = NVML_ABSENT_32;
-	if (call && !device->has_failed && nvidia_hears(nvidia, device, call(device->handle, &value)) && value)
-		nvidia_tell(out, now_ns, metric, device, within(value, most, scale));
+	bool is_told = call && !device->has_failed && nvidia_hears(nvidia, device, call(device->handle, &value)) && value;
+	return is_told ? within(value, most, scale) : (double)NAN;
 }
 
-static void read_limits(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+static double clock_most(struct nvidia *nvidia, struct nvidia_device *device, enum nvml_clock clock)
 {
-	static const struct { enum nvml_clock clock; enum metric metric; } clocks[] = {
-		{ NVML_CLOCK_SM, METRIC_GPU_CLOCK_MOST }, { NVML_CLOCK_MEMORY, METRIC_GPU_CLOCK_MEMORY_MOST },
-	};
+	uint32_t megahertz = NVML_ABSENT_32;
+	int code = device->has_failed ? NVML_NO_DATA : ask_clock(nvidia->nvml.clock_most, device, clock, &megahertz);
+	return nvidia_hears(nvidia, device, code) ? within(megahertz, MEGAHERTZ_MOST, 1e6) : (double)NAN;
+}
+
+static double celsius_most(struct nvidia *nvidia, struct nvidia_device *device)
+{
 	static const enum nvml_threshold thresholds[] = { NVML_THRESHOLD_GPU_MOST, NVML_THRESHOLD_SLOWDOWN };
-	for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
-		uint32_t clock = NVML_ABSENT_32;
-		if (nvidia_hears(nvidia, device, ask_clock(nvidia->nvml.clock_most, device, clocks[i].clock, &clock)))
-			nvidia_tell(out, now_ns, clocks[i].metric, device, within(clock, MEGAHERTZ_MOST, 1e6));
-	}
-	bool is_told = false;
-	for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds && nvidia->nvml.threshold && !is_told; i++) {
+	for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds && nvidia->nvml.threshold && !device->has_failed; i++) {
 		uint32_t celsius = NVML_ABSENT_32;
-		is_told = nvidia_hears(nvidia, device, nvidia->nvml.threshold(device->handle, thresholds[i], &celsius)) && celsius > 0 && celsius <= CELSIUS_MOST;
-		if (is_told)
-			nvidia_tell(out, now_ns, METRIC_GPU_TEMPERATURE_LIMIT, device, celsius);
+		if (nvidia_hears(nvidia, device, nvidia->nvml.threshold(device->handle, thresholds[i], &celsius)) && celsius > 0 && celsius <= CELSIUS_MOST)
+			return celsius;
 	}
+	return (double)NAN;
+}
+
+void nvidia_read_limits(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	(void)now_ns, (void)out;
+	device->limits.clock_hz = clock_most(nvidia, device, NVML_CLOCK_SM);
+	device->limits.clock_memory_hz = clock_most(nvidia, device, NVML_CLOCK_MEMORY);
+	device->limits.celsius = celsius_most(nvidia, device);
+}
+
+/* Again and again: a recording may have begun since they were read. */
+static void tell_limits(const struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	nvidia_tell(out, now_ns, METRIC_GPU_CLOCK_MOST, device, device->limits.clock_hz);
+	nvidia_tell(out, now_ns, METRIC_GPU_CLOCK_MEMORY_MOST, device, device->limits.clock_memory_hz);
+	nvidia_tell(out, now_ns, METRIC_GPU_TEMPERATURE_LIMIT, device, device->limits.celsius);
+}
+
+/* Who changes the one setting may have changed others. */
+static void note_power_limit(struct nvidia_device *device, double watts)
+{
+	if (watts > device->power_limit_w || watts < device->power_limit_w)
+		device->next_ns[NVIDIA_GROUP_limits] = 0;
+	device->power_limit_w = watts;
 }
 
 void nvidia_read_settings(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	const struct nvml *nvml = &nvidia->nvml;
-	read_limits(nvidia, device, now_ns, out);
-	read_one(nvidia, device, nvml->power_limit, METRIC_GPU_POWER_LIMIT, MILLIWATTS_MOST, 1e-3, now_ns, out);
-	read_one(nvidia, device, nvml->generation, METRIC_GPU_PCIE_GENERATION, GENERATION_MOST, 1, now_ns, out);
-	read_one(nvidia, device, nvml->generation_most, METRIC_GPU_PCIE_GENERATION_MOST, GENERATION_MOST, 1, now_ns, out);
-	read_one(nvidia, device, nvml->width, METRIC_GPU_PCIE_WIDTH, LANES_MOST, 1, now_ns, out);
-	read_one(nvidia, device, nvml->width_most, METRIC_GPU_PCIE_WIDTH_MOST, LANES_MOST, 1, now_ns, out);
+	tell_limits(device, now_ns, out);
+	double watts = ask_one(nvidia, device, nvml->power_limit, MILLIWATTS_MOST, 1e-3);
+	nvidia_tell(out, now_ns, METRIC_GPU_POWER_LIMIT, device, watts);
+	note_power_limit(device, watts);
+	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_GENERATION, device, ask_one(nvidia, device, nvml->generation, GENERATION_MOST, 1));
+	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_GENERATION_MOST, device, ask_one(nvidia, device, nvml->generation_most, GENERATION_MOST, 1));
+	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_WIDTH, device, ask_one(nvidia, device, nvml->width, LANES_MOST, 1));
+	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_WIDTH_MOST, device, ask_one(nvidia, device, nvml->width_most, LANES_MOST, 1));
 }

@@ -44,7 +44,8 @@ static struct nvidia_device *add_device(struct nvidia *nvidia, struct nvml_devic
 	device->handle = handle;
 	device->whole = whole;
 	device->index = index;
-	device->memory_total_bytes = (double)NAN;
+	device->memory_total_bytes = device->power_limit_w = (double)NAN;
+	device->limits = (struct nvidia_limits){ (double)NAN, (double)NAN, (double)NAN };
 	device->instance = nvidia->first_instance + (int32_t)(whole ? NVIDIA_PARTS_FROM + NVIDIA_PARTS_MOST * whole->index + index : index);
 	device->gpu_instance = UINT32_MAX;
 	if (whole && (!nvidia->nvml.gpu_instance || nvidia->nvml.gpu_instance(handle, &device->gpu_instance) != NVML_OK))
@@ -62,6 +63,7 @@ void nvidia_device_free(struct nvidia *nvidia, struct nvidia_device *device)
 			nvidia->nvml.gpm_free(device->samples[i]);
 	for (size_t i = 0; i < NVIDIA_LISTS; i++)
 		free(device->lists[i].users);
+	free(device->uses);
 	free(device);
 }
 
@@ -151,6 +153,8 @@ void nvidia_read_parts(struct nvidia *nvidia, struct nvidia_device *device, int6
 		is_on = 0;
 	if (is_on && !nvidia_hears(nvidia, device, nvml->parts_most(device->handle, &most)))
 		most = 0;
+	if (device->has_parts != (is_on != 0))
+		device->next_ns[NVIDIA_GROUP_limits] = 0;
 	device->has_parts = is_on != 0;
 	for (unsigned i = 0; i < NVIDIA_PARTS_MOST && !device->has_failed; i++) {
 		struct nvml_device *handle = NULL;

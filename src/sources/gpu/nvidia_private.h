@@ -17,18 +17,34 @@ enum {
 	NVIDIA_LOST_SIZE = 80,
 };
 
-/* What is read together, at a pace of its own: (group, period in ms, whether parts have it too) */
+/* What is read together: (group, period in ms, the most that it may take of one CPU, of all GPUs together, in 1/10,000, whether parts have it too).
+ *
+ * What the driver keeps costs 0.4 to 10 us a call and is asked at each reading; what it has to fetch from the GPU is asked as seldom as it serves. Of an H100
+ * (driver 580) that is, in us of CPU: energy 3,300; each highest clock 1,000; use by processes about 2,000; time throttled 450 each by heat and by the power
+ * brake; MIG mode 150; PCIe replays 140; each temperature threshold 110; bytes by PCIe 85 each way. One such GPU takes 2.5 to 3 ms a second, eight are held
+ * to the sum of the shares. */
 #define NVIDIA_GROUPS(X) \
-	X(parts,     10000, false)     /* first: what else is asked depends on it */ \
-	X(figures,   240,   true) \
-	X(counters,  240,   false) \
-	X(settings,  2000,  false) \
-	X(processes, 2000,  true) \
-	X(graphics,  5000,  false) \
-	X(gpm,       1000,  true)
+	X(parts,     10000, 3,  false)     /* first: what else is asked depends on it */ \
+	X(figures,   240,   15, true) \
+	X(counters,  1000,  15, false) \
+	X(throttled, 2000,  8,  false) \
+	X(energy,    2000,  20, false) \
+	X(errors,    5000,  2,  false) \
+	X(limits,    60000, 2,  false)     /* before the settings, which tell them */ \
+	X(settings,  2000,  4,  false) \
+	X(processes, 2000,  4,  true) \
+	X(use,       2000,  5,  false)     /* after their list, before they are told */ \
+	X(users,     2000,  4,  true) \
+	X(graphics,  5000,  2,  false) \
+	X(gpm,       1000,  6,  true)
+
+#define NVIDIA_SHARE(name, period_ms, share, of_parts) + (share)
+enum { NVIDIA_SHARE_WHOLE = 10000, NVIDIA_SHARES = 0 NVIDIA_GROUPS(NVIDIA_SHARE) };
+#undef NVIDIA_SHARE
+_Static_assert((int)NVIDIA_SHARES * 100 <= (int)NVIDIA_SHARE_WHOLE, "all of it is less than 1 % of a CPU");
 
 enum nvidia_group {
-#define NVIDIA_GROUP_ID(name, period_ms, of_parts) NVIDIA_GROUP_##name,
+#define NVIDIA_GROUP_ID(name, period_ms, share, of_parts) NVIDIA_GROUP_##name,
 	NVIDIA_GROUPS(NVIDIA_GROUP_ID)
 #undef NVIDIA_GROUP_ID
 	NVIDIA_GROUP_COUNT
@@ -66,6 +82,13 @@ enum nvidia_wrapping { NVIDIA_PCIE_SENT, NVIDIA_PCIE_RECEIVED, NVIDIA_NVLINK_SEN
 struct nvidia_user { uint32_t told, kind; double memory_bytes; };        /* told: the driver's pid */
 struct nvidia_list { struct nvidia_user *users; size_t count, capacity; };
 
+/* How busy a process kept the GPU, as the mean of samples. */
+struct nvidia_use { uint32_t told; double sum; unsigned count; };
+enum { NVIDIA_USES_MOST = 256 };
+
+/* What hardly ever changes; NAN = not known. */
+struct nvidia_limits { double clock_hz, clock_memory_hz, celsius; };
+
 struct nvidia_device {
 	struct nvml_device *handle;
 	struct nvidia_device *whole;         /* of a part: its GPU; else NULL */
@@ -76,17 +99,25 @@ struct nvidia_device {
 	bool is_told, has_failed;            /* has_failed: a call of this reading said that it is lost */
 	bool has_parts;                      /* MIG is on */
 	int64_t next_ns[NVIDIA_GROUP_COUNT], look_ns;        /* look_ns: of a lost one, when it is asked again */
+	int64_t waited_ns[NVIDIA_GROUP_COUNT];               /* for the newest reading */
 	double reading_ns;
 	uint16_t codes[NVIDIA_WANTED_COUNT];
 
 	double memory_total_bytes;           /* NAN = not known */
+	double power_limit_w;                /* as it was told last; NAN = not yet */
+	struct nvidia_limits limits;
 	struct nvidia_counter counters[NVIDIA_WRAPPING_COUNT];
 	uint8_t throttle_parts;              /* which of the counters of throttled time it has; 0 = not looked yet */
 	bool has_pcie_field, has_nvlink_field;
 
 	struct nvidia_list lists[NVIDIA_LISTS];
 	unsigned hidden;                     /* users outside our container, at the last look */
+	int list_code;                       /* of the last look */
 	uint64_t use_seen_us;
+	bool has_use, is_use_older;          /* is_use_older: only the older call knows it */
+	unsigned use_rows;                   /* room that was enough; 0 = not known */
+	struct nvidia_use *uses;             /* NVIDIA_USES_MOST, once it was read */
+	size_t use_count;
 
 	bool is_gpm_known, has_gpm, is_sample_old;
 	struct nvml_sample *samples[2];
@@ -109,8 +140,8 @@ struct nvidia {
 	struct pids pids;
 	char told[NVIDIA_WANTED_COUNT][200]; /* what is said to be missing now; "" = nothing */
 	struct nvml_gpm *gpm;                /* room for its answer */
-	void *room;                          /* for lists of processes */
-	size_t room_bytes;
+	void *room, *use_room;               /* for lists of processes, for samples of their use */
+	size_t room_bytes, use_room_bytes;
 	bool is_gone;                        /* the driver was unloaded or restarted */
 	struct reason why;
 };
@@ -132,22 +163,28 @@ void nvidia_device_free(struct nvidia *nvidia, struct nvidia_device *device);
 
 /* -- nvidia_figures.c -- */
 void nvidia_read_figures(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
+void nvidia_read_limits(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 void nvidia_read_settings(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 
 /* -- nvidia_counters.c -- */
 void nvidia_read_counters(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
+void nvidia_read_throttled(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
+void nvidia_read_energy(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
+void nvidia_read_errors(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 /* A rate in bytes per second, where there is no counter: summed up to one. */
 void nvidia_add_rate(struct nvidia_counter *counter, double bytes_per_s, double elapsed_s);
 
 /* -- nvidia_processes.c -- */
 void nvidia_read_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 void nvidia_read_graphics(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
+/* Tells those that were listed, with their use. */
+void nvidia_read_users(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 
 /* -- nvidia_use.c -- */
-struct nvidia_use { uint32_t told; double sum; unsigned count; };
-enum { NVIDIA_USES_MOST = 256 };
-/* How busy each process kept the GPU since the last look. False: it is not told. A process without an entry was idle. */
-bool nvidia_read_use(struct nvidia *nvidia, struct nvidia_device *device, struct nvidia_use uses[NVIDIA_USES_MOST], size_t *count);
+/* How busy each process kept the GPU since the last look: those that are listed and have no sample were idle. */
+void nvidia_read_use(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
+/* NAN: it is not told, or came after the last look. */
+double nvidia_use_of(const struct nvidia_device *device, uint32_t told);
 
 /* -- nvidia_gpm.c -- */
 /* Takes first samples of all, and waits until they have an age at which a second one can follow. */

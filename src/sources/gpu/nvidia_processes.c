@@ -118,20 +118,13 @@ static double sum(double a, double b)
 	return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-static double use_of(const struct nvidia_use *uses, size_t count, uint32_t told)
-{
-	for (size_t i = 0; i < count; i++)
-		if (uses[i].told == told)
-			return uses[i].sum / uses[i].count;
-	return 0;
-}
-
 /* A process that is in two lists has its memory in both. Those that are hidden are one row, of pid 0. */
-static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const struct nvidia_user *user, double busy_ratio, struct rows *rows, struct sample_set *out)
+static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const struct nvidia_user *user, int64_t now_ns, struct rows *rows, struct sample_set *out)
 {
 	char command[COMMAND_SIZE];
 	int32_t pid = 0;
-	enum pid_place place = pids_find(&nvidia->pids, user->told, &pid);
+	double busy_ratio = nvidia_use_of(device, user->told);
+	enum pid_place place = pids_find(&nvidia->pids, user->told, now_ns, &pid);
 	struct gpu_process_row *row = place == PID_GONE ? NULL : find_row(rows, pid);
 	if (!row)
 		return;
@@ -149,26 +142,21 @@ static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const
 		nvidia_lacks(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_NOT_SUPPORTED);
 	if (!is_new)
 		return;
-	pids_command(&nvidia->pids, pid, command, sizeof command);
+	pids_command(&nvidia->pids, pid, now_ns, command, sizeof command);
 	row->command = sample_set_text(out, command, strlen(command));
 }
 
 static void tell_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
-	struct nvidia_use uses[NVIDIA_USES_MOST];
-	size_t use_count = 0, users = 0;
-	bool has_use = !device->whole && !device->has_parts && nvidia_read_use(nvidia, device, uses, &use_count);
+	size_t users = 0;
 	for (size_t i = 0; i < NVIDIA_LISTS; i++)
 		users += device->lists[i].count;
 	struct rows rows = { .most = users, .rows = users ? sample_set_allocate(out, users * sizeof *rows.rows) : NULL };
 	if (users && !rows.rows)
 		return;
-	for (size_t i = 0; i < NVIDIA_LISTS; i++) {
-		for (size_t n = 0; n < device->lists[i].count; n++) {
-			const struct nvidia_user *user = &device->lists[i].users[n];
-			take_user(nvidia, device, user, has_use ? use_of(uses, use_count, user->told) : (double)NAN, &rows, out);
-		}
-	}
+	for (size_t i = 0; i < NVIDIA_LISTS; i++)
+		for (size_t n = 0; n < device->lists[i].count; n++)
+			take_user(nvidia, device, &device->lists[i].users[n], now_ns, &rows, out);
 	device->hidden = rows.hidden;
 	struct record *record = sample_set_add(out, RECORD_GPU_PROCESSES, 0, now_ns);
 	if (!record)
@@ -178,24 +166,27 @@ static void tell_processes(struct nvidia *nvidia, struct nvidia_device *device, 
 	record->gpu_processes.count = rows.count;
 }
 
-void nvidia_read_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+void nvidia_read_users(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
+	int code = device->has_parts ? NVML_OK : device->list_code;
+	device->hidden = 0;
 	nvidia_lacks(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_OK);
-	if (device->has_parts) {
-		for (size_t i = 0; i < NVIDIA_LISTS; i++)
-			device->lists[i].count = 0;
-		nvidia_lacks(device, NVIDIA_WANTED_PROCESSES, NVML_OK);
-		return;
-	}
-	/* The first time all are wanted; later the graphics list has a pace of its own, for it takes the driver milliseconds. */
-	if (device->next_ns[NVIDIA_GROUP_graphics] == 0 && !device->whole)
-		read_list(nvidia, device, LIST_GRAPHICS);
-	int code = read_list(nvidia, device, LIST_COMPUTE);
-	if (!device->has_failed)
-		read_list(nvidia, device, LIST_MPS);
-	if (device->has_failed)
-		return;
-	if (code == NVML_OK || device->lists[LIST_GRAPHICS].count)
+	if (!device->has_parts && (code == NVML_OK || device->lists[LIST_GRAPHICS].count))
 		tell_processes(nvidia, device, now_ns, out);
 	nvidia_lacks(device, NVIDIA_WANTED_PROCESSES, code == NVML_OK && device->hidden ? NVIDIA_LACK_HIDDEN : code);
+}
+
+void nvidia_read_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	(void)now_ns, (void)out;
+	for (size_t i = 0; i < NVIDIA_LISTS && device->has_parts; i++)
+		device->lists[i].count = 0;
+	if (device->has_parts)
+		return;
+	/* The first time all are wanted; later the graphics list has a pace of its own, for it may take the driver milliseconds. */
+	if (device->next_ns[NVIDIA_GROUP_graphics] == 0 && !device->whole)
+		read_list(nvidia, device, LIST_GRAPHICS);
+	device->list_code = read_list(nvidia, device, LIST_COMPUTE);
+	if (!device->has_failed)
+		read_list(nvidia, device, LIST_MPS);
 }

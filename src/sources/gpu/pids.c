@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/sources/command.h"
 
@@ -17,6 +18,22 @@
 #define INITIAL_NAMESPACE "pid:[4026531836]"
 
 enum { PATH_SIZE = 512, LINK_SIZE = 128, STATUS_SIZE = 4096, CMDLINE_SIZE = 4096, FILES_LOOKED_AT = 4096 };
+enum { SEEN_MOST = 256, COMMAND_SIZE = 96, NUMBERS_MOST = 8 };
+/* A driver names a process that has its device open: one that has it keeps it, and one that has it not is another one of the same number. */
+#define DEVICE_STANDS_NS (20 * NS_PER_S)
+#define COMMAND_STANDS_NS (10 * NS_PER_S)
+
+/* The folder's inode tells a process from a later one of the same number. */
+struct pid_seen {
+	int32_t pid;
+	ino_t folder;
+	int64_t used_ns, device_ns, command_ns;      /* device_ns, command_ns: when it was looked for; 0 = never */
+	bool has_device;
+	char command[COMMAND_SIZE];
+};
+
+/* The numbers that a member has from the namespace of /proc down to its own. */
+struct pid_numbers { pid_t pid; uint64_t start_ticks; unsigned count; int32_t numbers[NUMBERS_MOST]; };
 
 void pids_init(struct pids *pids, const struct target *target, const char *device)
 {
@@ -27,6 +44,15 @@ void pids_init(struct pids *pids, const struct target *target, const char *devic
 	*pids = (struct pids){ .target = target, .device = device, .is_inside = length > 0 && strcmp(name, INITIAL_NAMESPACE) != 0 };
 }
 
+void pids_release(struct pids *pids)
+{
+	free(pids->seen);
+	free(pids->numbers);
+	pids->seen = NULL;
+	pids->numbers = NULL;
+	pids->seen_count = pids->number_count = pids->number_room = 0;
+}
+
 static const struct target_member *member_of(const struct target *target, int32_t pid)
 {
 	for (size_t i = 0; i < target->member_count; i++)
@@ -35,7 +61,9 @@ static const struct target_member *member_of(const struct target *target, int32_
 	return NULL;
 }
 
-static bool has_device_open(const struct pids *pids, int32_t pid)
+/* -- one process ---------------------------------------------------------------------------------------------------------------- */
+
+static bool look_for_device(const struct pids *pids, int32_t pid)
 {
 	char path[PATH_SIZE], file[LINK_SIZE];
 	size_t length = strlen(pids->device);
@@ -52,77 +80,166 @@ static bool has_device_open(const struct pids *pids, int32_t pid)
 	return is_found;
 }
 
-static bool is_there(const struct pids *pids, int32_t pid)
+static bool is_there(const struct pids *pids, int32_t pid, ino_t *folder)
 {
 	char path[PATH_SIZE];
 	struct stat status;
+	*folder = 0;
 	snprintf(path, sizeof path, "%s/%d", pids->target->proc_root, (int)pid);
-	if (stat(path, &status) == 0)
+	if (stat(path, &status) == 0) {
+		*folder = status.st_ino;
 		return true;
+	}
 	/* hidepid=2 hides the folder of a process, not the process. */
 	return strcmp(pids->target->proc_root, "/proc") == 0 && kill(pid, 0) < 0 && errno == EPERM;
 }
 
-/* One of the numbers that a process has from the namespace of /proc down to its own. */
-static bool has_number(const struct target_member *member, int32_t told)
+/* Its place, or that of the one which was not asked for the longest. */
+static struct pid_seen *place_of(struct pids *pids, int32_t pid)
+{
+	struct pid_seen *oldest = pids->seen;
+	for (size_t i = 0; i < pids->seen_count; i++) {
+		if (pids->seen[i].pid == pid)
+			return &pids->seen[i];
+		oldest = pids->seen[i].used_ns < oldest->used_ns ? &pids->seen[i] : oldest;
+	}
+	return pids->seen_count < SEEN_MOST ? &pids->seen[pids->seen_count++] : oldest;
+}
+
+/* NULL: out of memory. */
+static struct pid_seen *see(struct pids *pids, int32_t pid, ino_t folder, int64_t now_ns)
+{
+	if (!pids->seen && !(pids->seen = calloc(SEEN_MOST, sizeof *pids->seen)))
+		return NULL;
+	struct pid_seen *seen = place_of(pids, pid);
+	if (seen->pid != pid || seen->folder != folder)
+		*seen = (struct pid_seen){ .pid = pid, .folder = folder };
+	seen->used_ns = now_ns;
+	return seen;
+}
+
+static bool stands(int64_t looked_ns, int64_t now_ns, int64_t stands_ns)
+{
+	return looked_ns && now_ns - looked_ns < stands_ns;
+}
+
+static bool has_device_open(struct pids *pids, int32_t pid, ino_t folder, int64_t now_ns)
+{
+	struct pid_seen *seen = see(pids, pid, folder, now_ns);
+	if (!seen)
+		return look_for_device(pids, pid);
+	if (!stands(seen->device_ns, now_ns, DEVICE_STANDS_NS)) {
+		seen->has_device = look_for_device(pids, pid);
+		seen->device_ns = now_ns;
+	}
+	return seen->has_device;
+}
+
+/* -- numbers of the target's members --------------------------------------------------------------------------------------------- */
+
+static void read_numbers(const struct target_member *member, struct pid_numbers *out)
 {
 	char text[STATUS_SIZE];
 	size_t length;
-	if (file_read(member->directory_fd, "status", text, sizeof text, &length) != STATUS_OK)
-		return false;
-	const char *at = strstr(text, "\nNSpid:");
+	*out = (struct pid_numbers){ .pid = member->pid, .start_ticks = member->start_ticks };
+	const char *at = file_read(member->directory_fd, "status", text, sizeof text, &length) == STATUS_OK ? strstr(text, "\nNSpid:") : NULL;
 	if (!at)
-		return false;
-	for (at += strlen("\nNSpid:"); *at == '\t' || *at == ' ';) {
+		return;
+	for (at += strlen("\nNSpid:"); (*at == '\t' || *at == ' ') && out->count < NUMBERS_MOST;) {
 		char *end;
 		long number = strtol(at, &end, 10);
 		if (end == at)
 			break;
-		if (number == told)
-			return true;
+		out->numbers[out->count++] = number > 0 && number <= INT32_MAX ? (int32_t)number : 0;
 		at = end;
 	}
+}
+
+static bool is_of(const struct pid_numbers *numbers, const struct target_member *member)
+{
+	return numbers->pid == member->pid && numbers->start_ticks == member->start_ticks;
+}
+
+/* They never change: only those of new members are read. */
+static bool renew_numbers(struct pids *pids)
+{
+	const struct target *target = pids->target;
+	if (target->member_count > pids->number_room) {
+		struct pid_numbers *grown = realloc(pids->numbers, target->member_count * sizeof *grown);
+		if (!grown)
+			return false;
+		pids->numbers = grown;
+		pids->number_room = target->member_count;
+	}
+	for (size_t i = 0; i < target->member_count; i++) {
+		size_t at = i;
+		while (at < pids->number_count && !is_of(&pids->numbers[at], &target->members[i]))
+			at++;
+		if (at < pids->number_count && at > i) {
+			memmove(&pids->numbers[i], &pids->numbers[at], (pids->number_count - at) * sizeof *pids->numbers);
+			pids->number_count -= at - i;
+		} else if (at >= pids->number_count) {
+			read_numbers(&target->members[i], &pids->numbers[i]);
+			pids->number_count = i + 1;
+		}
+	}
+	pids->number_count = target->member_count;
+	return true;
+}
+
+static bool has_number(const struct pid_numbers *numbers, int32_t told)
+{
+	for (unsigned i = 0; i < numbers->count; i++)
+		if (numbers->numbers[i] == told)
+			return true;
 	return false;
 }
 
 /* NULL where none or several have it. */
-static const struct target_member *only_one_with(const struct target *target, int32_t told)
+static const struct target_member *only_one_with(struct pids *pids, int32_t told)
 {
 	const struct target_member *found = NULL;
-	for (size_t i = 0; i < target->member_count; i++) {
-		if (!has_number(&target->members[i], told))
+	if (!renew_numbers(pids))
+		return NULL;
+	for (size_t i = 0; i < pids->number_count; i++) {
+		if (!has_number(&pids->numbers[i], told))
 			continue;
 		if (found)
 			return NULL;
-		found = &target->members[i];
+		found = &pids->target->members[i];
 	}
 	return found;
 }
 
-enum pid_place pids_find(const struct pids *pids, uint32_t told, int32_t *out)
+/* -- what is asked --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_its_user(struct pids *pids, int32_t pid, int64_t now_ns)
+{
+	ino_t folder;
+	return is_there(pids, pid, &folder) && (!pids->is_inside || has_device_open(pids, pid, folder, now_ns));
+}
+
+enum pid_place pids_find(struct pids *pids, uint32_t told, int64_t now_ns, int32_t *out)
 {
 	if (told == 0 || told > INT32_MAX)
 		return pids->is_inside ? PID_HIDDEN : PID_GONE;
 	int32_t pid = (int32_t)told;
-	if (is_there(pids, pid) && (!pids->is_inside || has_device_open(pids, pid))) {
+	if (is_its_user(pids, pid, now_ns)) {
 		*out = pid;
 		return PID_KNOWN;
 	}
-	const struct target_member *member = only_one_with(pids->target, pid);
-	if (member && (!pids->is_inside || has_device_open(pids, member->pid))) {
+	const struct target_member *member = only_one_with(pids, pid);
+	if (member && (!pids->is_inside || is_its_user(pids, member->pid, now_ns))) {
 		*out = member->pid;
 		return PID_KNOWN;
 	}
 	return pids->is_inside ? PID_HIDDEN : PID_GONE;
 }
 
-void pids_command(const struct pids *pids, int32_t pid, char *out, size_t size)
+static void read_command(const struct pids *pids, int32_t pid, char *out, size_t size)
 {
 	char path[PATH_SIZE], text[CMDLINE_SIZE], comm[64] = "";
 	size_t length;
-	out[0] = '\0';
-	if (member_of(pids->target, pid))
-		return;
 	snprintf(path, sizeof path, "%s/%d/comm", pids->target->proc_root, (int)pid);
 	if (file_read(AT_FDCWD, path, comm, sizeof comm, &length) != STATUS_OK)
 		comm[0] = '\0';
@@ -131,4 +248,22 @@ void pids_command(const struct pids *pids, int32_t pid, char *out, size_t size)
 	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK)
 		length = 0;
 	command_shorten(out, size, text, length, comm);
+}
+
+void pids_command(struct pids *pids, int32_t pid, int64_t now_ns, char *out, size_t size)
+{
+	ino_t folder;
+	out[0] = '\0';
+	if (member_of(pids->target, pid) || !is_there(pids, pid, &folder))
+		return;
+	struct pid_seen *seen = see(pids, pid, folder, now_ns);
+	if (!seen) {
+		read_command(pids, pid, out, size);
+		return;
+	}
+	if (!stands(seen->command_ns, now_ns, COMMAND_STANDS_NS)) {
+		read_command(pids, pid, seen->command, sizeof seen->command);
+		seen->command_ns = now_ns;
+	}
+	snprintf(out, size, "%s", seen->command);
 }
