@@ -8,6 +8,7 @@
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
 #   make lint          layers, man pages    make pictures  the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
+#   make check-gpu     tests on a real NVIDIA GPU, and pmtop's figures beside nvidia-smi's
 #   make clean                              make uninstall
 #
 # SANITIZE=address,undefined (or thread) builds into a folder of its own. PYTHON chooses the interpreter.
@@ -73,7 +74,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue all programs demo why-bench check check-python python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue all programs demo why-bench check check-python check-gpu python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -178,6 +179,12 @@ $(BUILD)/tests/python/made_up: $(BUILD)/tests/python/made_up.o $(BUILD)/libpmtop
 # In a virtual environment, build/python-venv, which `make bench` uses too.
 check-python: all $(WORKLOADS) $(FAKE_NVML) $(BUILD)/tests/python/made_up $(BUILD)/python/.built
 	@PYTHON="$(PYTHON)" tests/python/run tests $(BUILD)
+
+# PYTHON needs torch with CUDA and pytest. GPU_KINDS names kinds of tests/gpu/train.py, where not all are wanted; GPU_SECONDS, GPU_KEEP: see there.
+check-gpu: all $(BUILD)/python/.built
+	@PMTOP_TEST_INSTALLED=1 PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site PYTHONDONTWRITEBYTECODE=1 \
+		$(PYTHON) -m pytest -q -p no:cacheprovider tests/python/test_torch_cuda.py
+	@PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site $(PYTHON) tests/gpu/beside_nvidia_smi.py $(GPU_KINDS)
 
 # -- the rest ------------------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@
 import argparse
 import json
 import os
+import pathlib
+import tempfile
 import time
 
 import torch
@@ -74,13 +76,16 @@ class Turns:
                     return
 
 
+def language_loss(model, tokens):
+    return nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1).float(), tokens[:, 1:].flatten())
+
+
 def language_steps(turns, loader, model, optimizer, after=lambda step: None):
     for tokens in turns.over(loader):
         tokens = tokens.cuda(non_blocking=True)
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cuda", dtype=torch.bfloat16):
-            logits = model(tokens[:, :-1])
-            loss = nn.functional.cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten())
+            loss = language_loss(model, tokens)
         loss.backward()
         optimizer.step()
         after(turns.steps)
@@ -103,8 +108,9 @@ def starved(turns):
 
 
 @kind
-def small(turns):
-    """Busy all the time, and nearly empty: a recurrent net of small kernels, one after another."""
+def launches(turns):
+    """The host is what takes the time: a recurrent net of kernels so small that launching one takes longer than running it. An H100 was busy for 17 %
+    of the time, its multiprocessors for 2 %."""
     model, head = nn.LSTMCell(256, 256).cuda(), nn.Linear(256, 256).cuda()
     optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.01)
     loader = DataLoader(torch.randn(4096, 100, 256), batch_size=16, num_workers=2)
@@ -166,6 +172,52 @@ def compiled(turns):
         torch.compiler.cudagraph_mark_step_begin()
         nn.functional.mse_loss(step(x), x).backward()
         optimizer.step()
+
+
+@kind
+def accumulate(turns):
+    """Gradients of four batches for each step of the optimizer; and loss.item() in every batch, which waits for the GPU."""
+    model = Transformer(1024, 4).cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    loader = DataLoader(Tokens(512), batch_size=8, num_workers=4, pin_memory=True)
+    for number, tokens in enumerate(turns.over(loader)):
+        tokens = tokens.cuda(non_blocking=True)
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = language_loss(model, tokens) / 4
+        loss.backward()
+        turns.losses.append(4 * loss.item())
+        if number % 4 == 3:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+
+@kind
+def checkpoints(turns):
+    """The model is saved every 25 steps, and the loop waits until the disk has it: 0.3 GB."""
+    model = Transformer(1024, 4).cuda()
+    with tempfile.TemporaryDirectory(prefix="pmtop-gpu-") as folder:
+        def save(step):
+            if step % 25 == 24:
+                with open(pathlib.Path(folder) / "model.pt", "wb") as file:
+                    torch.save(model.state_dict(), file)
+                    file.flush()
+                    os.fsync(file.fileno())
+
+        language_steps(turns, DataLoader(Tokens(512), batch_size=32, num_workers=4, pin_memory=True), model,
+                       torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True), save)
+
+
+@kind
+def fragmented(turns):
+    """The allocator holds far more than is in use: every 40th step wants a tensor, for a moment, that is larger than any block that was freed before."""
+    model = Transformer(1024, 4).cuda()
+
+    def fragment(step):
+        if step % 40 == 39:
+            torch.empty((1 << 30) + (step // 40) * (4 << 20), dtype=torch.uint8, device="cuda")
+
+    language_steps(turns, DataLoader(Tokens(512), batch_size=32, num_workers=4, pin_memory=True), model,
+                   torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True), fragment)
 
 
 def main():

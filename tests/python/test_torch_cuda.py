@@ -2,6 +2,7 @@
 import itertools
 import json
 import os
+import statistics
 import time
 
 import pytest
@@ -13,6 +14,7 @@ if not torch.cuda.is_available():
 import pmtop
 import pmtop.torch
 import watching
+from pmtop import _torch_device
 from region_events import Region
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -20,7 +22,9 @@ from torch_loop import spans
 
 
 @pytest.fixture(autouse=True)
-def closed():
+def closed(monkeypatch):
+    """Every batch is measured."""
+    monkeypatch.setattr(_torch_device, "_MEASURE_EVERY_NS", 0)
     yield
     torch.cuda.synchronize()
     pmtop.close()
@@ -57,41 +61,45 @@ def train(model, optimizer, loader, within=lambda step: None, step=None, scaler=
 
 
 def test_times_by_the_gpu_are_what_events_of_ones_own_say():
-    model, optimizer = make()
+    """Own events lie outside of pmtop's. The device sleeps first, so that all of a step is queued before it runs: between events no launch is waited for."""
+    model, optimizer = make(4096)
+    train(model, optimizer, batches(4096, 4, 1024))
     own = []
-    loader = batches()
-    train(model, optimizer, batches(count=4))
     with pmtop.torch.instrument() as on:
-        begin = None
-        for number, (x,) in enumerate(loader):
+        for (x,) in batches(4096, 60, 1024):
             x = x.cuda(non_blocking=True)
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
+            torch.cuda._sleep(40_000_000)
             optimizer.zero_grad()
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(6)]
             events[0].record()
-            loss = nn.functional.mse_loss(model(x), x)
+            output = model(x)
             events[1].record()
-            loss.backward()
+            loss = nn.functional.mse_loss(output, x)
             events[2].record()
-            optimizer.step()
+            loss.backward()
             events[3].record()
-            own.append((events, begin))
-            time.sleep(0.02)
-        torch.cuda.synchronize()
-        for _ in zip(range(10), DataLoader(torch.zeros(10, 1))):
-            time.sleep(0.011)
+            events[4].record()
+            optimizer.step()
+            events[5].record()
+            own.append(events)
+            torch.cuda.synchronize()
+        for _ in DataLoader(torch.zeros(10, 1)):
+            pass
         assert on.parts["device"].is_on
         figures = Region(os.getpid()).figures()
-    told = 0
-    for number, (events, _) in enumerate(own):
-        if (number, "gpu.backward_s") not in figures:
-            continue
-        told += 1
-        backward, optimizer_s = events[1].elapsed_time(events[2]) / 1e3, events[2].elapsed_time(events[3]) / 1e3
-        assert figures[number, "gpu.backward_s"] == pytest.approx(backward, rel=0.05, abs=100e-6)
-        assert figures[number, "gpu.optimizer_s"] == pytest.approx(optimizer_s, rel=0.05, abs=100e-6)
-        assert figures[number, "gpu.forward_s"] <= events[0].elapsed_time(events[1]) / 1e3 + 100e-6
-        assert figures[number, "gpu.batch_s"] >= figures[number, "gpu.forward_s"] + figures[number, "gpu.backward_s"] + figures[number, "gpu.optimizer_s"]
-    assert told >= 50
+    told = [number for number in range(len(own)) if (number, "gpu.batch_s") in figures]
+    assert len(told) >= 50
+    for name, begin, end in (("gpu.forward_s", 0, 1), ("gpu.backward_s", 2, 3), ("gpu.optimizer_s", 4, 5)):
+        truth = [own[number][begin].elapsed_time(own[number][end]) / 1e3 for number in told]
+        values = [figures[number, name] for number in told]
+        # An event itself takes the device some microseconds; the loss is copied between our events and pmtop's.
+        assert statistics.median(values) == pytest.approx(statistics.median(truth), rel=0.05, abs=100e-6), name
+        # What else runs on the machine may delay a few.
+        near = [abs(value - of) <= 0.1 * of + 200e-6 for value, of in zip(values, truth)]
+        assert sum(near) >= 0.9 * len(near), name
+    for number in told:
+        parts = sum(figures[number, name] for name in ("gpu.forward_s", "gpu.backward_s", "gpu.optimizer_s"))
+        assert figures[number, "gpu.batch_s"] >= parts - 100e-6
 
 
 def test_nothing_waits_for_the_device():
@@ -211,7 +219,8 @@ def test_waits_are_told():
 def test_the_monitor_sees_the_process_on_the_gpu():
     model, optimizer = make()
     with pmtop.torch.instrument():
-        train(model, optimizer, batches(count=200))
+        # The device's memory is told at most every 50 ms, at the end of a batch: so the last ones are as long.
+        train(model, optimizer, batches(count=40), within=lambda step: time.sleep(0.06))
         told = json.loads(watching.pmtop("-b", "--format=json", "-n", 6, "-d", 0.5, "-p", os.getpid()).splitlines()[-1])
         gpu = told["gpu"][0]
         assert gpu["is_ours"] and gpu["uuid"].endswith(str(torch.cuda.get_device_properties(0).uuid))

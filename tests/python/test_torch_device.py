@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 import pmtop
 import pmtop.torch
 import watching
-from pmtop import _torch_device
+from pmtop import _torch_device, _torch_phases
 from pmtop._torch_device import Device
 from pmtop._torch_patch import Part
 from region_events import Region
@@ -262,6 +262,67 @@ def test_short_batches_are_measured_seldom(monkeypatch):
         assert cuda.now == 8
 
 
+def test_a_batch_that_is_not_measured_asks_nothing_of_the_device(monkeypatch):
+    for name in ("_MEASURE_EVERY_NS", "_MEMORY_EVERY_NS"):
+        monkeypatch.setattr(_torch_device, name, 10**12)
+    asked = []
+    for name in ("batch_begins", "mark", "note", "loss", "batch_ends", "read"):
+        original = getattr(Device, name)
+        monkeypatch.setattr(Device, name, lambda *arguments, name=name, original=original: asked.append(name) or original(*arguments))
+    on_device = torch.ones((), device="meta", requires_grad=True)
+    with instrumented(Cuda(lag=0)):
+        train(5, lambda number: asked.clear() if number == 2 else number > 2 and on_device.backward())
+        assert asked == []
+        told, _ = Account.told()
+        assert told["batch"]["count"] == 5 and "loss" in told["batch"]
+
+
+def test_short_batches_are_measured_at_changing_distances_and_long_ones_each(monkeypatch):
+    monkeypatch.setattr(_torch_device, "_MEASURE_EVERY_NS", 50_000_000)
+    clock = types.SimpleNamespace(now=10**9, now_ns=lambda: clock.now, batch_number=lambda: clock.now)
+    device = Device(Part("times"), Part("losses"), Part("memory", False), Cuda())
+
+    def measured(batch_ns, count):
+        found = []
+        for _ in range(count):
+            clock.now += batch_ns
+            device.batch_begins(clock)
+            if device.measures:
+                found.append(clock.now)
+            device.batch_ends(clock)
+        return found
+
+    short = measured(10**6, 2000)
+    distances = [(b - a) // 10**6 for a, b in zip(short, short[1:])]
+    assert min(distances) >= 25 and max(distances) <= 51 and len(set(distances)) > 10
+    assert len(measured(50_000_000, 100)) == 100
+
+
+def test_a_mark_is_free_where_nothing_is_measured():
+    cuda = Cuda()
+    device = Device(Part("times"), Part("losses"), Part("memory"), cuda)
+    cuda.fails = "is_current_stream_capturing"
+    assert device.mark() is None and device.part.is_on
+    device.note("gpu.backward_s", None)
+    assert cuda.made == 0 and device.figures == []
+
+
+def test_what_began_in_another_batch_is_not_told():
+    cuda = Cuda()
+    device = Device(Part("times"), Part("losses"), Part("memory"), cuda)
+    device.measures, device.number = True, 1
+    first, second = device.mark(), device.mark()
+    device.number = 2
+    device.note("gpu.backward_s", first)
+    device.measures = False
+    device.note("gpu.backward_s", second)
+    device.measures = True
+    device.note("gpu.backward_s", None)
+    assert device.figures == [] and len(device.free) == cuda.made == 2
+    device.note("gpu.backward_s", device.mark())
+    assert [name for name, _, _ in device.figures] == ["gpu.backward_s"] and cuda.made == 2
+
+
 def test_waits_are_spans_only_for_what_lies_on_a_device(monkeypatch):
     from pmtop._torch_phases import patch_waits
     from pmtop._torch_patch import Patches
@@ -273,6 +334,9 @@ def test_waits_are_spans_only_for_what_lies_on_a_device(monkeypatch):
     patch_waits(patches, Part("waits"), pmtop.torch._here, pmtop, lambda tensor: tensor is far)
     try:
         near = torch.ones(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(_torch_phases, "is_compiling", lambda: pytest.fail("asked for a tensor on the CPU"))
+            assert near.item() == 1.0
         assert (near.item(), near.tolist(), near.cpu() is near, near.numpy().tolist()) == (1.0, [1.0], True, [1.0])
         assert (far.tolist(), far.cpu() is far, far.numpy().tolist(), far.sum().item()) == ([1.0, 1.0], True, [1.0, 1.0], 2.0)
         compiled = torch.compile(lambda x: x * 2, backend="eager", fullgraph=True)

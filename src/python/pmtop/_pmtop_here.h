@@ -87,20 +87,38 @@ static PyMemberDef part_members[] = { { "is_on", T_BOOL, offsetof(struct part, i
 static PyType_Slot part_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_members, part_members }, { 0, NULL } };
 static PyType_Spec part_spec = { "pmtop._pmtop.Switch", sizeof(struct part), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, part_slots };
 
+/* What a batch needs to know so that it asks Python only where something is to be done for the device. */
 struct device {
 	PyObject_HEAD
 	char can_come, is_ready;
 	char measures;             /* the running batch */
+	char awaits;               /* something of earlier batches is still to be read */
+	unsigned long long measure_at_ns, tell_at_ns;      /* the next batch to be measured begins then or later; memory is told at a batch's end then or later */
 };
 
 static PyMemberDef device_members[] = {
 	{ "can_come", T_BOOL, offsetof(struct device, can_come), 0, NULL },
 	{ "is_ready", T_BOOL, offsetof(struct device, is_ready), 0, NULL },
 	{ "measures", T_BOOL, offsetof(struct device, measures), 0, NULL },
+	{ "awaits", T_BOOL, offsetof(struct device, awaits), 0, NULL },
+	{ "measure_at_ns", T_ULONGLONG, offsetof(struct device, measure_at_ns), 0, NULL },
+	{ "tell_at_ns", T_ULONGLONG, offsetof(struct device, tell_at_ns), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },
 };
 static PyType_Slot device_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_members, device_members }, { 0, NULL } };
 static PyType_Spec device_spec = { "pmtop._pmtop.DeviceState", sizeof(struct device), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, device_slots };
+
+/* Whether its batch_begins() would do anything. */
+static int is_to_begin(const struct device *device)
+{
+	return device->can_come && (!device->is_ready || pmtop_now() >= device->measure_at_ns);
+}
+
+/* The same of batch_ends() and read(). */
+static int is_to_end(const struct device *device)
+{
+	return device->is_ready && (device->measures || device->awaits || pmtop_now() >= device->tell_at_ns);
+}
 
 /* -- errors */
 

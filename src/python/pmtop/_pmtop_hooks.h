@@ -114,7 +114,7 @@ static PyObject *hand_on(struct hook *hook, struct pass *now, PyObject *data)
 	loop->loss = NAN;
 	if (index < now->full && now->batch_size != loop->samples_planned)
 		pmtop_batch_samples(region_now(), now->batch_size);
-	if (index < now->full && !loop->device->can_come)
+	if (index < now->full && !is_to_begin(loop->device))
 		Py_RETURN_NONE;
 	return PyObject_CallMethod((PyObject *)loop, "_began", "OKO", (PyObject *)now, (unsigned long long)index, data);
 }
@@ -195,16 +195,21 @@ static int is_one(PyObject *number)
 	return value == 1;
 }
 
-/* The value that a backward starts from, where it is one plain number on the CPU. */
+/* The value that a backward starts from. One on a device is told only of batches that are measured. */
 static PyObject *note_loss(struct hook *hook, PyObject *value)
 {
 	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0)
 		return PyObject_CallMethod(hook->seldom, "note_loss", "O", value);
 	PyObject *is_cpu = PyObject_GetAttr(value, hook_names.is_cpu);
 	Py_XDECREF(is_cpu);
-	if (is_cpu != Py_True)
-		return is_cpu ? PyObject_CallMethod(hook->seldom, "note_loss", "O", value) : NULL;
-	if (is_one(PyObject_CallFunctionObjArgs(hook->at[NUMEL], value, NULL))) {
+	if (!is_cpu)
+		return NULL;
+	if (is_cpu != Py_True && hook->loop->device->measures)
+		return PyObject_CallMethod(hook->seldom, "note_loss", "O", value);
+	int is_loss = is_one(PyObject_CallFunctionObjArgs(hook->at[NUMEL], value, NULL));
+	if (is_loss && is_cpu != Py_True) {
+		hook->loop->loss = NAN;
+	} else if (is_loss) {
 		PyObject *item = PyObject_CallFunctionObjArgs(hook->at[ITEM], value, NULL);
 		double loss = item ? PyFloat_AsDouble(item) : -1.0;
 		Py_XDECREF(item);

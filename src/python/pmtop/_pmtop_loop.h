@@ -132,7 +132,7 @@ static int end_batch_of(struct loop *loop)
 		Py_XDECREF(said);
 	}
 	Py_DECREF((PyObject *)now);
-	if (is_fine && loop->device->is_ready) {
+	if (is_fine && is_to_end(loop->device)) {
 		is_fine = (said = PyObject_CallMethod((PyObject *)loop, "_end_with_device", NULL)) != NULL;
 		Py_XDECREF(said);
 	} else if (is_fine && !run.is_forked && !run.are_batches_by_hand) {

@@ -207,7 +207,8 @@ def patch_waits(patches: Patches, part: Part, here: Here, out: Any, is_on_device
 
 def _wait(original: Any, name: str, span: Any, part: Part, here: Here, is_on_device: Callable[[Any], bool]) -> Any:
     def wait(*args: Any, **kwargs: Any) -> Any:
-        if is_compiling() or here.waiting or here.paused or not part.is_on or (args and not is_on_device(args[0])):
+        # Where the tensor lies first: an optimizer may call item() twice for each of its parameters, and those tensors lie on the CPU.
+        if (args and not is_on_device(args[0])) or is_compiling() or here.waiting or here.paused or not part.is_on:
             return original(*args, **kwargs)
         here.waiting = 1
         try:

@@ -319,7 +319,7 @@ class _Parts:
         if isinstance(loss, Tensor) and loss.numel() == 1:
             if loss.device.type == "cpu":
                 value = float(loss)
-            elif parts_of_loss > 1:
+            elif parts_of_loss > 1 and device.measures:
                 device.loss(loss * parts_of_loss)
         device.batch_ends(pmtop)
         pmtop.batch_end(None if value is None else value * parts_of_loss)

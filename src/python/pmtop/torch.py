@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import os
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -138,7 +139,7 @@ class Instrumentation:
             self._tell_device()
 
     def _install_waits(self) -> None:
-        patch_waits(self._patches, self.parts["sync"], _here, self._out, lambda tensor: tensor.is_cuda)
+        patch_waits(self._patches, self.parts["sync"], _here, self._out, operator.attrgetter("is_cuda"))
 
     def _tell_device(self) -> None:
         """Once CUDA is in use: which device, and waits for it."""
