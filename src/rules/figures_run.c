@@ -126,10 +126,12 @@ NUMBER(unattributed)
 
 TEXT(unattributed_part) { figure_write_part(unattributed(look, argument) * look->mean_s, look->mean_s, out); }
 
-/* What waits for a slower rank is not made faster here. */
+/* What waits for a slower rank, or until the GPU is done, is not made faster here. */
 NUMBER(phase_only_waits)
 {
 	UNUSED;
+	if (look->phase && strcmp(run_name(look->run, look->phase->name), "sync") == 0)
+		return 1;
 	if (!look->phase || look->model->run_count < 2)
 		return look->phase ? 0 : NAN;
 	const struct ranks *ranks = look_ranks(look);
@@ -266,7 +268,7 @@ static const struct figure rows[] = {
 	PHASE_NUMBER("phase.mean_s", SECONDS, phase_mean, "its mean time in a step"),
 	PHASE_NUMBER("phase.median_s", SECONDS, phase_median, "median of the steps that have it"),
 	PHASE_NUMBER("phase.cpu_ratio", PERCENT, phase_cpu, "its CPU time ÷ its time"),
-	PHASE_NUMBER("phase.only_waits", NUMBER, phase_only_waits, "1: in it this rank waits for a slower one"),
+	PHASE_NUMBER("phase.only_waits", NUMBER, phase_only_waits, "1: in it this rank waits for a slower one, or the host for the GPU (“sync”)"),
 	PHASE_TEXT("phase.name", phase_name, "its name"),
 	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name where that says more"),
 	PHASE_TEXT("phase.kind", phase_title, "by the words in its name: data, forward, backward, optimizer, between or other"),

@@ -11,6 +11,8 @@
 /* -- what it all means --------------------------------------------------------------------------------------------------------- */
 
 #define LATELY_NS (60 * NS_PER_S)
+/* From here on copies to the GPU are a reason that it waits (as for the rule gpu_waits_for_copies). */
+#define MUCH_BYTES_PER_S 2e9
 
 enum { HEAT_BITS = 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE | 1 << GPU_THROTTLE_HARDWARE,
        POWER_BITS = 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_POWER_BRAKE | 1 << GPU_THROTTLE_CURRENT };
@@ -87,6 +89,7 @@ static bool says_idle(const struct lately *at, char out[GPU_WORDS_SIZE])
 {
 	const struct run *run = gpu_run(at->scene, at->gpu);
 	double data = at->busy < 0.7 ? data_share(run) : NAN;
+	double copied = gpu_rate(at->gpu, METRIC_GPU_PCIE_RECEIVED);
 	char busy[NUMBER_SIZE], share[NUMBER_SIZE];
 
 	if (!(at->busy < 0.7) || !at->gpu->is_ours)
@@ -95,6 +98,9 @@ static bool says_idle(const struct lately *at, char out[GPU_WORDS_SIZE])
 	if (data > 0.2)
 		snprintf(out, GPU_WORDS_SIZE, "it waits %s of the time while data loads (%s of each step): more workers, or data that is ready sooner", busy,
 		         format_percent(share, data));
+	else if (copied > MUCH_BYTES_PER_S)
+		snprintf(out, GPU_WORDS_SIZE, "it waits %s of the time, and %s/s are copied to it: from pinned memory the GPU goes on meanwhile", busy,
+		         format_bytes(share, copied));
 	else
 		snprintf(out, GPU_WORDS_SIZE, "it waits %s of the time for the host: 1 shows where a step goes", busy);
 	return true;
