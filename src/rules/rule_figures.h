@@ -55,6 +55,7 @@ struct look {
 	const struct track *track;
 	const struct patterns *patterns;   /* NULL: nothing was looked for */
 	/* of the last 200 finished steps without the warm-up */
+	double lost_s;               /* of the flagged ones: by how much they were slower than is usual, together */
 	size_t steps, flagged;
 	uint64_t oldest;                   /* ordinal of the first of them */
 	double mean_s, median_s;

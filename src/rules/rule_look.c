@@ -62,6 +62,7 @@ static void gather_steps(struct look *look)
 			continue;
 		look->oldest = batch->ordinal;
 		look->flagged += batch->is_flagged;
+		look->lost_s += batch->is_flagged && isfinite(batch->median_s) ? batch_pace_s(batch) - batch->median_s : 0;
 		sum += batch->step_s;
 		add_step(&kinds[track_kind(look->track, batch->kind)], batch_pace_s(batch));
 		steps[look->steps++] = batch_pace_s(batch);

@@ -120,6 +120,9 @@ def has_drifted(truth, told):
     firsts += [int(warned['evidence']['first_batch'])] if warned and 'first_batch' in warned['evidence'] else []
 
     def is_slower(first):
+        # One that creeps from the begin on has no batches before it.
+        if first < DRIFT_BATCHES:
+            first = (len(seconds) + first) // 2
         before, after = seconds[max(0, first - DRIFT_BATCHES):first], seconds[first:first + DRIFT_BATCHES]
         return bool(before) and bool(after) and statistics.median(after) >= DRIFT_LEAST * statistics.median(before)
     return bool(firsts) and all(is_slower(first) for first in firsts)
