@@ -436,7 +436,7 @@ START_TEST(a_figure_on_its_level_raises_nothing_and_above_it_does)
 	warmup(1, 0.5);
 	batches(197, 0.25);
 	batches(3, 0.5);
-	override("flagged_batches: {above: 0.015}");      /* 3 of 200 */
+	override("flagged_batches: {if: flagged.count >= 3, above: 0.015}");      /* 3 of 200 */
 	for (size_t i = 0; i < 3; i++)
 		hand.batches[100 + i].is_flagged = true;
 	update();

@@ -12,6 +12,7 @@
 #include "src/collect/recorder.h"
 #include "src/samples/codec.h"
 #include "src/sources/synthetic.h"
+#include "tests/support/thin.h"
 
 enum { BLOCKS_MOST = 400, SMALL_SETS = 10, LARGE_SETS = 150 };
 #define START_NS (INT64_C(1000) * NS_PER_S)
@@ -229,7 +230,7 @@ END_TEST
 
 START_TEST(every_length)
 {
-	for (size_t size = 0; size < length; size++) {
+	for (size_t size = 0; size < length; size += THIN) {
 		struct account account = read_all(recording, size);
 		size_t whole = 0;
 		while (blocks[whole].to <= size)
@@ -254,7 +255,7 @@ static void flip(size_t bit)
 
 START_TEST(every_flipped_bit)
 {
-	for (size_t bit = 0; bit < length * 8; bit++)
+	for (size_t bit = 0; bit < length * 8; bit += THIN)
 		flip(bit);
 }
 END_TEST
@@ -269,7 +270,7 @@ END_TEST
 /* Zeros, or noise, or what stands elsewhere. */
 START_TEST(ranges_with_something_else_in_them)
 {
-	for (int round = 0; round < 450; round++) {
+	for (int round = 0; round < 450 / THIN; round++) {
 		size_t from = below(length), size = 1 + below(round % 10 ? 600 : 8192), other = below(length), first, end;
 		size = size < length - from ? size : length - from;
 		other = other < length - size ? other : length - size;
@@ -291,7 +292,7 @@ END_TEST
 
 START_TEST(ranges_cut_out)
 {
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < 300 / THIN; round++) {
 		size_t from = 1 + below(length - 1), size = 1 + below(round % 10 ? 600 : 8192), first, end;
 		size = size < length - from ? size : length - from;
 		memcpy(damaged, recording, from);
@@ -309,7 +310,7 @@ END_TEST
 /* Noise, or whole blocks from elsewhere, of which none may come a second time or too early. */
 START_TEST(ranges_put_in)
 {
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < 300 / THIN; round++) {
 		size_t at = 1 + below(length - 1), size = 1 + below(600), other = below(block_count), first, end;
 		if (round % 2)
 			size = blocks[other].to - blocks[other].from;
@@ -337,7 +338,7 @@ static size_t put(size_t at, size_t i)
 /* The two that were moved may be lost, and then are counted; nothing else is. */
 START_TEST(blocks_that_changed_places)
 {
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < 300 / THIN; round++) {
 		size_t a = 3 + below(block_count - 4), b = round % 2 ? a + 1 : 3 + below(block_count - 4), size = 0, missing = 0;
 		/* Of three that stand in reverse one alone can come. */
 		if (a == b || b >= block_count - 1 || a == b + 2 || b == a + 2)
@@ -357,7 +358,7 @@ END_TEST
 
 START_TEST(blocks_that_stand_there_twice)
 {
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < 300 / THIN; round++) {
 		size_t a = below(block_count), after = round % 2 ? a : 1 + below(block_count - 1), size = 0;
 		for (size_t i = 0; i < block_count; i++) {
 			size = put(size, i);

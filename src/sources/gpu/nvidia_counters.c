@@ -117,7 +117,7 @@ static void tell_throttled(struct nvidia_device *device, const struct value *val
 
 static bool is_asked(const struct nvidia_device *device, size_t row, enum nvidia_group group)
 {
-	bool is_other_part = group == NVIDIA_GROUP_throttled && device->throttle_parts && !(device->throttle_parts >> (row - THROTTLE_FIRST) & 1);
+	bool is_other_part = row >= THROTTLE_FIRST && device->throttle_parts && !(device->throttle_parts >> (row - THROTTLE_FIRST) & 1);
 	return rows[row].group == group && !is_other_part;
 }
 

@@ -1,0 +1,12 @@
+/* thin.h: of what is more and more of the same, every how many is enough where a sanitizer makes it several times as slow. Without one all of it is
+ * tested. Odd, so that a stride over bits meets each place in a byte. */
+#ifndef PMTOP_TESTS_THIN_H
+#define PMTOP_TESTS_THIN_H
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { THIN = 5 };
+#else
+enum { THIN = 1 };
+#endif
+
+#endif
