@@ -65,6 +65,10 @@ SUPPORT := $(wildcard tests/support/*.c)
 SUPPORT_OBJECTS := $(SUPPORT:%.c=$(BUILD)/%.o)
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/screens/test_*.c tests/faults/test_*.c tests/terminal/test_*.c))
 TEST_SCRIPTS := $(sort $(wildcard tests/*/test_*.sh))
+# They hold real clocks against each other, which a sanitizer only makes slower.
+ifneq ($(SANITIZE),)
+TEST_SCRIPTS := $(filter-out $(patsubst %,tests/terminal/test_%.sh,compare overlay pace ranks record truth),$(TEST_SCRIPTS))
+endif
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 WORKLOAD_SOURCES := $(wildcard tests/workloads/*.c)
 WORKLOADS := $(WORKLOAD_SOURCES:%.c=$(BUILD)/%)

@@ -1,4 +1,5 @@
 """What `pmtop export` writes, read back by the programs that it is written for, against `pmtop report --format=json` of the same recording."""
+import collections
 import contextlib
 import functools
 import http.server
@@ -271,7 +272,8 @@ def test_series_end_where_the_report_stands(recording):
                "system_memory_bytes": report["system"]["memory"]["total_bytes"]}
     for name, truth in figures.items():
         assert table[name].dropna().iloc[-1] == truth, name
-    assert table["resident_bytes"].max() <= report["memory"]["peak_rss_bytes"]
+    # The kernel counts the resident set in parts of each CPU's own: its peak may be told a few pages short.
+    assert table["resident_bytes"].max() <= report["memory"]["peak_rss_bytes"] + (1 << 19)
 
 
 def test_gpus_and_meters_are_series(invented):
@@ -335,12 +337,13 @@ def test_json_lines_have_epochs_warnings_patterns_and_marks(recording):
     for told, row in zip(recording.of_type("epoch"), ended):
         for key, value in row.items():
             assert told[key] == value
-    raised, cleared = set(), set()
+    # Of one rule several operations may be warned of at the same time.
+    raised, cleared = collections.Counter(), collections.Counter()
     for line in recording.of_type("warning"):
         assert line["state"] in ("raised", "cleared")
-        (raised if line["state"] == "raised" else cleared).add((line["rule"], line["since_ns"]))
-    assert cleared <= raised
-    assert {(row["rule"], row["since_ns"]) for row in report["warnings"]} == raised - cleared
+        (raised if line["state"] == "raised" else cleared)[line["rule"], line["since_ns"]] += 1
+    assert not cleared - raised
+    assert collections.Counter((row["rule"], row["since_ns"]) for row in report["warnings"]) == raised - cleared
     patterns = {(line["kind"], line["since_ns"]) for line in recording.of_type("pattern")}
     assert {(row["kind"], row["since_ns"]) for row in report["patterns"]} <= patterns
     assert [line["type"] for line in recording.lines].count("end") == [line["type"] for line in recording.lines].count("run") == 1
