@@ -4,7 +4,7 @@
 #define PMTOP_TESTS_THIN_H
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { THIN = 5 };
+enum { THIN = 9 };
 #else
 enum { THIN = 1 };
 #endif
