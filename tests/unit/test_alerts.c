@@ -452,6 +452,23 @@ START_TEST(a_figure_on_its_level_raises_nothing_and_above_it_does)
 }
 END_TEST
 
+START_TEST(slow_batches_that_cost_little_are_no_warning)
+{
+	/* Three of 200 that take twice as long are 1.5 % of the time, five are 2.4 %. */
+	static const struct { size_t slow; bool is_raised; } cases[] = { { 3, false }, { 5, true } };
+	warmup(1, 0.25);
+	batches(200, 0.25);
+	for (size_t i = 0; i < cases[_i].slow; i++) {
+		struct batch *batch = &hand.batches[20 * (i + 1)];
+		batch->is_flagged = true;
+		batch->step_s = 0.5;
+		batch->median_s = 0.25;
+	}
+	update();
+	ck_assert((raised("flagged_batches") != NULL) == cases[_i].is_raised);
+}
+END_TEST
+
 START_TEST(a_share_on_its_level_raises_nothing_and_above_it_does)
 {
 	static const struct { uint32_t name; double ratio; const char *rule; } cases[] = {
@@ -761,6 +778,7 @@ int main(void)
 	tcase_add_test(tests, memory_that_stands_still_or_is_unknown_is_no_growth);
 	tcase_add_test(tests, nothing_is_judged_before_enough_batches);
 	tcase_add_test(tests, a_figure_on_its_level_raises_nothing_and_above_it_does);
+	tcase_add_loop_test(tests, slow_batches_that_cost_little_are_no_warning, 0, 2);
 	tcase_add_test(tests, a_share_on_its_level_raises_nothing_and_above_it_does);
 	tcase_add_test(tests, a_part_of_an_operation_is_not_judged_by_itself);
 	tcase_add_test(tests, a_figure_that_wavers_about_its_level_keeps_one_warning);
