@@ -40,8 +40,7 @@ void device_pace_restart(struct track *track)
 void device_pace_take(const struct run *run, struct track *track, struct batch *batch)
 {
 	struct device_pace *pace = &track->private->pace_of_device;
-	const struct rolling *window;
-	const struct late_figure *work = run_late_figure(run, run->private->device_batch, track->mode, &window);
+	const struct late_figure *work = run_late_figure(run, run->private->device_batch, track->mode, NULL);
 	bool follows = pace->next_ordinal == batch->ordinal;
 	pace->next_ordinal = batch->ordinal + 1;
 	if (!follows)

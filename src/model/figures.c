@@ -65,7 +65,8 @@ const struct late_figure *run_late_figure(const struct run *run, uint32_t name, 
 {
 	for (size_t i = 0; name && i < run->late_figure_count; i++) {
 		if (run->late_figures[i].name == name && run->late_figures[i].mode == mode) {
-			*window = run->private->late_windows[i];
+			if (window)
+				*window = run->private->late_windows[i];
 			return &run->late_figures[i];
 		}
 	}

@@ -204,7 +204,7 @@ void run_renew_flagged(struct run *run, const struct track *track, const struct 
 /* The batch with this number in the run stands there now. */
 void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number);
 void run_take_figure(struct run *run, const struct record *record);
-/* NULL: none of that name was told in that mode. */
+/* NULL: none of that name was told in that mode. `window`: the newest of them; may be NULL. */
 const struct late_figure *run_late_figure(const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window);
 void run_note_loss(struct track *track, uint64_t number, double loss);
 void run_refresh_loss(struct run *run);

@@ -454,15 +454,13 @@ END_TEST
 
 START_TEST(slow_batches_that_cost_little_are_no_warning)
 {
-	/* Three of 200 that take twice as long are 1.5 % of the time, five are 2.4 %. */
-	static const struct { size_t slow; bool is_raised; } cases[] = { { 3, false }, { 5, true } };
+	static const struct { size_t slow; bool is_raised; } cases[] = { { 3, false }, { 5, true } };     /* 1.5 and 2.4 % of the time */
 	warmup(1, 0.25);
 	batches(200, 0.25);
 	for (size_t i = 0; i < cases[_i].slow; i++) {
-		struct batch *batch = &hand.batches[20 * (i + 1)];
-		batch->is_flagged = true;
-		batch->step_s = 0.5;
-		batch->median_s = 0.25;
+		hand.batches[20 * (i + 1)].is_flagged = true;
+		hand.batches[20 * (i + 1)].step_s = 0.5;
+		hand.batches[20 * (i + 1)].median_s = 0.25;
 	}
 	update();
 	ck_assert((raised("flagged_batches") != NULL) == cases[_i].is_raised);
