@@ -60,6 +60,8 @@ TEXT(spread_kind)
 NUMBER(flagged_count) { UNUSED; return of_steps(look, (double)look->flagged); }
 NUMBER(flagged_share) { UNUSED; return of_steps(look, (double)look->flagged / (double)look->steps); }
 NUMBER(flagged_lost) { UNUSED; return of_steps(look, look->lost_s / (look->mean_s * (double)look->steps)); }
+NUMBER(flagged_apart) { UNUSED; return of_steps(look, (double)look->apart); }
+NUMBER(flagged_lost_apart) { UNUSED; return of_steps(look, look->lost_apart_s / (look->mean_s * (double)look->steps * 3 / 4)); }
 NUMBER(flagged_explained) { UNUSED; return of_steps(look, (double)look_cause(look)->explained); }
 NUMBER(flagged_slow) { UNUSED; return look_cause(look)->explained ? look_cause(look)->slow_ratio : NAN; }
 NUMBER(flagged_cause_share) { UNUSED; return look_cause(look)->explained ? look_cause(look)->cause.share_ratio : NAN; }
@@ -260,6 +262,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("flagged.count", COUNT, flagged_count, "judged steps that are flagged"),
 	RUN_NUMBER("flagged.share_ratio", PERCENT, flagged_share, "their share of the judged steps"),
 	RUN_NUMBER("flagged.lost_ratio", PERCENT, flagged_lost, "the time that they took beyond what is usual, of all judged steps"),
+	RUN_NUMBER("flagged.apart", COUNT, flagged_apart, "those outside of the quarter of the steps that has the most: several after one disturbance are one"),
+	RUN_NUMBER("flagged.lost_apart_ratio", PERCENT, flagged_lost_apart, "the time that those took beyond what is usual, of the other three quarters"),
 	RUN_NUMBER("flagged.explained", COUNT, flagged_explained, "of the newest eight flagged batches, those that could be explained"),
 	RUN_NUMBER("flagged.slow_ratio", FACTOR, flagged_slow, "these against the usual step"),
 	RUN_TEXT("flagged.cause", flagged_cause, "what explains the most of their excess"),

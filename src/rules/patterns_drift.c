@@ -9,6 +9,8 @@ enum { SIDE_LEAST = 50, WINDOW_LEAST = 2 * SIDE_LEAST, BLOCKS_MOST = 256, CALM_B
 	HISTORY_BLOCKS = 64, CALM_BLOCKS = 16, REFINEMENTS = 3, AFTER_LEAST_OF = 8, AFTER_LEAST_MOST = 150 };
 #define DRIFT_RATIO 0.1
 #define DRIFT_DEVIATIONS 3
+/* Before and after have to last so long; where they are shorter the growth has to be larger by as much: a machine wavers within a second. */
+#define DRIFT_LEAST_S 2.0
 #define DRIFT_P_MOST 1e-7
 #define SIZES_DIFFER 1.05
 /* What was so slow before, for a while, is no news: this quantile of what was, and how much of the growth has to lie above it. */
@@ -184,11 +186,25 @@ static void refine(const struct relative *all, struct drift *drift)
 	}
 }
 
+static double lasted_s(const struct steps *steps, const struct relative *all, size_t from, size_t to)
+{
+	double sum = 0;
+	for (size_t i = from; i < to; i++)
+		sum += steps->step_s[all->rows[i]];
+	return sum;
+}
+
+static double growth_least(const struct steps *steps, const struct relative *all, const struct drift *drift)
+{
+	double shorter_s = fmin(lasted_s(steps, all, drift->from, drift->to), lasted_s(steps, all, drift->at, all->count));
+	return DRIFT_RATIO * fmax(1, DRIFT_LEAST_S / shorter_s);
+}
+
 static bool is_worth_telling(const struct steps *steps, const struct relative *all, const struct drift *drift)
 {
 	double grown = drift->after - drift->before, halfway = (drift->after + drift->before) / 2;
 	double waver = fmax(wavering(all, drift->from, drift->to, drift->before), wavering(all, drift->at, all->count, drift->after));
-	if (grown < DRIFT_RATIO * drift->before || grown < DRIFT_DEVIATIONS * waver)
+	if (grown < growth_least(steps, all, drift) * drift->before || grown < DRIFT_DEVIATIONS * waver)
 		return false;
 	/* It is still so. */
 	if (median_between(all, all->count - SIDE_LEAST / 2, all->count) < halfway)

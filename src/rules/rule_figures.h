@@ -57,6 +57,8 @@ struct look {
 	/* of the last 200 finished steps without the warm-up */
 	double lost_s;               /* of the flagged ones: by how much they were slower than is usual, together */
 	size_t steps, flagged;
+	size_t apart;                      /* of the flagged ones those outside of the quarter of the steps that has the most of them */
+	double lost_apart_s;               /* and what they lost */
 	uint64_t oldest;                   /* ordinal of the first of them */
 	double mean_s, median_s;
 	double first_usual_s;              /* the median of the kind that the run's first step is of, the largest where that is gone */

@@ -48,10 +48,33 @@ static void compare_kinds(struct look *look, struct of_kind kinds[RUN_KINDS_MAX]
 	}
 }
 
+/* Of the flagged steps those outside of the quarter that has the most of them: several batches after one disturbance are one. `lost`: by step, 0
+ * where it is not flagged. */
+static void set_aside_densest(struct look *look, const double *lost, const bool *is_flagged)
+{
+	size_t length = (look->steps + 3) / 4, here = 0, most = 0;
+	double here_s = 0, most_s = 0;
+	for (size_t i = 0; i < look->steps; i++) {
+		here += is_flagged[i];
+		here_s += lost[i];
+		if (here > most || (here == most && here_s > most_s)) {
+			most = here;
+			most_s = here_s;
+		}
+		if (i + 1 >= length) {
+			here -= is_flagged[i + 1 - length];
+			here_s -= lost[i + 1 - length];
+		}
+	}
+	look->apart = look->flagged - most;
+	look->lost_apart_s = look->lost_s - most_s;
+}
+
 /* From the newest back. The newest may have no step yet, and lost events leave holes, so a few more are looked at. */
 static void gather_steps(struct look *look)
 {
-	double steps[RUN_RECENT], sum = 0;
+	double steps[RUN_RECENT], lost[RUN_RECENT], sum = 0;
+	bool is_flagged[RUN_RECENT];
 	struct of_kind kinds[RUN_KINDS_MAX];
 	for (unsigned i = 0; i < RUN_KINDS_MAX; i++)
 		kinds[i].count = 0;
@@ -62,7 +85,9 @@ static void gather_steps(struct look *look)
 			continue;
 		look->oldest = batch->ordinal;
 		look->flagged += batch->is_flagged;
-		look->lost_s += batch->is_flagged && isfinite(batch->median_s) ? batch_pace_s(batch) - batch->median_s : 0;
+		is_flagged[look->steps] = batch->is_flagged;
+		lost[look->steps] = batch->is_flagged && isfinite(batch->median_s) ? batch_pace_s(batch) - batch->median_s : 0;
+		look->lost_s += lost[look->steps];
 		sum += batch->step_s;
 		add_step(&kinds[track_kind(look->track, batch->kind)], batch_pace_s(batch));
 		steps[look->steps++] = batch_pace_s(batch);
@@ -72,6 +97,7 @@ static void gather_steps(struct look *look)
 		look->median_s = median_of(steps, look->steps);
 		look->first_usual_s = NAN;
 		compare_kinds(look, kinds);
+		set_aside_densest(look, lost, is_flagged);
 	}
 }
 

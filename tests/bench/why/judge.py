@@ -114,18 +114,17 @@ def judge_leak(verdict, truth, told):
 
 
 def has_drifted(truth, told):
-    """Whether each drift that was told is in the run's own times."""
-    warned, seconds = told.warnings.get('slow_drift'), truth.get('seconds', ())
-    firsts = [int(pattern['first']) for pattern in told.patterns if pattern.get('kind') == 'drift']
-    firsts += [int(warned['evidence']['first_batch'])] if warned and 'first_batch' in warned['evidence'] else []
+    """Whether each drift that was told is in the run's own times, as far as they went when it was told."""
+    seconds = truth.get('seconds', ())
 
-    def is_slower(first):
-        # One that creeps from the begin on has no batches before it.
-        if first < DRIFT_BATCHES:
-            first = (len(seconds) + first) // 2
-        before, after = seconds[max(0, first - DRIFT_BATCHES):first], seconds[first:first + DRIFT_BATCHES]
+    def is_slower(first, count):
+        around = (first, first)
+        if first < DRIFT_BATCHES // 4:
+            # One that creeps from the begin on: its first quarter and its last.
+            around = (count // 4, count - count // 4)
+        before, after = seconds[max(0, around[0] - DRIFT_BATCHES):around[0]], seconds[around[1]:min(count, around[1] + DRIFT_BATCHES)]
         return bool(before) and bool(after) and statistics.median(after) >= DRIFT_LEAST * statistics.median(before)
-    return bool(firsts) and all(is_slower(first) for first in firsts)
+    return bool(told.drifts) and all(is_slower(first, count) for first, count in told.drifts.items())
 
 
 def judge_nothing(verdict, truth, told, kinds):

@@ -42,6 +42,7 @@ class Told:
         self.warnings = {}       # rule → the first object
         self.raised = set()      # (rule, tenth of a second since 1970): each time that it was raised
         self.patterns = []       # of the last object
+        self.drifts = {}         # the first batch of each drift that was told → the batches that had ended when it was told first
         self.slopes = []         # (finished batches, memory) wherever a slope was told
         self.stall = None
         self.verdicts = []
@@ -58,6 +59,8 @@ class Told:
             self.warnings.setdefault(warning['rule'], warning)
             self.raised.add((warning['rule'], warning.get('since_ns', 0) // 10**8))
         self.patterns = told.get('patterns', self.patterns)
+        for first in [pattern['first'] for pattern in told.get('patterns', ()) if pattern.get('kind') == 'drift']:
+            self.drifts.setdefault(int(first), int(told.get('batch', {}).get('count', 0)))
         memory = told.get('memory', {})
         if 'slope_bytes_per_s' in memory:
             self.slopes.append((told.get('batch', {}).get('count', 0), memory))
