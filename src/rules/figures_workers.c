@@ -153,6 +153,17 @@ static void pattern_text(const struct look *look, enum pattern_kind kind, char o
 #define OF_PATTERN(kind, member) (pattern_of(look, kind) ? (double)pattern_of(look, kind)->member : NAN)
 
 NUMBER(period_ratio) { UNUSED; return pattern_ratio(look, PATTERN_PERIOD); }
+/* Of all time what these batches take more than the others do. */
+NUMBER(period_lost)
+{
+	UNUSED;
+	const struct pattern *pattern = pattern_of(look, PATTERN_PERIOD);
+	if (!pattern)
+		return pattern_ratio(look, PATTERN_PERIOD);
+	double excess_s = pattern->after_s - pattern->before_s;
+	return pattern->unit == PATTERN_SECONDS ? excess_s / pattern->period : excess_s / (pattern->period * pattern->before_s + excess_s);
+}
+
 NUMBER(period_length) { UNUSED; return OF_PATTERN(PATTERN_PERIOD, period); }
 NUMBER(period_count) { UNUSED; return OF_PATTERN(PATTERN_PERIOD, count); }
 NUMBER(period_of) { UNUSED; return OF_PATTERN(PATTERN_PERIOD, of); }
@@ -236,6 +247,7 @@ static const struct figure rows[] = {
 	RUN_NUMBER("workers.fetch_usual_s", SECONDS, fetch_usual, "the median fetch"),
 	RUN_NUMBER("workers.fetch_ratio", FACTOR, fetch_ratio, "the longest ÷ the median"),
 	RUN_NUMBER("period.ratio", FACTOR, period_ratio, "batches that are slow in a rhythm ÷ the others; 0 = there is none"),
+	RUN_NUMBER("period.lost_ratio", PERCENT, period_lost, "of all time what they take more than the others do; 0 = there is none"),
 	RUN_NUMBER("period.length", COUNT, period_length, "how far apart they are"),
 	RUN_TEXT("period.unit", period_unit, "batches or seconds"),
 	RUN_NUMBER("period.count", COUNT, period_count, "how many have kept to it"),

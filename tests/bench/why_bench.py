@@ -177,7 +177,7 @@ def goals(verdicts):
         (f'false warnings in {clean_h * 60:.1f} clean minutes', f'{alarms}' + (f', {alarms / clean_h:.1f} an hour' if clean_h else ''), alarms == 0 if clean_h else None),
         (f'false warnings in {sum(v.seconds for v in invented) / 60:.0f} clean synthetic minutes', f'{sum(len(v.alarms) for v in invented)}',
          not any(v.alarms for v in invented) if invented else None),
-        ('drifts told of sound runs that their own clocks bear out (for information)', f'{sum(len(v.borne_out) for v in sound)}', None),
+        ('warnings of sound runs that their own clocks bear out (for information)', f'{sum(len(v.borne_out) for v in sound)}', None),
         (f'warnings in {noisy_s / 60:.1f} minutes of sound runs shortly after others took {100 * judge.OTHERS_MOST:.0f} % of the CPUs (for information)',
          f'{sum(len(v.disturbances) for v in sound)}', None),
         ('planted batches left out, for others kept them from a CPU (for information)', f'{sum(v.disturbed for v in verdicts)}', None),

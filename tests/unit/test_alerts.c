@@ -459,7 +459,7 @@ START_TEST(slow_batches_that_cost_little_are_no_warning)
 	batches(200, 0.25);
 	for (size_t i = 0; i < cases[_i].slow; i++) {
 		hand.batches[cases[_i].every * (i + 1)].is_flagged = true;
-		hand.batches[cases[_i].every * (i + 1)].step_s = 0.55;
+		hand.batches[cases[_i].every * (i + 1)].step_s = 0.5;
 		hand.batches[cases[_i].every * (i + 1)].median_s = 0.25;
 	}
 	update();

@@ -14,8 +14,10 @@ QUEUE_MOST = 0.2
 QUEUE_IS_PLANTED = {'cpu_wait', 'child', 'throttled', 'stopped', 'compiler'}
 # A warning that was raised within so many seconds after others took so much of all CPUs in one second is one of theirs.
 OTHERS_MOST, OTHERS_FOR_S = 0.15, 60
-# Of a run that got slower by so much, by its own clock, it is no false warning to say so: a machine of which others have a part does that.
+# What a run's own clock bears out is no false warning: a machine of which others have a part (a neighbour on the same core, the host below it) does
+# that, and nobody who runs there shows up among its processes. Slower for good by so much; as many slow batches; a rhythm.
 DRIFT_LEAST, DRIFT_BATCHES = 1.05, 200
+SLOW_LEAST, SLOW_OF_TOLD, PERIOD_LEAST = 1.3, 0.7, 1.05
 
 # True of any run, sound ones too: which operation is the largest, and that a core is in use.
 ALWAYS_TRUE = {'bottleneck', 'consider_optimizing', 'slow_forward', 'slow_backward', 'cpu_bound'}
@@ -127,6 +129,30 @@ def has_drifted(truth, told):
     return bool(told.drifts) and all(is_slower(first, count) for first, count in told.drifts.items())
 
 
+def had_slow_batches(truth, told):
+    """Whether so many of the batches before it was told, by their own clock, were slow."""
+    warned = told.warnings.get('flagged_batches')
+    if not warned or 'seconds' not in truth:
+        return False
+    count, batches = told.counts['flagged_batches'], int(warned['evidence']['batches'])
+    # The newest may not have been judged yet, nor the warm-up ever.
+    seconds = truth['seconds'][max(0, count - batches - DRIFT_BATCHES // 10):count]
+    usual = statistics.median(seconds)
+    return sum(taken >= SLOW_LEAST * usual for taken in seconds) >= SLOW_OF_TOLD * warned['evidence']['flagged_count']
+
+
+def had_period(truth, told):
+    """Whether the batches of each rhythm that was told at the end take longer than those beside them."""
+    seconds, found = truth.get('seconds', ()), [pattern for pattern in told.patterns if pattern.get('kind', 'period') == 'period']
+
+    def is_slower(pattern):
+        every, first = int(pattern['period']), int(pattern['first'])
+        members = range(first, len(seconds), every) if pattern.get('unit', 'batches') == 'batches' and every > 1 else ()
+        ratios = [seconds[at] / statistics.median(seconds[max(0, at - every // 2):at + every // 2 + 1]) for at in members]
+        return bool(ratios) and statistics.median(ratios) >= PERIOD_LEAST
+    return bool(found) and all(is_slower(pattern) for pattern in found)
+
+
 def judge_nothing(verdict, truth, told, kinds):
     """A warning, and a pattern at its end, is a false one: but where others took CPUs shortly before."""
     taken = [when for when, ratio in told.others if ratio > OTHERS_MOST]
@@ -137,7 +163,9 @@ def judge_nothing(verdict, truth, told, kinds):
     severities = {rule: warning['severity'] for rule, warning in told.warnings.items()}
     raised = [(rule, since / 10) for rule, since in sorted(told.raised) if rule not in ALWAYS_TRUE and severities[rule] != 'info']
     raised += [(f'pattern {kind}', told.others[-1][0] if told.others else 0) for kind in sorted(kinds)]
-    is_true = {'slow_drift', 'pattern drift'} if has_drifted(truth, told) else ()
+    is_true = set()
+    for is_borne_out, names in ((has_drifted, {'slow_drift', 'pattern drift'}), (had_slow_batches, {'flagged_batches'}), (had_period, {'slow_period', 'pattern period'})):
+        is_true |= names if is_borne_out(truth, told) else set()
     for rule, when in raised:
         what = f'{rule}: {told.warnings[rule]["message"]}' if rule in told.warnings else rule
         (verdict.borne_out if rule in is_true else verdict.alarms if is_quiet(when) else verdict.disturbances).append(what)

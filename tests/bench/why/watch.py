@@ -40,6 +40,7 @@ class Told:
         self.objects, self.last = 0, {}
         self.flagged = {}        # (epoch, batch) → the newest object
         self.warnings = {}       # rule → the first object
+        self.counts = {}         # rule → the batches that had ended then
         self.raised = set()      # (rule, tenth of a second since 1970): each time that it was raised
         self.patterns = []       # of the last object
         self.drifts = {}         # the first batch of each drift that was told → the batches that had ended when it was told first
@@ -57,6 +58,7 @@ class Told:
                 self.flagged[flagged['epoch'], flagged['batch']] = flagged
         for warning in told.get('warnings', ()):
             self.warnings.setdefault(warning['rule'], warning)
+            self.counts.setdefault(warning['rule'], int(told.get('batch', {}).get('count', 0)))
             self.raised.add((warning['rule'], warning.get('since_ns', 0) // 10**8))
         self.patterns = told.get('patterns', self.patterns)
         for first in [pattern['first'] for pattern in told.get('patterns', ()) if pattern.get('kind') == 'drift']:
