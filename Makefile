@@ -44,7 +44,7 @@ PYTHON ?= python3
 ifdef SANITIZE
 comma := ,
 BUILD ?= build-$(subst $(comma),-,$(SANITIZE))
-SANITIZE_FLAGS := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE_FLAGS := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -DIS_SANITIZED
 endif
 BUILD ?= build
 
@@ -58,7 +58,7 @@ NEEDS_CFLAGS := $(shell $(PKG_CONFIG) --cflags ncursesw yaml-0.1 libdrm 2>/dev/n
 LIBS := $(shell $(PKG_CONFIG) --libs ncursesw yaml-0.1 2>/dev/null) -lm -ldl
 TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil
 
-SOURCES := $(wildcard src/*/*.c src/sources/gpu/*.c ui/*.c ui/views/*.c)
+SOURCES := $(wildcard src/*/*.c src/sources/gpu/*.c src/sources/python/*.c ui/*.c ui/views/*.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 RULES := $(sort $(wildcard config/rules/*.yaml))
 SUPPORT := $(wildcard tests/support/*.c)

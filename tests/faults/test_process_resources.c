@@ -20,14 +20,9 @@
 
 /* -- an allocator that fails when told to; not under the sanitizers, which have their own --------------------------------------- */
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#ifdef IS_SANITIZED
 #define HAS_OWN_ALLOCATOR 0
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_OWN_ALLOCATOR 0
-#endif
-#endif
-#ifndef HAS_OWN_ALLOCATOR
+#else
 #define HAS_OWN_ALLOCATOR 1
 #endif
 

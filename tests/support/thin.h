@@ -3,7 +3,7 @@
 #ifndef PMTOP_TESTS_THIN_H
 #define PMTOP_TESTS_THIN_H
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#ifdef IS_SANITIZED
 enum { THIN = 9 };
 #else
 enum { THIN = 1 };

@@ -10,7 +10,7 @@ static bool is_armed;
 static uint64_t allocations, fail_from, fail_to;
 
 /* Under a sanitizer the allocator is its own; then nothing fails, and only the story itself is checked. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef IS_SANITIZED
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
@@ -52,7 +52,7 @@ static void use(struct model *model)
 	}
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef IS_SANITIZED
 enum { ALLOCATIONS_LEAST = 0 };
 #else
 enum { ALLOCATIONS_LEAST = 100 };
