@@ -65,6 +65,7 @@ struct options {
 	X(report, "report PID|FILE",              "the summary tables") \
 	X(rules,  "rules",                        "what is warned of, and the figures of now") \
 	X(doctor, "doctor [-p PID]",              "each figure that is missing, why, and what brings it") \
+	X(stack,  "stack PID",                    "where its Python code stands now, thread by thread") \
 	X(record, "record -p PID -o FILE",        "a recording without a screen, with rules and hooks") \
 	X(collect, "collect -p PID",              "samples as a stream on standard output, for pmtop -r -") \
 	X(repair, "repair FILE",                  "what is whole of a damaged recording, as another file") \

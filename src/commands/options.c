@@ -27,6 +27,7 @@ static const char help_text[] =
 	"  pmtop list, -l             what can be watched, as a table (--json)\n"
 	"  pmtop report PID|NAME|FILE the summary tables (--format=text|json|csv)\n"
 	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
+	"  pmtop stack PID            where its Python code stands now, thread by thread, without stopping it (--json)\n"
 	"  pmtop record -p PID -o FILE    a recording without a screen; rules and hooks go on (--for=2h, --max-size=2G, --rotate=500M); also -- COMMAND\n"
 	"  pmtop collect -p PID       samples as a stream: ssh HOST pmtop collect -p PID | pmtop -r - (--only=SOURCE,SOURCE, --for=2h)\n"
 	"  pmtop export --to=FORMAT PID|FILE   for other programs: csv, jsonl, perfetto, chrome-trace, tensorboard ... (--to=list; -o FILE, --since, --until)\n"
@@ -71,7 +72,7 @@ static const struct { const char *word; const struct command *command; enum take
 	{ "list", &list_command, TAKES_NOTHING },       { "rules", &rules_command, TAKES_NOTHING },     { "doctor", &doctor_command, TAKES_NOTHING },
 	{ "report", &report_command, TAKES_TARGET },    { "export", &export_command, TAKES_TARGET },    { "check", &check_command, TAKES_TARGET },
 	{ "record", &record_command, TAKES_TARGET },    { "collect", &collect_command, TAKES_TARGET },  { "repair", &repair_command, TAKES_WORDS },
-	{ "diff", &diff_command, TAKES_WORDS },
+	{ "diff", &diff_command, TAKES_WORDS },         { "stack", &stack_command, TAKES_TARGET },
 };
 
 static enum command_id id_of(const struct command *command)
@@ -213,6 +214,7 @@ static enum exit_code check_needs(const struct options *options)
 		{ &stream_command, "-b needs a target: -p PID, -s NAME or -r FILE" },
 		{ &once_command, "--once needs a target: -p PID, -s NAME or -r FILE" },
 		{ &report_command, "report needs a target: pmtop report PID" },
+		{ &stack_command, "stack needs a target: pmtop stack PID" },
 		{ &record_command, "record needs a target: pmtop record -p PID -o FILE" },
 		{ &collect_command, "collect needs a target: pmtop collect -p PID" },
 		{ &export_command, "export needs a target: pmtop export --to=perfetto PID -o FILE" },
@@ -223,12 +225,15 @@ static enum exit_code check_needs(const struct options *options)
 	for (size_t i = 0; i < sizeof needy / sizeof *needy; i++)
 		if (options->command == needy[i].command && !has_target)
 			return usage(needy[i].needs, NULL);
-	if (options->replay && (options->command == &record_command || options->command == &collect_command || options->command == &doctor_command))
+	bool needs_process = options->command == &record_command || options->command == &collect_command || options->command == &doctor_command || options->command == &stack_command;
+	if (options->replay && needs_process)
 		return usage("a recording is not a running process:", options->replay);
 	if (options->replay && options->write && (options->command == &watch_command || options->command == &stream_command))
 		return usage("-w records a running process, not a recording: copy the file, or put tee before pmtop -r -", NULL);
-	if (options->command == &doctor_command && options->format > FORMAT_JSON)
-		return usage("doctor speaks text and json", NULL);
+	if (options->command == &stack_command && (options->child || options->demo))
+		return usage("stack looks at a process that runs already: pmtop stack PID", NULL);
+	if ((options->command == &doctor_command || options->command == &stack_command) && options->format > FORMAT_JSON)
+		return usage(options->command == &doctor_command ? "doctor speaks text and json" : "stack speaks text and json", NULL);
 	if (options->format == FORMAT_SVG && options->command != &once_command)
 		return usage("--format=svg goes with --once", NULL);
 	return EXIT_OK;

@@ -126,7 +126,7 @@ static const struct advice { enum cause_kind kind; enum phase_kind phase; const 
 	{ CAUSE_PREEMPTED, PHASE_OTHER, "the CPU was taken away: by other guests of this machine, or by what has a higher priority" },
 	{ CAUSE_MORE_WORK, PHASE_DATA, "see what these samples cost to prepare; prepare the expensive part beforehand" },
 	{ CAUSE_MORE_WORK, PHASE_OTHER, "compare its input with that of others (shapes, lengths); spans inside it show which part" },
-	{ CAUSE_SLEPT, PHASE_OTHER, "it waited for a lock, the network, a device or a timer: see where with py-spy dump, or gdb" },
+	{ CAUSE_SLEPT, PHASE_OTHER, "it waited for a lock, the network, a device or a timer: see where with pmtop stack PID, or gdb" },
 	{ CAUSE_SWAPPED, PHASE_OTHER, "memory is short: a smaller batch, fewer workers, less prefetching; 4 shows what uses it" },
 	{ CAUSE_ALLOCATION, PHASE_OTHER, "memory comes anew from the kernel: reuse buffers, or an allocator that keeps it (jemalloc)" },
 	{ CAUSE_WORKER_GONE, PHASE_OTHER, "see the run's log and dmesg: the kernel kills for memory; a smaller prefetch_factor needs less" },

@@ -1,5 +1,6 @@
 #include "src/sources/access.h"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,4 +71,18 @@ void access_explain_file(int directory_fd, pid_t pid, uid_t owner, struct reason
 		reason_set(out, STATUS_DENIED, "run as root", "not readable: process is not dumpable");
 	else
 		explain_owner(pid, (uid_t)uid, out);
+}
+
+void access_explain_memory(int directory_fd, pid_t pid, uid_t owner, struct reason *out)
+{
+	static const char *const allowed[] = { NULL, "only its own children", "nobody but root", "nobody" };
+	char text[16] = "", remedy[sizeof out->remedy];
+	size_t length;
+	int scope = file_read(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof text, &length) == STATUS_OK ? text[0] - '0' : 0;
+	if (scope < 1 || scope > 3 || (scope < 3 && geteuid() == 0)) {
+		access_explain_file(directory_fd, pid, owner, out);
+		return;
+	}
+	snprintf(remedy, sizeof remedy, "run as root (sudo pmtop stack %d)", (int)pid);
+	reason_set(out, STATUS_DENIED, scope == 3 ? "it stays so until the machine is started again" : remedy, "this machine lets a program look into %s (kernel.yama.ptrace_scope is %d)", allowed[scope], scope);
 }

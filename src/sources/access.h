@@ -12,5 +12,7 @@
 enum status access_explain_unopened(const char *proc_root, pid_t pid, bool is_alive, enum status status, struct reason *out);
 /* A file below `directory_fd` (PROC_ROOT/PID) was denied. `owner` is taken where the process does not say whose it is. */
 void access_explain_file(int directory_fd, pid_t pid, uid_t owner, struct reason *out);
+/* The process's memory may not be read, though its files may: by Yama (kernel's admin-guide/LSM/Yama.rst), or as above. */
+void access_explain_memory(int directory_fd, pid_t pid, uid_t owner, struct reason *out);
 
 #endif

@@ -371,7 +371,7 @@ START_TEST(a_view_without_a_source_says_why_and_what_to_do)
 	play(&stage, 80, 24);
 	for (const char *key = keys; *key != '\0'; key++) {
 		stage_press(&stage, *key);
-		ck_assert(stage_shows(&stage, "This version "));
+		ck_assert(stage_shows(&stage, "pmtop stack PID"));
 		ck_assert(!stage_shows(&stage, " 0 "));
 	}
 	stage_close(&stage);

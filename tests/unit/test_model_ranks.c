@@ -407,7 +407,7 @@ START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
 	ck_assert_ptr_nonnull(still);
 	ck_assert_int_eq(still->severity, SEVERITY_CRITICAL);
 	ck_assert_str_eq(still->message, "rank 1 stands still, for 11 s; rank 0 waits in backward");
-	ck_assert_ptr_nonnull(strstr(still->advice[0], "py-spy dump --pid 101"));
+	ck_assert_ptr_nonnull(strstr(still->advice[0], "pmtop stack 101"));
 	alerts_release(&alerts);
 }
 END_TEST

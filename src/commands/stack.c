@@ -1,0 +1,232 @@
+/* pmtop stack PID: where the Python code of a process and its children stands now, thread by thread, without stopping it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/json.h"
+#include "src/base/text.h"
+#include "src/commands/command.h"
+#include "src/commands/output.h"
+#include "src/commands/runs.h"
+#include "src/sources/access.h"
+#include "src/sources/python/py_stack.h"
+#include "src/sources/target.h"
+
+enum { FUNCTION_WIDTH_MOST = 40 };
+
+struct stack_out {
+	struct buffer text;
+	struct json json;
+	bool is_json;
+	size_t processes;            /* that are Pythons */
+};
+
+static const char *state_words(char state)
+{
+	static const struct { char state; const char *words; } all[] = {
+		{ 'R', "running" }, { 'S', "asleep" }, { 'D', "waiting for the disk" }, { 'T', "stopped" }, { 't', "stopped by a debugger" }, { 'Z', "ended" }, { 'I', "idle" },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i].state == state)
+			return all[i].words;
+	return NULL;
+}
+
+/* What is installed is known by its package: "torch/_tensor.py". */
+static const char *short_file(const char *file)
+{
+	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		const char *found = strstr(file, folders[i]);
+		if (found)
+			return found + strlen(folders[i]);
+	}
+	const char *library = strstr(file, "/lib/python3.");
+	const char *rest = library ? strchr(library + strlen("/lib/python3."), '/') : NULL;
+	return rest ? rest + 1 : file;
+}
+
+/* To 3.10 a process does not tell which release it is of. */
+static void write_version(const struct py_layout *layout, char out[32])
+{
+	int used = snprintf(out, 32, "3.%u", layout->minor);
+	if (layout->minor > 10)
+		snprintf(out + used, 32 - (size_t)used, ".%u%s", layout->patch, layout->is_free_threaded ? "t" : "");
+}
+
+/* -- text ------------------------------------------------------------------------------------------------------------------------- */
+
+static void print_frames(struct buffer *out, const struct py_frame *frames, size_t count)
+{
+	size_t width = 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t cells = text_cells(frames[i].function);
+		width = cells > width && cells <= FUNCTION_WIDTH_MOST ? cells : width;
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t cells = text_cells(frames[i].function);
+		buffer_printf(out, "    %s%*s  %s", frames[i].function, (int)(cells < width ? width - cells : 0), "", short_file(frames[i].file));
+		if (frames[i].line)
+			buffer_printf(out, ":%d", frames[i].line);
+		buffer_puts(out, "\n");
+	}
+}
+
+/* `common`: the name that all threads have that were given none. */
+static void print_thread(struct buffer *out, const struct py_stacks *stacks, const struct py_thread *thread, const char *common)
+{
+	const char *state = state_words(thread->state);
+	buffer_puts(out, "\n  thread");
+	if (thread->tid)
+		buffer_printf(out, " %d", (int)thread->tid);
+	if (thread->name[0] && strcmp(thread->name, common) != 0)
+		buffer_printf(out, " (%s)", thread->name);
+	buffer_printf(out, "%s%s%s\n", state ? ": " : "", state ? state : "", thread->has_gil ? state ? ", holds the GIL" : ": holds the GIL" : "");
+	if (!thread->is_whole)
+		buffer_puts(out, "    … (what it called last changed while it was read)\n");
+	print_frames(out, stacks->frames + thread->first, thread->count);
+	if (thread->is_cut)
+		buffer_printf(out, "    … (the outer frames of more than %d are left out)\n", PY_FRAMES_MOST);
+	else if (thread->is_whole && thread->count == 0)
+		buffer_puts(out, "    (no Python code)\n");
+}
+
+static void print_text(struct stack_out *out, const struct target_member *member, const struct py_layout *layout, const struct py_stacks *stacks)
+{
+	char version[32];
+	write_version(layout, version);
+	buffer_printf(&out->text, "%s%s (%d), Python %s\n", out->processes ? "\n" : "", member->command, (int)member->pid, version);
+	for (size_t i = 0; i < stacks->thread_count; i++)
+		print_thread(&out->text, stacks, &stacks->threads[i], member->stat.comm);
+}
+
+/* -- JSON ------------------------------------------------------------------------------------------------------------------------- */
+
+static void print_json(struct stack_out *out, const struct target_member *member, const struct py_layout *layout, const struct py_stacks *stacks)
+{
+	struct json *json = &out->json;
+	char version[32];
+	write_version(layout, version);
+	json_open_object(json, NULL);
+	json_integer(json, "pid", member->pid);
+	json_integer(json, "parent_pid", member->parent);
+	json_text(json, "command", member->command);
+	json_text(json, "python", version);
+	json_open_array(json, "threads");
+	for (size_t i = 0; i < stacks->thread_count; i++) {
+		const struct py_thread *thread = &stacks->threads[i];
+		json_open_object(json, NULL);
+		if (thread->tid)
+			json_integer(json, "tid", thread->tid);
+		json_text(json, "name", thread->name[0] ? thread->name : NULL);
+		json_text(json, "state", thread->state ? (char[]){ thread->state, '\0' } : NULL);
+		json_bool(json, "has_gil", thread->has_gil);
+		json_bool(json, "is_whole", thread->is_whole && !thread->is_cut);
+		json_open_array(json, "frames");
+		for (size_t k = 0; k < thread->count; k++) {
+			const struct py_frame *frame = &stacks->frames[thread->first + k];
+			json_open_object(json, NULL);
+			json_text(json, "function", frame->function);
+			json_text(json, "file", frame->file);
+			if (frame->line)
+				json_integer(json, "line", frame->line);
+			json_close_object(json);
+		}
+		json_close_array(json);
+		json_close_object(json);
+	}
+	json_close_array(json);
+	json_close_object(json);
+}
+
+/* -- the tree --------------------------------------------------------------------------------------------------------------------- */
+
+static enum status look_at(const struct target *target, const struct target_member *member, struct stack_out *out, struct reason *why_not)
+{
+	struct py_process *process;
+	struct py_stacks stacks = { 0 };
+	enum status status = py_open(member->pid, member->directory_fd, &process, why_not);
+	if (status == STATUS_DENIED)
+		access_explain_memory(member->directory_fd, member->pid, target->uid, why_not);
+	if (status != STATUS_OK)
+		return status;
+	status = py_look(process, &stacks, why_not);
+	if (status == STATUS_OK) {
+		(out->is_json ? print_json : print_text)(out, member, py_version(process), &stacks);
+		out->processes++;
+	}
+	py_stacks_release(&stacks);
+	py_close(process);
+	return status;
+}
+
+/* What is wrong with the target itself is what is said where nothing of it can be shown. */
+static enum status look_at_tree(struct target *target, struct stack_out *out, struct reason *why_not)
+{
+	enum status status = target_refresh(target);
+	if (status != STATUS_OK || target->member_count == 0)
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "process %d has ended", (int)target->pid);
+	if (out->is_json) {
+		json_open_object(&out->json, NULL);
+		json_open_array(&out->json, "processes");
+	}
+	for (size_t i = 0; i < target->member_count; i++) {
+		struct reason other;
+		enum status found = look_at(target, &target->members[i], out, i ? &other : why_not);
+		/* It is there, and no Python. */
+		found = found == STATUS_NOT_FOUND ? STATUS_UNSUPPORTED : found;
+		status = i == 0 ? found : status;
+	}
+	if (out->is_json) {
+		json_close_array(&out->json);
+		json_close_object(&out->json);
+		buffer_puts(&out->text, "\n");
+	}
+	return out->processes ? STATUS_OK : status;
+}
+
+static enum status find_pid(const struct options *options, pid_t *pid, struct reason *why_not)
+{
+	struct run_row *rows;
+	const struct run_row *row = NULL;
+	*pid = options->pid;
+	if (!options->run_name)
+		return STATUS_OK;
+	size_t count = runs_find(NULL, &rows);
+	enum status status = runs_choose(rows, count, options->run_name, &row, why_not);
+	if (status == STATUS_OK && !row->is_live)
+		status = reason_set(why_not, STATUS_NOT_FOUND, "pmtop list", "run %.100s has ended: it stands nowhere any more", options->run_name);
+	if (status == STATUS_OK)
+		*pid = row->pid;
+	free(rows);
+	return status;
+}
+
+static enum exit_code run_stack(const struct options *options, const struct settings *settings)
+{
+	struct target target;
+	struct stack_out out = { .text = BUFFER_INIT, .is_json = options->format == FORMAT_JSON };
+	struct reason reason = { "", "" };
+	pid_t pid;
+	int code = 0;
+	(void)settings;
+	out.json = (struct json){ .out = &out.text };
+	enum status status = find_pid(options, &pid, &reason);
+	if (status == STATUS_OK)
+		status = target_open(&target, pid, "/proc", &reason);
+	if (status != STATUS_OK)
+		return fail(status, &reason);
+	status = look_at_tree(&target, &out, &reason);
+	target_close(&target);
+	if (status == STATUS_OK) {
+		if (!out.is_json)
+			output_fit_locale(&out.text);
+		output_flush(&out.text, &code);
+	} else {
+		code = (int)fail(status, &reason);
+	}
+	buffer_release(&out.text);
+	return (enum exit_code)code;
+}
+
+const struct command stack_command = { "stack", run_stack };

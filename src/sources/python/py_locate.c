@@ -1,0 +1,214 @@
+#include "src/sources/python/py_locate.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/file.h"
+#include "src/sources/python/remote.h"
+
+enum { HEADERS_MOST = 64, DYNAMIC_MOST = 512, CHAIN_MOST = 65536, SYMBOL_MOST = 32, MINOR_TOLD = 13 };
+
+/* -- symbols of a loaded program ------------------------------------------------------------------------------------------------ */
+
+struct image { pid_t pid; uint64_t bias, symbols, names, hash; };
+
+/* glibc puts addresses into what it loads, musl leaves offsets. */
+static uint64_t relocated(uint64_t bias, uint64_t value)
+{
+	return value < bias ? value + bias : value;
+}
+
+static bool read_dynamic(struct image *image, uint64_t address, size_t size)
+{
+	Elf64_Dyn entries[DYNAMIC_MOST];
+	size_t count = size / sizeof *entries < DYNAMIC_MOST ? size / sizeof *entries : DYNAMIC_MOST;
+	if (!remote_read(image->pid, address, entries, count * sizeof *entries))
+		return false;
+	for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
+		uint64_t value = relocated(image->bias, entries[i].d_un.d_ptr);
+		if (entries[i].d_tag == DT_SYMTAB)
+			image->symbols = value;
+		else if (entries[i].d_tag == DT_STRTAB)
+			image->names = value;
+		else if (entries[i].d_tag == DT_GNU_HASH)
+			image->hash = value;
+	}
+	return image->symbols && image->names && image->hash;
+}
+
+/* `base`: where its first page is mapped. */
+static bool image_open(struct image *image, pid_t pid, uint64_t base)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr headers[HEADERS_MOST];
+	*image = (struct image){ .pid = pid, .bias = base };
+	if (!remote_read(pid, base, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	if (header.e_phnum == 0 || header.e_phnum > HEADERS_MOST || header.e_phentsize != sizeof *headers
+	    || !remote_read(pid, base + header.e_phoff, headers, header.e_phnum * sizeof *headers))
+		return false;
+	const Elf64_Phdr *dynamic = NULL;
+	for (unsigned i = 0; i < header.e_phnum; i++) {
+		if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
+			image->bias = base - headers[i].p_vaddr;
+		if (headers[i].p_type == PT_DYNAMIC)
+			dynamic = &headers[i];
+	}
+	return dynamic && read_dynamic(image, image->bias + dynamic->p_vaddr, dynamic->p_memsz);
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+	uint32_t hash = 5381;
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+static bool is_named(const struct image *image, const Elf64_Sym *symbol, const char *name)
+{
+	char found[SYMBOL_MOST] = "";
+	size_t size = strlen(name) + 1;
+	return size <= sizeof found && remote_read(image->pid, image->names + symbol->st_name, found, size) && memcmp(found, name, size) == 0;
+}
+
+static bool image_symbol(const struct image *image, const char *name, uint64_t *address, uint64_t *size)
+{
+	uint32_t table[4], index, hash = gnu_hash(name);        /* table: buckets, first symbol, words of the filter, its shift */
+	if (!remote_read(image->pid, image->hash, table, sizeof table) || table[0] == 0)
+		return false;
+	uint64_t buckets = image->hash + sizeof table + 8 * (uint64_t)table[2], chain = buckets + 4 * (uint64_t)table[0];
+	if (!remote_read(image->pid, buckets + 4 * (uint64_t)(hash % table[0]), &index, sizeof index) || index < table[1])
+		return false;
+	for (unsigned met = 0; met < CHAIN_MOST; met++, index++) {
+		uint32_t link;
+		Elf64_Sym symbol;
+		if (!remote_read(image->pid, chain + 4 * (uint64_t)(index - table[1]), &link, sizeof link))
+			return false;
+		if ((link | 1) == (hash | 1) && remote_read(image->pid, image->symbols + index * sizeof symbol, &symbol, sizeof symbol)
+		    && symbol.st_value && is_named(image, &symbol, name)) {
+			*address = image->bias + symbol.st_value;
+			*size = symbol.st_size;
+			return true;
+		}
+		if (link & 1)
+			return false;
+	}
+	return false;
+}
+
+/* -- which Python ---------------------------------------------------------------------------------------------------------------- */
+
+/* Before 3.11 it does not tell its version; its runtime has a size of its own in each. */
+static unsigned minor_by_size(uint64_t size)
+{
+	static const struct { uint64_t size; unsigned minor; } sizes[] = { { 1464, 8 }, { 656, 9 }, { 672, 10 } };
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		if (sizes[i].size == size)
+			return sizes[i].minor;
+	return 0;
+}
+
+static enum status choose_layout(const struct image *image, uint64_t size, struct py_place *out, struct reason *why_not)
+{
+	uint64_t words[PY_DEBUG_WORDS], at, unused;
+	if (remote_read(image->pid, out->runtime, words, sizeof words)) {
+		enum status status = py_layout_told(words, &out->layout, why_not);
+		if (status != STATUS_NOT_FOUND)
+			return status;
+	}
+	uint32_t version = 0;
+	if (image_symbol(image, "Py_Version", &at, &unused) && remote_read(image->pid, at, &version, sizeof version) && version >> 24 != 3)
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "it is Python %u, of which pmtop knows nothing", version >> 24);
+	unsigned minor = version ? version >> 16 & 0xff : minor_by_size(size);
+	if (!minor)
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "its version of Python is not known to this pmtop (3.%d to 3.%d are)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
+	enum status status = py_layout_known(minor, &out->layout, why_not);
+	if (status == STATUS_OK)
+		out->layout.patch = version >> 8 & 0xff;
+	return status;
+}
+
+bool py_has_begun(pid_t pid, const struct py_place *place)
+{
+	const struct py_layout *layout = &place->layout;
+	uint64_t interpreter, thread, owner;
+	return remote_word(pid, place->runtime + layout->runtime_interpreters, &interpreter) && interpreter
+		&& remote_word(pid, interpreter + layout->interpreter_threads, &thread) && thread
+		&& remote_word(pid, thread + layout->thread_interpreter, &owner) && owner == interpreter;
+}
+
+static enum status look_into(pid_t pid, uint64_t base, struct py_place *out, struct reason *why_not)
+{
+	struct image image;
+	uint64_t size, unused;
+	struct py_place place = { 0 };
+	if (!image_open(&image, pid, base) || !image_symbol(&image, "_PyRuntime", &place.runtime, &size) || !image_symbol(&image, "PyCode_Type", &place.code_type, &unused))
+		return STATUS_NOT_FOUND;
+	enum status status = choose_layout(&image, size, &place, why_not);
+	if (status == STATUS_OK && !py_has_begun(pid, &place))
+		return STATUS_NOT_FOUND;
+	if (status == STATUS_OK)
+		*out = place;
+	return status;
+}
+
+/* -- where to look ---------------------------------------------------------------------------------------------------------------- */
+
+/* A line of /proc/PID/maps: whether it is the first page of the program or of a libpython, and where that is. */
+static bool is_worth_a_look(char *line, const char *program, uint64_t *base)
+{
+	unsigned long long begin, offset;
+	int path_at = 0;
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%llx-%*x %*4s %llx %*x:%*x %*u %n", &begin, &offset, &path_at) < 2 || offset != 0 || path_at == 0 || line[path_at] != '/')
+		return false;
+	*base = begin;
+	const char *path = line + path_at, *name = strrchr(path, '/') + 1;
+	return strcmp(path, program) == 0 || strncmp(name, "libpython", 9) == 0;
+}
+
+enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not)
+{
+	char program[PATH_MAX] = "", *line = NULL;
+	size_t room = 0;
+	ssize_t length = readlinkat(process_fd, "exe", program, sizeof program - 1);
+	program[length > 0 ? length : 0] = '\0';
+	int fd = openat(process_fd, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *maps = fd >= 0 ? fdopen(fd, "r") : NULL;
+	if (!maps) {
+		enum status status = status_of_errno(errno);
+		if (fd >= 0)
+			close(fd);
+		return reason_set(why_not, status, NULL, "process %d cannot be looked into", (int)pid);
+	}
+	enum status status = STATUS_NOT_FOUND;
+	struct reason refused = { "", "" };
+	bool is_denied = false;
+	while (status != STATUS_OK && getline(&line, &room, maps) > 0) {
+		uint64_t base;
+		char first;
+		if (!is_worth_a_look(line, program, &base))
+			continue;
+		is_denied |= !remote_read(pid, base, &first, 1) && errno == EPERM;
+		enum status found = is_denied ? STATUS_DENIED : look_into(pid, base, out, &refused);
+		status = found == STATUS_NOT_FOUND ? status : found;
+		if (is_denied)
+			break;
+	}
+	free(line);
+	fclose(maps);
+	if (status == STATUS_NOT_FOUND)
+		return reason_set(why_not, status, NULL, "process %d is no CPython of 3.%d or newer, or has not begun yet", (int)pid, PY_MINOR_OLDEST);
+	if (status == STATUS_DENIED)
+		return reason_set(why_not, status, NULL, "process %d does not let its memory be read", (int)pid);
+	if (status != STATUS_OK)
+		*why_not = refused;
+	return status;
+}

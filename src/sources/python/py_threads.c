@@ -1,0 +1,80 @@
+#include "src/sources/python/py_threads.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/file.h"
+#include "src/base/text.h"
+#include "src/sources/proc_file.h"
+#include "src/sources/python/remote.h"
+
+enum { STATUS_SIZE = 8192, STAT_SIZE = 1024, PTHREAD_TID = 720 };
+
+/* What the process itself calls this thread: its number in the innermost namespace, the last of NSpid. */
+static pid_t number_inside(int process_fd, const char *tid)
+{
+	char path[64], text[STATUS_SIZE];
+	size_t length;
+	snprintf(path, sizeof path, "task/%.16s/status", tid);
+	if (file_read(process_fd, path, text, sizeof text, &length) != STATUS_OK)
+		return 0;
+	const char *line = strstr(text, "\nNSpid:");
+	if (!line)
+		return (pid_t)atoi(tid);
+	size_t end = strcspn(line + 1, "\n") + 1;
+	while (end > 0 && line[end - 1] != '\t')
+		end--;
+	return (pid_t)atoi(line + end);
+}
+
+/* A process in a container knows its threads by other numbers. 0: it has no such thread. */
+static pid_t number_here(int process_fd, pid_t inside)
+{
+	char name[32];
+	snprintf(name, sizeof name, "%d", (int)inside);
+	if (number_inside(process_fd, name) == inside)
+		return inside;
+	int fd = openat(process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	pid_t found = 0;
+	if (!folder) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	for (const struct dirent *entry; !found && (entry = readdir(folder));)
+		if (entry->d_name[0] != '.' && number_inside(process_fd, entry->d_name) == inside)
+			found = (pid_t)atoi(entry->d_name);
+	closedir(folder);
+	return found;
+}
+
+/* To 3.10 Python knows a thread by its pthread_t only, in which glibc (2.31 to 2.36 were looked at) keeps the number. What is not there is no thread's. */
+static pid_t told_number(pid_t pid, const struct py_layout *layout, uint64_t address)
+{
+	uint64_t word;
+	int32_t tid;
+	if (layout->thread_native != PY_NOWHERE)
+		return remote_word(pid, address + layout->thread_native, &word) && word <= INT32_MAX ? (pid_t)word : 0;
+	if (!remote_word(pid, address + layout->thread_pthread, &word) || !remote_read(pid, word + PTHREAD_TID, &tid, sizeof tid))
+		return 0;
+	return tid > 0 ? tid : 0;
+}
+
+void py_thread_identify(pid_t pid, int process_fd, const struct py_layout *layout, uint64_t address, struct py_thread *out)
+{
+	char path[64], text[STAT_SIZE];
+	size_t length;
+	struct proc_stat stat;
+	pid_t inside = told_number(pid, layout, address);
+	out->tid = inside ? number_here(process_fd, inside) : 0;
+	snprintf(path, sizeof path, "task/%d/stat", (int)out->tid);
+	if (!out->tid || file_read(process_fd, path, text, sizeof text, &length) != STATUS_OK || !proc_stat_parse(text, length, &stat))
+		return;
+	out->state = stat.state;
+	text_clean(out->name, sizeof out->name, stat.comm, strlen(stat.comm));
+}
