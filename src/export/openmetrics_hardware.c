@@ -22,7 +22,7 @@ static void label_gpu(struct openmetrics *text, const struct gpu *gpu)
 }
 
 #define EACH_GPU(text, gpu) \
-	for (const struct gpu *gpu = (text)->scene->model->gpus.gpus, *end_ = gpu + (text)->scene->model->gpus.count; gpu < end_; gpu++)
+	for (const struct gpu *gpu = (text)->scene->model->gpus.gpus, *end_ = gpu ? gpu + (text)->scene->model->gpus.count : NULL; gpu != end_; gpu++)
 
 /* FAMILY(name, type, unit, help, value) */
 #define GPU_FAMILIES(X) \

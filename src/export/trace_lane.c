@@ -131,6 +131,12 @@ static void commit(struct trace_lane *lane)
 	lane->batch.at = lane->gap_at = 0;
 }
 
+/* Before anything was put in there is no list. */
+static struct lane_slice *first_of(const struct lane_slices *slices)
+{
+	return slices->list ? slices->list + slices->first : NULL;
+}
+
 /* Puts `slice` before those of building[at …], which lie within it from now on. */
 static void enclose(struct trace_lane *lane, size_t at, const struct lane_slice *slice)
 {
@@ -139,7 +145,7 @@ static void enclose(struct trace_lane *lane, size_t at, const struct lane_slice 
 		lane->failed = true;
 		return;
 	}
-	struct lane_slice *list = building->list + building->first;
+	struct lane_slice *list = first_of(building);
 	for (size_t i = building->count - 1; i > at; i--) {
 		list[i] = list[i - 1];
 		list[i].level = (uint16_t)(list[i].level + 1 < LANE_LEVELS ? list[i].level + 1 : LANE_LEVELS - 1);
@@ -151,7 +157,7 @@ static void enclose(struct trace_lane *lane, size_t at, const struct lane_slice 
 void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
 {
 	struct lane_slices *building = &lane->building;
-	struct lane_slice *list = building->list + building->first;
+	struct lane_slice *list = first_of(building);
 	struct lane_slice own = *span;
 	/* So that a level is left for the batch. */
 	own.depth = own.depth < LANE_LEVELS - 2 ? own.depth : LANE_LEVELS - 2;
@@ -178,7 +184,7 @@ void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
 static size_t part(struct trace_lane *lane, size_t at, const struct lane_slice *batch)
 {
 	struct lane_slices *building = &lane->building, own = { NULL, 0, 0, 0 };
-	struct lane_slice *list = building->list + building->first;
+	struct lane_slice *list = first_of(building);
 	bool is_own = true;
 	size_t kept = at;
 	size_t i = at;
@@ -265,7 +271,7 @@ size_t trace_lane_unit(const struct trace_lane *lane, const struct lane_slice **
 {
 	const struct lane_slices *ready = &lane->ready;
 	size_t count = ready->count > 0;
-	*unit = ready->list + ready->first;
+	*unit = first_of(ready);
 	while (count < ready->count && (*unit)[count].level)
 		count++;
 	return count;

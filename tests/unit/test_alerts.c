@@ -348,7 +348,7 @@ END_TEST
 
 START_TEST(flags_of_long_ago_are_not_counted)
 {
-	batches(50, 0.1);
+	batches(190, 0.1);
 	flag_newest(5, 0.13, 0.01);
 	batches(200, 0.1);
 	update();
