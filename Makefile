@@ -219,7 +219,7 @@ pictures: all $(WORKLOADS)
 
 # libFuzzer comes with clang; everything is built again, with coverage, in a folder of its own.
 fuzz:
-	@$(MAKE) --no-print-directory CC=clang BUILD=build-fuzz SANITIZE=fuzzer-no-link,address,undefined CFLAGS='-O1 -g' fuzz-here
+	@$(MAKE) --no-print-directory CC=clang BUILD=build-fuzz SANITIZE=fuzzer-no-link,address,undefined CFLAGS='-O1 -g1' fuzz-here
 
 $(FUZZERS): $(BUILD)/%: $(BUILD)/%.o $(SUPPORT_OBJECTS) $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TEST_LIBS)

@@ -154,6 +154,26 @@ def holds_the_gil():
         assert sum(held) >= 18, held
 
 
+NO_CODE = '''
+import ctypes
+api = ctypes.pythonapi
+api.PyInterpreterState_Get.restype = api.PyThreadState_New.restype = ctypes.c_void_p
+api.PyThreadState_New.argtypes = [ctypes.c_void_p]
+api.PyThreadState_New(api.PyInterpreterState_Get())
+print("ready", flush=True)
+import time; time.sleep(600)
+'''
+
+
+def knows_threads_without_code():
+    """As those of PyTorch's autograd are."""
+    with Running(sys.executable, '-c', NO_CODE) as program:
+        process, = stacks(program.pid)
+        empty = [thread for thread in process['threads'] if not thread['frames']]
+        assert len(process['threads']) == 2 and len(empty) == 1 and empty[0]['is_whole'], process
+        assert '(no Python code)' in pmtop('stack', program.pid).stdout
+
+
 def refuses(arguments, code, *words):
     told = pmtop('stack', *arguments)
     assert told.returncode == code and not told.stdout, (told.returncode, told.stdout)
@@ -188,6 +208,7 @@ for version, path in pythons().items():
     check(f'{version} is mostly known', lambda: is_mostly_known(path))
 check('the tree', says_the_tree)
 check('the GIL', holds_the_gil)
+check('threads without code', knows_threads_without_code)
 check('what is wrong', says_what_is_wrong)
 check('who may', says_who_may)
 print(f'{len(passed)} passed, {len(failed)} failed')

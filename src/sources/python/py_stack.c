@@ -243,8 +243,10 @@ static bool compare_copies(const struct py_process *process, const struct copies
 	size_t longest = 0, agreeing = 0;
 	bool is_whole = memcmp(copies->newest[COPIES].words, copies->newest[0].words, sizeof copies->newest[0].words) == 0;
 	for (unsigned copy = 0; copy < COPIES; copy++) {
-		if (!walk_copy(process, copies, copy, &walks[copy]))
+		if (!walk_copy(process, copies, copy, &walks[copy])) {
 			walks[copy].count = 0;
+			is_whole = false;
+		}
 		longest = walks[copy].count > walks[longest].count ? copy : longest;
 	}
 	*out = walks[longest];
@@ -256,7 +258,7 @@ static bool compare_copies(const struct py_process *process, const struct copies
 			shorten(out, common);
 	}
 	*is_still = is_whole;
-	return agreeing > COPIES / 2;
+	return is_whole || agreeing > COPIES / 2;
 }
 
 static bool read_again(const struct py_process *process, const struct met *met, const struct newest *newest, struct walk walks[COPIES], struct walk *out, bool *is_still)
