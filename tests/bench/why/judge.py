@@ -1,6 +1,7 @@
 """What was told of one run against what really happened in it."""
+import itertools
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 
 # Batches before this one are warm-up, or have too few before them to be judged.
 FIRST_JUDGED = 32
@@ -141,16 +142,22 @@ def had_slow_batches(truth, told):
     return sum(taken >= SLOW_LEAST * usual for taken in seconds) >= SLOW_OF_TOLD * warned['evidence']['flagged_count']
 
 
-def had_period(truth, told):
-    """Whether the batches of each rhythm that was told at the end take longer than those beside them."""
-    seconds, found = truth.get('seconds', ()), [pattern for pattern in told.patterns if pattern.get('kind', 'period') == 'period']
+def slower_places(seconds, pattern):
+    """Of each place in the rhythm the median of its batches, each over the median of those around it."""
+    period, around, starts = pattern['period'], 30, list(itertools.accumulate(seconds, initial=0.0))
+    in_batches = pattern.get('unit', 'batches') == 'batches'
+    places = int(period) if in_batches else max(2, round(period / statistics.median(seconds)))
+    by_place = defaultdict(list)
+    for at, taken in enumerate(seconds):
+        place = at % places if in_batches else int(starts[at] % period / period * places)
+        by_place[place].append(taken / statistics.median(seconds[max(0, at - around):at + around + 1]))
+    return [statistics.median(ratios) for ratios in by_place.values() if len(ratios) >= REPEATS_LEAST]
 
-    def is_slower(pattern):
-        every, first = int(pattern['period']), int(pattern['first'])
-        members = range(first, len(seconds), every) if pattern.get('unit', 'batches') == 'batches' and every > 1 else ()
-        ratios = [seconds[at] / statistics.median(seconds[max(0, at - every // 2):at + every // 2 + 1]) for at in members]
-        return bool(ratios) and statistics.median(ratios) >= PERIOD_LEAST
-    return bool(found) and all(is_slower(pattern) for pattern in found)
+
+def had_period(truth, told):
+    """Whether each rhythm that was told at the end has a place at which batches take longer."""
+    found = [pattern for pattern in told.patterns if pattern.get('kind', 'period') == 'period']
+    return bool(found) and 'seconds' in truth and all(max(slower_places(truth['seconds'], pattern), default=0) >= PERIOD_LEAST for pattern in found)
 
 
 def judge_nothing(verdict, truth, told, kinds):
@@ -167,7 +174,7 @@ def judge_nothing(verdict, truth, told, kinds):
     for is_borne_out, names in ((has_drifted, {'slow_drift', 'pattern drift'}), (had_slow_batches, {'flagged_batches'}), (had_period, {'slow_period', 'pattern period'})):
         is_true |= names if is_borne_out(truth, told) else set()
     for rule, when in raised:
-        what = f'{rule}: {told.warnings[rule]["message"]}' if rule in told.warnings else rule
+        what = f'{rule}: {told.warnings[rule]["message"]}' if rule in told.warnings else f'{rule}: {told.patterns}'
         (verdict.borne_out if rule in is_true else verdict.alarms if is_quiet(when) else verdict.disturbances).append(what)
     for entry in told.flagged.values():
         verdict.others[kind_of((entry['causes'] or [{'what': 'none'}])[0])] += 1
