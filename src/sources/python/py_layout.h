@@ -14,7 +14,7 @@
 
 #define PY_NOWHERE UINT32_MAX
 
-enum { PY_MINOR_OLDEST = 8, PY_MINOR_NEWEST = 15, PY_DEBUG_WORDS = 128, PY_OBJECT_MOST = 4096 };
+enum { PY_MINOR_OLDEST = 8, PY_MINOR_NEWEST = 15, PY_DEBUG_WORDS = 128 };
 
 enum py_line_table {
 	PY_LINES_PAIRS,       /* co_lnotab, to 3.9: bytes forward, lines forward (signed) */

@@ -135,7 +135,8 @@ static enum status choose_layout(const struct image *image, uint64_t size, struc
 	return status;
 }
 
-bool py_has_begun(pid_t pid, const struct py_place *place)
+/* Whether the interpreter is there and its threads belong to it. */
+static bool has_begun(pid_t pid, const struct py_place *place)
 {
 	const struct py_layout *layout = &place->layout;
 	uint64_t interpreter, thread, owner;
@@ -152,7 +153,7 @@ static enum status look_into(pid_t pid, uint64_t base, struct py_place *out, str
 	if (!image_open(&image, pid, base) || !image_symbol(&image, "_PyRuntime", &place.runtime, &size) || !image_symbol(&image, "PyCode_Type", &place.code_type, &unused))
 		return STATUS_NOT_FOUND;
 	enum status status = choose_layout(&image, size, &place, why_not);
-	if (status == STATUS_OK && !py_has_begun(pid, &place))
+	if (status == STATUS_OK && !has_begun(pid, &place))
 		return STATUS_NOT_FOUND;
 	if (status == STATUS_OK)
 		*out = place;
@@ -205,7 +206,7 @@ enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct re
 	free(line);
 	fclose(maps);
 	if (status == STATUS_NOT_FOUND)
-		return reason_set(why_not, status, NULL, "process %d is no CPython of 3.%d or newer, or has not begun yet", (int)pid, PY_MINOR_OLDEST);
+		return reason_set(why_not, status, "a program in C is for gdb -p", "process %d is no CPython of 3.%d or newer, or has not begun yet", (int)pid, PY_MINOR_OLDEST);
 	if (status == STATUS_DENIED)
 		return reason_set(why_not, status, NULL, "process %d does not let its memory be read", (int)pid);
 	if (status != STATUS_OK)

@@ -16,7 +16,5 @@ struct py_place {
 /* NOT_FOUND: no CPython of 3.8 or newer, or none that has begun yet. DENIED: errno of the first reading was EPERM. UNSUPPORTED: see py_layout.h.
  * `process_fd`: /proc/PID. */
 enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not);
-/* Whether the interpreter is there and its threads belong to it. */
-bool py_has_begun(pid_t pid, const struct py_place *place);
 
 #endif
