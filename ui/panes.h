@@ -11,7 +11,7 @@
 /* A refresh that takes so long or longer draws everything. */
 #define PANES_SLOW_S 0.4
 
-enum pane_id { PANE_HEADER, PANE_TABS, PANE_HINTS, PANE_WHERE, PANE_MEMORY, PANE_EPOCHS, PANE_PROCESSES, PANE_WARNINGS, PANE_GPU, PANE_MACHINE, PANES };
+enum pane_id { PANE_HEADER, PANE_TABS, PANE_HINTS, PANE_WHERE, PANE_MEMORY, PANE_EPOCHS, PANE_PROCESSES, PANE_WARNINGS, PANE_GPU, PANE_MACHINE, PANE_CODE, PANES };
 
 struct pane {
 	struct rect rect;                /* where it was drawn last */

@@ -8,6 +8,7 @@
 #include "src/commands/command.h"
 #include "src/commands/output.h"
 #include "src/commands/runs.h"
+#include "src/model/code.h"
 #include "src/sources/access.h"
 #include "src/sources/python/py_stack.h"
 #include "src/sources/target.h"
@@ -32,28 +33,6 @@ static const char *state_words(char state)
 	return NULL;
 }
 
-/* What is installed is known by its package: "torch/_tensor.py". */
-static const char *short_file(const char *file)
-{
-	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-		const char *found = strstr(file, folders[i]);
-		if (found)
-			return found + strlen(folders[i]);
-	}
-	const char *library = strstr(file, "/lib/python3.");
-	const char *rest = library ? strchr(library + strlen("/lib/python3."), '/') : NULL;
-	return rest ? rest + 1 : file;
-}
-
-/* To 3.10 a process does not tell which release it is of. */
-static void write_version(const struct py_layout *layout, char out[32])
-{
-	int used = snprintf(out, 32, "3.%u", layout->minor);
-	if (layout->minor > 10)
-		snprintf(out + used, 32 - (size_t)used, ".%u%s", layout->patch, layout->is_free_threaded ? "t" : "");
-}
-
 /* -- text ------------------------------------------------------------------------------------------------------------------------- */
 
 static void print_frames(struct buffer *out, const struct py_frame *frames, size_t count)
@@ -65,7 +44,7 @@ static void print_frames(struct buffer *out, const struct py_frame *frames, size
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t cells = text_cells(frames[i].function);
-		buffer_printf(out, "    %s%*s  %s", frames[i].function, (int)(cells < width ? width - cells : 0), "", short_file(frames[i].file));
+		buffer_printf(out, "    %s%*s  %s", frames[i].function, (int)(cells < width ? width - cells : 0), "", code_short_file(frames[i].file));
 		if (frames[i].line)
 			buffer_printf(out, ":%d", frames[i].line);
 		buffer_puts(out, "\n");
@@ -93,8 +72,8 @@ static void print_thread(struct buffer *out, const struct py_stacks *stacks, con
 
 static void print_text(struct stack_out *out, const struct target_member *member, const struct py_layout *layout, const struct py_stacks *stacks)
 {
-	char version[32];
-	write_version(layout, version);
+	char version[PY_VERSION_SIZE];
+	py_layout_version(layout, version);
 	buffer_printf(&out->text, "%s%s (%d), Python %s\n", out->processes ? "\n" : "", member->command, (int)member->pid, version);
 	for (size_t i = 0; i < stacks->thread_count; i++)
 		print_thread(&out->text, stacks, &stacks->threads[i], member->stat.comm);
@@ -105,8 +84,8 @@ static void print_text(struct stack_out *out, const struct target_member *member
 static void print_json(struct stack_out *out, const struct target_member *member, const struct py_layout *layout, const struct py_stacks *stacks)
 {
 	struct json *json = &out->json;
-	char version[32];
-	write_version(layout, version);
+	char version[PY_VERSION_SIZE];
+	py_layout_version(layout, version);
 	json_open_object(json, NULL);
 	json_integer(json, "pid", member->pid);
 	json_integer(json, "parent_pid", member->parent);

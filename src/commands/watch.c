@@ -133,6 +133,7 @@ static void answer_key(struct watch *watch, struct key_event event)
 	watch_record_tell(&watch->session, watch->screen);
 	if (strcmp(screen_view_name(watch->screen), "Counters") == 0)
 		watch->session.choices.wants_counters = true;
+	watch->session.choices.wants_stacks = strcmp(screen_view_name(watch->screen), "Code") == 0;
 }
 
 static void draw(struct watch *watch)

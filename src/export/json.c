@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/base/json.h"
+#include "src/export/json_code.h"
 #include "src/export/json_counters.h"
 #include "src/export/json_energy.h"
 #include "src/export/json_events.h"
@@ -343,6 +344,7 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 	json_gpus(&json, model, realtime_ns - model->now_ns);
 	json_energy(&json, model, run, realtime_ns - model->now_ns);
 	json_counters(&json, model, chosen);
+	json_code(&json, model);
 	json_workers(&json, model, run);
 	write_warnings(&json, alerts, run, realtime_ns - model->now_ns);
 	write_self(&json, model);

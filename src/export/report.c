@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "src/export/patterns.h"
 #include "src/export/ranks.h"
+#include "src/export/report_code.h"
 #include "src/export/report_energy.h"
 #include "src/export/report_gpus.h"
 #include "src/export/report_memory.h"
@@ -338,6 +339,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_flagged(out, run);
 	}
 	buffer_puts(out, "\n");
+	report_code(out, model);
 	report_gpus(out, model);
 	report_memory(out, &model->memory, run);
 	report_energy(out, model, run ? run_index : -1);

@@ -29,6 +29,7 @@ struct model *model_new(const struct model_options *options)
 	model_init_system(model);
 	model_init_gpus(model);
 	model_init_perf(model);
+	model_init_code(model);
 	model_init_energy(model);
 	model_init_around(model);
 #define NEW_SERIES(name) model->series.name = series_new();
@@ -53,6 +54,7 @@ void model_free(struct model *model)
 	model_free_system(model);
 	model_free_gpus(model);
 	model_free_perf(model);
+	model_free_code(model);
 	model_free_energy(model);
 	model_free_around(model);
 	free(model->private->pasts);
@@ -199,6 +201,18 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_PERF_COUNT:
 		model_take_perf_count(model, record);
 		break;
+	case RECORD_CODE_GROUP:
+		model_take_code_group(model, record, set->is_snapshot);
+		break;
+	case RECORD_CODE:
+		model_take_code(model, record);
+		break;
+	case RECORD_CODE_NODE:
+		model_take_code_node(model, record);
+		break;
+	case RECORD_CODE_TIME:
+		model_take_code_time(model, record, set->is_snapshot);
+		break;
 	case RECORD_WORKER:
 		model_note_worker(model, record);
 		model_take_worker(model, record);
@@ -250,6 +264,7 @@ void model_apply(struct model *model, const struct sample_set *set)
 	model_refresh_memory(model);
 	model_refresh_gpus(model);
 	model_refresh_perf(model);
+	model_refresh_code(model);
 	model_refresh_energy(model);
 	model_refresh_around(model, false);
 }

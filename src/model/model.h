@@ -10,6 +10,7 @@
 
 #include "src/model/energy.h"
 #include "src/model/gpus.h"
+#include "src/model/code.h"
 #include "src/model/perf.h"
 #include "src/model/run.h"
 #include "src/model/series.h"
@@ -123,6 +124,7 @@ struct model {
 	struct system system;
 	struct gpus gpus;
 	struct perf perf;
+	struct code code;
 	struct energy energy;
 #define PROCESS_SERIES_MEMBER(name) struct series *name;
 	struct { PROCESS_SERIES(PROCESS_SERIES_MEMBER) TREE_SERIES(PROCESS_SERIES_MEMBER) } series;

@@ -36,6 +36,7 @@ struct model_private {
 	struct surroundings *surroundings;
 	struct gpus_past *gpus;
 	struct perf_past *perf;
+	struct code_past *code;
 	struct energy_past *energy;
 };
 
@@ -83,6 +84,16 @@ void model_take_gpu_event(struct model *model, const struct record *record);
 /* False: it is no figure of a GPU. */
 bool model_take_gpu_figure(struct model *model, const struct record *record);
 void model_refresh_gpus(struct model *model);
+
+/* -- code.c -- */
+void model_init_code(struct model *model);
+void model_free_code(struct model *model);
+/* is_snapshot: it is told again what was before, so nothing of it is of the last minute. */
+void model_take_code_group(struct model *model, const struct record *record, bool is_snapshot);
+void model_take_code(struct model *model, const struct record *record);
+void model_take_code_node(struct model *model, const struct record *record);
+void model_take_code_time(struct model *model, const struct record *record, bool is_snapshot);
+void model_refresh_code(struct model *model);
 
 /* -- perf.c -- */
 void model_init_perf(struct model *model);

@@ -244,6 +244,8 @@ static bool is_whole(const struct record *record)
 	case RECORD_NAME: return record->name.text;
 	case RECORD_META: return record->meta.key && record->meta.value;
 	case RECORD_RUN_CLOSED: case RECORD_WORKER_GONE: case RECORD_MARK: return record->text;
+	case RECORD_CODE: return record->code.function && record->code.file;
+	case RECORD_CODE_GROUP: return record->code_group.python;
 	case RECORD_MISSING: return record->missing.figure;
 	case RECORD_PROCESS_SEEN: case RECORD_PROCESS_REPLACED: return record->process.command;
 	case RECORD_PROCESS_WAIT: return record->wait.text;

@@ -97,5 +97,11 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 	[RECORD_GPU_EVENT] = RECORD(OF(I32, gpu_event.gpu), OF(U32, gpu_event.code), OF(TEXT, gpu_event.text)),
 	[RECORD_PROCESS_PLACE] = RECORD(OF(I32, place.pid), OF(I32, place.local_rank), OF(TEXT, place.visible_devices)),
 	[RECORD_PERF_EVENT] = RECORD(OF(U32, perf_event.event), OF(U32, perf_event.role), OF(TEXT, perf_event.name)),
+	[RECORD_CODE_GROUP] = RECORD(OF(U32, code_group.id), OF(I32, code_group.pid), OF(FLAG, code_group.is_workers), OF(TEXT, code_group.python),
+		OF(U64, code_group.looks), OF(U64, code_group.partial), OF(DOUBLE, code_group.hz), OF(U64, code_group.total_ns)),
+	[RECORD_CODE] = RECORD(OF(U32, code.id), OF(FLAG, code.is_own), OF(TEXT, code.function), OF(TEXT, code.file)),
+	[RECORD_CODE_NODE] = RECORD(OF(U32, code_node.id), OF(U32, code_node.parent), OF(U32, code_node.group), OF(U32, code_node.code), OF(U32, code_node.line),
+		OF(TEXT, code_node.text)),
+	[RECORD_CODE_TIME] = RECORD(OF(U32, code_time.id), OF(U64, code_time.total_ns)),
 	[RECORD_PERF_COUNT] = RECORD(OF(I32, perf_count.pid), OF(U32, perf_count.event), OF(DOUBLE, perf_count.value), OF(DOUBLE, perf_count.counted_ratio)),
 };

@@ -189,6 +189,11 @@ enum { PERF_EVENTS_MOST = 32 };
 	X(PROCESS_PLACE)   /* place: where a process of the tree was told to run, by its environment */ \
 	X(PERF_EVENT)      /* perf_event: what is counted under this number, before its first count */ \
 	X(PERF_COUNT)      /* perf_count: all since pmtop began to count */ \
+	/* where the time of Python code goes, by looks at its stacks */ \
+	X(CODE_GROUP)      /* code_group: whose stacks: a process, or the loader workers of one together; before the first, and as it has been looked at since */ \
+	X(CODE)            /* code: a function, before its first node */ \
+	X(CODE_NODE)       /* code_node: a line of it, called from the line `parent`, before its first time */ \
+	X(CODE_TIME)       /* code_time: all since pmtop came */ \
 	/* events, in the order of their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)     /* epoch */ \
 	X(EPOCH_END)       /* epoch */ \
@@ -257,6 +262,18 @@ struct record {
 		struct { int32_t gpu; uint32_t code; const char *text; } gpu_event;     /* code: NVIDIA's XID; 0 = none */
 		struct { int32_t pid, local_rank; const char *visible_devices; } place;   /* local_rank −1 = none; visible_devices: as CUDA_VISIBLE_DEVICES (or HIP_…, ROCR_…, ZE_AFFINITY_MASK) says; NULL = not set */
 		struct { uint32_t event, role; const char *name; } perf_event;          /* event < PERF_EVENTS_MOST; name: as libpfm4 or perf has it */
+		struct {
+			uint32_t id;                 /* from 1 on, as the numbers of codes and nodes */
+			int32_t pid;                 /* of workers: of the process that they work for */
+			bool is_workers;
+			const char *python;          /* "3.11", with the patch level where it says so */
+			uint64_t looks, partial;     /* in all; of which the innermost frames could not be read */
+			double hz;                   /* looks a second at present, each at one thread */
+			uint64_t total_ns;           /* that the looks stand for */
+		} code_group;
+		struct { uint32_t id; bool is_own; const char *function, *file; } code;      /* is_own: neither installed nor of Python itself, by its path */
+		struct { uint32_t id, parent, group, code, line; const char *text; } code_node;      /* parent 0 = outermost; line 0, text NULL = not known */
+		struct { uint32_t id; uint64_t total_ns; } code_time;                          /* in which this node was the innermost */
 		struct { int32_t pid; uint32_t event; double value, counted_ratio; } perf_count;   /* scaled up; counted_ratio: share of the time in which it was counted, 0 … 1 */
 	};
 };

@@ -23,6 +23,7 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	X(flags, warmup_batches,          warmup_most,            INTEGER, 10,   0, 10) \
 	X(gpu, nvml,                      nvml,                   FLAG,    1,    0, 1) \
 	X(counters, always,               counters_always,        FLAG,    0,    0, 1) \
+	X(stacks, looks_per_second,       stacks_hz,              NUMBER,  10,   0, 1000)     /* 0 = none */ \
 	X(energy, grid_g_per_kwh,         grid_g_per_kwh,         NUMBER,  0,    0, 10000)    /* 0 = not known */ \
 	X(hooks, least_seconds,           hook_least_s,           NUMBER,  60,   0, 86400)    /* between two of the same rule */ \
 	X(hooks, at_most,                 hooks_at_most,          INTEGER, 4,    1, 64)       /* running at a time */ \

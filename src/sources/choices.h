@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHOSEN_EVENTS_MOST = 16 };
+enum { CHOSEN_EVENTS_MOST = 16, STACKS_HZ_LOOKED_AT = 100 };
 
 struct source_choices {
 	bool no_nvml;                        /* gpu: nvml: false, or --no-nvml */
@@ -18,6 +18,8 @@ struct source_choices {
 	const char *dev_root;                /* NULL: /dev */
 	unsigned event_count;                /* counters: events: as libpfm4 names them; 0 = the usual ones */
 	const char *events[CHOSEN_EVENTS_MOST];
+	double stacks_hz;                    /* looks a second at the Python stacks of each process; 0 = none */
+	_Atomic bool wants_stacks;           /* somebody looks at them (view 7): then more often */
 	_Atomic bool wants_counters;         /* somebody looks at the CPU counters (view 9, --counters): before that none is opened, for each costs the
 	                                      * watched threads something at every switch */
 };

@@ -37,7 +37,7 @@ struct source {
 /* About four times a second: for what need not be read at each of ten refreshes. */
 #define SOURCE_SLOW_NS INT64_C(260000000)
 
-#define SOURCES(X) X(process) X(system) X(cgroup) X(perf) X(energy) X(region) X(gpu)
+#define SOURCES(X) X(process) X(system) X(cgroup) X(perf) X(stacks) X(energy) X(region) X(gpu)
 
 #define DECLARE_SOURCE(name) extern const struct source name##_source;
 SOURCES(DECLARE_SOURCE)

@@ -250,6 +250,23 @@ static void fill(struct sample_set *set, struct record *record)
 	case RECORD_PERF_COUNT:
 		record->perf_count.pid = (int32_t)number(), record->perf_count.event = number32(), record->perf_count.value = real(), record->perf_count.counted_ratio = real();
 		break;
+	case RECORD_CODE_GROUP:
+		record->code_group.id = number32(), record->code_group.pid = (int32_t)number(), record->code_group.is_workers = flag();
+		record->code_group.python = text(set);
+		record->code_group.looks = number(), record->code_group.partial = number(), record->code_group.total_ns = number();
+		record->code_group.hz = real();
+		break;
+	case RECORD_CODE:
+		record->code.id = number32(), record->code.is_own = flag();
+		record->code.function = text(set), record->code.file = text(set);
+		break;
+	case RECORD_CODE_NODE:
+		record->code_node.id = number32(), record->code_node.parent = number32(), record->code_node.group = number32();
+		record->code_node.code = number32(), record->code_node.line = number32(), record->code_node.text = maybe_text(set);
+		break;
+	case RECORD_CODE_TIME:
+		record->code_time.id = number32(), record->code_time.total_ns = number();
+		break;
 	case RECORD_KIND_COUNT:
 		break;
 	}

@@ -165,7 +165,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	struct rect line = rect_take_top(&rect, 1), machine = rect_take_top(&rect, system_is_known(scene->model) && rect.height >= 9 ? 1 : 0);
 	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
 	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, canvas->height));
-	struct rect plots = rect;
+	struct rect code = rect_take_top(&rect, panel_code_height(scene, canvas, rect.height)), plots = rect;
 
 	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
 		struct rect inside = parts_panel(canvas, note, refused != NULL ? "Not readable" : "Nothing publishes", NULL, ROLE_TITLE);
@@ -179,6 +179,8 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 		rect_take_left(&machine, 1 + canvas_text(canvas, machine.x + 1, machine.y, machine.width - 1, ROLE_DIM, "machine:"));
 		draw_machine(scene, canvas, machine);
 	}
+	if (code.height > 0 && pane_is_due(&scene->panes, PANE_CODE, code))
+		panel_code(scene, canvas, code);
 	struct rect left = rect_take_left(&plots, plots.width >= 70 ? plots.width / 2 : 0);
 
 	if (!parts_is_roomy(canvas))

@@ -42,6 +42,10 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
 int panel_ranks_height(const struct scene *scene, const struct canvas *canvas, int height);
 void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect rect);
 
+/* Which lines of Python the time goes to, in short; how many rows it wants of so many: 0 where none is known. */
+int panel_code_height(const struct scene *scene, const struct canvas *canvas, int height);
+void panel_code(const struct scene *scene, struct canvas *canvas, struct rect rect);
+
 enum { PROCESS_ROWS_MAX = 512 };
 /* The processes of the tree that are shown: all that live, and what has gone lately. */
 size_t process_rows(const struct scene *scene, const struct process *rows[PROCESS_ROWS_MAX]);

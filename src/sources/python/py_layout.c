@@ -1,5 +1,6 @@
 #include "src/sources/python/py_layout.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Offsets that are told have to lie within what such a struct can be. */
@@ -118,4 +119,11 @@ enum status py_layout_told(const uint64_t words[PY_DEBUG_WORDS], struct py_layou
 	}
 	*out = layout;
 	return STATUS_OK;
+}
+
+void py_layout_version(const struct py_layout *layout, char out[PY_VERSION_SIZE])
+{
+	int used = snprintf(out, PY_VERSION_SIZE, "3.%u", layout->minor);
+	if (layout->minor > 10)
+		snprintf(out + used, (size_t)(PY_VERSION_SIZE - used), ".%u%s", layout->patch, layout->is_free_threaded ? "t" : "");
 }

@@ -14,7 +14,7 @@
 
 #define PY_NOWHERE UINT32_MAX
 
-enum { PY_MINOR_OLDEST = 8, PY_MINOR_NEWEST = 15, PY_DEBUG_WORDS = 128 };
+enum { PY_MINOR_OLDEST = 8, PY_MINOR_NEWEST = 15, PY_DEBUG_WORDS = 128, PY_VERSION_SIZE = 24 };
 
 enum py_line_table {
 	PY_LINES_PAIRS,       /* co_lnotab, to 3.9: bytes forward, lines forward (signed) */
@@ -50,6 +50,8 @@ struct py_layout {
 	uint32_t code_copies;                        /* free-threaded: each thread's own copy of the bytes */
 };
 
+/* "3.11.7", "3.13.0t". To 3.10 a process does not tell which release it is of: "3.10". */
+void py_layout_version(const struct py_layout *layout, char out[PY_VERSION_SIZE]);
 /* Of 3.8 to 3.12, by minor. UNSUPPORTED: not one of them. */
 enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason *why_not);
 /* From the words at the begin of _PyRuntime. NOT_FOUND: they are no debug offsets; DAMAGED: they do not make sense; UNSUPPORTED. */

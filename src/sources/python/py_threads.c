@@ -10,6 +10,7 @@
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/sources/proc_file.h"
+#include "src/sources/python/py_walk.h"
 #include "src/sources/python/remote.h"
 
 enum { STATUS_SIZE = 8192, STAT_SIZE = 1024, PTHREAD_TID = 720 };
@@ -63,6 +64,29 @@ static pid_t told_number(pid_t pid, const struct py_layout *layout, uint64_t add
 	if (!remote_word(pid, address + layout->thread_pthread, &word) || !remote_read(pid, word + PTHREAD_TID, &tid, sizeof tid))
 		return 0;
 	return tid > 0 ? tid : 0;
+}
+
+/* The main interpreter was made first, so it is the last one; so is the main thread, but for a fork that another thread called. */
+bool py_find_main(const struct py_process *process, uint64_t *thread)
+{
+	const struct py_layout *layout = &process->place.layout;
+	uint64_t interpreter = 0, address = 0, last = 0;
+	char name[32];
+	snprintf(name, sizeof name, "%d", (int)process->pid);
+	pid_t inside = number_inside(process->process_fd, name);
+	bool is_read = remote_word(process->pid, process->place.runtime + layout->runtime_interpreters, &interpreter);
+	for (unsigned i = 0; is_read && interpreter && i < PY_THREADS_MOST; i++) {
+		last = interpreter;
+		is_read = remote_word(process->pid, interpreter + layout->interpreter_next, &interpreter);
+	}
+	is_read = is_read && last && remote_word(process->pid, last + layout->interpreter_threads, &address);
+	for (unsigned i = 0; is_read && address && i < PY_THREADS_MOST; i++) {
+		*thread = address;
+		if (inside && told_number(process->pid, layout, address) == inside)
+			return true;
+		is_read = remote_word(process->pid, address + layout->thread_next, &address);
+	}
+	return is_read && last && *thread;
 }
 
 void py_thread_identify(pid_t pid, int process_fd, const struct py_layout *layout, uint64_t address, struct py_thread *out)

@@ -1,0 +1,218 @@
+#include "src/sources/python/py_sampler.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/sources/python/py_threads.h"
+#include "src/sources/python/py_walk.h"
+#include "src/sources/python/remote.h"
+
+/* Where a code object was another may be. Where there are too many (text that is compiled again and again) all are forgotten. */
+#define CHECK_NS (1 * NS_PER_S)
+enum { PLACES_FIRST = 256, PLACES_MOST = 8192, LINES_KEPT = 8, TAGS = 5 };
+
+struct entry {
+	struct py_known known;       /* first: a known is its entry */
+	uint64_t address;
+	uint64_t tags[TAGS];         /* what makes it be this one */
+	int64_t checked_ns;
+	struct { uint64_t ip; int line; bool is_used; } lines[LINES_KEPT];
+};
+
+struct py_sampler {
+	struct py_process *process;
+	struct py_walker *walker;
+	uint64_t thread;             /* its main one; 0 = not found yet */
+	int64_t thread_checked_ns;
+	struct py_walk walk;
+	size_t count, room;          /* of the table, a power of two */
+	struct entry **table;
+};
+
+/* -- code objects ----------------------------------------------------------------------------------------------------------------- */
+
+static size_t place_of(const struct py_sampler *sampler, uint64_t address)
+{
+	size_t at = (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (sampler->room - 1);
+	while (sampler->table[at] && sampler->table[at]->address != address)
+		at = (at + 1) & (sampler->room - 1);
+	return at;
+}
+
+static void forget_all(struct py_sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->room; i++) {
+		if (sampler->table[i])
+			py_code_release(&sampler->table[i]->known.code);
+		free(sampler->table[i]);
+		sampler->table[i] = NULL;
+	}
+	sampler->count = 0;
+}
+
+static bool make_room(struct py_sampler *sampler)
+{
+	if (2 * sampler->count < sampler->room)
+		return true;
+	struct entry **before = sampler->table, **table = calloc(2 * sampler->room, sizeof(struct entry *));
+	size_t room = sampler->room;
+	if (!table)
+		return false;
+	sampler->table = table;
+	sampler->room = 2 * room;
+	for (size_t i = 0; i < room; i++)
+		if (before[i])
+			table[place_of(sampler, before[i]->address)] = before[i];
+	free(before);
+	return true;
+}
+
+static bool read_tags(const struct py_sampler *sampler, uint64_t address, uint64_t tags[TAGS])
+{
+	const struct py_layout *layout = &sampler->process->place.layout;
+	const uint32_t offsets[TAGS] = { layout->object_type, layout->code_file, layout->code_name, layout->code_lines, layout->code_first_line };
+	struct remote_piece pieces[TAGS];
+	memset(tags, 0, TAGS * sizeof *tags);
+	for (size_t i = 0; i < TAGS; i++)
+		pieces[i] = (struct remote_piece){ address + offsets[i], &tags[i], i + 1 < TAGS ? sizeof(uint64_t) : sizeof(int32_t) };
+	return remote_read_pieces(sampler->process->pid, pieces, TAGS);
+}
+
+/* NULL: there is no code object (any more), or no memory. */
+static struct entry *load(struct py_sampler *sampler, struct entry *entry, uint64_t address, int64_t now_ns)
+{
+	uint64_t tags[TAGS];
+	py_code_release(&entry->known.code);
+	*entry = (struct entry){ .address = address, .checked_ns = now_ns };
+	bool is_read = read_tags(sampler, address, entry->tags) && py_code_read(sampler->process->pid, &sampler->process->place, address, &entry->known.code)
+		&& read_tags(sampler, address, tags) && memcmp(tags, entry->tags, sizeof tags) == 0;
+	return is_read ? entry : NULL;
+}
+
+static struct entry *find(struct py_sampler *sampler, uint64_t address, int64_t now_ns)
+{
+	uint64_t tags[TAGS];
+	struct entry *entry = sampler->table[place_of(sampler, address)];
+	if (entry && entry->known.code.table && now_ns - entry->checked_ns < CHECK_NS)
+		return entry;
+	if (entry && entry->known.code.table && read_tags(sampler, address, tags) && memcmp(tags, entry->tags, sizeof tags) == 0) {
+		entry->checked_ns = now_ns;
+		return entry;
+	}
+	if (entry)
+		return load(sampler, entry, address, now_ns);
+	entry = make_room(sampler) ? calloc(1, sizeof *entry) : NULL;
+	if (entry) {
+		sampler->count++;
+		sampler->table[place_of(sampler, address)] = entry;
+		entry->address = address;
+	}
+	return entry ? load(sampler, entry, address, now_ns) : NULL;
+}
+
+static bool find_line(struct entry *entry, const struct py_layout *layout, uint64_t ip, int *line)
+{
+	size_t at = (size_t)(ip >> 1) % LINES_KEPT;
+	if (!entry->lines[at].is_used || entry->lines[at].ip != ip) {
+		if (!py_code_line(&entry->known.code, layout, ip, &entry->lines[at].line))
+			return false;
+		entry->lines[at].ip = ip;
+		entry->lines[at].is_used = true;
+	}
+	*line = entry->lines[at].line;
+	return true;
+}
+
+/* -- looking ---------------------------------------------------------------------------------------------------------------------- */
+
+/* What makes no sense cuts off all that is newer. */
+static void add_sites(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out)
+{
+	const struct py_layout *layout = &sampler->process->place.layout;
+	for (size_t i = 0; i < sampler->walk.count; i++) {
+		const struct py_seen *seen = &sampler->walk.frames[i];
+		if (seen->is_of_c || !seen->code)
+			continue;
+		struct entry *entry = find(sampler, seen->code, now_ns);
+		int line;
+		if (entry && find_line(entry, layout, seen->ip, &line)) {
+			out->sites[out->count++] = (struct py_site){ &entry->known, line };
+		} else {
+			out->count = 0;
+			out->is_whole = false;
+		}
+	}
+}
+
+/* A thread keeps its place while it lives; that it is still the main one is looked at once a second. */
+static bool find_thread(struct py_sampler *sampler, int64_t now_ns)
+{
+	if (sampler->thread && now_ns - sampler->thread_checked_ns < CHECK_NS)
+		return true;
+	sampler->thread_checked_ns = now_ns;
+	if (!py_find_main(sampler->process, &sampler->thread))
+		sampler->thread = 0;
+	return sampler->thread != 0;
+}
+
+enum status py_sampler_look(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out)
+{
+	out->is_whole = out->is_cut = false;
+	out->count = 0;
+	if (sampler->count >= PLACES_MOST)
+		forget_all(sampler);
+	errno = 0;
+	if (!find_thread(sampler, now_ns))
+		return errno == ESRCH ? STATUS_END : STATUS_AGAIN;
+	out->is_whole = py_walk(sampler->process, sampler->thread, PY_QUICK, sampler->walker, &sampler->walk);
+	if (!out->is_whole && sampler->walk.count == 0) {
+		sampler->thread = 0;
+		return errno == ESRCH ? STATUS_END : STATUS_AGAIN;
+	}
+	out->is_cut = sampler->walk.is_cut;
+	add_sites(sampler, now_ns, out);
+	return STATUS_OK;
+}
+
+/* -- opening ---------------------------------------------------------------------------------------------------------------------- */
+
+enum status py_sampler_open(pid_t pid, int process_fd, struct py_sampler **out, struct reason *why_not)
+{
+	struct py_process *process;
+	enum status status = py_open(pid, process_fd, &process, why_not);
+	if (status != STATUS_OK)
+		return status;
+	struct py_sampler *sampler = calloc(1, sizeof *sampler);
+	if (sampler) {
+		sampler->process = process;
+		sampler->walker = py_walker_new();
+		sampler->room = PLACES_FIRST;
+		sampler->table = calloc(sampler->room, sizeof(struct entry *));
+	}
+	if (sampler && sampler->walker && sampler->table) {
+		*out = sampler;
+		return STATUS_OK;
+	}
+	if (sampler)
+		py_sampler_close(sampler);
+	else
+		py_close(process);
+	return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+}
+
+void py_sampler_close(struct py_sampler *sampler)
+{
+	if (sampler->table)
+		forget_all(sampler);
+	free(sampler->table);
+	py_walker_free(sampler->walker);
+	py_close(sampler->process);
+	free(sampler);
+}
+
+const struct py_layout *py_sampler_version(const struct py_sampler *sampler)
+{
+	return py_version(sampler->process);
+}

@@ -1,0 +1,288 @@
+#include "src/sources/python/py_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sources/python/remote.h"
+
+/* Frames that lie so close are read as one stretch. What follows the last one is read too where a look begins with what the one before has found: calls
+ * that are made from there on mostly lie in it. */
+enum { TRIES = 16, QUICK_TRIES = 4, COPIES = 4, FRAME_MOST = 512, OWNED_BY_C = 3, APART_MOST = 1024, AHEAD = 1024, STRETCH_MOST = 1 << 16 };
+
+static void decode(const struct py_layout *layout, uint64_t address, const unsigned char *bytes, struct py_seen *out)
+{
+	int32_t last;
+	*out = (struct py_seen){ .address = address };
+	memcpy(&out->previous, bytes + layout->frame_previous, sizeof out->previous);
+	memcpy(&out->code, bytes + layout->frame_code, sizeof out->code);
+	if (layout->ip == PY_IP_ADDRESS) {
+		memcpy(&out->ip, bytes + layout->frame_ip, sizeof out->ip);
+	} else {
+		memcpy(&last, bytes + layout->frame_ip, sizeof last);
+		out->ip = (uint64_t)(int64_t)last;
+	}
+	/* From 3.14 on the low bits of such a pointer say how it is counted. */
+	if (layout->minor >= 14)
+		out->code &= ~(uint64_t)3;
+	out->is_of_c = layout->minor >= 12 && layout->frame_owner != PY_NOWHERE && bytes[layout->frame_owner] >= OWNED_BY_C;
+}
+
+/* Where the newest frame of a thread is: in 3.11 and 3.12 by way of another struct, so there are two words that must not change. */
+struct newest { size_t count; uint64_t addresses[2], words[2]; };
+
+static bool find_newest(const struct py_process *process, uint64_t thread, struct newest *out)
+{
+	const struct py_layout *layout = &process->place.layout;
+	bool is_direct = layout->thread_cframe == PY_NOWHERE;
+	*out = (struct newest){ .count = 1, .addresses = { thread + (is_direct ? layout->thread_frame : layout->thread_cframe) } };
+	if (!remote_word(process->pid, out->addresses[0], &out->words[0]) || is_direct)
+		return is_direct;
+	out->count = 2;
+	out->addresses[1] = out->words[0] + layout->cframe_frame;
+	return out->words[0] && remote_word(process->pid, out->addresses[1], &out->words[1]);
+}
+
+static bool read_frame(const struct py_process *process, uint64_t address, struct py_seen *out)
+{
+	unsigned char bytes[FRAME_MOST];
+	if (!remote_read(process->pid, address, bytes, process->place.layout.frame_size))
+		return false;
+	decode(&process->place.layout, address, bytes, out);
+	return true;
+}
+
+static bool walk_down(const struct py_process *process, uint64_t newest, struct py_walk *walk)
+{
+	walk->count = 0;
+	walk->is_cut = false;
+	for (uint64_t address = newest; address && !walk->is_cut; address = walk->frames[walk->count - 1].previous) {
+		if (!read_frame(process, address, &walk->frames[walk->count]) || walk->frames[walk->count].previous == address)
+			return false;
+		walk->count++;
+		walk->is_cut = walk->count == PY_FRAMES_MOST;
+	}
+	return true;
+}
+
+/* -- the same again, at one moment ----------------------------------------------------------------------------------------------- */
+
+/* Stretches of memory that the frames lie in: from 3.11 on mostly a single one. */
+struct stretch { uint64_t begin, end; size_t at; };
+struct copies {
+	size_t count, size;
+	struct stretch stretches[PY_FRAMES_MOST];
+	struct newest newest[COPIES + 1];    /* before, between and after the copies */
+	size_t room;
+	unsigned char *bytes;                /* of all copies, `size` each */
+};
+
+/* Frames that were met by the walks so far: a generator's comes and goes. */
+struct met { size_t count; uint64_t addresses[PY_FRAMES_MOST]; };
+
+static void meet(struct met *met, const struct py_walk *walk)
+{
+	for (size_t i = 0; i < walk->count; i++) {
+		size_t at = 0;
+		while (at < met->count && met->addresses[at] != walk->frames[i].address)
+			at++;
+		if (at == met->count && met->count < PY_FRAMES_MOST)
+			met->addresses[met->count++] = walk->frames[i].address;
+	}
+}
+
+static void choose_stretches(const struct met *met, uint32_t frame_size, uint64_t ahead, struct copies *out)
+{
+	out->count = out->size = 0;
+	for (size_t i = 0; i < met->count; i++) {
+		uint64_t begin = met->addresses[i], end = begin + frame_size;
+		struct stretch *last = out->count ? &out->stretches[out->count - 1] : NULL;
+		if (last && begin + APART_MOST >= last->begin && begin <= last->end + APART_MOST && last->end - last->begin < STRETCH_MOST) {
+			last->begin = begin < last->begin ? begin : last->begin;
+			last->end = end > last->end ? end : last->end;
+		} else {
+			out->stretches[out->count++] = (struct stretch){ begin, end, 0 };
+		}
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		out->stretches[i].end += ahead;
+		out->stretches[i].at = out->size;
+		out->size += out->stretches[i].end - out->stretches[i].begin;
+	}
+}
+
+static size_t add_newest(struct remote_piece *pieces, struct newest *newest)
+{
+	for (size_t i = 0; i < newest->count; i++)
+		pieces[i] = (struct remote_piece){ newest->addresses[i], &newest->words[i], sizeof newest->words[i] };
+	return newest->count;
+}
+
+/* What was met, and where the newest frame is, when the last look ended. */
+struct py_walker {
+	uint64_t thread;                     /* 0 = nothing was met yet */
+	struct met met;
+	struct newest newest;
+	struct copies copies;
+	struct remote_piece pieces[COPIES * PY_FRAMES_MOST + 2 * (COPIES + 1)];
+	struct py_walk now, before, walks[COPIES];
+};
+
+/* All of it several times, by one call: what differs was not there at one moment. Twice is not enough for a program that comes by the same place
+ * every microsecond. */
+static bool read_copies(const struct py_process *process, struct py_walker *walker)
+{
+	struct copies *copies = &walker->copies;
+	size_t count = 0;
+	for (unsigned copy = 0; copy <= COPIES; copy++) {
+		copies->newest[copy] = walker->newest;
+		count += add_newest(walker->pieces + count, &copies->newest[copy]);
+		for (size_t i = 0; copy < COPIES && i < copies->count; i++) {
+			const struct stretch *stretch = &copies->stretches[i];
+			walker->pieces[count++] = (struct remote_piece){ stretch->begin, copies->bytes + copy * copies->size + stretch->at, stretch->end - stretch->begin };
+		}
+	}
+	return remote_read_pieces(process->pid, walker->pieces, count);
+}
+
+static const unsigned char *in_copies(const struct copies *copies, uint64_t address, uint32_t size)
+{
+	for (size_t i = 0; i < copies->count; i++) {
+		const struct stretch *stretch = &copies->stretches[i];
+		if (address >= stretch->begin && address < stretch->end && stretch->end - address >= size)
+			return copies->bytes + stretch->at + (address - stretch->begin);
+	}
+	return NULL;
+}
+
+/* Down one of the copies, from the newest frame that was read just before it. */
+static bool walk_copy(const struct py_process *process, const struct copies *copies, unsigned copy, struct py_walk *walk)
+{
+	const struct py_layout *layout = &process->place.layout;
+	const struct newest *newest = &copies->newest[copy];
+	walk->count = 0;
+	walk->is_cut = false;
+	if (newest->count > 1 && newest->words[0] + layout->cframe_frame != newest->addresses[1])
+		return false;
+	for (uint64_t address = newest->words[newest->count - 1]; address && !walk->is_cut; address = walk->frames[walk->count - 1].previous) {
+		const unsigned char *bytes = in_copies(copies, address, layout->frame_size);
+		if (!bytes)
+			return false;
+		decode(layout, address, bytes + copy * copies->size, &walk->frames[walk->count]);
+		if (walk->frames[walk->count].previous == address)
+			return false;
+		walk->count++;
+		walk->is_cut = walk->count == PY_FRAMES_MOST;
+	}
+	return true;
+}
+
+/* Frames that two walks have in common, from the outermost. Of the newest of both the instruction may have moved on. */
+static size_t count_common(const struct py_walk *a, const struct py_walk *b)
+{
+	size_t most = a->count < b->count ? a->count : b->count, common = 0;
+	for (; common < most; common++) {
+		const struct py_seen *one = &a->frames[a->count - 1 - common], *other = &b->frames[b->count - 1 - common];
+		bool is_newest = common + 1 == a->count && common + 1 == b->count;
+		if (one->address != other->address || one->previous != other->previous || one->code != other->code || (!is_newest && one->ip != other->ip))
+			break;
+	}
+	return common;
+}
+
+/* Keeps the outermost frames. */
+static void shorten(struct py_walk *walk, size_t count)
+{
+	memmove(walk->frames, walk->frames + walk->count - count, count * sizeof *walk->frames);
+	walk->count = count;
+}
+
+/* What the copies have in common. *is_still: that is all of each, and at the end the newest frame is where it was. One whose newest frame has just
+ * returned, or a generator's that has just yielded, leads nowhere: such a copy is left out, where there are others. */
+static bool compare_copies(const struct py_process *process, const struct copies *copies, struct py_walk walks[COPIES], struct py_walk *out, bool *is_still)
+{
+	size_t longest = 0, agreeing = 0;
+	bool is_whole = memcmp(copies->newest[COPIES].words, copies->newest[0].words, sizeof copies->newest[0].words) == 0;
+	for (unsigned copy = 0; copy < COPIES; copy++) {
+		if (!walk_copy(process, copies, copy, &walks[copy])) {
+			walks[copy].count = 0;
+			is_whole = false;
+		}
+		longest = walks[copy].count > walks[longest].count ? copy : longest;
+	}
+	*out = walks[longest];
+	for (unsigned copy = 0; copy < COPIES; copy++) {
+		size_t common = count_common(out, &walks[copy]);
+		is_whole = is_whole && common == out->count && common == walks[copy].count;
+		agreeing += common > 0;
+		if (common > 0)
+			shorten(out, common);
+	}
+	*is_still = is_whole;
+	return is_whole || agreeing > COPIES / 2;
+}
+
+static bool has_room(struct copies *copies)
+{
+	if (COPIES * copies->size <= copies->room && copies->bytes)
+		return true;
+	unsigned char *bytes = realloc(copies->bytes, COPIES * copies->size + 1);
+	if (!bytes)
+		return false;
+	copies->bytes = bytes;
+	copies->room = COPIES * copies->size;
+	return true;
+}
+
+static bool read_again(const struct py_process *process, struct py_walker *walker, uint64_t ahead, bool *is_still)
+{
+	choose_stretches(&walker->met, process->place.layout.frame_size, ahead, &walker->copies);
+	return has_room(&walker->copies) && read_copies(process, walker) && compare_copies(process, &walker->copies, walker->walks, &walker->now, is_still);
+}
+
+static bool meet_all(const struct py_process *process, uint64_t thread, struct py_walker *walker)
+{
+	if (!find_newest(process, thread, &walker->newest) || !walk_down(process, walker->newest.words[walker->newest.count - 1], &walker->now))
+		return false;
+	meet(&walker->met, &walker->now);
+	return true;
+}
+
+struct py_walker *py_walker_new(void)
+{
+	return calloc(1, sizeof(struct py_walker));
+}
+
+void py_walker_free(struct py_walker *walker)
+{
+	free(walker ? walker->copies.bytes : NULL);
+	free(walker);
+}
+
+bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker, struct py_walk *best)
+{
+	bool is_still = false, was_empty = false, is_known = care == PY_QUICK && walker->thread == thread;
+	unsigned tries = care == PY_QUICK ? QUICK_TRIES : TRIES;
+	best->count = walker->before.count = 0;
+	best->is_cut = false;
+	walker->met.count = is_known ? walker->met.count : 0;
+	for (unsigned i = 0; i < tries && !is_still; i++) {
+		bool is_guess = i == 0 && is_known;
+		if ((!is_guess && !meet_all(process, thread, walker)) || !read_again(process, walker, is_guess ? AHEAD : 0, &is_still))
+			continue;
+		size_t agreed = count_common(&walker->now, &walker->before);
+		/* One try may have lost its way as a whole, or found nothing. */
+		bool is_empty = is_still && walker->now.count == 0;
+		if (care == PY_CAREFUL || is_empty)
+			is_still = is_still && (agreed > 0 || (is_empty && was_empty));
+		was_empty = is_empty;
+		if (is_still || agreed > best->count) {
+			*best = walker->now;
+			shorten(best, is_still ? walker->now.count : agreed);
+		}
+		walker->before = walker->now;
+	}
+	walker->thread = is_still ? thread : 0;
+	walker->met.count = 0;
+	meet(&walker->met, best);
+	return is_still;
+}

@@ -1,0 +1,454 @@
+/* Where the Python code of the target's processes spends its time: their main threads, looked at again and again.
+ *
+ * Reading another process's memory may wait for it, and a line's text for a disk: both are done by a thread of its own.
+ *
+ *   read (sampler thread)  ── who there is ──▶  ┌ looking thread ┐  py_sampler_look → stacks_tree_add
+ *                          ◀── CODE… records ── └ tree, groups ──┘  (the tree and the groups are under `lock`)                       */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/sources/access.h"
+#include "src/sources/choices.h"
+#include "src/sources/python/py_sampler.h"
+#include "src/sources/source.h"
+#include "src/sources/stacks_groups.h"
+#include "src/sources/stacks_lines.h"
+#include "src/sources/stacks_tree.h"
+#include "src/sources/target.h"
+
+enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST };
+
+/* Where looks cost more of a CPU than this, they become fewer. */
+#define BUDGET_RATIO 0.002
+#define BUDGET_LOOKED_AT_RATIO 0.01
+#define TRY_FIRST_NS (100 * NS_PER_MS)
+#define TRY_MOST_NS (30 * NS_PER_S)
+#define SETTLED_NS (2 * NS_PER_S)
+#define END_WAIT_S 2
+
+/* Who there is, as the sampler thread hands it over. */
+struct present { pid_t pid, parent; uint64_t start_ticks; unsigned generation; int fd; bool is_kept; };
+
+/* A process, as the looking thread knows it. */
+struct looked {
+	struct present who;
+	struct py_sampler *sampler;          /* NULL: not opened (yet) */
+	int64_t try_ns, try_after_ns;        /* when it is tried (again); INT64_MAX = never */
+	int64_t started_ns;                  /* CLOCK_REALTIME */
+	size_t group;                        /* index, or NO_GROUP: not known yet */
+};
+
+struct stacks_state {
+	struct target *target;
+	pthread_t thread;
+	bool has_thread;
+	sem_t has_ended;
+	int wake_fd;
+	_Atomic bool is_stopping;
+	pthread_mutex_t lock;
+	/* under the lock */
+	size_t present_count;
+	struct present present[PROCESSES_MOST];
+	bool has_changed;                    /* present, since the looking thread saw it */
+	struct stacks_tree *tree;
+	struct stacks_groups groups;
+	enum status why_status;              /* why the target itself is not looked at; OK: it is, or was not tried yet */
+	struct reason why;
+	/* the looking thread's */
+	size_t looked_count;
+	struct looked looked[PROCESSES_MOST];
+	struct stacks_lines *lines;
+	struct py_sample sample;
+	const char *texts[PY_FRAMES_MOST];
+	double look_cost_ns;                 /* of a CPU; mean of the last */
+	uint64_t random;
+	/* the sampler thread's */
+	int64_t opened_ns;
+	bool has_told_missing;
+	char told_why[sizeof ((struct reason *)0)->text];
+};
+
+/* -- who there is ----------------------------------------------------------------------------------------------------------------- */
+
+static bool is_same(const struct present *a, pid_t pid, uint64_t start_ticks, unsigned generation)
+{
+	return a->pid == pid && a->start_ticks == start_ticks && a->generation == generation;
+}
+
+/* Under the lock. The looking thread takes the descriptors over (fd −1 here). */
+static void hand_over(struct stacks_state *stacks)
+{
+	const struct target *target = stacks->target;
+	bool has_changed = false;
+	for (size_t i = 0; i < stacks->present_count; i++)
+		stacks->present[i].is_kept = false;
+	for (size_t i = 0; i < target->member_count; i++) {
+		const struct target_member *member = &target->members[i];
+		size_t at = 0;
+		while (at < stacks->present_count && !is_same(&stacks->present[at], member->pid, member->start_ticks, member->generation))
+			at++;
+		if (at == stacks->present_count) {
+			int fd = at < PROCESSES_MOST ? fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0) : -1;
+			if (fd < 0)
+				continue;
+			stacks->present[stacks->present_count++] = (struct present){ member->pid, member->parent, member->start_ticks, member->generation, fd, true };
+			has_changed = true;
+		}
+		stacks->present[at].is_kept = true;
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < stacks->present_count; i++) {
+		if (stacks->present[i].is_kept) {
+			stacks->present[kept++] = stacks->present[i];
+			continue;
+		}
+		if (stacks->present[i].fd >= 0)
+			close(stacks->present[i].fd);
+		has_changed = true;
+	}
+	stacks->present_count = kept;
+	stacks->has_changed |= has_changed;
+}
+
+static int64_t began_at(uint64_t start_ticks)
+{
+	long per_s = sysconf(_SC_CLK_TCK);
+	int64_t since_boot_ns = (int64_t)((double)start_ticks / (double)(per_s > 0 ? per_s : 100) * (double)NS_PER_S);
+	return clock_realtime_ns() - clock_boottime_ns() + since_boot_ns;
+}
+
+static void forget(struct looked *looked)
+{
+	if (looked->sampler)
+		py_sampler_close(looked->sampler);
+	close(looked->who.fd);
+}
+
+/* Under the lock. */
+static void take_over(struct stacks_state *stacks)
+{
+	size_t kept = 0;
+	stacks->has_changed = false;
+	for (size_t i = 0; i < stacks->looked_count; i++) {
+		const struct present *who = &stacks->looked[i].who;
+		size_t at = 0;
+		while (at < stacks->present_count && !is_same(&stacks->present[at], who->pid, who->start_ticks, who->generation))
+			at++;
+		if (at < stacks->present_count)
+			stacks->looked[kept++] = stacks->looked[i];
+		else
+			forget(&stacks->looked[i]);
+	}
+	stacks->looked_count = kept;
+	for (size_t i = 0; i < stacks->present_count && stacks->looked_count < PROCESSES_MOST; i++) {
+		if (stacks->present[i].fd < 0)
+			continue;
+		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present[i], .try_after_ns = TRY_FIRST_NS, .group = NO_GROUP,
+			.started_ns = began_at(stacks->present[i].start_ticks) };
+		stacks->present[i].fd = -1;
+	}
+}
+
+/* -- groups ----------------------------------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static bool is_worker(const struct py_sample *sample)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (strcmp(sample->sites[i].known->code.function, "_worker_loop") == 0 && ends_with(sample->sites[i].known->code.file, "/torch/utils/data/_utils/worker.py"))
+			return true;
+	return false;
+}
+
+/* -- looking ---------------------------------------------------------------------------------------------------------------------- */
+
+static double random_ratio(struct stacks_state *stacks)
+{
+	stacks->random ^= stacks->random << 13;
+	stacks->random ^= stacks->random >> 7;
+	stacks->random ^= stacks->random << 17;
+	return (double)(stacks->random >> 11) * 0x1p-53;
+}
+
+/* Between two looks at one group. */
+static double period_ns(const struct stacks_state *stacks)
+{
+	const struct source_choices *choices = source_choices(stacks->target);
+	double hz = choices->wants_stacks && choices->stacks_hz < STACKS_HZ_LOOKED_AT ? STACKS_HZ_LOOKED_AT : choices->stacks_hz;
+	double budget = choices->wants_stacks ? BUDGET_LOOKED_AT_RATIO : BUDGET_RATIO;
+	double least = stacks->look_cost_ns * (double)stacks->groups.count / budget;
+	return (double)NS_PER_S / hz > least ? (double)NS_PER_S / hz : least;
+}
+
+/* Under the lock. */
+static void account(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+{
+	bool is_new = looked->group == NO_GROUP && stacks->sample.is_whole && stacks->sample.count > 0;
+	bool is_workers = is_new && is_worker(&stacks->sample);
+	if (is_new)
+		looked->group = stacks_groups_find(&stacks->groups, is_workers ? looked->who.parent : looked->who.pid, is_workers, py_sampler_version(looked->sampler));
+	if (looked->group == NO_GROUP)
+		return;
+	struct stacks_group *group = &stacks->groups.list[looked->group];
+	uint64_t stands_for_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks), now_ns);
+	stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, stands_for_ns);
+}
+
+static void end_looked(struct looked *looked)
+{
+	py_sampler_close(looked->sampler);
+	looked->sampler = NULL;
+	looked->try_ns = clock_monotonic_ns() + looked->try_after_ns;
+}
+
+static void look_at(struct stacks_state *stacks, struct looked *looked)
+{
+	int64_t now_ns = clock_monotonic_ns(), before_ns = clock_thread_cpu_ns();
+	enum status status = py_sampler_look(looked->sampler, now_ns, &stacks->sample);
+	if (status == STATUS_OK) {
+		for (size_t i = 0; i < stacks->sample.count; i++) {
+			const struct py_site *site = &stacks->sample.sites[i];
+			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
+				? stacks_lines_text(stacks->lines, looked->who.fd, site->known->code.file, site->line, looked->started_ns) : NULL;
+		}
+		pthread_mutex_lock(&stacks->lock);
+		account(stacks, looked, now_ns);
+		pthread_mutex_unlock(&stacks->lock);
+	} else if (status != STATUS_AGAIN) {
+		end_looked(looked);
+	}
+	double cost_ns = (double)(clock_thread_cpu_ns() - before_ns);
+	stacks->look_cost_ns += (cost_ns - stacks->look_cost_ns) / 16;
+}
+
+/* A process that begins has no Python yet. */
+static void try_to_open(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+{
+	struct reason why = { "", "" };
+	enum status status = py_sampler_open(looked->who.pid, looked->who.fd, &looked->sampler, &why);
+	bool is_final = status == STATUS_OK || status == STATUS_UNSUPPORTED;
+	looked->try_ns = is_final ? INT64_MAX : now_ns + looked->try_after_ns;
+	looked->try_after_ns = looked->try_after_ns < TRY_MOST_NS / 2 ? 2 * looked->try_after_ns : TRY_MOST_NS;
+	if (looked->who.pid != stacks->target->pid)
+		return;
+	if (status == STATUS_DENIED)
+		access_explain_memory(looked->who.fd, looked->who.pid, stacks->target->uid, &why);
+	pthread_mutex_lock(&stacks->lock);
+	stacks->why_status = status;
+	stacks->why = why;
+	pthread_mutex_unlock(&stacks->lock);
+}
+
+/* The next of a group's processes in turn. NULL: it has none. */
+static struct looked *next_of(struct stacks_state *stacks, size_t group, size_t turn)
+{
+	for (size_t i = 1; i <= stacks->looked_count; i++) {
+		struct looked *looked = &stacks->looked[(turn + i) % stacks->looked_count];
+		if (looked->sampler && looked->group == group)
+			return looked;
+	}
+	return NULL;
+}
+
+/* Looks at whom it is time to look at; returns when the next one is due. */
+static int64_t look_round(struct stacks_state *stacks)
+{
+	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
+	for (size_t i = 0; i < stacks->looked_count; i++) {
+		struct looked *looked = &stacks->looked[i];
+		if (!looked->sampler && looked->try_ns <= now_ns)
+			try_to_open(stacks, looked, now_ns);
+		if (looked->sampler && looked->group == NO_GROUP)
+			look_at(stacks, looked);
+		if (looked->sampler && looked->group == NO_GROUP)
+			next_ns = now_ns + TRY_FIRST_NS < next_ns ? now_ns + TRY_FIRST_NS : next_ns;
+		if (!looked->sampler)
+			next_ns = looked->try_ns < next_ns ? looked->try_ns : next_ns;
+	}
+	for (size_t i = 0; i < stacks->groups.count; i++) {
+		struct stacks_group *group = &stacks->groups.list[i];
+		struct looked *looked = next_of(stacks, i, group->turn);
+		if (!looked)
+			continue;
+		if (group->next_ns <= now_ns) {
+			group->turn = (size_t)(looked - stacks->looked);
+			look_at(stacks, looked);
+			group->next_ns = now_ns + (int64_t)(period_ns(stacks) * (0.5 + random_ratio(stacks)));
+		}
+		next_ns = group->next_ns < next_ns ? group->next_ns : next_ns;
+	}
+	return next_ns;
+}
+
+static void *look_again_and_again(void *argument)
+{
+	struct stacks_state *stacks = argument;
+	struct pollfd woken = { .fd = stacks->wake_fd, .events = POLLIN };
+	while (!atomic_load(&stacks->is_stopping)) {
+		pthread_mutex_lock(&stacks->lock);
+		if (stacks->has_changed)
+			take_over(stacks);
+		pthread_mutex_unlock(&stacks->lock);
+		int64_t left_ns = look_round(stacks) - clock_monotonic_ns();
+		left_ns = left_ns > 0 ? left_ns : 0;
+		eventfd_t times;
+		struct timespec left = { .tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S };
+		if (ppoll(&woken, 1, &left, NULL) > 0)
+			eventfd_read(stacks->wake_fd, &times);
+	}
+	sem_post(&stacks->has_ended);
+	return NULL;
+}
+
+/* -- the source ------------------------------------------------------------------------------------------------------------------- */
+
+static void release(struct stacks_state *stacks)
+{
+	for (size_t i = 0; i < stacks->looked_count; i++)
+		forget(&stacks->looked[i]);
+	for (size_t i = 0; i < stacks->present_count; i++)
+		if (stacks->present[i].fd >= 0)
+			close(stacks->present[i].fd);
+	stacks_tree_free(stacks->tree);
+	stacks_lines_free(stacks->lines);
+	pthread_mutex_destroy(&stacks->lock);
+	sem_destroy(&stacks->has_ended);
+	if (stacks->wake_fd >= 0)
+		close(stacks->wake_fd);
+	free(stacks);
+}
+
+/* A thread that waits for another process's memory, or for a disk, is left behind with what it needs. */
+static void stacks_close(void *state)
+{
+	struct stacks_state *stacks = state;
+	struct timespec until;
+	if (stacks->has_thread) {
+		atomic_store(&stacks->is_stopping, true);
+		eventfd_write(stacks->wake_fd, 1);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += END_WAIT_S;
+		int error;
+		while ((error = sem_timedwait(&stacks->has_ended, &until)) < 0 && errno == EINTR)
+			;
+		if (error < 0) {
+			pthread_detach(stacks->thread);
+			return;
+		}
+		pthread_join(stacks->thread, NULL);
+	}
+	release(stacks);
+}
+
+static int start_thread(struct stacks_state *stacks)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int error = pthread_create(&stacks->thread, NULL, look_again_and_again, stacks);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+/* Stacks are those of real processes, whatever else a fixture may invent. */
+static bool has_what_to_look_at(const struct target *target)
+{
+	return target->pid != 0 && strcmp(target->proc_root, "/proc") == 0 && source_choices(target)->stacks_hz > 0;
+}
+
+static enum status stacks_open(struct target *target, void **state, struct reason *why_not)
+{
+	struct stacks_state *stacks = calloc(1, sizeof *stacks);
+	if (!stacks)
+		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	sem_init(&stacks->has_ended, 0, 0);
+	pthread_mutex_init(&stacks->lock, NULL);
+	stacks->target = target;
+	stacks->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	stacks->tree = stacks_tree_new();
+	stacks->lines = stacks_lines_new();
+	stacks->opened_ns = clock_monotonic_ns();
+	stacks->random = (uint64_t)stacks->opened_ns | 1;
+	*state = stacks;
+	if (!has_what_to_look_at(target))
+		return STATUS_OK;
+	hand_over(stacks);
+	int error = stacks->tree && stacks->lines && stacks->wake_fd >= 0 ? start_thread(stacks) : ENOMEM;
+	stacks->has_thread = error == 0;
+	if (error == 0)
+		return STATUS_OK;
+	release(stacks);
+	return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "a thread could not be started: %s", strerror(error));
+}
+
+/* Why nothing is seen of the target, once it is known; as soon as anything of its tree is, there is nothing to say. */
+static void tell_missing(struct stacks_state *stacks, int64_t now_ns, struct sample_set *out)
+{
+	bool is_missing = stacks->groups.count == 0 && stacks->why_status != STATUS_OK && now_ns - stacks->opened_ns > SETTLED_NS;
+	if (is_missing && strcmp(stacks->told_why, stacks->why.text) != 0) {
+		sample_set_missing(out, now_ns, "stacks", stacks->why.text, stacks->why.remedy);
+		memcpy(stacks->told_why, stacks->why.text, sizeof stacks->told_why);
+		stacks->has_told_missing = true;
+	} else if (!is_missing && stacks->has_told_missing) {
+		sample_set_missing(out, now_ns, "stacks", NULL, NULL);
+		stacks->has_told_missing = false;
+		stacks->told_why[0] = '\0';
+	}
+}
+
+static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct stacks_state *stacks = state;
+	if (!stacks->has_thread) {
+		if (stacks->target->pid != 0 && source_choices(stacks->target)->stacks_hz <= 0)
+			sample_set_missing(out, now_ns, "stacks", "not looked at: it is switched off", "stacks: looks_per_second in pmtop.yaml");
+		return STATUS_END;
+	}
+	pthread_mutex_lock(&stacks->lock);
+	hand_over(stacks);
+	bool has_changed = stacks->has_changed;
+	stacks_groups_tell(&stacks->groups, false, now_ns, out);
+	stacks_tree_tell(stacks->tree, now_ns, false, out);
+	tell_missing(stacks, now_ns, out);
+	pthread_mutex_unlock(&stacks->lock);
+	if (has_changed)
+		eventfd_write(stacks->wake_fd, 1);
+	return stacks->target->has_ended ? STATUS_END : STATUS_OK;
+}
+
+static enum status stacks_tell_all(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct stacks_state *stacks = state;
+	if (!stacks->has_thread)
+		return STATUS_OK;
+	pthread_mutex_lock(&stacks->lock);
+	stacks_groups_tell(&stacks->groups, true, now_ns, out);
+	stacks_tree_tell(stacks->tree, now_ns, true, out);
+	pthread_mutex_unlock(&stacks->lock);
+	return STATUS_OK;
+}
+
+const struct source stacks_source = {
+	.name = "stacks",
+	.period_ns = SOURCE_SLOW_NS,
+	.open = stacks_open,
+	.read = stacks_read,
+	.tell_all = stacks_tell_all,
+	.close = stacks_close,
+};

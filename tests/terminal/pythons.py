@@ -1,0 +1,42 @@
+"""Every CPython there is, and programs that run in them, for the tests of what is seen of them from outside."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+BUILD = os.path.abspath(os.environ.get('PMTOP_BUILD', 'build'))
+PMTOP = os.path.join(BUILD, 'pmtop')
+ENVIRONMENT = dict(os.environ, LC_ALL='C.UTF-8', XDG_CONFIG_HOME='/dev/null/none', PYTHONUTF8='1')
+
+
+def pmtop(*arguments, environment=ENVIRONMENT):
+    return subprocess.run([PMTOP, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def pythons():
+    """One of each version: {"3.11.7": path}."""
+    found = {}
+    folders = os.environ.get('PYENV_ROOT') or os.path.expanduser('~/.pyenv')
+    candidates = [sys.executable] + [shutil.which(f'python3.{minor}') for minor in range(8, 16)] + sorted(glob.glob(f'{folders}/versions/3.*/bin/python3'))
+    for path in filter(None, candidates):
+        told = subprocess.run([path, '-c', 'import sys; print("%d.%d.%d" % sys.version_info[:3], sys.implementation.name)'], capture_output=True, text=True)
+        version, _, name = told.stdout.strip().partition(' ')
+        if name == 'cpython' and int(version.split('.')[1]) >= 8:
+            found.setdefault(version, path)
+    return found
+
+
+class Running:
+    """A program in Python; `first`: the line that it wrote."""
+
+    def __init__(self, python, *arguments, says=True):
+        self.process = subprocess.Popen([python, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        self.pid, self.first = self.process.pid, self.process.stdout.readline() if says else ''
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
