@@ -138,10 +138,7 @@ static void draw_view(struct screen *screen, struct canvas *canvas, struct rect 
 	const struct view *view = all_views[screen->view];
 
 	canvas_clip(canvas, body);
-	if (view->absent != NULL)
-		parts_note(canvas, body, view->name, view->absent);
-	else
-		view->draw(&screen->scene, canvas, body);
+	view->draw(&screen->scene, canvas, body);
 	canvas_unclip(canvas);
 }
 

@@ -82,9 +82,8 @@ struct view {
 	char digit;                       /* '1' … '9', '?' */
 	const char *keys;                 /* hints for the last line: "←→ batch  n/N flag  …" */
 	const char *keys_short;           /* under 100 columns */
-	const char *absent;               /* why there is nothing yet and what would bring it; NULL where the view works */
 	bool can_search;                  /* '/' sets state->search; n and N then walk the matches */
-	void (*draw)(struct scene *scene, struct canvas *canvas, struct rect rect);        /* NULL where absent is set */
+	void (*draw)(struct scene *scene, struct canvas *canvas, struct rect rect);       
 	/* `rect` as it was drawn into. NULL: no keys of its own. */
 	bool (*key)(struct scene *scene, struct key_event event, struct rect rect);   /* false: not for this view */
 	/* What is shown, as CSV (header first; UTF-8; empty for missing). NULL: nothing to write. */

@@ -226,7 +226,7 @@ void model_take_code_node(struct model *model, const struct record *record)
 	size_t at = record->code_node.id - 1u, parent = record->code_node.parent, name = record->code_node.code - 1u, group = record->code_node.group - 1u;
 	if (!past || at >= CODE_NODES_MOST || (at < code->node_count && code->nodes[at].is_used) || group >= CODE_GROUPS_MOST || !code->groups[group].is_used)
 		return;
-	if (name >= code->code_count || !code->codes[name].function || parent > at || (parent != NONE && !code->nodes[parent - 1].is_used))
+	if (name >= code->code_count || !code->codes[name].function || parent > at || (parent != NONE && (parent > code->node_count || !code->nodes[parent - 1].is_used)))
 		return;
 	size_t room = past->node_room;
 	if (!grow((void **)&past->nodes, &room, at + 1, sizeof *past->nodes) || !grow((void **)&code->nodes, &past->node_room, at + 1, sizeof *code->nodes))

@@ -363,21 +363,6 @@ START_TEST(digits_tab_and_clicks_open_views)
 }
 END_TEST
 
-START_TEST(a_view_without_a_source_says_why_and_what_to_do)
-{
-	static const char keys[] = "7";
-	struct stage stage;
-
-	play(&stage, 80, 24);
-	for (const char *key = keys; *key != '\0'; key++) {
-		stage_press(&stage, *key);
-		ck_assert(stage_shows(&stage, "pmtop stack PID"));
-		ck_assert(!stage_shows(&stage, " 0 "));
-	}
-	stage_close(&stage);
-}
-END_TEST
-
 START_TEST(q_quits_w_writes_and_a_message_stays_until_the_next_key)
 {
 	struct buffer csv = BUFFER_INIT;
@@ -478,7 +463,6 @@ int main(void)
 	tcase_add_test(tests, a_click_into_the_plot_chooses_a_batch);
 	tcase_add_test(tests, a_pause_holds_the_picture_and_says_so);
 	tcase_add_test(tests, digits_tab_and_clicks_open_views);
-	tcase_add_test(tests, a_view_without_a_source_says_why_and_what_to_do);
 	tcase_add_test(tests, panels_stand_for_half_a_second_and_the_plot_moves);
 	tcase_add_test(tests, q_quits_w_writes_and_a_message_stays_until_the_next_key);
 	suite_add_tcase(suite, tests);

@@ -152,6 +152,14 @@ void code_tree_panel(const struct code_look *look, const struct code_line *line,
 		              format_percent(text, code_share(look, &line->all)));
 }
 
+/* Of a path that is too long the first folders are left out. */
+static const char *fit_path(const char *path, int width)
+{
+	for (const char *slash; (int)text_cells(path) > width && (slash = strchr(path, '/')) != NULL;)
+		path = slash + 1;
+	return path;
+}
+
 /* -- functions ------------------------------------------------------------------------------------------------------------------ */
 
 enum function_cell { CELL_SELF, CELL_ALL, CELL_FUNCTION, CELL_FILE, FUNCTION_CELLS };
@@ -201,6 +209,6 @@ void code_functions_panel(const struct code_look *look, struct canvas *canvas, s
 		table_cell(&table, canvas, y, CELL_SELF, ROLE_STRONG, format_percent(text, code_share(look, &function->self)));
 		table_cell(&table, canvas, y, CELL_ALL, ROLE_DIM, format_percent(text, code_share(look, &function->all)));
 		table_cell(&table, canvas, y, CELL_FUNCTION, name->is_own ? ROLE_ACCENT : ROLE_NORMAL, name->function);
-		table_cell(&table, canvas, y, CELL_FILE, ROLE_DIM, code_place(name, 0, text, sizeof text));
+		table_cell(&table, canvas, y, CELL_FILE, ROLE_DIM, fit_path(code_place(name, 0, text, sizeof text), table.width[CELL_FILE]));
 	}
 }

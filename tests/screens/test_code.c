@@ -1,0 +1,288 @@
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "tests/support/stage.h"
+
+enum { TRAINER = 48213, MAIN = 1, WORKERS = 2 };
+
+static const struct { const char *function, *file; bool is_own; } codes[] = {
+	{ "<module>", "/home/me/resnet/train.py", true },
+	{ "train", "/home/me/resnet/train.py", true },
+	{ "_BaseDataLoaderIter.__next__", "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", false },
+	{ "Module._call_impl", "/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", false },
+	{ "ResNet.forward", "/home/me/resnet/models/resnet.py", true },
+	{ "Conv2d.forward", "/venv/lib/python3.11/site-packages/torch/nn/modules/conv.py", false },
+	{ "Tensor.backward", "/venv/lib/python3.11/site-packages/torch/_tensor.py", false },
+	{ "_engine_run_backward", "/venv/lib/python3.11/site-packages/torch/autograd/graph.py", false },
+	{ "Optimizer.profile_hook_step.<locals>.wrapper", "/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", false },
+	{ "AdamW.step", "/venv/lib/python3.11/site-packages/torch/optim/adamw.py", false },
+	{ "Queue.get", "/usr/lib/python3.11/multiprocessing/queues.py", false },
+	{ "_worker_loop", "/venv/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py", false },
+	{ "Photos.__getitem__", "/home/me/resnet/photos.py", true },
+	{ "Image.convert", "/venv/lib/python3.11/site-packages/PIL/Image.py", false },
+};
+
+/* share: of the group's time in which this line is the innermost; a tenth of a percent. */
+static const struct { uint32_t group, parent, code, line; const char *text; unsigned share; } nodes[] = {
+	{ MAIN, 0, 1, 88, "train(config)", 0 },
+	{ MAIN, 1, 2, 61, "for images, labels in loader:", 4 },
+	{ MAIN, 2, 3, 732, NULL, 11 },
+	{ MAIN, 3, 11, 103, NULL, 325 },
+	{ MAIN, 1, 2, 64, "loss = criterion(model(images), labels)", 9 },
+	{ MAIN, 5, 4, 1762, NULL, 3 },
+	{ MAIN, 6, 5, 41, "x = self.layer3(self.layer2(self.layer1(self.stem(x))))", 5 },
+	{ MAIN, 7, 4, 1762, NULL, 4 },
+	{ MAIN, 8, 6, 548, NULL, 187 },
+	{ MAIN, 6, 5, 42, NULL, 21 },
+	{ MAIN, 1, 2, 65, "loss.backward()", 0 },
+	{ MAIN, 11, 7, 625, NULL, 2 },
+	{ MAIN, 12, 8, 841, NULL, 331 },
+	{ MAIN, 1, 2, 66, "optimizer.step()", 1 },
+	{ MAIN, 14, 9, 484, NULL, 6 },
+	{ MAIN, 15, 10, 227, NULL, 71 },
+	{ MAIN, 1, 2, 68, "running += loss.item()", 20 },
+	{ WORKERS, 0, 12, 349, NULL, 10 },
+	{ WORKERS, 18, 13, 23, "return self.tf(Image.open(path).convert(\"RGB\")), self.labels[index]", 80 },
+	{ WORKERS, 19, 14, 982, NULL, 910 },
+};
+
+static void tell_group(struct sample_set *set, uint32_t id, int64_t time_ns, double seconds, double hz)
+{
+	struct record *record = sample_set_add(set, RECORD_CODE_GROUP, 0, time_ns);
+
+	record->code_group.id = id;
+	record->code_group.pid = TRAINER;
+	record->code_group.is_workers = id == WORKERS;
+	record->code_group.python = "3.11.7";
+	record->code_group.looks = (uint64_t)(seconds * hz);
+	record->code_group.partial = 0;
+	record->code_group.hz = hz;
+	record->code_group.total_ns = (uint64_t)(seconds * 1e9);
+}
+
+static void tell_nodes(struct sample_set *set, int64_t time_ns)
+{
+	for (uint32_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+		struct record *record = sample_set_add(set, RECORD_CODE, 0, time_ns);
+
+		record->code.id = i + 1;
+		record->code.function = codes[i].function;
+		record->code.file = codes[i].file;
+		record->code.is_own = codes[i].is_own;
+	}
+	for (uint32_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+		struct record *record = sample_set_add(set, RECORD_CODE_NODE, 0, time_ns);
+
+		record->code_node.id = i + 1;
+		record->code_node.parent = nodes[i].parent;
+		record->code_node.group = nodes[i].group;
+		record->code_node.code = nodes[i].code;
+		record->code_node.line = nodes[i].line;
+		record->code_node.text = nodes[i].text;
+	}
+}
+
+/* A run that has been watched for so long. */
+static void play(struct stage *stage, double until_s, int width, int height)
+{
+	struct sample_set set = SAMPLE_SET_INIT;
+	struct story_options options;
+
+	story_options_default(&options);
+	options.epochs = 5;
+	options.batches = 1000;
+	stage_open(stage, &options, width, height);
+	for (double at_s = 0.5; at_s <= until_s; at_s += 0.5) {
+		stage_play(stage, at_s);
+		sample_set_clear(&set);
+		set.time_ns = stage->begin_ns + (int64_t)(at_s * (double)NS_PER_S);
+		set.source = "stacks";
+		tell_group(&set, MAIN, set.time_ns, at_s, 100);
+		tell_group(&set, WORKERS, set.time_ns, at_s, 100);
+		if (at_s < 1)
+			tell_nodes(&set, set.time_ns);
+		for (uint32_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+			struct record *record = sample_set_add(&set, RECORD_CODE_TIME, 0, set.time_ns);
+
+			record->code_time.id = i + 1;
+			record->code_time.total_ns = (uint64_t)(at_s * nodes[i].share * 1e6);
+		}
+		model_apply(stage->model, &set);
+	}
+	sample_set_release(&set);
+	stage_draw(stage);
+}
+
+static void expect_picture(double until_s, int width, int height, enum charset charset, const char *keys, const char *name)
+{
+	struct stage stage;
+
+	play(&stage, until_s, width, height);
+	alerts_release(&stage.alerts);
+	stage.canvas.charset = charset;
+	stage_type(&stage, keys);
+	stage_draw(&stage);
+	stage_expect(&stage, name);
+	stage_close(&stage);
+}
+
+START_TEST(code_at_120_columns) { expect_picture(90, 120, 40, CHARSET_BRAILLE, "7", "code_120x40"); } END_TEST
+START_TEST(code_at_80_columns) { expect_picture(90, 80, 24, CHARSET_BRAILLE, "7jj", "code_80x24"); } END_TEST
+START_TEST(code_at_200_columns) { expect_picture(90, 200, 60, CHARSET_BRAILLE, "7j", "code_200x60"); } END_TEST
+START_TEST(code_where_there_is_hardly_room) { expect_picture(90, 40, 10, CHARSET_BRAILLE, "7", "code_40x10"); } END_TEST
+START_TEST(code_in_ascii) { expect_picture(90, 80, 24, CHARSET_ASCII, "7", "code_80x24_ascii"); } END_TEST
+
+START_TEST(minus_shows_the_whole_time_and_plus_the_last_minute)
+{
+	struct stage stage;
+
+	play(&stage, 90, 120, 40);
+	stage_type(&stage, "7");
+	ck_assert(stage_shows(&stage, "last 5"));
+	stage_type(&stage, "-");
+	ck_assert(stage_shows(&stage, "since pmtop came, 1 min"));
+	stage_type(&stage, "+");
+	ck_assert(!stage_shows(&stage, "since pmtop came"));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(arrows_show_the_workers_as_one)
+{
+	struct stage stage;
+
+	play(&stage, 20, 120, 40);
+	stage_type(&stage, "7");
+	ck_assert(!stage_shows(&stage, "loader workers of"));
+	stage_press(&stage, KEY_ARROW_RIGHT);
+	ck_assert(stage_shows(&stage, "loader workers of"));
+	ck_assert(stage_shows(&stage, "photos.py:23"));
+	ck_assert(stage_shows(&stage, "Image.convert"));
+	stage_press(&stage, KEY_ARROW_RIGHT);
+	ck_assert(!stage_shows(&stage, "loader workers of"));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(the_chosen_line_says_what_it_calls)
+{
+	struct stage stage;
+
+	play(&stage, 20, 120, 40);
+	stage_type(&stage, "7");
+	ck_assert(stage_shows(&stage, "What train.py:61 calls"));
+	stage_type(&stage, "j");
+	ck_assert(stage_shows(&stage, "What train.py:65 calls"));
+	ck_assert(stage_shows(&stage, "  _engine_run_backward  torch/autograd/graph.py"));
+	stage_type(&stage, "/loss.item\r");
+	stage_type(&stage, "n");
+	ck_assert(stage_shows(&stage, "What train.py:68 calls"));
+	ck_assert(stage_shows(&stage, "no Python: its 2 % are spent"));
+	stage_type(&stage, "/nothing like it\rn");
+	ck_assert(stage_shows(&stage, "no line matches"));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(rows_keep_their_line_when_they_are_sorted)
+{
+	struct stage stage;
+	int x, first, second;
+
+	play(&stage, 20, 120, 40);
+	stage_type(&stage, "7j");
+	ck_assert(stage_shows(&stage, "What train.py:65 calls"));
+	stage_type(&stage, ">>");
+	ck_assert(stage_shows(&stage, "What train.py:65 calls"));
+	ck_assert(stage_find(&stage, "resnet.py:41", &x, &first) && stage_find(&stage, "train.py:61", &x, &second));
+	ck_assert_int_lt(first, second);
+	stage_type(&stage, "I");
+	ck_assert(stage_find(&stage, "resnet.py:41", &x, &first) && stage_find(&stage, "train.py:61", &x, &second));
+	ck_assert_int_gt(first, second);
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(what_is_shown_is_written)
+{
+	struct buffer csv = BUFFER_INIT;
+	struct stage stage;
+
+	play(&stage, 20, 120, 40);
+	stage_type(&stage, "7-");
+	ck_assert(screen_write(stage.screen, &csv));
+	ck_assert_ptr_nonnull(strstr(csv.data, "pid,is_workers,file,line,function,works_at,seconds,share_ratio,all_seconds,all_share_ratio,text\n"));
+	ck_assert_ptr_nonnull(strstr(csv.data, "48213,0,/home/me/resnet/train.py,65,train,backward,6.66,0.333,6.66,0.333,loss.backward()\n"));
+	buffer_release(&csv);
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(without_python_it_says_why)
+{
+	struct story_options options;
+	struct stage stage;
+
+	story_options_default(&options);
+	stage_open(&stage, &options, 120, 40);
+	stage_play(&stage, 10);
+	stage_type(&stage, "7jk+-<>I\r");
+	ck_assert(stage_shows(&stage, "The first looks at its Python code are still to come."));
+	sample_set_clear(&stage.set);
+	stage.set.time_ns = stage.model->now_ns;
+	sample_set_missing(&stage.set, stage.model->now_ns, "stacks", "process 48213 is no CPython of 3.8 or newer", "");
+	model_apply(stage.model, &stage.set);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "process 48213 is no CPython of 3.8 or newer"));
+	ck_assert(stage_shows(&stage, "PMTOP_SPAN"));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(no_size_does_harm)
+{
+	struct stage stage;
+
+	play(&stage, 20, 80, 24);
+	stage_type(&stage, "7");
+	for (int width = 1; width <= 210; width += width < 45 ? 4 : 11)
+		for (int height = 1; height <= 62; height += height < 24 ? 3 : 9) {
+			stage_resize(&stage, width, height);
+			stage_press(&stage, KEY_ARROW_DOWN);
+			stage_press(&stage, KEY_PAGE_DOWN);
+			stage_press(&stage, KEY_ARROW_RIGHT);
+			stage_click(&stage, width / 2, height / 2);
+			stage_click(&stage, 3, 3);
+		}
+	stage_close(&stage);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("code");
+	TCase *tests = tcase_create("code");
+
+	tcase_add_test(tests, code_at_120_columns);
+	tcase_add_test(tests, code_at_80_columns);
+	tcase_add_test(tests, code_at_200_columns);
+	tcase_add_test(tests, code_where_there_is_hardly_room);
+	tcase_add_test(tests, code_in_ascii);
+	tcase_add_test(tests, minus_shows_the_whole_time_and_plus_the_last_minute);
+	tcase_add_test(tests, arrows_show_the_workers_as_one);
+	tcase_add_test(tests, the_chosen_line_says_what_it_calls);
+	tcase_add_test(tests, rows_keep_their_line_when_they_are_sorted);
+	tcase_add_test(tests, what_is_shown_is_written);
+	tcase_add_test(tests, without_python_it_says_why);
+	tcase_add_test(tests, no_size_does_harm);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,286 @@
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "src/base/clock.h"
+#include "src/model/model.h"
+
+enum { TRAINER = 4711 };
+
+static struct model *model;
+static struct sample_set set;
+static int64_t begin_ns;
+
+static void open_model(void)
+{
+	struct model_options options;
+	model_options_default(&options);
+	model = model_new(&options);
+	set = (struct sample_set)SAMPLE_SET_INIT;
+	begin_ns = 1000 * NS_PER_S;
+}
+
+static void close_model(void)
+{
+	model_free(model);
+	sample_set_release(&set);
+}
+
+static void begin_set(double at_s)
+{
+	sample_set_clear(&set);
+	set.time_ns = begin_ns + (int64_t)(at_s * (double)NS_PER_S);
+}
+
+static void tell_group(uint32_t id, int32_t pid, uint64_t looks, double seconds)
+{
+	struct record *record = sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns);
+	record->code_group.id = id;
+	record->code_group.pid = pid;
+	record->code_group.python = "3.11.7";
+	record->code_group.looks = looks;
+	record->code_group.hz = 10;
+	record->code_group.total_ns = (uint64_t)(seconds * 1e9);
+}
+
+static void tell_code(uint32_t id, const char *function, const char *file, bool is_own)
+{
+	struct record *record = sample_set_add(&set, RECORD_CODE, 0, set.time_ns);
+	record->code.id = id;
+	record->code.function = function;
+	record->code.file = file;
+	record->code.is_own = is_own;
+}
+
+static void tell_node(uint32_t id, uint32_t parent, uint32_t group, uint32_t code, uint32_t line)
+{
+	struct record *record = sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns);
+	record->code_node.id = id;
+	record->code_node.parent = parent;
+	record->code_node.group = group;
+	record->code_node.code = code;
+	record->code_node.line = line;
+}
+
+static void tell_time(uint32_t id, double seconds)
+{
+	struct record *record = sample_set_add(&set, RECORD_CODE_TIME, 0, set.time_ns);
+	record->code_time.id = id;
+	record->code_time.total_ns = (uint64_t)(seconds * 1e9);
+}
+
+static const struct code_line *line_at(uint32_t line)
+{
+	for (size_t i = 0; i < model->code.line_count; i++)
+		if (model->code.lines[i].line == line)
+			return &model->code.lines[i];
+	ck_abort_msg("no line %u", line);
+	return NULL;
+}
+
+static const struct code_function *function_named(uint32_t code)
+{
+	for (size_t i = 0; i < model->code.function_count; i++)
+		if (model->code.functions[i].code + 1 == code)
+			return &model->code.functions[i];
+	ck_abort_msg("no function %u", code);
+	return NULL;
+}
+
+/* train:10 calls Tensor.backward (a library), and fit:20, that calls train:10 again. */
+static void tell_run(void)
+{
+	begin_set(1);
+	tell_group(1, TRAINER, 10, 1);
+	tell_code(1, "train", "/home/me/train.py", true);
+	tell_code(2, "Tensor.backward", "/venv/lib/python3.11/site-packages/torch/_tensor.py", false);
+	tell_code(3, "fit", "/home/me/fit.py", true);
+	tell_node(1, 0, 1, 1, 10);
+	tell_node(2, 1, 1, 2, 625);
+	tell_node(3, 1, 1, 3, 20);
+	tell_node(4, 3, 1, 1, 10);
+	tell_time(1, 0.1);
+	tell_time(2, 0.5);
+	tell_time(3, 0.1);
+	tell_time(4, 0.3);
+	model_apply(model, &set);
+}
+
+START_TEST(calls_into_libraries_count_for_the_line_that_makes_them)
+{
+	tell_run();
+	const struct code_line *train = line_at(10), *fit = line_at(20);
+	ck_assert_double_eq_tol(train->self.total_s, 0.9, 1e-9);
+	ck_assert_double_eq_tol(fit->self.total_s, 0.1, 1e-9);
+	ck_assert_double_eq_tol(model->code.groups[0].seen.total_s, 1, 1e-9);
+	ck_assert_double_eq_tol(model->code.groups[0].phases[CODE_PHASE_BACKWARD].total_s, 0.5, 1e-9);
+	ck_assert_int_eq(train->phase, CODE_PHASE_BACKWARD);
+}
+END_TEST
+
+START_TEST(what_is_called_again_counts_once)
+{
+	tell_run();
+	ck_assert_double_eq_tol(line_at(10)->all.total_s, 1, 1e-9);
+	ck_assert_double_eq_tol(line_at(20)->all.total_s, 0.4, 1e-9);
+	ck_assert_double_eq_tol(function_named(1)->all.total_s, 1, 1e-9);
+	ck_assert_double_eq_tol(function_named(1)->self.total_s, 0.4, 1e-9);
+	ck_assert_double_eq_tol(function_named(3)->all.total_s, 0.4, 1e-9);
+}
+END_TEST
+
+START_TEST(the_last_minute_is_what_was_told_in_it)
+{
+	tell_run();
+	for (int second = 2; second <= 200; second++) {
+		begin_set(second);
+		tell_group(1, TRAINER, 10 * (uint64_t)second, second);
+		tell_time(second < 150 ? 2 : 3, second < 150 ? second - 0.5 : second - 149.0);
+		model_apply(model, &set);
+	}
+	const struct code_group *group = &model->code.groups[0];
+	ck_assert_double_ge(group->time.recent_s, 55);
+	ck_assert_double_le(group->time.recent_s, 60);
+	ck_assert_double_eq_tol(group->recent_looks, 10 * group->time.recent_s, 10.5);
+	ck_assert_double_ge(line_at(20)->self.recent_s, 49);
+	ck_assert_double_le(line_at(10)->self.recent_s, 11);
+	ck_assert_double_gt(line_at(10)->self.total_s, 148);
+	/* Nothing comes any more: it grows old. */
+	begin_set(300);
+	model_apply(model, &set);
+	ck_assert_double_eq(group->time.recent_s, 0);
+	ck_assert_double_eq(line_at(20)->self.recent_s, 0);
+	ck_assert_double_gt(group->time.total_s, 199);
+}
+END_TEST
+
+START_TEST(what_a_latecomer_is_told_is_not_of_the_last_minute)
+{
+	begin_set(1);
+	set.is_snapshot = true;
+	tell_group(1, TRAINER, 100, 10);
+	tell_code(1, "train", "/home/me/train.py", true);
+	tell_node(1, 0, 1, 1, 10);
+	tell_time(1, 10);
+	model_apply(model, &set);
+	set.is_snapshot = false;
+	ck_assert_double_eq(model->code.groups[0].time.recent_s, 0);
+	ck_assert_double_eq_tol(line_at(10)->self.total_s, 10, 1e-9);
+	begin_set(2);
+	tell_group(1, TRAINER, 110, 11);
+	tell_time(1, 11);
+	model_apply(model, &set);
+	ck_assert_double_eq_tol(line_at(10)->self.recent_s, 1, 1e-6);
+	ck_assert_double_eq(model->code.groups[0].recent_looks, 10);
+}
+END_TEST
+
+START_TEST(phases_follow_the_libraries_functions)
+{
+	static const struct { const char *function, *file; enum code_phase phase; } rows[] = {
+		{ "_BaseDataLoaderIter.__next__", "/x/site-packages/torch/utils/data/dataloader.py", CODE_PHASE_DATA },
+		{ "__next__", "/x/site-packages/torch/utils/data/dataloader.py", CODE_PHASE_DATA },
+		{ "Module._call_impl", "/x/torch/nn/modules/module.py", CODE_PHASE_FORWARD },
+		{ "Optimizer.profile_hook_step.<locals>.wrapper", "/x/torch/optim/optimizer.py", CODE_PHASE_OPTIMIZER },
+		{ "GradScaler.unscale_", "/x/torch/amp/grad_scaler.py", CODE_PHASE_OPTIMIZER },
+		{ "backward", "/home/me/backward.py", CODE_PHASE_OTHER },
+		{ "backward", "/home/me/mytorch/_tensor.py", CODE_PHASE_OTHER },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		ck_assert_msg(code_phase_of(rows[i].function, rows[i].file) == rows[i].phase, "%s", rows[i].function);
+}
+END_TEST
+
+/* Lightning gives the optimizer the whole step to call; data that is computed by a model is data. */
+START_TEST(an_outer_phase_stays_but_for_an_optimizers)
+{
+	begin_set(1);
+	tell_group(1, TRAINER, 10, 1);
+	tell_code(1, "wrapper", "/x/torch/optim/optimizer.py", false);
+	tell_code(2, "Module._call_impl", "/x/torch/nn/modules/module.py", false);
+	tell_code(3, "__next__", "/x/torch/utils/data/dataloader.py", false);
+	tell_node(1, 0, 1, 1, 1);
+	tell_node(2, 1, 1, 2, 1);
+	tell_node(3, 0, 1, 3, 1);
+	tell_node(4, 3, 1, 2, 1);
+	tell_time(1, 0.1);
+	tell_time(2, 0.2);
+	tell_time(3, 0.3);
+	tell_time(4, 0.4);
+	model_apply(model, &set);
+	const struct code_group *group = &model->code.groups[0];
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_OPTIMIZER].total_s, 0.1, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_FORWARD].total_s, 0.2, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_DATA].total_s, 0.7, 1e-9);
+}
+END_TEST
+
+START_TEST(records_that_make_no_sense_are_left_out)
+{
+	begin_set(1);
+	tell_node(1, 0, 1, 1, 10);               /* no group, no code */
+	tell_group(0, TRAINER, 1, 1);
+	tell_group(65, TRAINER, 1, 1);
+	tell_group(1, TRAINER, 10, 1);
+	tell_code(0, "none", "none.py", true);
+	tell_code(CODE_CODES_MOST + 1, "many", "many.py", true);
+	tell_code(1, "train", "/home/me/train.py", true);
+	tell_node(1, 1, 1, 1, 10);               /* its own parent */
+	tell_node(2, 9, 1, 1, 10);               /* a parent that comes later */
+	tell_node(2, 1, 1, 1, 10);               /* one that is not there */
+	tell_node(CODE_NODES_MOST + 1, 0, 1, 1, 10);
+	tell_node(3, 0, 1, 7, 10);               /* a code that was not told */
+	tell_time(1, 5);
+	tell_time(0, 5);
+	ck_assert_uint_eq(model->code.node_count, 0);
+	tell_node(5, 0, 1, 1, 10);
+	tell_time(5, 1e10);
+	tell_time(5, 1);                         /* it went back */
+	model_apply(model, &set);
+	ck_assert_uint_eq(model->code.line_count, 1);
+	ck_assert_double_eq_tol(line_at(10)->self.total_s, 1e10, 1);
+	ck_assert_double_le(line_at(10)->self.recent_s, CODE_RECENT_S);
+	ck_assert_int_eq(code_group_of(&model->code, TRAINER), 0);
+	ck_assert_int_eq(code_group_of(&model->code, 1), -1);
+}
+END_TEST
+
+START_TEST(shares_say_how_far_off_they_may_be)
+{
+	ck_assert_double_eq_tol(code_error_ratio(0.5, 100), 0.05, 1e-12);
+	ck_assert_double_eq(code_error_ratio(0, 100), 0);
+	ck_assert(isnan(code_error_ratio(0.5, 0)));
+	ck_assert(isnan(code_error_ratio(NAN, 10)));
+}
+END_TEST
+
+START_TEST(paths_are_shown_from_their_package_on)
+{
+	ck_assert_str_eq(code_short_file("/venv/lib/python3.11/site-packages/torch/_tensor.py"), "torch/_tensor.py");
+	ck_assert_str_eq(code_short_file("/usr/lib/python3.11/multiprocessing/queues.py"), "multiprocessing/queues.py");
+	ck_assert_str_eq(code_short_file("/home/me/train.py"), "/home/me/train.py");
+	ck_assert_str_eq(code_short_file("<string>"), "<string>");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("model_code");
+	TCase *tests = tcase_create("model_code");
+	tcase_add_checked_fixture(tests, open_model, close_model);
+	tcase_add_test(tests, calls_into_libraries_count_for_the_line_that_makes_them);
+	tcase_add_test(tests, what_is_called_again_counts_once);
+	tcase_add_test(tests, the_last_minute_is_what_was_told_in_it);
+	tcase_add_test(tests, what_a_latecomer_is_told_is_not_of_the_last_minute);
+	tcase_add_test(tests, phases_follow_the_libraries_functions);
+	tcase_add_test(tests, an_outer_phase_stays_but_for_an_optimizers);
+	tcase_add_test(tests, records_that_make_no_sense_are_left_out);
+	tcase_add_test(tests, shares_say_how_far_off_they_may_be);
+	tcase_add_test(tests, paths_are_shown_from_their_package_on);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
