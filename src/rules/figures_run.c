@@ -175,10 +175,6 @@ NUMBER(latency_p95)
 	return recent.count >= 20 ? recent.p95_s : NAN;
 }
 
-/* -- what nobody tells yet -- */
-
-NUMBER(nobody) { (void)look; UNUSED; return NAN; }
-
 /* -- what the run has published by names of its own -- */
 
 static const char *published(const struct look *look, const char *key)
@@ -235,7 +231,6 @@ TEXT(loader_persistent) { UNUSED; write_switch(look, "persistent_workers", out);
 #define RUN_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL }
 #define PHASE_NUMBER(name, form, function, what) { name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, NULL }
 #define PHASE_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, NULL }
-#define NO_SOURCE(name, form, what, lacks) { name, FORM_##form, RULE_OF_RUN, nobody, NULL, 0, what, lacks }
 
 static const struct figure rows[] = {
 	RUN_NUMBER("run.steps", COUNT, steps, "steps that are judged: of the last 200, without the warm-up"),
@@ -281,8 +276,6 @@ static const struct figure rows[] = {
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
 	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the phase that the warning is about, as phase.kind", NULL },
 	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0, "95 of 100 of the last 200 batches of mode inference, or of the requests of 5 min, are shorter", "no 20 requests yet" },
-	NO_SOURCE("line.share_ratio", PERCENT, "share of the time in the line that takes the most", "no source of lines yet"),
-	NO_SOURCE("line.name", TEXT, "that line", "no source of lines yet"),
 	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "the loader's num_workers", "not published (meta loader.num_workers)" },
 	{ "loader.prefetch_factor", FORM_COUNT, RULE_OF_RUN, loader_prefetch, NULL, 0, "the loader's prefetch_factor", "not published (meta loader.prefetch_factor)" },
 	{ "loader.pin_memory", FORM_TEXT, RULE_OF_RUN, NULL, loader_pinning, 0, "the loader's pin_memory: on or off", "not published (meta loader.pin_memory)" },

@@ -8,7 +8,7 @@
 
 static const struct figure_part *const parts[] = {
 	&run_figures, &worker_figures, &rank_figures, &memory_figures, &machine_figures, &gpu_figures, &gpu_memory_figures, &gpu_wait_figures,
-	&hardware_figures,
+	&hardware_figures, &code_figures,
 };
 
 const struct figure *figure_at(size_t index)

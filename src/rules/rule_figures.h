@@ -109,6 +109,6 @@ void figure_shorten(char out[FIGURE_TEXT_SIZE], const char *name);
 /* The parts of the table, one file each. */
 struct figure_part { const struct figure *rows; size_t count; };
 extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures, gpu_figures, gpu_memory_figures, gpu_wait_figures,
-	hardware_figures;
+	hardware_figures, code_figures;
 
 #endif

@@ -1,0 +1,134 @@
+/* Told to the real model: a run of which a line of Python takes much of the time. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/rules/alerts.h"
+#include "src/rules/rule_now.h"
+#include "tests/support/script.h"
+
+enum { TRAINER = 100, TRAIN = 1, ITEM = 2, BACKWARD = 3 };
+
+static struct script script;
+static struct settings settings;
+static struct alerts alerts;
+static struct rule_book *book;
+static double at_s, item_s, backward_s, looks;
+
+static void setup(void)
+{
+	book = rule_book_new();
+	settings_default(&settings);
+	settings.rules = book;
+	script_open(&script, NULL);
+	at_s = item_s = backward_s = looks = 0;
+}
+
+static void teardown(void)
+{
+	alerts_release(&alerts);
+	script_close(&script);
+	rule_book_free(book);
+}
+
+static void tell_node(uint32_t id, uint32_t parent, uint32_t code, uint32_t line, const char *text)
+{
+	struct record *record = script_add(&script, RECORD_CODE_NODE, at_s);
+	record->code_node.id = id;
+	record->code_node.parent = parent;
+	record->code_node.group = 1;
+	record->code_node.code = code;
+	record->code_node.line = line;
+	record->code_node.text = text;
+}
+
+static void tell_code(uint32_t id, const char *function, const char *file, bool is_own)
+{
+	struct record *record = script_add(&script, RECORD_CODE, at_s);
+	record->code.id = id;
+	record->code.function = function;
+	record->code.file = file;
+	record->code.is_own = is_own;
+}
+
+static void tell_time(uint32_t id, double seconds)
+{
+	struct record *record = script_add(&script, RECORD_CODE_TIME, at_s);
+	record->code_time.id = id;
+	record->code_time.total_ns = (uint64_t)(seconds * 1e9);
+}
+
+/* Ten looks a second; the line that asks for the loss has this share of the time, backward the rest. */
+static void go_on(double until_s, double share)
+{
+	while (at_s + 0.5 <= until_s + 1e-9) {
+		at_s += 0.5;
+		looks += 5;
+		item_s += 0.5 * share;
+		backward_s += 0.5 * (1 - share);
+		struct record *record = script_add(&script, RECORD_CODE_GROUP, at_s);
+		record->code_group.id = 1;
+		record->code_group.pid = TRAINER;
+		record->code_group.python = "3.11.7";
+		record->code_group.looks = (uint64_t)looks;
+		record->code_group.hz = 10;
+		record->code_group.total_ns = (uint64_t)(at_s * 1e9);
+		if (at_s < 1) {
+			tell_code(1, "train", "/home/me/train.py", true);
+			tell_code(2, "Tensor.backward", "/x/site-packages/torch/_tensor.py", false);
+			tell_node(TRAIN, 0, 1, 65, "loss.backward()");
+			tell_node(ITEM, 0, 1, 68, "running += loss.item()");
+			tell_node(BACKWARD, TRAIN, 2, 625, NULL);
+		}
+		tell_time(ITEM, item_s);
+		tell_time(BACKWARD, backward_s);
+		script_apply(&script, at_s);
+		alerts_update(&alerts, script.model, &settings);
+	}
+}
+
+static const struct alert *raised(const char *rule)
+{
+	for (size_t i = 0; i < alerts.count; i++)
+		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
+			return &alerts.list[i];
+	return NULL;
+}
+
+START_TEST(a_line_that_takes_much_is_told)
+{
+	go_on(9.5, 0.3);
+	ck_assert_ptr_null(raised("slow_line"));     /* fewer than a hundred looks */
+	go_on(25, 0.3);
+	const struct alert *alert = raised("slow_line");
+	ck_assert_ptr_nonnull(alert);
+	ck_assert_str_eq(alert->message, "train.py:68 takes 30 % of the time: running += loss.item()");
+	go_on(200, 0.01);
+	ck_assert_ptr_null(raised("slow_line"));
+}
+END_TEST
+
+/* Backward takes 88 %, and is what training is made of. */
+START_TEST(lines_of_the_training_itself_are_not)
+{
+	go_on(60, 0.12);
+	ck_assert_ptr_null(raised("slow_line"));     /* 12 % of 600 looks may be 9 */
+	go_on(90, 0);
+	ck_assert_ptr_null(raised("slow_line"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rules of code");
+	TCase *tests = tcase_create("rules of code");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, a_line_that_takes_much_is_told);
+	tcase_add_test(tests, lines_of_the_training_itself_are_not);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
