@@ -30,7 +30,7 @@
 enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST };
 
 /* Where looks cost more of a CPU than this, they become fewer. */
-#define BUDGET_RATIO 0.002
+#define BUDGET_RATIO 0.005
 #define BUDGET_LOOKED_AT_RATIO 0.01
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MOST_NS (30 * NS_PER_S)
