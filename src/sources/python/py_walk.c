@@ -7,7 +7,8 @@
 
 /* Frames that lie so close are read as one stretch. What follows the last one is read too where a look begins with what the one before has found: calls
  * that are made from there on mostly lie in it. */
-enum { TRIES = 16, QUICK_TRIES = 4, COPIES = 4, FRAME_MOST = 512, OWNED_BY_C = 3, APART_MOST = 1024, AHEAD = 1024, STRETCH_MOST = 1 << 16 };
+enum { TRIES = 16, QUICK_TRIES = 4, COPIES = 4, FRAME_MOST = 512, OWNED_BY_C = 3, APART_MOST = 1024, AHEAD = 1024, STRETCH_MOST = 1 << 16,
+	NEWEST = 1 + COPIES * (COPIES + 1) / 2 };
 
 static void decode(const struct py_layout *layout, uint64_t address, const unsigned char *bytes, struct py_seen *out)
 {
@@ -71,7 +72,7 @@ struct stretch { uint64_t begin, end; size_t at; };
 struct copies {
 	size_t count, size;
 	struct stretch stretches[PY_FRAMES_MOST];
-	struct newest newest[COPIES + 1];    /* before, between and after the copies */
+	struct newest newest[NEWEST];        /* before, between and after the copies */
 	size_t room;
 	unsigned char *bytes;                /* of all copies, `size` each */
 };
@@ -123,19 +124,27 @@ struct py_walker {
 	struct met met;
 	struct newest newest;
 	struct copies copies;
-	struct remote_piece pieces[COPIES * PY_FRAMES_MOST + 2 * (COPIES + 1)];
+	struct remote_piece pieces[COPIES * PY_FRAMES_MOST + 2 * NEWEST];
 	struct py_walk now, before, walks[COPIES];
 };
 
+/* After each copy it is read where the newest frame is, once more often than after the one before. */
+static size_t newest_before(unsigned copy)
+{
+	return copy * (copy + 1) / 2;
+}
+
 /* All of it several times, by one call: what differs was not there at one moment. Twice is not enough for a program that comes by the same place
- * every microsecond. */
+ * every microsecond; and the copies do not follow each other evenly, so that its rhythm does not fall in with theirs. */
 static bool read_copies(const struct py_process *process, struct py_walker *walker)
 {
 	struct copies *copies = &walker->copies;
 	size_t count = 0;
 	for (unsigned copy = 0; copy <= COPIES; copy++) {
-		copies->newest[copy] = walker->newest;
-		count += add_newest(walker->pieces + count, &copies->newest[copy]);
+		for (size_t at = copy ? newest_before(copy - 1) + 1 : 0; at <= newest_before(copy); at++) {
+			copies->newest[at] = walker->newest;
+			count += add_newest(walker->pieces + count, &copies->newest[at]);
+		}
 		for (size_t i = 0; copy < COPIES && i < copies->count; i++) {
 			const struct stretch *stretch = &copies->stretches[i];
 			walker->pieces[count++] = (struct remote_piece){ stretch->begin, copies->bytes + copy * copies->size + stretch->at, stretch->end - stretch->begin };
@@ -158,7 +167,7 @@ static const unsigned char *in_copies(const struct copies *copies, uint64_t addr
 static bool walk_copy(const struct py_process *process, const struct copies *copies, unsigned copy, struct py_walk *walk)
 {
 	const struct py_layout *layout = &process->place.layout;
-	const struct newest *newest = &copies->newest[copy];
+	const struct newest *newest = &copies->newest[newest_before(copy)];
 	walk->count = 0;
 	walk->is_cut = false;
 	if (newest->count > 1 && newest->words[0] + layout->cframe_frame != newest->addresses[1])
@@ -201,7 +210,9 @@ static void shorten(struct py_walk *walk, size_t count)
 static bool compare_copies(const struct py_process *process, const struct copies *copies, struct py_walk walks[COPIES], struct py_walk *out, bool *is_still)
 {
 	size_t longest = 0, agreeing = 0;
-	bool is_whole = memcmp(copies->newest[COPIES].words, copies->newest[0].words, sizeof copies->newest[0].words) == 0;
+	bool is_whole = true;
+	for (unsigned i = 1; i < NEWEST; i++)
+		is_whole = is_whole && memcmp(copies->newest[i].words, copies->newest[0].words, sizeof copies->newest[0].words) == 0;
 	for (unsigned copy = 0; copy < COPIES; copy++) {
 		if (!walk_copy(process, copies, copy, &walks[copy])) {
 			walks[copy].count = 0;
@@ -269,7 +280,8 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 		bool is_guess = i == 0 && is_known;
 		if ((!is_guess && !meet_all(process, thread, walker)) || !read_again(process, walker, is_guess ? AHEAD : 0, &is_still))
 			continue;
-		size_t agreed = count_common(&walker->now, &walker->before);
+		/* Of what goes on, the newest frame that two tries agree about is the likeliest to have been there at another moment than those below. */
+		size_t common = count_common(&walker->now, &walker->before), agreed = common > 0 && !is_still ? common - 1 : common;
 		/* One try may have lost its way as a whole, or found nothing. */
 		bool is_empty = is_still && walker->now.count == 0;
 		if (care == PY_CAREFUL || is_empty)
