@@ -48,12 +48,12 @@ static void add_who(const struct scene *scene, const struct run *run, const stru
 	if (model->has_target)
 		line_add(line, 1, ROLE_TITLE, is_wide ? "%s  pid %d" : "%s %d", model->command[0] != '\0' ? model->command : "?", model->target_pid);
 	if (run != NULL)
-		line_add(line, 2, ROLE_STRONG, "%s", run->name);
+		line_add(line, 2, run->is_counted ? ROLE_NORMAL : ROLE_STRONG, "%s", run->is_counted ? "counted from outside" : run->name);
 	if (run != NULL && run->inner_pid != 0 && run->inner_pid != run->pid)
 		line_add(line, 7, ROLE_DIM, "pid %d inside", run->inner_pid);
 	if (run != NULL)
 		add_rank(scene, run, ranks, is_wide, line);
-	if (run != NULL && run->start_ns > 0)
+	if (run != NULL && run->start_ns > 0 && !run->is_counted)
 		line_add(line, 4, ROLE_NORMAL, "up %s", age(text, seconds_between(run->start_ns, scene->now_ns)));
 	else if (model->first_ns > 0)
 		line_add(line, 4, ROLE_NORMAL, "watched %s", age(text, seconds_between(model->first_ns, scene->now_ns)));

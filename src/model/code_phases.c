@@ -21,6 +21,8 @@ static const struct { const char *file, *function; enum code_phase phase; } know
 	{ "torch/serialization.py",                  "load",                  CODE_PHASE_CHECKPOINT },
 	{ "torch/_inductor/compile_fx.py",           NULL,                    CODE_PHASE_COMPILE },
 	{ "torch/_dynamo/convert_frame.py",          NULL,                    CODE_PHASE_COMPILE },
+	{ "lightning/pytorch/strategies/strategy.py", "training_step",       CODE_PHASE_FORWARD },
+	{ "pytorch_lightning/strategies/strategy.py", "training_step",       CODE_PHASE_FORWARD },
 	{ "lightning/pytorch/loops/evaluation_loop.py", "run",                CODE_PHASE_VALIDATION },
 	{ "pytorch_lightning/loops/evaluation_loop.py", "run",                CODE_PHASE_VALIDATION },
 	{ "lightning/pytorch/trainer/trainer.py",    "save_checkpoint",       CODE_PHASE_CHECKPOINT },

@@ -76,6 +76,11 @@ static int place_for_run(struct model *model, const struct record *opened)
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (opened->opened.uuid && *opened->opened.uuid && strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
 			return (int)i;
+	/* What publishes itself is not counted beside. */
+	bool is_counted = opened->opened.abi && strcmp(opened->opened.abi, "counted") == 0;
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (model->runs[i].pid == opened->opened.pid && model->runs[i].is_counted != is_counted && model->runs[i].is_live)
+			return is_counted ? -1 : (int)i;
 	if (model->run_count < MODEL_RUNS_MAX) {
 		struct run *runs = model->runs;
 		if ((model->run_count & (model->run_count - 1)) == 0)

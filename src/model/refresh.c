@@ -20,6 +20,7 @@ bool run_open(struct run *run, const struct record *opened, const struct model_o
 	put_text(run->name, sizeof run->name, opened->opened.name);
 	put_text(run->uuid, sizeof run->uuid, opened->opened.uuid);
 	put_text(run->abi, sizeof run->abi, opened->opened.abi);
+	run->is_counted = strcmp(run->abi, "counted") == 0;
 	private->options = *options;
 	private->between = NAME_BETWEEN;
 	private->bin_width = 1;

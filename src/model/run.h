@@ -190,6 +190,7 @@ struct run {
 	bool is_used, is_live;
 	unsigned id;                 /* as in the records */
 	int32_t pid, inner_pid;
+	bool is_counted;                     /* it publishes nothing: its batches were counted from outside, and nothing else of them is known */
 	char name[128], uuid[33], abi[16];
 	char rank[16], world[16];    /* meta RANK / WORLD_SIZE, or empty */
 	char ended[96];              /* why it ended; empty while it lives */

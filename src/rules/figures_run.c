@@ -42,9 +42,15 @@ NUMBER(first_step) { UNUSED; return look->run ? look->track->slow_first_s : NAN;
 NUMBER(first_usual) { UNUSED; return of_steps(look, look->first_usual_s); }
 NUMBER(first_ratio) { return first_step(look, argument) / first_usual(look, argument); }
 
-NUMBER(spread_max) { UNUSED; return of_steps(look, look->slowest_s); }
-NUMBER(spread_min) { UNUSED; return of_steps(look, look->fastest_s); }
-NUMBER(spread_ratio) { UNUSED; return of_steps(look, look->slowest_s / look->fastest_s); }
+/* Of steps that were counted from outside single times are known to a poll only. */
+static double of_published(const struct look *look, double value)
+{
+	return look->run && look->run->is_counted ? NAN : of_steps(look, value);
+}
+
+NUMBER(spread_max) { UNUSED; return of_published(look, look->slowest_s); }
+NUMBER(spread_min) { UNUSED; return of_published(look, look->fastest_s); }
+NUMBER(spread_ratio) { UNUSED; return of_published(look, look->slowest_s / look->fastest_s); }
 NUMBER(spread_slow) { UNUSED; return of_steps(look, (double)look->slow_count); }
 
 TEXT(spread_kind)

@@ -11,6 +11,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -24,6 +25,7 @@
 #include "src/sources/source.h"
 #include "src/sources/stacks_groups.h"
 #include "src/sources/stacks_lines.h"
+#include "src/sources/stacks_loaders.h"
 #include "src/sources/stacks_tree.h"
 #include "src/sources/target.h"
 
@@ -38,7 +40,7 @@ enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST };
 #define END_WAIT_S 2
 
 /* Who there is, as the sampler thread hands it over. */
-struct present { pid_t pid, parent; uint64_t start_ticks; unsigned generation; int fd; bool is_kept; };
+struct present { pid_t pid, parent; uint64_t start_ticks; unsigned generation; int fd; bool is_kept; char command[64]; };
 
 /* A process, as the looking thread knows it. */
 struct looked {
@@ -47,6 +49,7 @@ struct looked {
 	int64_t try_ns, try_after_ns;        /* when it is tried (again); INT64_MAX = never */
 	int64_t started_ns;                  /* CLOCK_REALTIME */
 	size_t group;                        /* index, or NO_GROUP: not known yet */
+	struct stacks_loaders loaders;
 };
 
 struct stacks_state {
@@ -63,6 +66,7 @@ struct stacks_state {
 	bool has_changed;                    /* present, since the looking thread saw it */
 	struct stacks_tree *tree;
 	struct stacks_groups groups;
+	struct stacks_runs runs;
 	enum status why_status;              /* why the target itself is not looked at; OK: it is, or was not tried yet */
 	struct reason why;
 	/* the looking thread's */
@@ -71,6 +75,7 @@ struct stacks_state {
 	struct stacks_lines *lines;
 	struct py_sample sample;
 	const char *texts[PY_FRAMES_MOST];
+	struct stacks_polled polled;
 	double look_cost_ns;                 /* of a CPU; mean of the last */
 	uint64_t random;
 	/* the sampler thread's */
@@ -102,7 +107,9 @@ static void hand_over(struct stacks_state *stacks)
 			int fd = at < PROCESSES_MOST ? fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0) : -1;
 			if (fd < 0)
 				continue;
-			stacks->present[stacks->present_count++] = (struct present){ member->pid, member->parent, member->start_ticks, member->generation, fd, true };
+			struct present *new = &stacks->present[stacks->present_count++];
+			*new = (struct present){ member->pid, member->parent, member->start_ticks, member->generation, fd, true, "" };
+			snprintf(new->command, sizeof new->command, "%.63s", member->command);
 			has_changed = true;
 		}
 		stacks->present[at].is_kept = true;
@@ -128,8 +135,10 @@ static int64_t began_at(uint64_t start_ticks)
 	return clock_realtime_ns() - clock_boottime_ns() + since_boot_ns;
 }
 
+/* Under the lock. */
 static void forget(struct looked *looked)
 {
+	stacks_loaders_end(&looked->loaders, clock_monotonic_ns());
 	if (looked->sampler)
 		py_sampler_close(looked->sampler);
 	close(looked->who.fd);
@@ -154,7 +163,7 @@ static void take_over(struct stacks_state *stacks)
 	for (size_t i = 0; i < stacks->present_count && stacks->looked_count < PROCESSES_MOST; i++) {
 		if (stacks->present[i].fd < 0)
 			continue;
-		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present[i], .try_after_ns = TRY_FIRST_NS, .group = NO_GROUP,
+		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present[i], .try_after_ns = TRY_FIRST_NS, .group = NO_GROUP, .loaders = STACKS_LOADERS_INIT,
 			.started_ns = began_at(stacks->present[i].start_ticks) };
 		stacks->present[i].fd = -1;
 	}
@@ -186,11 +195,11 @@ static double random_ratio(struct stacks_state *stacks)
 	return (double)(stacks->random >> 11) * 0x1p-53;
 }
 
-/* Between two looks at one group. */
-static double period_ns(const struct stacks_state *stacks)
+/* Between two looks at one group; where a loader is hunted for they are as many as while somebody looks at them. */
+static double period_ns(const struct stacks_state *stacks, bool is_hunting)
 {
 	const struct source_choices *choices = source_choices(stacks->target);
-	double hz = choices->wants_stacks && choices->stacks_hz < STACKS_HZ_LOOKED_AT ? STACKS_HZ_LOOKED_AT : choices->stacks_hz;
+	double hz = (is_hunting || choices->wants_stacks) && choices->stacks_hz < STACKS_HZ_LOOKED_AT ? STACKS_HZ_LOOKED_AT : choices->stacks_hz;
 	double budget = choices->wants_stacks ? BUDGET_LOOKED_AT_RATIO : BUDGET_RATIO;
 	double least = stacks->look_cost_ns * (double)stacks->groups.count / budget;
 	return (double)NS_PER_S / hz > least ? (double)NS_PER_S / hz : least;
@@ -206,15 +215,25 @@ static void account(struct stacks_state *stacks, struct looked *looked, int64_t 
 	if (looked->group == NO_GROUP)
 		return;
 	struct stacks_group *group = &stacks->groups.list[looked->group];
-	uint64_t stands_for_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks), now_ns);
+	uint64_t stands_for_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, false), now_ns);
 	stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, stands_for_ns);
 }
 
 static void end_looked(struct looked *looked)
 {
+	stacks_loaders_close(&looked->loaders);
 	py_sampler_close(looked->sampler);
 	looked->sampler = NULL;
 	looked->try_ns = clock_monotonic_ns() + looked->try_after_ns;
+}
+
+static void poll_loaders(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+{
+	struct stacks_polled *polled = &stacks->polled;
+	stacks_loaders_poll(&looked->loaders, stacks->lines, looked->who.fd, looked->started_ns, now_ns, polled);
+	pthread_mutex_lock(&stacks->lock);
+	stacks_loaders_take(&looked->loaders, &stacks->runs, polled, looked->who.pid, looked->who.start_ticks, looked->who.command, now_ns);
+	pthread_mutex_unlock(&stacks->lock);
 }
 
 static void look_at(struct stacks_state *stacks, struct looked *looked)
@@ -230,6 +249,9 @@ static void look_at(struct stacks_state *stacks, struct looked *looked)
 		pthread_mutex_lock(&stacks->lock);
 		account(stacks, looked, now_ns);
 		pthread_mutex_unlock(&stacks->lock);
+		/* A worker's loaders are not the run's. */
+		if (looked->group != NO_GROUP && !stacks->groups.list[looked->group].is_workers)
+			stacks_loaders_note(&looked->loaders, looked->sampler, &stacks->sample, now_ns);
 	} else if (status != STATUS_AGAIN) {
 		end_looked(looked);
 	}
@@ -280,6 +302,9 @@ static int64_t look_round(struct stacks_state *stacks)
 			next_ns = now_ns + TRY_FIRST_NS < next_ns ? now_ns + TRY_FIRST_NS : next_ns;
 		if (!looked->sampler)
 			next_ns = looked->try_ns < next_ns ? looked->try_ns : next_ns;
+		if (looked->loaders.poll_ns <= now_ns)
+			poll_loaders(stacks, looked, now_ns);
+		next_ns = looked->loaders.poll_ns < next_ns ? looked->loaders.poll_ns : next_ns;
 	}
 	for (size_t i = 0; i < stacks->groups.count; i++) {
 		struct stacks_group *group = &stacks->groups.list[i];
@@ -289,7 +314,8 @@ static int64_t look_round(struct stacks_state *stacks)
 		if (group->next_ns <= now_ns) {
 			group->turn = (size_t)(looked - stacks->looked);
 			look_at(stacks, looked);
-			group->next_ns = now_ns + (int64_t)(period_ns(stacks) * (0.5 + random_ratio(stacks)));
+			double each_ns = period_ns(stacks, now_ns < looked->loaders.hunt_until_ns);
+			group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
 		}
 		next_ns = group->next_ns < next_ns ? group->next_ns : next_ns;
 	}
@@ -325,6 +351,7 @@ static void release(struct stacks_state *stacks)
 	for (size_t i = 0; i < stacks->present_count; i++)
 		if (stacks->present[i].fd >= 0)
 			close(stacks->present[i].fd);
+	stacks_runs_release(&stacks->runs);
 	stacks_tree_free(stacks->tree);
 	stacks_lines_free(stacks->lines);
 	pthread_mutex_destroy(&stacks->lock);
@@ -425,6 +452,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	bool has_changed = stacks->has_changed;
 	stacks_groups_tell(&stacks->groups, false, now_ns, out);
 	stacks_tree_tell(stacks->tree, now_ns, false, out);
+	stacks_runs_tell(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	tell_missing(stacks, now_ns, out);
 	pthread_mutex_unlock(&stacks->lock);
 	if (has_changed)
@@ -440,6 +468,7 @@ static enum status stacks_tell_all(void *state, int64_t now_ns, struct sample_se
 	pthread_mutex_lock(&stacks->lock);
 	stacks_groups_tell(&stacks->groups, true, now_ns, out);
 	stacks_tree_tell(stacks->tree, now_ns, true, out);
+	stacks_runs_tell(&stacks->runs, true, false, now_ns, out);
 	pthread_mutex_unlock(&stacks->lock);
 	return STATUS_OK;
 }

@@ -153,6 +153,10 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 	enum role role = ROLE_PHASE_0;
 	struct line line;
 
+	if (run->is_counted) {
+		panel_where_seen(scene, run, canvas, rect);
+		return;
+	}
 	line_start(&line, " · ");
 	if (count > 0) {
 		line_add(&line, 0, ROLE_NORMAL, "mean of %zu", batches);

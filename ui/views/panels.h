@@ -45,6 +45,8 @@ void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect r
 /* Which lines of Python the time goes to, in short; how many rows it wants of so many: 0 where none is known. */
 int panel_code_height(const struct scene *scene, const struct canvas *canvas, int height);
 void panel_code(const struct scene *scene, struct canvas *canvas, struct rect rect);
+/* Where a step of a run goes that publishes nothing, by looks at its stack. */
+void panel_where_seen(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 
 enum { PROCESS_ROWS_MAX = 512 };
 /* The processes of the tree that are shown: all that live, and what has gone lately. */

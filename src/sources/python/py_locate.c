@@ -145,6 +145,19 @@ static bool has_begun(pid_t pid, const struct py_place *place)
 		&& remote_word(pid, thread + layout->thread_interpreter, &owner) && owner == interpreter;
 }
 
+static void find_types(const struct image *image, struct py_place *place)
+{
+	static const char *const names[PY_TYPES] = {
+		[PY_INT] = "PyLong_Type", [PY_BOOL] = "PyBool_Type", [PY_STR] = "PyUnicode_Type", [PY_DICT] = "PyDict_Type",
+		[PY_LIST] = "PyList_Type", [PY_TUPLE] = "PyTuple_Type", [PY_RANGE] = "PyRange_Type",
+		[PY_RANGE_ITERATOR] = "PyRangeIter_Type", [PY_ENUMERATE] = "PyEnum_Type", [PY_ZIP] = "PyZip_Type", [PY_GENERATOR] = "PyGen_Type",
+	};
+	uint64_t unused;
+	for (size_t i = 0; i < PY_TYPES; i++)
+		if (!image_symbol(image, names[i], &place->types[i], &unused))
+			place->types[i] = 0;
+}
+
 static enum status look_into(pid_t pid, uint64_t base, struct py_place *out, struct reason *why_not)
 {
 	struct image image;
@@ -155,8 +168,10 @@ static enum status look_into(pid_t pid, uint64_t base, struct py_place *out, str
 	enum status status = choose_layout(&image, size, &place, why_not);
 	if (status == STATUS_OK && !has_begun(pid, &place))
 		return STATUS_NOT_FOUND;
-	if (status == STATUS_OK)
+	if (status == STATUS_OK) {
+		find_types(&image, &place);
 		*out = place;
+	}
 	return status;
 }
 

@@ -7,8 +7,12 @@
 
 #include "src/sources/python/py_layout.h"
 
+/* Types of objects that are read for more than stacks. */
+enum py_type { PY_INT, PY_BOOL, PY_STR, PY_DICT, PY_LIST, PY_TUPLE, PY_RANGE, PY_RANGE_ITERATOR, PY_ENUMERATE, PY_ZIP, PY_GENERATOR, PY_TYPES };
+
 struct py_place {
 	uint64_t runtime;            /* &_PyRuntime */
+	uint64_t types[PY_TYPES];    /* &PyLong_Type and so on; 0 = not found */
 	uint64_t code_type;          /* &PyCode_Type: what a code object's type has to be */
 	struct py_layout layout;
 };

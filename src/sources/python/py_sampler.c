@@ -138,7 +138,7 @@ static void add_sites(struct py_sampler *sampler, int64_t now_ns, struct py_samp
 		struct entry *entry = find(sampler, seen->code, now_ns);
 		int line;
 		if (entry && find_line(entry, layout, seen->ip, &line)) {
-			out->sites[out->count++] = (struct py_site){ &entry->known, line };
+			out->sites[out->count++] = (struct py_site){ &entry->known, line, seen->address, seen->code };
 		} else {
 			out->count = 0;
 			out->is_whole = false;
@@ -215,4 +215,9 @@ void py_sampler_close(struct py_sampler *sampler)
 const struct py_layout *py_sampler_version(const struct py_sampler *sampler)
 {
 	return py_version(sampler->process);
+}
+
+const struct py_process *py_sampler_process(const struct py_sampler *sampler)
+{
+	return sampler->process;
 }

@@ -12,7 +12,11 @@ struct py_known {
 	uint32_t mark;               /* the caller's own; 0 = it has not seen this one yet */
 };
 
-struct py_site { struct py_known *known; int line; };
+struct py_site {
+	struct py_known *known;
+	int line;
+	uint64_t frame, code;        /* where it and its code object lay: for who reads more of them (py_counter.h) */
+};
 
 struct py_sample {
 	bool is_whole;               /* else: its innermost frames changed while they were read, and are left out */
@@ -27,6 +31,8 @@ struct py_sampler;
 enum status py_sampler_open(pid_t pid, int process_fd, struct py_sampler **out, struct reason *why_not);
 void py_sampler_close(struct py_sampler *sampler);
 const struct py_layout *py_sampler_version(const struct py_sampler *sampler);
+/* Valid until it is closed. */
+const struct py_process *py_sampler_process(const struct py_sampler *sampler);
 /* AGAIN: its main thread is not there now, or nothing of it could be read; END: the process has ended; NO_MEMORY. */
 enum status py_sampler_look(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out);
 

@@ -7,7 +7,7 @@
 
 /* Frames that lie so close are read as one stretch. What follows the last one is read too where a look begins with what the one before has found: calls
  * that are made from there on mostly lie in it. */
-enum { TRIES = 16, QUICK_TRIES = 4, COPIES = 4, FRAME_MOST = 512, OWNED_BY_C = 3, APART_MOST = 1024, AHEAD = 1024, STRETCH_MOST = 1 << 16,
+enum { TRIES = 16, QUICK_TRIES = 4, COPIES = 4, FRAME_MOST = 512, PAGE = 4096, WINDOW = 2 * PAGE + FRAME_MOST, OWNED_BY_C = 3, APART_MOST = 1024, AHEAD = 1024, STRETCH_MOST = 1 << 16,
 	NEWEST = 1 + COPIES * (COPIES + 1) / 2 };
 
 static void decode(const struct py_layout *layout, uint64_t address, const unsigned char *bytes, struct py_seen *out)
@@ -43,21 +43,37 @@ static bool find_newest(const struct py_process *process, uint64_t thread, struc
 	return out->words[0] && remote_word(process->pid, out->addresses[1], &out->words[1]);
 }
 
-static bool read_frame(const struct py_process *process, uint64_t address, struct py_seen *out)
+/* What was read around a frame: from 3.11 on the frames that called it mostly lie right before it. */
+struct window { uint64_t begin, end; unsigned char bytes[WINDOW]; };
+
+static bool fill_window(const struct py_process *process, uint64_t begin, uint64_t end, struct window *window)
 {
-	unsigned char bytes[FRAME_MOST];
-	if (!remote_read(process->pid, address, bytes, process->place.layout.frame_size))
+	window->begin = begin;
+	window->end = end;
+	return remote_read(process->pid, begin, window->bytes, end - begin);
+}
+
+static bool read_frame(const struct py_process *process, uint64_t address, struct window *window, struct py_seen *out)
+{
+	const struct py_layout *layout = &process->place.layout;
+	uint64_t end = address + layout->frame_size, page = address & ~(uint64_t)(PAGE - 1);
+	bool is_near = layout->minor >= 11 && page >= PAGE;
+	if ((address < window->begin || end > window->end)
+	    && !(is_near && fill_window(process, page - PAGE, end, window)) && !fill_window(process, address, end, window)) {
+		window->end = 0;
 		return false;
-	decode(&process->place.layout, address, bytes, out);
+	}
+	decode(layout, address, window->bytes + (address - window->begin), out);
 	return true;
 }
 
 static bool walk_down(const struct py_process *process, uint64_t newest, struct py_walk *walk)
 {
+	struct window window = { .begin = 0, .end = 0 };
 	walk->count = 0;
 	walk->is_cut = false;
 	for (uint64_t address = newest; address && !walk->is_cut; address = walk->frames[walk->count - 1].previous) {
-		if (!read_frame(process, address, &walk->frames[walk->count]) || walk->frames[walk->count].previous == address)
+		if (!read_frame(process, address, &window, &walk->frames[walk->count]) || walk->frames[walk->count].previous == address)
 			return false;
 		walk->count++;
 		walk->is_cut = walk->count == PY_FRAMES_MOST;

@@ -1,0 +1,134 @@
+"""A plain PyTorch program, watched from outside: its epochs, batches, slow batches and validation beside what it says of itself."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from pythons import BUILD, ENVIRONMENT, PMTOP
+
+PYTHON, SITE = os.path.join(BUILD, 'python-venv/bin/python'), os.path.join(BUILD, 'python/site')
+passed, failed = [], []
+
+PROGRAM = '''
+import sys, time, torch
+STEP, SLOW, EACH, BATCHES, EPOCHS, WORKERS, VALIDATES, PUBLISHES = (float(word) for word in sys.argv[1:9])
+class Items(torch.utils.data.Dataset):
+    def __init__(self, count): self.count = count
+    def __len__(self): return self.count
+    def __getitem__(self, i): return torch.zeros(4), i
+def validate(model, val_loader):
+    for x, y in val_loader:
+        time.sleep(STEP / 2)
+def train():
+    if PUBLISHES:
+        import pmtop.torch
+        pmtop.torch.instrument()
+    model = torch.nn.Linear(4, 1)
+    loader = torch.utils.data.DataLoader(Items(4 * int(BATCHES)), batch_size=4, num_workers=int(WORKERS))
+    val_loader = torch.utils.data.DataLoader(Items(4 * 5), batch_size=4)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for epoch in range(int(EPOCHS)):
+        for i, (x, y) in enumerate(loader):
+            model(x).sum().backward()
+            time.sleep(SLOW if EACH and i % EACH == EACH - 1 else STEP)
+        if VALIDATES:
+            validate(model, val_loader)
+if __name__ == "__main__":
+    train()
+'''
+
+
+def check(name, test):
+    try:
+        test()
+        passed.append(name)
+    except Exception as error:
+        failed.append(name)
+        print(f'FAIL {name}: {type(error).__name__}: {error}')
+
+
+def watch(step=0.05, slow=0, each=0, batches=20, epochs=2, workers=0, validates=0, publishes=0, recording=None):
+    """The last object; pmtop is there before the first batch."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'train.py')
+        with open(path, 'w') as file:
+            file.write(PROGRAM)
+        words = [str(word) for word in (step, slow, each, batches, epochs, workers, validates, publishes)]
+        environment = dict(ENVIRONMENT, PYTHONPATH=SITE) if publishes else ENVIRONMENT
+        program = subprocess.Popen([PYTHON, path, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        try:
+            program.stdout.readline()
+            pmtop = subprocess.Popen([PMTOP, '-p', str(program.pid), '-b', '--format=json', '-d', '0.25', *(['-w', recording] if recording else [])], env=ENVIRONMENT,
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            pmtop.stdout.readline()
+            time.sleep(1.5)
+            program.stdin.write('\n')
+            program.stdin.flush()
+            text, _ = pmtop.communicate(timeout=120)
+        finally:
+            program.kill()
+            program.wait()
+    return json.loads(text.splitlines()[-1])
+
+
+def counts_epochs_and_batches():
+    told = watch(step=0.05, batches=30, epochs=3)
+    assert told['meta'] == {'counted_by': 'torch DataLoader'}, told['meta']
+    assert [epoch['batches'] for epoch in told['epochs']] == [30, 30, 30], told['epochs']
+    assert told['batch']['count'] == 90, told['batch']
+    assert abs(told['step']['mean_s'] - 0.051) < 0.005 if 'mean_s' in told['step'] else True, told['step']
+    assert 0.045 < told['recent']['mean_s'] < 0.06, told['recent']
+
+
+def counts_with_workers():
+    told = watch(step=0.02, batches=60, epochs=2, workers=2)
+    assert [epoch['batches'] for epoch in told['epochs']] == [60, 60], told['epochs']
+
+
+def finds_the_slow_ones():
+    told = watch(step=0.15, slow=0.45, each=10, batches=60, epochs=1)
+    assert told['batch']['count'] == 60, told['batch']
+    slow = [batch['batch'] for batch in told['flagged']]
+    assert slow and all(index % 10 == 9 for index in slow), slow
+    assert set(slow) >= {39, 49}, slow          # how long the very last one took is not seen
+    assert all(2.4 < batch['ratio'] < 3.6 for batch in told['flagged']), told['flagged']
+
+
+def tells_validation_apart():
+    told = watch(step=0.06, batches=20, epochs=3, validates=1)
+    assert told['batch']['count'] == 60 and [epoch['batches'] for epoch in told['epochs']] == [20, 20, 20], told['epochs']
+    assert told['modes']['validation']['count'] == 15, told['modes']
+    assert told['recent']['max_s'] < 0.2, told['recent']
+
+
+def leaves_published_runs_alone():
+    told = watch(step=0.05, batches=30, epochs=2, publishes=1)
+    assert 'counted_by' not in told['meta'] and told['batch']['count'] == 60, told['meta']
+
+
+def replays_as_it_was():
+    with tempfile.TemporaryDirectory() as folder:
+        recording = os.path.join(folder, 'run.pmtop')
+        live = watch(step=0.05, batches=20, epochs=2, recording=recording)
+        played = subprocess.run([PMTOP, '-r', recording, '-b', '--format=json'], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+        told = json.loads(played.stdout.splitlines()[-1])
+        for key in ('batch', 'epochs', 'recent', 'code', 'meta'):
+            assert told[key] == live[key], (key, told[key], live[key])
+
+
+if not os.path.exists(PYTHON) or subprocess.run([PYTHON, '-c', 'import torch'], capture_output=True).returncode != 0:
+    print('skipped: no PyTorch in', os.path.dirname(PYTHON))
+    print('0 passed, 0 failed')
+    sys.exit(0)
+check('epochs and batches', counts_epochs_and_batches)
+check('workers', counts_with_workers)
+check('slow batches', finds_the_slow_ones)
+check('validation', tells_validation_apart)
+if os.path.exists(SITE):
+    check('published', leaves_published_runs_alone)
+check('a recording', replays_as_it_was)
+print(f'{len(passed)} passed, {len(failed)} failed')
+sys.exit(bool(failed))

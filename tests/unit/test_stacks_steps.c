@@ -1,0 +1,233 @@
+/* What a loader's counts become: polled by hand, told as a run's events. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/sources/stacks_steps.h"
+#include "tests/support/sets.h"
+
+enum { LENGTH = 40 };
+
+static struct stacks_steps *steps;
+static struct sample_set set;
+static int64_t now_ns;
+static uint64_t serial;
+
+static void setup(void)
+{
+	steps = stacks_steps_new(0, 4711, 123456, "train.py");
+	set = (struct sample_set)SAMPLE_SET_INIT;
+	now_ns = 1000 * NS_PER_S;
+	serial = 1;
+}
+
+static void teardown(void)
+{
+	stacks_steps_free(steps);
+	sample_set_release(&set);
+}
+
+static void see(uint64_t yielded, bool is_over, const char *function)
+{
+	const struct py_counted counted = { .serial = serial, .iterator = 0x1000, .sampler = 0x2000, .yielded = yielded, .read_ns = now_ns, .is_over = is_over, .length = LENGTH,
+		.batch_size = 32, .function = function, .file = "/home/me/train.py", .line = 42 };
+	const char *text = NULL;
+	stacks_steps_take(steps, &counted, 1, &text, now_ns);
+}
+
+/* Batches of so many seconds each from now on, until the pass has handed out `until`; polled as the steps ask for. */
+static void go_on(uint64_t from, uint64_t until, double step_s, const char *function)
+{
+	int64_t begin_ns = now_ns;
+	uint64_t yielded = from;
+	while (yielded < until) {
+		now_ns = stacks_steps_next_ns(steps, now_ns);
+		yielded = from + (uint64_t)((double)(now_ns - begin_ns) * 1e-9 / step_s);
+		yielded = yielded < until ? yielded : until;
+		if (yielded > 0)
+			see(yielded, false, function);
+	}
+}
+
+static void tell(void)
+{
+	stacks_steps_tell(steps, false, now_ns, &set);
+}
+
+static double longest(enum record_kind kind, double *least)
+{
+	double most = 0;
+	int64_t before_ns = 0;
+	*least = 1e9;
+	for (size_t i = 0; i < set_count(&set, kind); i++) {
+		const struct record *record = set_record(&set, kind, i);
+		double seconds = (double)(record->time_ns - before_ns) * 1e-9;
+		if (i > 0) {
+			most = seconds > most ? seconds : most;
+			*least = seconds < *least ? seconds : *least;
+		}
+		before_ns = record->time_ns;
+	}
+	return most;
+}
+
+START_TEST(a_pass_is_an_epoch_and_each_batch_ends_where_the_next_begins)
+{
+	double least;
+	go_on(0, LENGTH, 0.25, "train");
+	now_ns += NS_PER_S / 4;
+	see(LENGTH, true, "train");
+	tell();
+	ck_assert_uint_eq(set_count(&set, RECORD_RUN_OPENED), 1);
+	ck_assert_str_eq(set_record(&set, RECORD_RUN_OPENED, 0)->opened.abi, STEPS_ABI);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_END), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), LENGTH);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), LENGTH);
+	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.index, 0);
+	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_END, LENGTH - 1)->batch.index, LENGTH - 1);
+	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_END, LENGTH - 1)->batch.number, LENGTH - 1);
+	ck_assert_double_le(longest(RECORD_BATCH_BEGIN, &least), 0.29);
+	ck_assert_double_ge(least, 0.21);
+	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
+	ck_assert_uint_eq(state->state->batches_per_epoch, LENGTH);
+	ck_assert_uint_eq(state->state->samples_per_batch, 32);
+	ck_assert_uint_eq(state->state->batches_in_epoch, LENGTH);
+	for (size_t i = 1; i < set.count; i++)
+		if (set.records[i].kind >= RECORD_EPOCH_BEGIN && set.records[i - 1].kind >= RECORD_EPOCH_BEGIN)
+			ck_assert_int_ge(set.records[i].time_ns, set.records[i - 1].time_ns);
+}
+END_TEST
+
+START_TEST(short_batches_are_told_with_their_mean)
+{
+	double least;
+	go_on(0, 4000, 0.007, "train");
+	tell();
+	ck_assert_uint_gt(set_count(&set, RECORD_BATCH_BEGIN), 3900);
+	ck_assert_double_le(longest(RECORD_BATCH_BEGIN, &least), 0.010);
+	ck_assert_double_ge(least, 0.004);
+}
+END_TEST
+
+START_TEST(what_was_handed_out_before_is_counted_and_not_told)
+{
+	see(12, false, "train");
+	go_on(12, 20, 0.25, "train");
+	tell();
+	ck_assert_uint_eq(set_count(&set, RECORD_TOTAL), 2);
+	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, 12);
+	ck_assert(isnan(set_record(&set, RECORD_TOTAL, 0)->total->total_s));
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].batches, 12);
+	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.index, 12);
+	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.number, 12);
+}
+END_TEST
+
+START_TEST(the_last_ones_that_no_poll_saw_are_told_where_that_can_be)
+{
+	go_on(0, LENGTH - 1, 0.03, "train");
+	now_ns += NS_PER_S / 20;
+	see(LENGTH - 1, true, "train");
+	tell();
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), LENGTH);
+	sample_set_clear(&set);
+	serial++;
+	go_on(0, LENGTH / 2, 0.03, "train");         /* it broke out of its loop */
+	now_ns += NS_PER_S / 20;
+	see(LENGTH / 2, true, "train");
+	tell();
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), LENGTH / 2);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, 0)->epoch.index, 1);
+}
+END_TEST
+
+START_TEST(a_loop_that_validates_is_no_epoch)
+{
+	go_on(0, LENGTH, 0.2, "train");
+	see(LENGTH, true, "train");
+	serial++;
+	go_on(0, 10, 0.2, "evaluate");
+	see(10, true, "evaluate");
+	serial++;
+	go_on(0, 10, 0.2, "train");
+	tell();
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_END), 1);
+	ck_assert_uint_ge(set_count(&set, RECORD_MODE), 2);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), LENGTH + 10 + 10);
+}
+END_TEST
+
+START_TEST(words_are_looked_at_whole)
+{
+	static const struct { const char *function; bool validates; } rows[] = {
+		{ "validate", true }, { "Trainer.val_epoch", true }, { "evaluate", true }, { "test", true }, { "run_test", true },
+		{ "train", false }, { "fit_latest", false }, { "retrieval", false }, { "by_value", false }, { "values", false }, { "interval", false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		teardown();
+		setup();
+		go_on(0, 5, 0.2, rows[i].function);
+		sample_set_clear(&set);
+		tell();
+		ck_assert_msg((set_count(&set, RECORD_EPOCH_BEGIN) == 0) == rows[i].validates, "%s", rows[i].function);
+	}
+}
+END_TEST
+
+START_TEST(a_latecomer_is_told_what_was_told)
+{
+	go_on(0, 20, 0.2, "train");
+	tell();
+	size_t ended = set_count(&set, RECORD_BATCH_END);
+	sample_set_clear(&set);
+	stacks_steps_tell(steps, true, now_ns, &set);
+	ck_assert_uint_eq(set_count(&set, RECORD_RUN_OPENED), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), 0);
+	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, ended);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].batches, ended);
+	sample_set_clear(&set);
+	tell();
+	ck_assert_uint_eq(set.count, 0);
+}
+END_TEST
+
+START_TEST(the_end_of_the_process_ends_all)
+{
+	go_on(0, 20, 0.2, "train");
+	stacks_steps_end(steps, now_ns + NS_PER_S / 5);
+	stacks_steps_end(steps, now_ns + NS_PER_S);
+	see(30, false, "train");
+	tell();
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), 20);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_END), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_RUN_CLOSED), 1);
+	sample_set_clear(&set);
+	tell();
+	ck_assert_uint_eq(set.count, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("stacks_steps");
+	TCase *tests = tcase_create("stacks_steps");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, a_pass_is_an_epoch_and_each_batch_ends_where_the_next_begins);
+	tcase_add_test(tests, short_batches_are_told_with_their_mean);
+	tcase_add_test(tests, what_was_handed_out_before_is_counted_and_not_told);
+	tcase_add_test(tests, the_last_ones_that_no_poll_saw_are_told_where_that_can_be);
+	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);
+	tcase_add_test(tests, words_are_looked_at_whole);
+	tcase_add_test(tests, a_latecomer_is_told_what_was_told);
+	tcase_add_test(tests, the_end_of_the_process_ends_all);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,160 @@
+"""Loops over DataLoaders that say what they have got, and when: loaders.py KIND WORKERS STEP_SECONDS SECONDS.
+
+With the environment variable STAND_IN a folder that has a torch/utils/data/dataloader.py of its own. Writes "ready", and at the end a JSON object:
+{"passes": [{"line": of its loop, "base": what was counted before it, "times_ns": when each batch was got, "held_ns": [from, to] that no other was}]}.
+"""
+import json
+import os
+import sys
+import time
+
+if os.environ.get('STAND_IN'):
+    sys.path.insert(0, os.environ['STAND_IN'])
+from torch.utils.data.dataloader import DataLoader
+
+KIND, WORKERS, STEP, SECONDS = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
+HELD = 0.25
+passes = []
+
+
+class Numbers:
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        time.sleep(0.00005)
+        return index
+
+
+class Pass:
+    """A pass through a loader, from inside."""
+
+    def __init__(self, count):
+        self.count, self.times = count, []
+        self.truth = {'line': sys._getframe(1).f_lineno + 1, 'base': 0, 'times_ns': self.times, 'held_ns': None}
+        passes.append(self.truth)
+
+    def got(self):
+        self.times.append(time.monotonic_ns())
+        if len(self.times) == self.count:
+            time.sleep(HELD)
+            self.truth['held_ns'] = [self.times[-1], time.monotonic_ns()]
+        elif STEP:
+            time.sleep(STEP)
+
+
+def count_for(seconds):
+    return max(8, int(seconds / max(STEP, 0.0005)))
+
+
+def loader(count, **more):
+    return DataLoader(Numbers(4 * count), batch_size=4, num_workers=WORKERS, **more)
+
+
+def plain(**more):
+    for _ in range(2):
+        count = count_for(SECONDS / 2)
+        one = Pass(count)
+        for _ in loader(count, **more):
+            one.got()
+
+
+def shuffled():
+    plain(shuffle=True)
+
+
+def zipped():
+    count = count_for(SECONDS)
+    one = Pass(count)
+    for _ in zip(loader(count), range(count + 1)):
+        one.got()
+
+
+def enumerated():
+    count = count_for(SECONDS)
+    one = Pass(count)
+    for _, _ in enumerate(loader(count)):
+        one.got()
+
+
+def with_tqdm():
+    import tqdm
+    count = count_for(SECONDS)
+    one = Pass(count)
+    for _ in tqdm.tqdm(loader(count), disable=None, file=sys.stderr):
+        one.got()
+
+
+def nested():
+    train_count, held_count = count_for(SECONDS), count_for(SECONDS / 3)
+    one = Pass(train_count)
+    for _ in loader(train_count):
+        one.got()
+        if len(one.times) in (train_count // 3, 2 * train_count // 3):
+            two = Pass(held_count)
+            for _ in loader(held_count):
+                two.got()
+
+
+def persistent():
+    count = count_for(SECONDS / 2)
+    kept = loader(count, persistent_workers=True)
+    for _ in range(2):
+        one = Pass(count)
+        for _ in kept:
+            one.got()
+
+
+def short():
+    """One after the other, mostly where the last one lay."""
+    held, count = HELD, 20
+    globals()['HELD'] = 0.003
+    for number in range(int(SECONDS / (count * max(STEP, 0.0005)))):
+        one = Pass(count)
+        for _ in loader(count):
+            one.got()
+    globals()['HELD'] = held
+
+
+def dying():
+    """A process that ends at any moment, again and again: asks for each."""
+    for _ in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            for number, _ in enumerate(loader(10000)):
+                if number == 5:
+                    print(os.getpid(), flush=True)
+                if number > 5 and not int.from_bytes(os.urandom(1), 'little') % 16:
+                    os._exit(0)
+        os.waitpid(pid, 0)
+    os._exit(0)
+
+
+def garbage():
+    from torch.utils.data import dataloader
+    dataloader.garbage(loader(100))
+
+
+def of_kind(name):
+    """Stand-ins whose attributes are kept in other ways."""
+    from torch.utils.data import dataloader
+    kept = loader(max(400, count_for(SECONDS)))
+    kept = dataloader.__dict__[name](kept)
+    one = Pass(max(400, count_for(SECONDS)))
+    for _ in kept:
+        one.truth['base'] = kept._num_yielded - len(one.times) - 1
+        one.got()
+
+
+KINDS = {'plain': plain, 'shuffled': shuffled, 'zip': zipped, 'enumerate': enumerated, 'tqdm': with_tqdm, 'nested': nested, 'persistent': persistent, 'short': short, 'dying': dying,
+         'garbage': garbage}
+
+if __name__ == '__main__':
+    print('ready', flush=True)
+    sys.stdin.readline()
+    KINDS[KIND]() if KIND in KINDS else of_kind(KIND)
+    print(json.dumps({'passes': passes}), flush=True)
+    sys.stdin.readline()
