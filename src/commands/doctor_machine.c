@@ -277,9 +277,9 @@ static void check_ptrace(struct doctor *doctor)
 {
 	char text[64];
 	if (!read_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text) || text[0] == '0' || geteuid() == 0)
-		doctor_say(doctor, FINDING_OK, NULL, "the memory of your processes may be read; this version does not");
+		doctor_say(doctor, FINDING_OK, NULL, "the memory of your processes may be read: which lines of Python the time goes to can be seen");
 	else
-		doctor_say(doctor, FINDING_OFF, "sudo sysctl kernel.yama.ptrace_scope=0", "ptrace_scope is %.8s: the memory of other processes may not be read; this version does not",
+		doctor_say(doctor, FINDING_OFF, "sudo sysctl kernel.yama.ptrace_scope=0", "ptrace_scope is %.8s: the memory of other processes may not be read, so nothing is seen of Python that does not publish",
 			text);
 }
 

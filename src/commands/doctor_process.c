@@ -97,6 +97,10 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	}
 	const struct run *run = &model->runs[0];
 	char more[48] = "";
+	if (run->is_counted) {
+		doctor_say(doctor, FINDING_OK, "for phases and causes: import pmtop.torch; pmtop.torch.instrument()", "counted from outside, by its DataLoaders: it publishes nothing");
+		return;
+	}
 	if (model->run_count > 1)
 		snprintf(more, sizeof more, ", and %u more", model->run_count - 1);
 	doctor_say(doctor, FINDING_OK, NULL, "published: run %.60s, ABI %s%s", run->name, run->abi, more);
@@ -115,6 +119,17 @@ static void check_region(struct doctor *doctor, const struct model *model)
 		doctor_say(doctor, FINDING_OK, NULL, "CPU time, faults, switches and waits of each");
 	else
 		doctor_say(doctor, FINDING_MISSING, "publish with the option evidence (man pmtop.h)", "batches have no CPU time, faults and waits of their own");
+}
+
+static void check_code(struct doctor *doctor, const struct model *model)
+{
+	const struct missing *missing = why_missing(model, "stacks");
+	int group = code_main_group(model);
+	doctor_row(doctor, "lines of Python", false);
+	if (group >= 0)
+		doctor_say(doctor, FINDING_OK, NULL, "Python %s: its stack is looked at %.0f times a second", model->code.groups[group].python, model->code.groups[group].hz);
+	else
+		doctor_say(doctor, FINDING_OFF, missing ? missing->remedy : NULL, "%s", missing ? missing->text : "no Python is seen");
 }
 
 static void check_workers(struct doctor *doctor, const struct model *model)
@@ -302,6 +317,7 @@ void doctor_check_process(struct doctor *doctor, const struct model *model)
 		snprintf(doctor->process, sizeof doctor->process, "run %.120s, which has ended", model->run_count ? model->runs[0].name : "");
 	doctor->group = doctor->process;
 	check_region(doctor, model);
+	check_code(doctor, model);
 	check_allocator(doctor, model);
 	if (pid) {
 		check_workers(doctor, model);

@@ -296,10 +296,11 @@ static int64_t look_round(struct stacks_state *stacks)
 		struct looked *looked = &stacks->looked[i];
 		if (!looked->sampler && looked->try_ns <= now_ns)
 			try_to_open(stacks, looked, now_ns);
-		if (looked->sampler && looked->group == NO_GROUP)
+		bool is_new = looked->sampler && looked->group == NO_GROUP && stacks->groups.count < STACKS_GROUPS_MOST;
+		if (is_new) {
 			look_at(stacks, looked);
-		if (looked->sampler && looked->group == NO_GROUP)
 			next_ns = now_ns + TRY_FIRST_NS < next_ns ? now_ns + TRY_FIRST_NS : next_ns;
+		}
 		if (!looked->sampler)
 			next_ns = looked->try_ns < next_ns ? looked->try_ns : next_ns;
 		if (looked->loaders.poll_ns <= now_ns)

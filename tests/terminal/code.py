@@ -6,20 +6,10 @@ import sys
 import tempfile
 import time
 
-from pythons import BUILD, ENVIRONMENT, PMTOP, Running, pythons
+from pythons import BUILD, ENVIRONMENT, PMTOP, Running, pythons, try_all
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHARES = os.path.join(HERE, '../workloads/shares.py')
-passed, failed = [], []
-
-
-def check(name, test):
-    try:
-        test()
-        passed.append(name)
-    except Exception as error:
-        failed.append(name)
-        print(f'FAIL {name}: {type(error).__name__}: {error}')
 
 
 def watch(seconds, *arguments, config='stacks:\n  looks_per_second: 100\n'):
@@ -157,14 +147,14 @@ def costs_little():
         assert told['self']['cpu_ratio'] < 0.1, told['self']
 
 
-for version, path in pythons().items():
-    check(f'{version} spends its time as it does', lambda: spends_as_it_does(version, path))
-check('a changed file', says_nothing_of_a_changed_file)
-check('recursion', counts_recursion_once)
-check('workers', tells_apart_workers)
-check('a recording', replays_as_it_was)
-check('switched off', may_be_switched_off)
-check('no Python', says_who_is_no_python)
-check('the cost', costs_little)
-print(f'{len(passed)} passed, {len(failed)} failed')
-sys.exit(bool(failed))
+TESTS = {f'{version} spends its time as it does': lambda version=version, path=path: spends_as_it_does(version, path) for version, path in pythons().items()}
+TESTS.update({
+    'workers': tells_apart_workers,
+    'a changed file': says_nothing_of_a_changed_file,
+    'recursion': counts_recursion_once,
+    'a recording': replays_as_it_was,
+    'switched off': may_be_switched_off,
+    'no Python': says_who_is_no_python,
+    'the cost': costs_little,
+})
+sys.exit(try_all(TESTS, 2))

@@ -1,4 +1,5 @@
 """Every CPython there is, and programs that run in them, for the tests of what is seen of them from outside."""
+import concurrent.futures
 import glob
 import os
 import shutil
@@ -15,7 +16,7 @@ def pmtop(*arguments, environment=ENVIRONMENT):
 
 
 def pythons():
-    """One of each version: {"3.11.7": path}."""
+    """One of each version: {"3.11.7": path}; with PMTOP_TEST_BRIEF=1 only the oldest and the newest."""
     found = {}
     folders = os.environ.get('PYENV_ROOT') or os.path.expanduser('~/.pyenv')
     candidates = [sys.executable] + [shutil.which(f'python3.{minor}') for minor in range(8, 16)] + sorted(glob.glob(f'{folders}/versions/3.*/bin/python3'))
@@ -24,7 +25,27 @@ def pythons():
         version, _, name = told.stdout.strip().partition(' ')
         if name == 'cpython' and int(version.split('.')[1]) >= 8:
             found.setdefault(version, path)
-    return found
+    if os.environ.get('PMTOP_TEST_BRIEF') != '1':
+        return found
+    by_age = sorted(found, key=lambda version: [int(part) for part in version.split('.')])
+    return {version: found[version] for version in {by_age[0], by_age[-1]}}
+
+
+def try_all(tests, at_a_time):
+    """Runs {name: test}, some at a time; says what failed, and the sum. Returns whether any did."""
+    failed = []
+
+    def run(row):
+        name, test = row
+        try:
+            test()
+        except Exception as error:
+            failed.append(name)
+            print(f'FAIL {name}: {type(error).__name__}: {error}', flush=True)
+    with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
+        list(pool.map(run, tests.items()))
+    print(f'{len(tests) - len(failed)} passed, {len(failed)} failed')
+    return bool(failed)
 
 
 class Running:

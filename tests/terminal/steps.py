@@ -6,10 +6,9 @@ import sys
 import tempfile
 import time
 
-from pythons import BUILD, ENVIRONMENT, PMTOP
+from pythons import BUILD, ENVIRONMENT, PMTOP, try_all
 
 PYTHON, SITE = os.path.join(BUILD, 'python-venv/bin/python'), os.path.join(BUILD, 'python/site')
-passed, failed = [], []
 
 PROGRAM = '''
 import sys, time, torch
@@ -39,15 +38,6 @@ def train():
 if __name__ == "__main__":
     train()
 '''
-
-
-def check(name, test):
-    try:
-        test()
-        passed.append(name)
-    except Exception as error:
-        failed.append(name)
-        print(f'FAIL {name}: {type(error).__name__}: {error}')
 
 
 def watch(step=0.05, slow=0, each=0, batches=20, epochs=2, workers=0, validates=0, publishes=0, recording=None):
@@ -123,12 +113,13 @@ if not os.path.exists(PYTHON) or subprocess.run([PYTHON, '-c', 'import torch'], 
     print('skipped: no PyTorch in', os.path.dirname(PYTHON))
     print('0 passed, 0 failed')
     sys.exit(0)
-check('epochs and batches', counts_epochs_and_batches)
-check('workers', counts_with_workers)
-check('slow batches', finds_the_slow_ones)
-check('validation', tells_validation_apart)
+TESTS = {
+    'epochs and batches': counts_epochs_and_batches,
+    'workers': counts_with_workers,
+    'slow batches': finds_the_slow_ones,
+    'validation': tells_validation_apart,
+    'a recording': replays_as_it_was,
+}
 if os.path.exists(SITE):
-    check('published', leaves_published_runs_alone)
-check('a recording', replays_as_it_was)
-print(f'{len(passed)} passed, {len(failed)} failed')
-sys.exit(bool(failed))
+    TESTS['published'] = leaves_published_runs_alone
+sys.exit(try_all(TESTS, 2))
