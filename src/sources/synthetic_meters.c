@@ -37,6 +37,7 @@ static void name_meter(struct sample_set *out, int64_t now_ns, enum metric metri
 
 void synthetic_describe_meters(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
+	sample_set_missing(out, now_ns, "stacks", "this run is invented: it has no code", NULL);
 	if (synthetic->scenario->node.is_bare) {
 		sample_set_missing(out, now_ns, "counters", "the invented machine offers none", NULL);
 		sample_set_missing(out, now_ns, "CPU energy", "the invented machine has no meters", NULL);

@@ -218,6 +218,12 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 
 	if (requests.height > 0)
 		panel_requests(scene, canvas, requests);
+	if (run != NULL && run->is_counted) {
+		parts_note(canvas, rect, "Operations", "This run publishes nothing: its batches were counted from outside, and what they are made of is not known.\n"
+		           "7 shows which lines of Python the time goes to.\n"
+		           "import pmtop.torch; pmtop.torch.instrument() before training makes rows here: data, forward, backward, optimizer.");
+		return;
+	}
 	if (run == NULL || run->operation_count == 0) {
 		parts_note(canvas, rect, "Operations", run == NULL ? "Nothing publishes spans here. PMTOP_SPAN(pm, \"forward\") { … } in C or C++ makes a row; 1 shows "
 		           "the process itself meanwhile." : "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } makes a row.");
