@@ -144,7 +144,10 @@ void model_take_code(struct model *model, const struct record *record)
 		free(file);
 		return;
 	}
-	code->codes[at] = (struct code_name){ function, file, record->code.is_own };
+	size_t same = 0;
+	while (same < code->code_count && (!code->codes[same].file || strcmp(code->codes[same].file, file) != 0))
+		same++;
+	code->codes[at] = (struct code_name){ function, file, record->code.is_own, same < code->code_count ? code->codes[same].file_of : (uint32_t)at };
 	code->code_count = at >= code->code_count ? at + 1 : code->code_count;
 }
 
@@ -165,7 +168,7 @@ static unsigned rank_of(enum code_phase phase)
 static uint32_t row_of_line(struct code *code, struct code_past *past, const struct code_node *node)
 {
 	for (size_t i = 0; i < code->line_count; i++)
-		if (code->lines[i].group == node->group && code->lines[i].code == node->code && code->lines[i].line == node->line)
+		if (code->lines[i].group == node->group && code_is_in_line(code, node, code->lines[i].code, code->lines[i].line))
 			return (uint32_t)i + 1;
 	if (code->line_count == LINES_MOST || !grow((void **)&code->lines, &past->line_room, code->line_count + 1, sizeof *code->lines))
 		return NONE;
@@ -186,9 +189,11 @@ static uint32_t row_of_function(struct code *code, struct code_past *past, const
 
 static bool is_on_the_way(const struct code *code, const struct code_node *node, bool same_line)
 {
-	for (uint32_t at = node->parent; at != NONE; at = code->nodes[at - 1].parent)
-		if (code->nodes[at - 1].code == node->code && (!same_line || code->nodes[at - 1].line == node->line))
+	for (uint32_t at = node->parent; at != NONE; at = code->nodes[at - 1].parent) {
+		const struct code_node *above = &code->nodes[at - 1];
+		if (same_line ? code_is_in_line(code, above, node->code, node->line) : above->code == node->code)
 			return true;
+	}
 	return false;
 }
 
@@ -358,6 +363,11 @@ int code_main_group(const struct model *model)
 		if (code->groups[i].is_used && !code->groups[i].is_workers && (most < 0 || code->groups[i].looks > code->groups[most].looks))
 			most = (int)i;
 	return most;
+}
+
+bool code_is_in_line(const struct code *code, const struct code_node *node, uint32_t function, uint32_t line)
+{
+	return node->line == line && (node->code == function || (line && code->codes[node->code].file_of == code->codes[function].file_of));
 }
 
 double code_error_ratio(double share_ratio, double looks)

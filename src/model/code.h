@@ -58,7 +58,7 @@ struct code_function {
 
 /* A line of a person's own code. */
 struct code_line {
-	uint32_t group, code;
+	uint32_t group, code;                /* the function that was seen in it first: a comprehension is one of its own */
 	uint32_t line;                       /* 0 = not known */
 	const char *text;                    /* what stands there; NULL = not known */
 	enum code_phase phase;               /* of the most of its time */
@@ -77,7 +77,8 @@ struct code_node {
 	struct code_time self, all;
 };
 
-struct code_name { char *function, *file; bool is_own; };   /* function NULL: not told */
+/* function NULL: not told; file_of: the first of the same file. */
+struct code_name { char *function, *file; bool is_own; uint32_t file_of; };
 
 struct code {
 	uint64_t version;                    /* changes with what follows */
@@ -95,6 +96,8 @@ struct model;
 const char *code_phase_name(enum code_phase phase);
 /* What a function of a library works at; CODE_PHASE_OTHER: nothing is known of it. */
 enum code_phase code_phase_of(const char *function, const char *file);
+/* Whether a node stands in this line of the function's file; where the line is not known (0), in the function. */
+bool code_is_in_line(const struct code *code, const struct code_node *node, uint32_t function, uint32_t line);
 /* Without what leads to a package: "torch/_tensor.py", "train.py". */
 const char *code_short_file(const char *file);
 /* The group of a process, its own and not its workers'; −1 = none. */

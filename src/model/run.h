@@ -158,7 +158,7 @@ struct epoch {
  * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break among those of its kind and whose step is more than
  * `flag_ratio` times the median of the ten steps of its kind after those. It is decided with the track's step number `warmup_most` + 10. Until then is_warmup and `judged` are
  * provisional (where there are not three steps after those yet, a step is held against the ones after itself), and nothing is flagged.
- * Flagged: see DESIGN.md section 7. */
+ * Flagged: see DESIGN.md section 7; of a counted run none where the usual step is shorter than RUN_COUNTED_SINGLY_S. */
 struct track {
 	uint32_t mode;               /* name id, NAME_NONE = nothing published, or "train" */
 	uint64_t count;              /* finished since the start of the run */
@@ -186,11 +186,14 @@ struct bin { uint64_t first, count; double sum_s, min_s, max_s; int64_t begin_ns
 
 struct open_span { uint16_t lane; uint32_t name; unsigned depth; int64_t begin_ns; };
 
+/* Shorter batches of a counted run have the mean of their neighbours as their time. */
+#define RUN_COUNTED_SINGLY_S 0.1
+
 struct run {
 	bool is_used, is_live;
 	unsigned id;                 /* as in the records */
 	int32_t pid, inner_pid;
-	bool is_counted;                     /* it publishes nothing: its batches were counted from outside, and nothing else of them is known */
+	bool is_counted;             /* it publishes nothing: its batches were counted from outside, and nothing else of them is known */
 	char name[128], uuid[33], abi[16];
 	char rank[16], world[16];    /* meta RANK / WORLD_SIZE, or empty */
 	char ended[96];              /* why it ended; empty while it lives */

@@ -129,6 +129,31 @@ START_TEST(what_is_called_again_counts_once)
 }
 END_TEST
 
+START_TEST(a_line_with_a_comprehension_is_one)
+{
+	begin_set(1);
+	tell_group(1, TRAINER, 10, 1);
+	tell_code(2, "<listcomp>", "/home/me/train.py", true);
+	tell_code(1, "train", "/home/me/train.py", true);
+	tell_code(3, "other", "/home/me/other.py", true);
+	tell_code(4, "<genexpr>", "/home/me/train.py", true);
+	tell_node(1, 0, 1, 1, 10);
+	tell_node(2, 1, 1, 2, 10);
+	tell_node(3, 1, 1, 4, 10);
+	tell_node(4, 1, 1, 3, 10);
+	tell_time(1, 0.1);
+	tell_time(2, 0.2);
+	tell_time(3, 0.3);
+	tell_time(4, 0.4);
+	model_apply(model, &set);
+	ck_assert_uint_eq(model->code.line_count, 2);
+	ck_assert_uint_eq(line_at(10)->code + 1, 1);
+	ck_assert_double_eq_tol(line_at(10)->self.total_s, 0.6, 1e-9);
+	ck_assert_double_eq_tol(line_at(10)->all.total_s, 1, 1e-9);
+	ck_assert_uint_eq(model->code.function_count, 4);
+}
+END_TEST
+
 START_TEST(the_last_minute_is_what_was_told_in_it)
 {
 	tell_run();
@@ -270,6 +295,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, open_model, close_model);
 	tcase_add_test(tests, calls_into_libraries_count_for_the_line_that_makes_them);
 	tcase_add_test(tests, what_is_called_again_counts_once);
+	tcase_add_test(tests, a_line_with_a_comprehension_is_one);
 	tcase_add_test(tests, the_last_minute_is_what_was_told_in_it);
 	tcase_add_test(tests, what_a_latecomer_is_told_is_not_of_the_last_minute);
 	tcase_add_test(tests, phases_follow_the_libraries_functions);

@@ -344,6 +344,23 @@ START_TEST(loss_trend_is_the_sign_of_its_slope)
 }
 END_TEST
 
+START_TEST(counted_batches_are_flagged_where_each_has_a_time_of_its_own)
+{
+	static const struct { double step_s; uint64_t flagged; } cases[] = { { 0.03, 0 }, { 0.2, 1 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct script script;
+		start(&script, NULL);
+		script.set.records[0].opened.abi = "counted";
+		for (int k = 0; k < 60; k++)
+			step(&script, cases[i].step_s * (k == 50 ? 3 : 1));
+		finish(&script);
+		ck_assert(script_run(&script)->is_counted);
+		ck_assert_uint_eq(run_main(script_run(&script))->flagged_count, cases[i].flagged);
+		script_close(&script);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model flags");
@@ -359,6 +376,7 @@ int main(void)
 	tcase_add_test(tests, judging_begins_with_the_20th_batch_after_the_warmup);
 	tcase_add_test(tests, flag_needs_the_ratio_and_the_spread);
 	tcase_add_test(tests, each_mode_is_judged_by_its_own_kind);
+	tcase_add_test(tests, counted_batches_are_flagged_where_each_has_a_time_of_its_own);
 	tcase_add_test(tests, recorded_flag_is_one_by_hand);
 	tcase_add_test(tests, person_flags_and_unflags_and_that_stays);
 	tcase_add_test(tests, flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kept);

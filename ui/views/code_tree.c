@@ -123,10 +123,10 @@ static void find_line(const struct code_look *look, const struct code_line *line
 		const struct code_node *node = &code->nodes[i];
 		bool is_again = false;
 
-		if (!node->is_used || node->group != line->group || node->code != line->code || node->line != line->line)
+		if (!node->is_used || node->group != line->group || !code_is_in_line(code, node, line->code, line->line))
 			continue;
 		for (uint32_t at = node->parent; at != 0 && !is_again; at = code->nodes[at - 1].parent)
-			is_again = code->nodes[at - 1].code == line->code && code->nodes[at - 1].line == line->line;
+			is_again = code_is_in_line(code, &code->nodes[at - 1], line->code, line->line);
 		if (!is_again)
 			out->nodes[out->count++] = (uint16_t)i;
 	}
