@@ -58,6 +58,9 @@ static bool read_frame(const struct py_process *process, uint64_t address, struc
 	const struct py_layout *layout = &process->place.layout;
 	uint64_t end = address + layout->frame_size, page = address & ~(uint64_t)(PAGE - 1);
 	bool is_near = layout->minor >= 11 && page >= PAGE;
+	/* What was read while it changed leads anywhere. */
+	if (address % sizeof address || end < address)
+		return false;
 	if ((address < window->begin || end > window->end)
 	    && !(is_near && fill_window(process, page - PAGE, end, window)) && !fill_window(process, address, end, window)) {
 		window->end = 0;
