@@ -261,7 +261,9 @@ tell()
     for row in first["operations"]:
         same = operation(second, row["name"], row["depth"])
         assert same["count"] == row["count"] and same["total_s"] == pytest.approx(row["total_s"], abs=1e-6)
-    assert first["batch"] == second["batch"]
+    # How many samples a batch has is read with the run's state: whoever came while it began may not know it of its first ones.
+    rates = [seen["batch"].pop("samples_per_s") for seen in (first, second)]
+    assert first["batch"] == second["batch"] and rates[0] == pytest.approx(rates[1], rel=0.02)
 
 
 def test_a_monitor_that_comes_and_goes_a_hundred_times(tmp_path):

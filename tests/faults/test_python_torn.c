@@ -1,0 +1,198 @@
+/* What is read of a running Python may be anything: it goes on meanwhile, and its memory is used again. A real one is looked at, with its loops over
+ * loaders, while words of what the kernel gave are replaced: nothing of it may lead astray. Under the sanitizers that says the most. */
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/sources/python/py_counter.h"
+
+enum { OPENINGS = 4, LOOKS = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5 };
+
+static unsigned torn_per_mille;
+static uint64_t seed;
+static pid_t python;
+static char directory[32];
+
+static uint64_t draw(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+static uint64_t other_word(uint64_t word, const unsigned char *bytes, size_t words)
+{
+	switch (draw() % 9) {
+	case 0: return UINT64_MAX;
+	case 1: return UINT64_MAX - 7;
+	case 2: return 8;
+	case 3: return draw();
+	case 4: return draw() & 0x7ffffffffff8;
+	case 5: return word + 8;
+	case 6: return word - 4096;
+	case 7: return word ^ (UINT64_C(1) << draw() % 64);
+	default: memcpy(&word, bytes + draw() % words * sizeof word, sizeof word); return word;
+	}
+}
+
+/* In the place of the C library's. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count, const struct iovec *there, unsigned long there_count, unsigned long flags)
+{
+	ssize_t got = syscall(SYS_process_vm_readv, pid, here, here_count, there, there_count, flags);
+	for (unsigned long i = 0; got > 0 && i < here_count; i++) {
+		unsigned char *bytes = here[i].iov_base;
+		size_t words = here[i].iov_len / sizeof(uint64_t);
+		uint64_t word;
+		if (words == 0 || draw() % 1000 >= torn_per_mille)
+			continue;
+		size_t at = draw() % words * sizeof word;
+		memcpy(&word, bytes + at, sizeof word);
+		word = other_word(word, bytes, words);
+		memcpy(bytes + at, &word, sizeof word);
+	}
+	return got;
+}
+
+static const char script[] =
+	"import importlib.util, sys\n"
+	"spec = importlib.util.spec_from_file_location('torch.utils.data.dataloader', 'tests/workloads/stand_in.py')\n"
+	"stand_in = importlib.util.module_from_spec(spec)\n"
+	"spec.loader.exec_module(stand_in)\n"
+	"def train(loader):\n"
+	"    for number, batch in enumerate(iter(loader)):\n"
+	"        sum(value for value in range(number))\n"
+	"def deep(depth):\n"
+	"    return deep(depth - 1) if depth else train(stand_in.DataLoader(range(4000), batch_size=4))\n"
+	"print('ready', flush=True)\n"
+	"while True:\n"
+	"    deep(40)\n";
+
+static void setup(void)
+{
+	int out[2];
+	char line[16];
+	ck_assert_int_eq(pipe(out), 0);
+	python = fork();
+	if (python == 0) {
+		dup2(out[1], STDOUT_FILENO);
+		execlp("python3", "python3", "-c", script, (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	ck_assert_int_gt(read(out[0], line, sizeof line), 0);
+	close(out[0]);
+	snprintf(directory, sizeof directory, "/proc/%d", (int)python);
+	seed = 0x9e3779b97f4a7c15;
+}
+
+static void teardown(void)
+{
+	kill(python, SIGKILL);
+	waitpid(python, NULL, 0);
+}
+
+struct seen { size_t looks, lines, counted, stacks; };
+
+static void look_at_all(int fd, unsigned per_mille, struct seen *seen)
+{
+	struct py_process *process;
+	struct py_stacks stacks = { 0 };
+	struct reason why_not;
+	/* Where it is torn already, it is mostly not even found. */
+	for (unsigned whole_at_first = 0; whole_at_first < 2; whole_at_first++) {
+		torn_per_mille = whole_at_first ? 0 : per_mille;
+		enum status status = py_open(python, fd, &process, &why_not);
+		torn_per_mille = per_mille;
+		if (status != STATUS_OK)
+			continue;
+		seen->stacks += py_look(process, &stacks, &why_not) == STATUS_OK && stacks.frame_count > 0;
+		py_close(process);
+	}
+	py_stacks_release(&stacks);
+}
+
+static void look(struct py_sampler *sampler, struct py_counter *counter, size_t number, struct seen *seen)
+{
+	static struct py_sample sample;
+	const struct py_counted *counted;
+	size_t count;
+	int64_t now_ns = clock_monotonic_ns();
+	if (py_sampler_look(sampler, now_ns, &sample) == STATUS_OK) {
+		seen->looks++;
+		for (size_t i = 0; i < sample.count; i++)
+			seen->lines += sample.sites[i].line > 0 && strlen(sample.sites[i].known->code.file) > 0;
+		py_counter_note(counter, &sample, now_ns);
+	}
+	if (number % POLL_EACH == 0 && py_counter_poll(counter, now_ns, &counted, &count) == STATUS_OK)
+		for (size_t i = 0; i < count; i++)
+			seen->counted += strlen(counted[i].file) > 0 && counted[i].yielded > 0;
+}
+
+static struct seen look_long(unsigned per_mille)
+{
+	struct seen seen = { 0 };
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (unsigned opening = 0; opening < OPENINGS; opening++) {
+		struct py_sampler *sampler;
+		struct py_counter *counter;
+		struct reason why_not;
+		torn_per_mille = 0;
+		ck_assert_int_eq(py_sampler_open(python, fd, &sampler, &why_not), STATUS_OK);
+		ck_assert_int_eq(py_counter_open(py_sampler_process(sampler), &counter, &why_not), STATUS_OK);
+		torn_per_mille = per_mille;
+		for (size_t i = 0; i < LOOKS; i++) {
+			look(sampler, counter, i, &seen);
+			if (i % EVERYTHING_EACH == 0)
+				look_at_all(fd, per_mille, &seen);
+		}
+		py_counter_close(counter);
+		py_sampler_close(sampler);
+	}
+	close(fd);
+	return seen;
+}
+
+START_TEST(a_whole_one_is_seen)
+{
+	struct seen seen = look_long(0);
+	ck_assert_uint_gt(seen.looks, OPENINGS * LOOKS / 2);
+	ck_assert_uint_ge(seen.lines, seen.looks);
+	ck_assert_uint_gt(seen.counted, OPENINGS);
+	ck_assert_uint_gt(seen.stacks, OPENINGS);
+}
+END_TEST
+
+START_TEST(a_torn_one_leads_nowhere)
+{
+	static const unsigned per_mille[] = { 1, 5, 20, 100, 300 };
+	struct seen seen = look_long(per_mille[_i]);
+	/* With few torn words most is still seen. */
+	if (per_mille[_i] <= 5)
+		ck_assert_uint_gt(seen.looks, LOOKS);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("torn Python");
+	TCase *tests = tcase_create("torn");
+	suite_add_tcase(suite, tests);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, a_whole_one_is_seen);
+	tcase_add_loop_test(tests, a_torn_one_leads_nowhere, 0, 5);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
