@@ -156,5 +156,8 @@ void run_refresh_epochs(struct run *run, int64_t now_ns)
 		struct epoch *epoch = &run->epochs[i];
 		int64_t until_ns = epoch->end_ns ? epoch->end_ns : now_ns;
 		epoch->total_s = until_ns > epoch->begin_ns ? (double)((uint64_t)until_ns - (uint64_t)epoch->begin_ns) * 1e-9 : 0;
+		/* It had begun when pmtop came. */
+		if (run->is_counted && epoch->batches > 0 && isnan(epoch->mean_s))
+			epoch->total_s = NAN;
 	}
 }

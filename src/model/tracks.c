@@ -182,6 +182,19 @@ static void refresh_totals(const struct run *run, uint32_t mode, enum total_kind
 	merged_total_figures(&merged, out);
 }
 
+/* Batches that were handed out before pmtop came were counted, but nobody knows how long they took: what is told is of those since. */
+static void take_seen(const struct track *track, struct figures *out)
+{
+	if (!isnan(out->max_s) || track->judged.count == 0)
+		return;
+	double last_s = out->last_s;
+	uint64_t count = out->count;
+	*out = track->judged;
+	out->count = count;
+	out->last_s = last_s;
+	out->total_s = NAN;
+}
+
 void track_refresh(struct run *run, struct track *track)
 {
 	struct track_private *private = track->private;
@@ -192,5 +205,9 @@ void track_refresh(struct run *run, struct track *track)
 	refresh_totals(run, track->mode, TOTAL_STEP, &track->step);
 	track->count = track->batch.count;
 	track_refresh_judgement(track);
+	if (run->is_counted) {
+		take_seen(track, &track->batch);
+		take_seen(track, &track->step);
+	}
 	refresh_recent(track);
 }

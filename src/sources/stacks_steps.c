@@ -217,7 +217,7 @@ static struct pass *find_pass(struct stacks_steps *steps, const struct py_counte
 	if (steps->pass_count == PASSES_MOST)
 		return NULL;
 	struct pass *pass = &steps->passes[steps->pass_count++];
-	*pass = (struct pass){ .serial = counted->serial, .since_ns = now_ns, .told_ns = begun_ns(steps, counted->yielded, now_ns) };
+	*pass = (struct pass){ .serial = counted->serial, .since_ns = now_ns, .told_ns = begun_ns(steps, counted->yielded, now_ns), .seen_ns = now_ns };
 	find_mode(steps, counted, text, now_ns, now_ns, &pass->mode);
 	/* pmtop came when it was on its way: what was handed out before is counted, and when is not known. */
 	if (counted->yielded > 1 && !steps->is_told && steps->event_count == 0) {

@@ -26,7 +26,7 @@ def train():
         pmtop.torch.instrument()
     model = torch.nn.Linear(4, 1)
     loader = torch.utils.data.DataLoader(Items(4 * int(BATCHES)), batch_size=4, num_workers=int(WORKERS))
-    val_loader = torch.utils.data.DataLoader(Items(4 * 5), batch_size=4)
+    val_loader = torch.utils.data.DataLoader(Items(4 * 12), batch_size=4)
     print("ready", flush=True)
     sys.stdin.readline()
     for epoch in range(int(EPOCHS)):
@@ -40,8 +40,8 @@ if __name__ == "__main__":
 '''
 
 
-def watch(step=0.05, slow=0, each=0, batches=20, epochs=2, workers=0, validates=0, publishes=0, recording=None):
-    """The last object; pmtop is there before the first batch."""
+def watch(step=0.05, slow=0, each=0, batches=20, epochs=2, workers=0, validates=0, publishes=0, recording=None, late=0):
+    """The last object; pmtop is there before the first batch, or comes so many seconds after it."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'train.py')
         with open(path, 'w') as file:
@@ -51,12 +51,17 @@ def watch(step=0.05, slow=0, each=0, batches=20, epochs=2, workers=0, validates=
         program = subprocess.Popen([PYTHON, path, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         try:
             program.stdout.readline()
+            if late:
+                program.stdin.write('\n')
+                program.stdin.flush()
+                time.sleep(late)
             pmtop = subprocess.Popen([PMTOP, '-p', str(program.pid), '-b', '--format=json', '-d', '0.25', *(['-w', recording] if recording else [])], env=ENVIRONMENT,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
             pmtop.stdout.readline()
-            time.sleep(1.5)
-            program.stdin.write('\n')
-            program.stdin.flush()
+            if not late:
+                time.sleep(1.5)
+                program.stdin.write('\n')
+                program.stdin.flush()
             text, _ = pmtop.communicate(timeout=120)
         finally:
             program.kill()
@@ -87,10 +92,19 @@ def finds_the_slow_ones():
     assert all(2.4 < batch['ratio'] < 3.6 for batch in told['flagged']), told['flagged']
 
 
+def says_what_it_saw():
+    told = watch(step=0.15, batches=40, epochs=2, late=2)
+    first, second = told['epochs']
+    assert (first['batches'], second['batches'], told['batch']['count']) == (40, 40, 80), told['epochs']
+    assert 'total_s' not in first and 'mean_s' not in first and second['total_s'] > 5, told['epochs']
+    assert 'total_s' not in told['step'] and 0.14 < told['step']['mean_s'] < 0.17 and 0.14 < told['step']['p50_s'] < 0.17, told['step']
+    assert told['recent']['count'] < 75, told['recent']
+
+
 def tells_validation_apart():
     told = watch(step=0.06, batches=20, epochs=3, validates=1)
     assert told['batch']['count'] == 60 and [epoch['batches'] for epoch in told['epochs']] == [20, 20, 20], told['epochs']
-    assert told['modes']['validation']['count'] == 15, told['modes']
+    assert told['modes']['validation']['count'] == 36, told['modes']
     assert told['recent']['max_s'] < 0.2, told['recent']
 
 
@@ -118,8 +132,9 @@ TESTS = {
     'workers': counts_with_workers,
     'slow batches': finds_the_slow_ones,
     'validation': tells_validation_apart,
+    'late': says_what_it_saw,
     'a recording': replays_as_it_was,
 }
 if os.path.exists(SITE):
     TESTS['published'] = leaves_published_runs_alone
-sys.exit(try_all(TESTS, 2))
+if __name__ == "__main__": sys.exit(try_all(TESTS, 2))

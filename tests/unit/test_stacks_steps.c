@@ -144,6 +144,25 @@ START_TEST(the_last_ones_that_no_poll_saw_are_told_where_that_can_be)
 }
 END_TEST
 
+/* PyTorch's iterators begin twice where they have workers, and the first of the two hands nothing out. */
+START_TEST(a_pass_that_never_began_is_none)
+{
+	go_on(0, LENGTH, 0.03, "train");
+	see(LENGTH, true, "train");
+	now_ns += NS_PER_S / 20;
+	serial++;
+	see(0, false, "train");
+	now_ns += NS_PER_S / 20;
+	see(0, true, "train");
+	serial++;
+	go_on(0, LENGTH, 0.03, "train");
+	tell();
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_END), 1);
+	ck_assert_uint_le(set_count(&set, RECORD_BATCH_BEGIN), 2 * LENGTH);
+}
+END_TEST
+
 START_TEST(a_loop_that_validates_is_no_epoch)
 {
 	go_on(0, LENGTH, 0.2, "train");
@@ -220,6 +239,7 @@ int main(void)
 	tcase_add_test(tests, short_batches_are_told_with_their_mean);
 	tcase_add_test(tests, what_was_handed_out_before_is_counted_and_not_told);
 	tcase_add_test(tests, the_last_ones_that_no_poll_saw_are_told_where_that_can_be);
+	tcase_add_test(tests, a_pass_that_never_began_is_none);
 	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);
 	tcase_add_test(tests, words_are_looked_at_whole);
 	tcase_add_test(tests, a_latecomer_is_told_what_was_told);

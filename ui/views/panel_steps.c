@@ -48,7 +48,9 @@ static void stretch_title(const struct scene *scene, const struct run *run, cons
 	line_start(line, " · ");
 	if (stretch->count == 0)
 		return;
-	if (stretch->is_whole)
+	if (stretch->is_whole && isnan(run_main(run)->step.total_s))
+		line_add(line, 2, ROLE_NORMAL, "%s since pmtop came", parts_thousands(text, (double)run_main(run)->judged.count));
+	else if (stretch->is_whole)
 		line_add(line, 2, ROLE_NORMAL, "whole run, %s", parts_thousands(text, (double)run_main(run)->count));
 	else
 		line_add(line, 2, ROLE_NORMAL, "last %llu", (unsigned long long)stretch->count);

@@ -10,8 +10,10 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/py_search.h"
 
+/* Frames are searched once a second, or ten times where no pass is known: then so seldom that it costs less than a 200th of a CPU. */
 #define SEARCH_NS (1 * NS_PER_S)
 #define SEARCH_SOON_NS (NS_PER_S / 10)
+#define SEARCH_APART 200
 /* A batch takes more than a microsecond: more of them than that, and some for a moment's reading, cannot be. */
 enum { LENGTH_TRIES = 4, BATCH_NS_LEAST = 1000, BATCHES_SPARE = 64, SEARCHED_MOST = 2048 };
 
@@ -247,8 +249,10 @@ bool py_counter_note(struct py_counter *counter, const struct py_sample *sample,
 	forget_told(counter);
 	bool is_found = note_next(counter, sample, now_ns);
 	if (sample->count > 0 && now_ns >= counter->search_ns) {
-		counter->search_ns = now_ns + SEARCH_NS;
+		int64_t before_ns = clock_thread_cpu_ns();
 		is_found |= note_held(counter, sample, now_ns);
+		int64_t apart_ns = SEARCH_APART * (clock_thread_cpu_ns() - before_ns), least_ns = counter->count > 0 ? SEARCH_NS : SEARCH_SOON_NS;
+		counter->search_ns = now_ns + (apart_ns > least_ns ? apart_ns : least_ns);
 	}
 	return is_found;
 }
