@@ -74,7 +74,7 @@ def counts_epochs_and_batches():
     assert told['meta'] == {'counted_by': 'torch DataLoader'}, told['meta']
     assert [epoch['batches'] for epoch in told['epochs']] == [30, 30, 30], told['epochs']
     assert told['batch']['count'] == 90, told['batch']
-    assert abs(told['step']['mean_s'] - 0.051) < 0.005 if 'mean_s' in told['step'] else True, told['step']
+    assert 0.045 < told['step']['mean_s'] < 0.06, told['step']
     assert 0.045 < told['recent']['mean_s'] < 0.06, told['recent']
 
 
