@@ -71,6 +71,9 @@ done
 version=$(sed -n 's/^VERSION := //p' Makefile)
 grep -qxF "__version__ = \"$version\"" src/python/pmtop/_version.py || finding "src/python/pmtop/_version.py: not $version, the Makefile's VERSION"
 
+# -- the list of faults in tests/README.md ----
+tests/faults.sh > "$scratch/said" || { finding "tests/README.md:"; cat "$scratch/said"; }
+
 # -- length and loose ends ----
 # 500 lines; a test program is a list of cases and may have 800; pmtop.h is one file so that it can be copied into a project.
 may_be_long='src/region/pmtop.h tests/fixtures/abi-1.0/pmtop.h'
