@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/base/text.h"
 #include "src/model/ranks.h"
+#include "src/model/refusals.h"
 #include "ui/layout.h"
 #include "ui/line.h"
 #include "ui/views/parts.h"
@@ -93,6 +94,8 @@ static void add_state(const struct scene *scene, const struct run *run, const st
 		line_add(line, 3, ROLE_GOOD, "● live");
 	if (run != NULL && run->lost_events > 0)
 		line_add(line, 4, ROLE_WARNING, "lost %s", format_count(text, (double)run->lost_events));
+	if (run != NULL && run_refused_gaps(run) > 0)
+		line_add(line, 4, ROLE_WARNING, "refused %s", format_count(text, (double)run_refused_gaps(run)));
 }
 
 static void add_cost(const struct scene *scene, bool is_wide, int64_t clock_ns, int64_t period_ns, struct line *line)

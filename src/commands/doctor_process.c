@@ -1,6 +1,7 @@
 /* What the model knows of the target after a few readings, figure by figure, and what the target is. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "src/base/text.h"
 #include "src/commands/doctor.h"
 #include "src/model/model.h"
+#include "src/model/refusals.h"
 
 enum { MAPS_SIZE = 256 * 1024 };
 
@@ -86,6 +88,15 @@ static void check_cgroup(struct doctor *doctor, const struct model *model)
 
 /* -- what it publishes --------------------------------------------------------------------------------------------------------- */
 
+static void check_refused(struct doctor *doctor, const struct run *run)
+{
+	if (!run_refused_gaps(run))
+		return;
+	doctor_row(doctor, "refused calls", false);
+	doctor_say(doctor, FINDING_MISSING, run_refused_remedy(run), "%" PRIu64 "%s%s: their events are in no figure", run_refused_gaps(run),
+		run_refused_why(run)[0] ? ", mostly because " : "", run_refused_why(run));
+}
+
 static void check_region(struct doctor *doctor, const struct model *model)
 {
 	const struct missing *missing = why_missing(model, "region");
@@ -104,6 +115,7 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	if (model->run_count > 1)
 		snprintf(more, sizeof more, ", and %u more", model->run_count - 1);
 	doctor_say(doctor, FINDING_OK, NULL, "published: run %.60s, ABI %s%s", run->name, run->abi, more);
+	check_refused(doctor, run);
 	doctor_row(doctor, "epochs", false);
 	if (run->epoch_count)
 		doctor_say(doctor, FINDING_OK, NULL, "%zu seen", run->epoch_count);

@@ -18,6 +18,7 @@
 #include "src/export/ranks.h"
 #include "src/export/requests.h"
 #include "src/export/scope.h"
+#include "src/model/refusals.h"
 #include "src/rules/explain.h"
 
 static void write_rank(struct json *json, const struct run *run)
@@ -236,6 +237,21 @@ static void write_flagged(struct json *json, const struct run *run)
 	json_close_array(json);
 }
 
+/* By reason, where any was refused. */
+static void write_refused(struct json *json, const struct run *run)
+{
+	json_unsigned(json, "refused_events", run->refused_events);
+	if (!run->refused_events)
+		return;
+	json_open_object(json, "refused");
+	for (unsigned i = 0; i < REFUSAL_COUNT; i++)
+		if (run_refused_for(run, i))
+			json_unsigned(json, refusal_key(i), run_refused_for(run, i));
+	if (run_refused_for(run, REFUSAL_COUNT))
+		json_unsigned(json, "unknown", run_refused_for(run, REFUSAL_COUNT));
+	json_close_object(json);
+}
+
 static void write_meta(struct json *json, const struct run *run)
 {
 	if (!run->meta_count)
@@ -265,6 +281,7 @@ static void write_run(struct json *json, const struct alerts *alerts, const stru
 	patterns_as_json(json, alerts, run, index, realtime_offset_ns);
 	json_unsigned(json, "lost_events", run->lost_events);
 	json_unsigned(json, "before_attach_events", run->before_attach_events);
+	write_refused(json, run);
 }
 
 static void write_cpu(struct json *json, const struct model *model)

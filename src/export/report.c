@@ -16,6 +16,7 @@
 #include "src/export/requests.h"
 #include "src/export/scope.h"
 #include "src/export/table.h"
+#include "src/model/refusals.h"
 #include "src/rules/explain.h"
 
 enum { REPORT_FLAGGED = 10, REPORT_CAUSES = 3, INDENT = 2, STATISTICS_COUNT_MOST = 9999999 };
@@ -156,6 +157,20 @@ static const char *format_figure(char out[NUMBER_SIZE], enum figure_unit unit, d
 	}
 	snprintf(out, NUMBER_SIZE, isnan(value) ? "–" : "%.4g", value);
 	return out;
+}
+
+/* Only where there are any: their events are in no table above. */
+static void add_refused(struct buffer *out, const struct run *run)
+{
+	if (!run->refused_events)
+		return;
+	buffer_printf(out, "Refused calls: %" PRIu64 "\n", run->refused_events);
+	for (unsigned i = 0; i < REFUSAL_COUNT; i++)
+		if (run_refused_for(run, i))
+			buffer_printf(out, "  %" PRIu64 ": %s\n", run_refused_for(run, i), refusal_why(i));
+	if (run_refused_for(run, REFUSAL_COUNT))
+		buffer_printf(out, "  %" PRIu64 ": reason not published\n", run_refused_for(run, REFUSAL_COUNT));
+	buffer_puts(out, "\n");
 }
 
 /* The parts of a batch that have clocks of their own, or became known later: beside the host's times, never among them. */
@@ -325,6 +340,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_late_figures(out, run);
 		if (run->late_figure_count)
 			buffer_puts(out, "\n");
+		add_refused(out, run);
 		add_epochs(out, run);
 	} else {
 		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes pmtop.h (pmtop(1))\n");

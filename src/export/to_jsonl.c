@@ -384,6 +384,7 @@ static void end_lines(void *state, const struct export_scene *scene)
 		json_unsigned(&json, "batches", run_main(run)->count);
 		json_unsigned(&json, "lost_events", run->lost_events);
 		json_unsigned(&json, "before_attach_events", run->before_attach_events);
+		json_unsigned(&json, "refused_events", run->refused_events);
 		end_line(&json);
 	}
 }

@@ -8,6 +8,7 @@
 #include "src/export/finished.h"
 #include "src/export/openmetrics.h"
 #include "src/export/scope.h"
+#include "src/model/refusals.h"
 
 static void labels_of_run(struct openmetrics *text, const struct run *run)
 {
@@ -110,6 +111,14 @@ static void tell_totals(struct openmetrics *text)
 	EACH_RUN(text, run) {
 		labels_of_run(text, run);
 		openmetrics_sample(text, "_total", NULL, (double)run->lost_events);
+	}
+	openmetrics_begin(text, "refused_events", "counter", "", "Calls that the program's publisher refused, by reason: their events are in no figure.");
+	EACH_RUN(text, run) {
+		for (unsigned i = 0; i < REFUSAL_COUNT + (run_refused_for(run, REFUSAL_COUNT) > 0); i++) {
+			labels_of_run(text, run);
+			openmetrics_label(text, "reason", i < REFUSAL_COUNT ? refusal_key(i) : "unknown");
+			openmetrics_sample(text, "_total", NULL, (double)run_refused_for(run, i));
+		}
 	}
 }
 

@@ -12,7 +12,8 @@ void run_set_name(struct run *run, uint32_t id, const char *text)
 	struct run_private *private = run->private;
 	const struct { const char *text; uint32_t *id; } meant[] = {
 		{ "train", &private->train }, { "accumulate", &private->accumulate }, { "loss", &private->loss }, { "cuda.allocated_bytes", &private->allocated },
-		{ "inference", &private->inference }, { "error", &private->error }, { "sync", &private->sync }, { "gpu.batch_s", &private->device_batch },
+		{ "inference", &private->inference }, { "error", &private->error }, { "gc", &private->gc },
+		{ "sync", &private->sync }, { "gpu.batch_s", &private->device_batch },
 	};
 	names_set(&private->names, id, text);
 	for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)

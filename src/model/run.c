@@ -313,7 +313,10 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 		run->before_attach_events = record->lost.count;
 		break;
 	case RECORD_REFUSED:
-		run->refused_events = record->lost.count;
+		if (record->lane == 0)
+			run->refused_events = record->lost.count;
+		else if (record->lane <= REFUSAL_COUNT)
+			run->refused_for[record->lane - 1] = record->lost.count;
 		break;
 	case RECORD_RUN_CLOSED:
 		run_settle_past(run, record, rest_count);

@@ -229,6 +229,7 @@ struct run {
 	uint64_t marks_dropped;
 	struct { int64_t time_ns; char text[120]; } marks[RUN_MARKS_MAX];
 	uint64_t lost_events, before_attach_events, refused_events;
+	uint64_t refused_for[REFUSAL_COUNT];         /* refusals.h */
 	struct requests *requests;   /* requests.h; NULL: none was seen */
 	double epoch_done_ratio, epoch_eta_s, run_done_ratio, run_eta_s;     /* NAN while unknown; ETA counts validation and checkpoints */
 	/* private */

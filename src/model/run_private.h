@@ -46,7 +46,7 @@ struct numbered { bool is_used; unsigned track; uint64_t number, ordinal; };
 struct run_private {
 	struct model_options options;
 	struct names names;
-	uint32_t train, accumulate, loss, allocated, inference, error, sync, device_batch;      /* ids of names that mean something; 0 = none */
+	uint32_t train, accumulate, loss, allocated, inference, error, gc, sync, device_batch;      /* ids of names that mean something; 0 = none */
 	bool has_request_batches;    /* then outermost spans are not requests */
 	int64_t error_ns[LANES_MOST];        /* when the last span "error" ended there */
 	struct numbered numbered[NUMBERED_MOST];

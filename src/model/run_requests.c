@@ -8,6 +8,9 @@ static void add(struct run *run, const char *name, uint16_t lane, int64_t begin_
 	if (!run->requests || end_ns < begin_ns)
 		return;
 	int64_t error_ns = lane < LANES_MOST ? private->error_ns[lane] : 0;
+	/* An error is of the one request that ends next: those of other tasks in this thread began before it, too. */
+	if (lane < LANES_MOST)
+		private->error_ns[lane] = 0;
 	requests_add(run->requests, name, end_ns, (double)((uint64_t)end_ns - (uint64_t)begin_ns) * 1e-9, error_ns > 0 && error_ns >= begin_ns,
 	             private->options.sla_s);
 }
@@ -22,6 +25,9 @@ void run_note_span(struct run *run, const struct record *span)
 		private->error_ns[span->lane] = span->time_ns;
 		return;
 	}
+	/* A garbage collection between requests is none. */
+	if (span->span.name == private->gc && private->gc)
+		return;
 	if (private->has_request_batches || span->span.parent != NAME_NONE || __builtin_sub_overflow(span->time_ns, span->span.duration_ns, &begin_ns))
 		return;
 	/* In a batch that runs it is a part of the request. */

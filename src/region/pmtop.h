@@ -41,7 +41,7 @@ struct pmtop;
 /* All zero, or PMTOP_OPTIONS_INIT, is the default. */
 struct pmtop_options {
 	size_t size;               /* sizeof(struct pmtop_options), so that later versions can add to it; 0 = as of version 1.0 */
-	uint32_t lanes;            /* threads that publish at the same time; 0 = 16, at most 256 */
+	uint32_t lanes;            /* threads that publish at the same time; 0 = 16, at most 255. One more is kept for a thread that begins batches or epochs */
 	uint32_t slots;            /* events kept per lane; 0 = 1,024; rounded up to a power of two, at most 65,536 */
 	uint32_t totals;           /* (lane, mode, span, parent) with full statistics, 4 KiB each; 0 = 256, at most 16,384 */
 	uint32_t names;            /* different names; 0 = 1,024, at most 65,536 */
@@ -92,6 +92,15 @@ void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes)
 /* A span told when it is over: it lies in the innermost open one. Times are nanoseconds of CLOCK_MONOTONIC, which pmtop_now() reads. */
 void pmtop_span_past(struct pmtop *pm, const char *name, uint64_t begin_ns, uint64_t end_ns);
 uint64_t pmtop_now(void);
+/* A span of a task that takes turns with others in this thread, such as a coroutine: published when it is over, beside what
+ * the thread itself has open. */
+struct pmtop_task_span {
+	const char *name, *parent;      /* parent: the span that it lies in; NULL or "" = none, or at a depth the thread's open span above that */
+	uint64_t begin_ns, end_ns;
+	uint64_t inner_ns;              /* of it, in the spans right within it */
+	uint32_t depth;                 /* in so many spans */
+};
+void pmtop_span_of_task(struct pmtop *pm, const struct pmtop_task_span *span);
 
 void pmtop_gauge(struct pmtop *pm, const char *name, double value);       /* its value now */
 void pmtop_count(struct pmtop *pm, const char *name, uint64_t add);       /* a running total */
@@ -215,11 +224,23 @@ struct pmtop_header {
 /* What is still open, outermost first. */
 struct pmtop_open { uint64_t begin_ns; uint32_t name, reserved; };
 
+/* Why a call was refused: a call counts once, in pmtop_state.refused and, since these are counted, in the first lane. */
+enum pmtop_refusal {
+	PMTOP_REFUSED_NO_LANE,          /* more threads than lanes */
+	PMTOP_REFUSED_DEEP,             /* more than PMTOP_OPEN_SPANS spans open */
+	PMTOP_REFUSED_SIGNAL,           /* from a signal handler that interrupted another call */
+	PMTOP_REFUSED_FULL,             /* no room for another name, value, fact or total */
+	PMTOP_REFUSED_ORDER,            /* an end without its begin, a batch that never ended */
+	PMTOP_REFUSED_BUSY,             /* another thread held a lock for too long */
+	PMTOP_REFUSALS
+};
+
 struct pmtop_lane {
 	uint64_t head;                  /* events written so far: the next is number `head`, in slot head % slots */
 	uint32_t owner_tid;             /* 0 = free */
 	uint32_t open_sequence, open_count;     /* the sequence covers a span's begin; its end only lowers the count */
-	uint8_t reserved[44];
+	uint32_t refused[PMTOP_REFUSALS];       /* of the first lane: of the whole region, by reason */
+	uint8_t reserved[20];
 	struct pmtop_open open[PMTOP_OPEN_SPANS];
 };
 
@@ -434,6 +455,7 @@ struct pmtop_i_lane {
 	struct pmtop_slot *slots;
 	uint64_t head, mask;
 	uint32_t index, depth;
+	uint32_t unwound;                              /* spans that the last batch's end ended: their own ends may still come */
 	uint32_t owner;                                /* tid; claimed by compare-and-swap */
 	const void *thread;                            /* whose thread-local storage the owner has */
 	struct pmtop_i_file schedstat;
@@ -490,8 +512,8 @@ struct pmtop {
 /* `state`: the generation that `lane` belongs to, or one of these two, which no generation is. */
 #define PMTOP_I_NO_LANE UINT64_MAX
 #define PMTOP_I_INSIDE (UINT64_MAX - 1)         /* of a call: what comes now comes from a signal handler */
-struct pmtop_i_thread { uint64_t state, generation; struct pmtop_i_lane *lane; };
-static __thread struct pmtop_i_thread pmtop_i_this = { PMTOP_I_NO_LANE, PMTOP_I_NO_LANE, NULL };
+struct pmtop_i_thread { uint64_t state, generation; struct pmtop_i_lane *lane; uint32_t has_batches; };
+static __thread struct pmtop_i_thread pmtop_i_this = { PMTOP_I_NO_LANE, PMTOP_I_NO_LANE, NULL, 0 };
 static uint64_t pmtop_i_generations;
 
 static inline uint64_t pmtop_i_clock(clockid_t id)
@@ -545,10 +567,12 @@ static inline void pmtop_i_unlock(uint32_t *lock)
 	PMTOP_I_PUBLISH(*lock, 0u);
 }
 
-static void pmtop_i_refuse(struct pmtop *pm)
+static void pmtop_i_refuse(struct pmtop *pm, enum pmtop_refusal why)
 {
-	if (PMTOP_I_GET(pm->wiped.generation))
-		__atomic_fetch_add(&pm->state->refused, 1, __ATOMIC_RELAXED);
+	if (!PMTOP_I_GET(pm->wiped.generation))
+		return;
+	__atomic_fetch_add(&pm->shared_lanes[0].refused[why], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&pm->state->refused, 1, __ATOMIC_RELAXED);
 }
 
 static struct pmtop_i_file pmtop_i_file_open(const char *path)
@@ -596,7 +620,7 @@ static inline struct pmtop_i_lane *pmtop_i_enter(struct pmtop *pm)
 static void pmtop_i_lane_take(struct pmtop_i_lane *lane, uint32_t tid)
 {
 	lane->thread = &pmtop_i_this;
-	lane->depth = 0;
+	lane->depth = lane->unwound = 0;
 	lane->has_usage = 0;
 	pmtop_i_file_close(&lane->schedstat);
 	PMTOP_I_PUBLISH(lane->shared->open_count, 0u);
@@ -630,8 +654,10 @@ static struct pmtop_i_lane *pmtop_i_claim_lane(struct pmtop *pm, uint32_t tid)
 	for (uint32_t i = 0; i < pm->options.lanes; i++)
 		if (PMTOP_I_GET(pm->lanes[i].owner) == tid && pm->lanes[i].thread == &pmtop_i_this)
 			return &pm->lanes[i];
+	/* Other threads, however many, never take the last lane: a run without its batches would be worth nothing. */
+	uint32_t count = pm->options.lanes - !pmtop_i_this.has_batches;
 	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < pm->options.lanes; i++) {
+		for (uint32_t i = 0; i < count; i++) {
 			uint32_t owner = PMTOP_I_GET(pm->lanes[i].owner);
 			if (owner && (!pass || (owner != tid && !pmtop_i_is_gone(owner))))
 				continue;
@@ -650,7 +676,7 @@ static struct pmtop_i_lane *pmtop_i_find_lane(struct pmtop *pm)
 {
 	struct pmtop_i_lane *lane = NULL;
 	if (PMTOP_I_GET(pmtop_i_this.state) == PMTOP_I_INSIDE) {
-		pmtop_i_refuse(pm);
+		pmtop_i_refuse(pm, PMTOP_REFUSED_SIGNAL);
 		return NULL;
 	}
 	int saved_errno = errno;
@@ -659,7 +685,7 @@ static struct pmtop_i_lane *pmtop_i_find_lane(struct pmtop *pm)
 	if (PMTOP_I_GET(pm->wiped.generation) || pmtop_i_become_child(pm)) {
 		lane = pmtop_i_claim_lane(pm, (uint32_t)syscall(SYS_gettid));
 		if (!lane)
-			pmtop_i_refuse(pm);
+			pmtop_i_refuse(pm, PMTOP_REFUSED_NO_LANE);
 	}
 	pmtop_i_this.lane = lane;
 	pmtop_i_this.generation = lane ? PMTOP_I_GET(pm->wiped.generation) : PMTOP_I_NO_LANE;
@@ -723,14 +749,14 @@ static uint32_t pmtop_i_name_add(struct pmtop *pm, const char *text, size_t leng
 {
 	uint32_t name = PMTOP_I_TOO_MANY;
 	if (!pmtop_i_lock(&pm->wiped.names_lock)) {
-		pmtop_i_refuse(pm);
+		pmtop_i_refuse(pm, PMTOP_REFUSED_BUSY);
 		return name;
 	}
 	uint32_t *place = pmtop_i_name_place(pm, text, length);
 	if (PMTOP_I_GET(*place)) {
 		name = PMTOP_I_GET(*place);
 	} else if (pm->name_count == pm->options.names || pm->name_used + length + 1 > pm->options.names * 64u) {
-		pmtop_i_refuse(pm);
+		pmtop_i_refuse(pm, PMTOP_REFUSED_FULL);
 	} else {
 		memcpy(pm->name_bytes + pm->name_used, text, length);
 		pm->names[pm->name_count].offset = pm->name_used;
@@ -886,11 +912,13 @@ static inline __attribute__((always_inline)) void pmtop_i_add(struct pmtop_i_lan
 		PMTOP_I_SET(tally->count, tally->count + 1);
 		pmtop_i_write_end(&tally->sequence, odd);
 	} else {
-		pmtop_i_refuse(lane->pm);
+		pmtop_i_refuse(lane->pm, PMTOP_REFUSED_FULL);
 	}
 }
 
 /* -- state, epochs, batches: all under the state lock -- */
+
+static inline void pmtop_i_unwind(struct pmtop_i_lane *lane, uint64_t since_ns, uint64_t now);
 
 /* *now is read before the lock is taken: what was stored before drains meanwhile, which the lock would wait for. */
 static struct pmtop_i_lane *pmtop_i_enter_state(struct pmtop *pm, uint64_t *now)
@@ -900,7 +928,7 @@ static struct pmtop_i_lane *pmtop_i_enter_state(struct pmtop *pm, uint64_t *now)
 		return NULL;
 	*now = pmtop_i_clock(CLOCK_MONOTONIC);
 	if (!pmtop_i_lock(&pm->wiped.state_lock)) {
-		pmtop_i_refuse(pm);
+		pmtop_i_refuse(pm, PMTOP_REFUSED_BUSY);
 		pmtop_i_leave();
 		return NULL;
 	}
@@ -983,8 +1011,10 @@ static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
 {
 	struct pmtop *pm = lane->pm;
 	pmtop_i_end_step(lane, pm->batch.end_ns, lane->head + 1);
-	if (pm->flags & PMTOP_IN_BATCH)
-		pmtop_i_refuse(pm);
+	if (pm->flags & PMTOP_IN_BATCH) {
+		pmtop_i_refuse(pm, PMTOP_REFUSED_ORDER);
+		pmtop_i_unwind(lane, pm->batch.begin_ns, now);
+	}
 	struct pmtop_epoch *epoch = pmtop_i_epoch(pm);
 	uint32_t odd = pmtop_i_write_begin(&epoch->sequence);
 	PMTOP_I_SET(epoch->end_ns, now);
@@ -1012,6 +1042,7 @@ static void pmtop_i_touch(struct pmtop *pm, uint64_t now)
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t index)
 {
 	uint64_t now;
+	pmtop_i_this.has_batches = 1;
 	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (!lane)
 		return;
@@ -1057,7 +1088,7 @@ void pmtop_epoch_end(struct pmtop *pm)
 	if (pm->flags & PMTOP_IN_EPOCH)
 		pmtop_i_end_epoch(lane, now);
 	else
-		pmtop_i_refuse(pm);
+		pmtop_i_refuse(pm, PMTOP_REFUSED_ORDER);
 	pmtop_i_leave_state(pm);
 	pmtop_i_leave();
 }
@@ -1065,11 +1096,14 @@ void pmtop_epoch_end(struct pmtop *pm)
 void pmtop_batch_begin(struct pmtop *pm, uint64_t index)
 {
 	uint64_t now;
+	pmtop_i_this.has_batches = 1;
 	struct pmtop_i_lane *lane = pmtop_i_enter_state(pm, &now);
 	if (!lane)
 		return;
-	if (pm->flags & PMTOP_IN_BATCH)
-		pmtop_i_refuse(pm);             /* the one before never ended */
+	if (pm->flags & PMTOP_IN_BATCH) {
+		pmtop_i_refuse(pm, PMTOP_REFUSED_ORDER);        /* the one before never ended */
+		pmtop_i_unwind(lane, pm->batch.begin_ns, now);
+	}
 	pmtop_i_end_step(lane, now, lane->head + 1);
 	pm->flags |= PMTOP_IN_BATCH;
 	pm->batch.begin_ns = now;
@@ -1177,9 +1211,10 @@ void pmtop_batch_end(struct pmtop *pm, double loss)
 		return;
 	if (pm->flags & PMTOP_IN_BATCH) {
 		duration = pmtop_i_since(pm->batch.begin_ns, now);
+		pmtop_i_unwind(lane, pm->batch.begin_ns, now);
 		pmtop_i_end_batch(lane, now, loss);
 	} else {
-		pmtop_i_refuse(pm);
+		pmtop_i_refuse(pm, PMTOP_REFUSED_ORDER);
 	}
 	pmtop_i_leave_state(pm);
 	if (duration >= PMTOP_I_EVIDENCE_NS && !pm->options.no_evidence)
@@ -1282,7 +1317,7 @@ void pmtop_meta(struct pmtop *pm, const char *key, const char *value)
 		if (i == pm->meta_count)
 			PMTOP_I_PUBLISH(pm->state->meta_count, ++pm->meta_count);
 	} else {
-		pmtop_i_refuse(pm);
+		pmtop_i_refuse(pm, PMTOP_REFUSED_FULL);
 	}
 	pmtop_i_leave_state(pm);
 	pmtop_i_leave();
@@ -1309,11 +1344,15 @@ static int64_t pmtop_i_resident_bytes(struct pmtop *pm)
 	return pages ? (int64_t)strtoll(pages, NULL, 10) * (int64_t)sysconf(_SC_PAGESIZE) : -1;
 }
 
+/* Of a frame's notes: begun by a call, so that an error may leave it open; not by a scope, which ends however it is left. */
+#define PMTOP_I_BY_CALL 0x80000000u
+#define PMTOP_I_NOTES (PMTOP_NOTE_CPU | PMTOP_NOTE_MEMORY)
+
 static inline void pmtop_i_span_begin(struct pmtop_i_lane *lane, uint32_t name, unsigned notes)
 {
 	uint32_t depth = lane->depth++;
 	if (__builtin_expect(depth >= PMTOP_OPEN_SPANS, 0)) {
-		pmtop_i_refuse(lane->pm);
+		pmtop_i_refuse(lane->pm, PMTOP_REFUSED_DEEP);
 		return;
 	}
 	struct pmtop_i_frame *frame = &lane->frames[depth];
@@ -1321,7 +1360,7 @@ static inline void pmtop_i_span_begin(struct pmtop_i_lane *lane, uint32_t name, 
 	frame->name = name;
 	frame->inner_ns = 0;
 	frame->notes = notes;
-	if (__builtin_expect(notes != 0, 0)) {
+	if (__builtin_expect((notes & PMTOP_I_NOTES) != 0, 0)) {
 		frame->memory_bytes = notes & PMTOP_NOTE_MEMORY ? pmtop_i_resident_bytes(lane->pm) : -1;
 		frame->cpu_ns = notes & PMTOP_NOTE_CPU ? pmtop_i_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
 	}
@@ -1334,14 +1373,9 @@ static inline void pmtop_i_span_begin(struct pmtop_i_lane *lane, uint32_t name, 
 }
 
 /* Adds and records a span that is over; `depth`: how many are still open around it. */
-static inline __attribute__((always_inline)) void pmtop_i_span_note(struct pmtop_i_lane *lane, uint32_t name, uint32_t depth, uint64_t now, unsigned notes,
-                                                                    const struct pmtop_i_sample *sample)
+static inline __attribute__((always_inline)) void pmtop_i_span_put(struct pmtop_i_lane *lane, uint32_t name, uint32_t parent, uint32_t depth, uint64_t now,
+                                                                   unsigned notes, const struct pmtop_i_sample *sample)
 {
-	uint32_t parent = 0;
-	if (depth) {
-		lane->frames[depth - 1].inner_ns += sample->duration_ns;
-		parent = lane->frames[depth - 1].name;
-	}
 	pmtop_i_add(lane, PMTOP_TOTAL_SPAN, PMTOP_I_GET(lane->pm->mode), name, parent, depth, sample);
 	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_SPAN, name, now, notes ? 40 : 24);
 	PMTOP_I_SET(slot->payload[0], sample->duration_ns);
@@ -1354,22 +1388,28 @@ static inline __attribute__((always_inline)) void pmtop_i_span_note(struct pmtop
 	pmtop_i_recorded(lane, slot);
 }
 
-static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_i_lane *lane)
+/* The same within the innermost of the thread's own that are open. */
+static inline __attribute__((always_inline)) void pmtop_i_span_note(struct pmtop_i_lane *lane, uint32_t name, uint32_t depth, uint64_t now, unsigned notes,
+                                                                    const struct pmtop_i_sample *sample)
+{
+	uint32_t parent = 0;
+	if (depth) {
+		lane->frames[depth - 1].inner_ns += sample->duration_ns;
+		parent = lane->frames[depth - 1].name;
+	}
+	pmtop_i_span_put(lane, name, parent, depth, now, notes, sample);
+}
+
+/* Ends the innermost span that is noted: there is one. */
+static inline __attribute__((always_inline)) void pmtop_i_pop(struct pmtop_i_lane *lane, uint64_t now)
 {
 	uint32_t depth = lane->depth - 1;
-	if (__builtin_expect(depth >= PMTOP_OPEN_SPANS, 0)) {           /* none is open, or it was too deep to be noted */
-		if (lane->depth)
-			lane->depth--;
-		else
-			pmtop_i_refuse(lane->pm);
-		return;
-	}
-	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
 	struct pmtop_i_frame *frame = &lane->frames[depth];
-	struct pmtop_i_sample sample = { now - frame->begin_ns, 0, PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
+	struct pmtop_i_sample sample = { pmtop_i_since(frame->begin_ns, now), 0, PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
+	unsigned notes = frame->notes & PMTOP_I_NOTES;
 	sample.self_ns = pmtop_i_since(frame->inner_ns, sample.duration_ns);
-	if (__builtin_expect(frame->notes != 0, 0)) {
-		if (frame->notes & PMTOP_NOTE_CPU)
+	if (__builtin_expect(notes != 0, 0)) {
+		if (notes & PMTOP_NOTE_CPU)
 			sample.cpu_ns = pmtop_i_clock(CLOCK_THREAD_CPUTIME_ID) - frame->cpu_ns;
 		int64_t resident = frame->memory_bytes < 0 ? -1 : pmtop_i_resident_bytes(lane->pm);
 		if (resident >= 0)
@@ -1377,7 +1417,81 @@ static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_
 	}
 	lane->depth = depth;
 	PMTOP_I_PUBLISH(lane->shared->open_count, depth);       /* what lies below stays as it is: no sequence is needed */
-	pmtop_i_span_note(lane, frame->name, depth, now, frame->notes, &sample);
+	pmtop_i_span_note(lane, frame->name, depth, now, notes, &sample);
+}
+
+static __attribute__((noinline)) void pmtop_i_pop_more(struct pmtop_i_lane *lane, uint64_t now)
+{
+	pmtop_i_pop(lane, now);
+}
+
+/* No span is open, or it was too deep to be noted. */
+static __attribute__((noinline)) void pmtop_i_end_unnoted(struct pmtop_i_lane *lane)
+{
+	if (lane->depth)
+		lane->depth--;
+	else if (lane->unwound)
+		lane->unwound--;
+	else
+		pmtop_i_refuse(lane->pm, PMTOP_REFUSED_ORDER);
+}
+
+/* span_end(): where a batch's end has ended its span already, a scope around that is not its own. */
+static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_i_lane *lane)
+{
+	uint32_t depth = lane->depth - 1;
+	if (__builtin_expect(depth >= PMTOP_OPEN_SPANS, 0)) {
+		pmtop_i_end_unnoted(lane);
+		return;
+	}
+	if (__builtin_expect(lane->unwound != 0, 0) && !(lane->frames[depth].notes & PMTOP_I_BY_CALL)) {
+		lane->unwound--;
+		return;
+	}
+	pmtop_i_pop(lane, pmtop_i_clock(CLOCK_MONOTONIC));
+}
+
+/* Ends what was left open in the innermost scope. */
+static __attribute__((noinline)) void pmtop_i_end_left_open(struct pmtop_i_lane *lane)
+{
+	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
+	uint32_t scope = lane->depth - 1;
+	while (scope && lane->frames[scope].notes & PMTOP_I_BY_CALL)
+		scope--;
+	while (!(lane->frames[scope].notes & PMTOP_I_BY_CALL) && lane->depth - 1 > scope)
+		pmtop_i_pop_more(lane, now);
+}
+
+/* A scope ends, and with it what was left open in it. */
+static inline __attribute__((always_inline)) void pmtop_i_scope_end(struct pmtop_i_lane *lane)
+{
+	uint32_t depth = lane->depth - 1;
+	if (__builtin_expect(depth >= PMTOP_OPEN_SPANS, 0)) {
+		pmtop_i_end_unnoted(lane);
+		return;
+	}
+	if (__builtin_expect((lane->frames[depth].notes & PMTOP_I_BY_CALL) != 0, 0))
+		pmtop_i_end_left_open(lane);
+	pmtop_i_pop(lane, pmtop_i_clock(CLOCK_MONOTONIC));
+}
+
+/* Ends the spans that span_begin() has begun since `since_ns` and that are still open: an error skipped their ends. */
+static __attribute__((noinline)) void pmtop_i_unwind_more(struct pmtop_i_lane *lane, uint64_t since_ns, uint64_t now)
+{
+	lane->depth = lane->depth < PMTOP_OPEN_SPANS ? lane->depth : PMTOP_OPEN_SPANS;
+	for (; lane->depth; lane->unwound++) {
+		const struct pmtop_i_frame *frame = &lane->frames[lane->depth - 1];
+		if (!(frame->notes & PMTOP_I_BY_CALL) || frame->begin_ns < since_ns)
+			return;
+		pmtop_i_pop_more(lane, now);
+	}
+}
+
+static inline void pmtop_i_unwind(struct pmtop_i_lane *lane, uint64_t since_ns, uint64_t now)
+{
+	lane->unwound = 0;
+	if (__builtin_expect(lane->depth != 0, 0))
+		pmtop_i_unwind_more(lane, since_ns, now);
 }
 
 uint64_t pmtop_now(void)
@@ -1402,12 +1516,29 @@ void pmtop_span_past(struct pmtop *pm, const char *name, uint64_t begin_ns, uint
 	pmtop_i_leave();
 }
 
+void pmtop_span_of_task(struct pmtop *pm, const struct pmtop_task_span *span)
+{
+	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
+	if (!lane)
+		return;
+	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
+	uint64_t end_ns = span->end_ns < now ? span->end_ns : now, duration = pmtop_i_since(span->begin_ns, end_ns);
+	struct pmtop_i_sample sample = { duration, pmtop_i_since(span->inner_ns, duration), PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
+	uint32_t name = pmtop_i_name(lane, span->name), parent = span->parent && *span->parent ? pmtop_i_name(lane, span->parent) : 0;
+	if (!parent && span->depth && span->depth <= lane->depth && span->depth <= PMTOP_OPEN_SPANS) {
+		parent = lane->frames[span->depth - 1].name;
+		lane->frames[span->depth - 1].inner_ns += duration;
+	}
+	pmtop_i_span_put(lane, name, parent, span->depth, end_ns, 0, &sample);
+	pmtop_i_leave();
+}
+
 void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes)
 {
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
 	if (!lane)
 		return;
-	pmtop_i_span_begin(lane, pmtop_i_name(lane, name), notes);
+	pmtop_i_span_begin(lane, pmtop_i_name(lane, name), (notes & PMTOP_I_NOTES) | PMTOP_I_BY_CALL);
 	pmtop_i_leave();
 }
 
@@ -1431,7 +1562,7 @@ struct pmtop_scope pmtop_scope_begin(struct pmtop *pm, struct pmtop_site *site, 
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
 	if (lane) {
 		scope.pm = pm;
-		pmtop_i_span_begin(lane, pmtop_i_site_name(lane, site, name), notes);
+		pmtop_i_span_begin(lane, pmtop_i_site_name(lane, site, name), notes & PMTOP_I_NOTES);
 		pmtop_i_leave();
 	}
 	return scope;
@@ -1439,8 +1570,11 @@ struct pmtop_scope pmtop_scope_begin(struct pmtop *pm, struct pmtop_site *site, 
 
 void pmtop_scope_end(struct pmtop_scope *scope)
 {
-	if (scope->pm)
-		pmtop_span_end(scope->pm);
+	struct pmtop_i_lane *lane = scope->pm ? pmtop_i_enter(scope->pm) : NULL;
+	if (!lane)
+		return;
+	pmtop_i_scope_end(lane);
+	pmtop_i_leave();
 }
 
 /* -- gauges, counters, marks -- */
@@ -1463,7 +1597,7 @@ static struct pmtop_value *pmtop_i_value(struct pmtop *pm, uint32_t name, int is
 	uint16_t at = PMTOP_I_GET(*index);
 	if (at)
 		return &values[at - 1];
-	pmtop_i_refuse(pm);
+	pmtop_i_refuse(pm, PMTOP_REFUSED_FULL);
 	return NULL;
 }
 
@@ -1939,7 +2073,7 @@ static struct pmtop_options pmtop_i_options(const struct pmtop_options *given)
 	memset(&options, 0, sizeof options);
 	if (given)
 		memcpy(&options, given, given->size && given->size < sizeof options ? given->size : sizeof options);
-	options.lanes = pmtop_i_within(options.lanes, 16, 256);
+	options.lanes = pmtop_i_within(options.lanes, 16, 255) + 1;      /* the last is kept for batches */
 	options.slots = pmtop_i_within(options.slots, 1024, 65536);
 	options.totals = pmtop_i_within(options.totals, 256, 16384);
 	options.names = pmtop_i_within(options.names, 1024, 65536);

@@ -81,6 +81,7 @@ struct region_state {
 	uint64_t batch_index, batches_in_epoch;
 	int64_t batch_begin_ns;
 	double loss;
+	uint32_t refused_for[6];       /* by pmtop_refusal; all 0 where the writer does not publish reasons */
 	uint64_t refused;              /* signal-handler events, full tables, no lane, fork races: all that the writer dropped */
 	uint32_t meta_count, gauge_count, counter_count;
 	uint64_t version;              /* changes when anything in the state or its lists changes */

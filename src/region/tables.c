@@ -70,6 +70,9 @@ enum region_status region_read_state(struct region *region, struct region_state 
 	out->batch_begin_ns = (int64_t)s->batch_begin_ns;
 	out->loss = double_of(s->loss_bits);
 	out->refused = s->refused;
+	_Static_assert(sizeof out->refused_for / sizeof out->refused_for[0] == PMTOP_REFUSALS, "as the layout has it");
+	for (size_t i = 0; i < PMTOP_REFUSALS; i++)
+		out->refused_for[i] = region_load(region_entry(region, PMTOP_SECTION_LANES, 0) + offsetof(struct pmtop_lane, refused) + i * sizeof(uint32_t));
 	out->meta_count = COUNT_OF(region, meta_count, PMTOP_SECTION_META);
 	out->gauge_count = COUNT_OF(region, gauge_count, PMTOP_SECTION_GAUGES);
 	out->counter_count = COUNT_OF(region, counter_count, PMTOP_SECTION_COUNTERS);

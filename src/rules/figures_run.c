@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "src/base/text.h"
+#include "src/model/refusals.h"
 #include "src/model/requests.h"
 #include "src/rules/rule_figures.h"
 
@@ -167,6 +168,10 @@ TEXT(cause_kind)
 
 #define REQUESTS_S 300
 
+NUMBER(events_refused) { UNUSED; return look->run ? (double)run_refused_gaps(look->run) : NAN; }
+TEXT(events_refused_why) { UNUSED; copy(out, look->run ? run_refused_why(look->run) : ""); }
+TEXT(events_refused_remedy) { UNUSED; copy(out, look->run ? run_refused_remedy(look->run) : ""); }
+
 NUMBER(latency_p95)
 {
 	UNUSED;
@@ -281,6 +286,9 @@ static const struct figure rows[] = {
 	PHASE_TEXT("phase.kind", phase_title, "by the words in its name: data, forward, backward, optimizer, between or other"),
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
 	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the phase that the warning is about, as phase.kind", NULL },
+	RUN_NUMBER("events.refused", COUNT, events_refused, "calls that the program's publisher refused; not ends without a begin, and batches that never ended"),
+	RUN_TEXT("events.refused_why", events_refused_why, "why most of them were"),
+	RUN_TEXT("events.refused_remedy", events_refused_remedy, "what to change in the program"),
 	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0, "95 of 100 of the last 200 batches of mode inference, or of the requests of 5 min, are shorter", "no 20 requests yet" },
 	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "the loader's num_workers", "not published (meta loader.num_workers)" },
 	{ "loader.prefetch_factor", FORM_COUNT, RULE_OF_RUN, loader_prefetch, NULL, 0, "the loader's prefetch_factor", "not published (meta loader.prefetch_factor)" },

@@ -177,7 +177,7 @@ enum { PERF_EVENTS_MOST = 32 };
 	X(OPEN_SPANS_NONE) /* the lane has no open span now */ \
 	X(LOST)            /* lost: overwritten before they were read, or torn */ \
 	X(BEFORE_ATTACH)   /* lost.count: gone before pmtop came (whole run so far) */ \
-	X(REFUSED)         /* lost.count: total of events the writer itself dropped (signal handlers, full tables, no lane) */ \
+	X(REFUSED)         /* lost.count: total of events that the writer itself dropped: in lane 0 of all, in lane n + 1 those for `enum refusal` n */ \
 	X(FLAG)            /* flag: a person flagged or unflagged a batch */ \
 	/* loader workers: small regions of their own, never runs; `run` says which */ \
 	X(WORKER)          /* worker: found, or anything about it has changed */ \
@@ -212,6 +212,9 @@ enum record_kind {
 #undef RECORD_ID
 	RECORD_KIND_COUNT
 };
+
+/* Why a program's publisher refused calls, as pmtop_refusal in pmtop.h. */
+enum refusal { REFUSAL_NO_LANE, REFUSAL_DEEP, REFUSAL_SIGNAL, REFUSAL_FULL, REFUSAL_ORDER, REFUSAL_BUSY, REFUSAL_COUNT };
 
 struct record {
 	uint8_t kind;        /* enum record_kind */

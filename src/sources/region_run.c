@@ -158,6 +158,11 @@ static enum region_status tell_state(struct region_run *run, struct region_state
 	teller_state(&run->teller, state);
 	if (state->refused != run->refused) {
 		run->refused = state->refused;
+		_Static_assert(sizeof state->refused_for / sizeof state->refused_for[0] == REFUSAL_COUNT, "one each");
+		for (uint32_t i = 0; i < REFUSAL_COUNT; i++)
+			if (state->refused_for[i])
+				teller_count(&run->teller, RECORD_REFUSED, i + 1, state->refused_for[i]);
+		/* Last, for pmtop 0.1.0 takes the last for the total. */
 		teller_count(&run->teller, RECORD_REFUSED, 0, state->refused);
 	}
 	return status;

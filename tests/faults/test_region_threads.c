@@ -76,6 +76,7 @@ START_TEST(lanes_of_ended_threads_are_used_again_and_overflow_is_counted)
 	ck_assert_uint_eq(written(), 2 * span.count);
 	/* A thread that found no lane was refused four calls. */
 	ck_assert_uint_eq(4 * span.count + refused, UINT64_C(4) * STORM);
+	ck_assert_uint_eq(regions_state(region).refused_for[PMTOP_REFUSED_NO_LANE], refused);
 	ck_assert_double_eq(counted, (double)span.count);
 	ck_assert_uint_gt(span.count, STORM / 2);
 	ck_assert_uint_eq(lanes_taken(), 0);
@@ -122,6 +123,41 @@ START_TEST(without_a_free_lane_events_are_refused_and_counted)
 		pthread_join(threads[i], NULL);
 	pmtop_mark(pm, "a lane");
 	ck_assert_uint_eq(written(), 17);
+}
+END_TEST
+
+static void *hold_and_train(void *argument)
+{
+	(void)argument;
+	for (uint64_t i = 0; i < 10; i++) {
+		pmtop_batch_begin(pm, i);
+		PMTOP_SPAN(pm, "forward") {}
+		pmtop_batch_end(pm, 1);
+	}
+	return NULL;
+}
+
+/* 40 threads for 16 lanes: the run's own batches are there all the same, whichever thread begins them. */
+START_TEST(other_threads_never_take_the_lane_of_the_batches)
+{
+	volatile uint32_t stop = 0;
+	pthread_t threads[40], trainer;
+	for (int i = 0; i < 40; i++)
+		pthread_create(&threads[i], NULL, hold_lane, (void *)(uintptr_t)&stop);
+	while (written() + regions_state(region).refused < 40)
+		sched_yield();
+	ck_assert_uint_eq(written(), 16);
+	ck_assert_uint_eq(regions_state(region).refused_for[PMTOP_REFUSED_NO_LANE], 24);
+	for (int run = 1; run <= 2; run++) {
+		pthread_create(&trainer, NULL, hold_and_train, NULL);
+		pthread_join(trainer, NULL);
+		ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_BATCH, NULL).count, 10u * (unsigned)run);
+		ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "forward").count, 10u * (unsigned)run);
+	}
+	ck_assert_uint_eq(regions_state(region).refused, 24);
+	stop = 1;
+	for (int i = 0; i < 40; i++)
+		pthread_join(threads[i], NULL);
 }
 END_TEST
 
@@ -339,7 +375,7 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		lanes_of_ended_threads_are_used_again_and_overflow_is_counted, a_thread_that_ends_closes_what_it_left_open,
-		without_a_free_lane_events_are_refused_and_counted, threads_do_not_lose_each_others_events,
+		without_a_free_lane_events_are_refused_and_counted, other_threads_never_take_the_lane_of_the_batches, threads_do_not_lose_each_others_events,
 		batches_from_two_threads_at_once_stay_consistent, an_event_from_a_signal_handler_is_refused_where_it_interrupts_another,
 		a_forked_child_publishes_into_a_region_of_its_own, so_does_a_child_of_a_raw_clone,
 		a_child_that_publishes_nothing_has_no_region_and_removes_none, a_child_of_a_child_names_its_own_parent,

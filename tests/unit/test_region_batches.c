@@ -323,6 +323,109 @@ START_TEST(evidence_can_be_turned_off)
 }
 END_TEST
 
+/* An error path that skips span_end(), in each of 100 batches: with a stack of 32, nothing was recorded from the 33rd on. */
+START_TEST(spans_left_open_end_with_their_batch)
+{
+	for (uint64_t i = 0; i < 100; i++) {
+		pmtop_batch_begin(pm, i);
+		pmtop_span_begin(pm, "forward");
+		pmtop_span_begin(pm, "layer");
+		pmtop_batch_end(pm, 1);
+	}
+	PMTOP_SPAN(pm, "after") {}
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "forward").count, 100);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "forward").depth, 0);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "layer").count, 100);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "after").depth, 0);
+	ck_assert_uint_eq(regions_state(region).refused, 0);
+	size_t count = regions_events(region, 0, events, 32768);
+	int64_t batch_end_ns = 0;
+	for (size_t k = count; k-- > 0;) {
+		if (events[k].type == PMTOP_EVENT_BATCH_END)
+			batch_end_ns = events[k].time_ns;
+		if (events[k].type == PMTOP_EVENT_SPAN && batch_end_ns)
+			ck_assert_int_le(events[k].time_ns, batch_end_ns);
+	}
+}
+END_TEST
+
+START_TEST(spans_left_open_end_with_the_batch_that_never_ended)
+{
+	for (uint64_t i = 0; i < 100; i++) {
+		pmtop_batch_begin(pm, i);
+		pmtop_span_begin(pm, "forward");
+	}
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "forward").count, 99);
+	ck_assert_uint_eq(regions_state(region).refused, 99);
+	ck_assert_uint_eq(regions_state(region).refused_for[PMTOP_REFUSED_ORDER], 99);
+}
+END_TEST
+
+/* A `with` around the loader's next() of an instrumented loop: the batch ends within it. */
+START_TEST(scopes_and_spans_around_a_batch_outlive_it)
+{
+	pmtop_span_begin(pm, "epoch");
+	PMTOP_SPAN(pm, "fit") {
+		pmtop_batch_begin(pm, 0);
+		for (uint64_t i = 1; i <= 10; i++) {
+			PMTOP_SPAN(pm, "next") {
+				pmtop_batch_end(pm, 1);
+				spend(100000);
+				pmtop_batch_begin(pm, i);
+			}
+			pmtop_span_begin(pm, "by hand");
+			pmtop_batch_end(pm, 1);
+			pmtop_span_end(pm);             /* finds it ended, and ends nothing else */
+			pmtop_batch_begin(pm, i);
+		}
+		pmtop_batch_end(pm, 1);
+	}
+	pmtop_span_end(pm);
+	struct region_total next = regions_total(region, PMTOP_TOTAL_SPAN, "next");
+	ck_assert_uint_eq(next.count, 10);
+	ck_assert_double_ge(next.min_s, 100e-6);
+	ck_assert_uint_eq(next.depth, 2);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "by hand").count, 10);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "fit").count, 1);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "epoch").count, 1);
+	ck_assert_uint_eq(regions_state(region).refused, 0);
+}
+END_TEST
+
+START_TEST(a_scope_ends_what_was_left_open_in_it)
+{
+	for (int i = 0; i < 100; i++) {
+		PMTOP_SPAN(pm, "scope") {
+			pmtop_span_begin(pm, "inner");
+			pmtop_span_begin(pm, "innermost");
+		}
+	}
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "scope").count, 100);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "scope").depth, 0);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "inner").count, 100);
+	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_SPAN, "innermost").count, 100);
+	ck_assert_uint_eq(regions_state(region).refused, 0);
+}
+END_TEST
+
+START_TEST(each_reason_to_refuse_is_counted_apart)
+{
+	char text[16];
+	for (int i = 0; i < 40; i++)
+		pmtop_span_begin(pm, "deep");
+	for (int i = 0; i < 300; i++) {
+		snprintf(text, sizeof text, "%d", i);
+		pmtop_gauge(pm, text, i);
+	}
+	pmtop_batch_end(pm, 1);
+	struct region_state state = regions_state(region);
+	ck_assert_uint_eq(state.refused_for[PMTOP_REFUSED_DEEP], 8);
+	ck_assert_uint_eq(state.refused_for[PMTOP_REFUSED_FULL], 300 - PMTOP_VALUES);
+	ck_assert_uint_eq(state.refused_for[PMTOP_REFUSED_ORDER], 1);
+	ck_assert_uint_eq(state.refused, 8 + 300 - PMTOP_VALUES + 1);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -330,6 +433,8 @@ int main(void)
 		ends_without_begins_and_begins_without_ends_are_refused, modes_have_totals_of_their_own_and_epochs_count_their_own_mode,
 		history_covers_the_whole_run_at_any_length, the_oldest_epochs_are_dropped_and_counted, statistics_are_those_of_the_guides,
 		evidence_follows_every_long_batch_but_the_lanes_first, short_batches_have_no_evidence, evidence_can_be_turned_off,
+		spans_left_open_end_with_their_batch, spans_left_open_end_with_the_batch_that_never_ended, scopes_and_spans_around_a_batch_outlive_it,
+		a_scope_ends_what_was_left_open_in_it, each_reason_to_refuse_is_counted_apart,
 	};
 	return regions_run("region: batches, steps, epochs", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

@@ -173,7 +173,7 @@ START_TEST(hostile_counts_and_names_stay_within_their_tables)
 	ck_assert_uint_eq(regions_events(region, 0, &event, 1), 0);
 	pm->shared_lanes[0].head = 3;
 	ck_assert_uint_eq(regions_events(region, 0, &event, 1), 0);
-	ck_assert_int_eq(region_read_events(region, 16, &event, 1, &count), REGION_NONE);
+	ck_assert_int_eq(region_read_events(region, region_lane_count(region), &event, 1, &count), REGION_NONE);
 	ck_assert_int_eq(region_read_events(region, UINT32_MAX, &event, 1, &count), REGION_NONE);
 	pm->shared_lanes[0].open_count = 0;
 	region_close(region);

@@ -217,6 +217,40 @@ def always(value: Any) -> Callable[..., Any]:
     return lambda *given, **named: value
 
 
+def is_in_task() -> bool:
+    return False
+
+
+is_in_loop = is_in_task
+
+
+def connect_tasks(begin: Any, end: Any, past: Any, innermost: Any, other_loop: Any) -> None:
+    pass
+
+
+def tasks_opened(add: int) -> None:
+    pass
+
+
+def task_span(name: str, begin_ns: int, end_ns: int, inner_ns: int, parent: str, depth: int) -> None:
+    pass
+
+
+def stack_begin(span: Span) -> None:
+    pass
+
+
+def stack_end() -> None:
+    pass
+
+
+stack_drop = stack_end
+
+
+def stack_depth() -> int:
+    return 0
+
+
 def connect(opener: Callable[[int], None], decorator: Callable[..., Any]) -> None:
     global _decorator
     _decorator = decorator

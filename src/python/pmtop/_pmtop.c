@@ -3,6 +3,7 @@
  *   arguments -> C        _pmtop_arguments.h
  *   the region            _pmtop_run.h           made by the first call, let go of at the end and in forked children
  *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_turns.h, _pmtop_gc.h
+ *   tasks of asyncio      _pmtop_tasks.h
  *   pmtop.torch's hooks   _pmtop_here.h, _pmtop_loop.h, _pmtop_hooks.h, _pmtop_modules.h
  *
  * The functions are what `import pmtop` exports: nothing of Python lies between. Names that the package does not export are for its own parts. */
@@ -66,9 +67,10 @@ static PyMethodDef functions[] = {
 	{ "span", QUICK(span_of),
 	  "span($module, /, name, cpu=False, memory=False)\n--\n\n"
 	  "`with pmtop.span(\"forward\"):`, or a decorator. cpu: note the thread's CPU time too (about 1 us); memory: the growth of the process's\n"
-	  "resident memory (about 2 us). Spans nest, 32 deep, in each thread for itself; tasks of asyncio that take turns within a span are not kept\n"
-	  "apart: there, use now_ns() and span_past(). Names beyond 120 bytes of UTF-8 are cut, as all names are, and end at a NUL." },
-	{ "span_begin", QUICK(publish_span_begin), "span_begin($module, /, name)\n--\n\nA span begins in this thread, to be ended by span_end()." },
+	  "resident memory (about 2 us). Spans nest, 32 deep, in each thread and in each task of asyncio for itself; where tasks take turns, their\n"
+	  "spans may lack both notes. Names beyond 120 bytes of UTF-8 are cut, as all names are, and end at a NUL." },
+	{ "span_begin", QUICK(publish_span_begin), "span_begin($module, /, name)\n--\n\n"
+	  "A span begins in this thread, to be ended by span_end(), or by the end of the batch or the `with pmtop.span()` that it began in." },
 	{ "span_end", publish_span_end, METH_NOARGS, "span_end($module)\n--\n\nThe innermost span of this thread ends." },
 	{ "span_past", QUICK(publish_span_past),
 	  "span_past($module, /, name, begin_ns, end_ns)\n--\n\nA span that is over, within the innermost open one of this thread. Times as now_ns() says them." },
@@ -105,6 +107,16 @@ static PyMethodDef functions[] = {
 	{ "collected", (PyCFunction)(void (*)(void))gc_collected, METH_FASTCALL, "For gc.callbacks." },
 	{ "watch_collections", gc_watch, METH_O, "watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None: no longer." },
 	{ "instances", instances, METH_VARARGS, "instances($module, objects, types, /)\n--\n\nThose in a list of objects whose type is in a set." },
+	{ "connect_tasks", connect_tasks, METH_VARARGS, "connect_tasks($module, begin, end, past, innermost, other_loop, /)\n--\n\nThe part of _tasks.py." },
+	{ "is_in_task", read_is_in_task, METH_NOARGS, "is_in_task($module)\n--\n\nWhether a span that begins here is a task's." },
+	{ "is_in_loop", read_is_in_loop, METH_NOARGS, "is_in_loop($module)\n--\n\nWhether an event loop runs in this thread." },
+	{ "tasks_opened", tasks_opened, METH_O, "tasks_opened($module, add, /)\n--\n\nSo many more spans of tasks are open." },
+	{ "task_span", publish_task_span, METH_VARARGS,
+	  "task_span($module, name, begin_ns, end_ns, inner_ns, parent, depth, /)\n--\n\nA span of a task that is over, as pmtop_span_of_task()." },
+	{ "stack_begin", stack_begin, METH_O, "stack_begin($module, span, /)\n--\n\nBegins a span on this thread's stack." },
+	{ "stack_end", stack_end, METH_NOARGS, "stack_end($module)\n--\n\nEnds the innermost span on this thread's stack." },
+	{ "stack_drop", stack_drop, METH_NOARGS, "stack_drop($module)\n--\n\nTakes the innermost span off this thread's stack, unpublished." },
+	{ "stack_depth", read_stack_depth, METH_NOARGS, "stack_depth($module)\n--\n\nSpans that are open on this thread's stack." },
 	{ "always", always, METH_O, "always($module, value, /)\n--\n\nA function that takes anything and returns this value." },
 	{ "connect", connect_python, METH_VARARGS, "connect($module, opener, decorator, /)\n--\n\nThe parts that are written in Python." },
 	{ NULL, NULL, 0, NULL },

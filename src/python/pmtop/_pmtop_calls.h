@@ -277,13 +277,23 @@ static PyObject *publish_mark(ARGUMENTS)
 static PyObject *publish_span_begin(ARGUMENTS)
 {
 	TAKE("span_begin", { "name" }, 1, 1);
+	if (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) > 0, 0) && PyUnicode_Check(given[0]) && has_span_in_context()) {
+		PyObject *span = make_span(module, given[0], 0);
+		int is_taken = span && task_begins(span, SPAN_BY_CALL);
+		Py_XDECREF(span);
+		if (!span)
+			return NULL;
+		if (is_taken)
+			Py_RETURN_NONE;
+	}
 	return publish_text(module, given[0], "name", pmtop_span_begin);
 }
 
 static PyObject *publish_span_end(PyObject *module, PyObject *unused)
 {
 	(void)module, (void)unused;
-	pmtop_span_end(region_now());
+	if (!task_ends(Py_None, SPAN_BY_CALL))
+		pmtop_span_end(region_now());
 	Py_RETURN_NONE;
 }
 
@@ -296,7 +306,7 @@ static PyObject *publish_span_past(ARGUMENTS)
 	if (!whole_of(given[1], "begin_ns", UINT64_MAX, &begin_ns) || !whole_of(given[2], "end_ns", UINT64_MAX, &end_ns) || !text_of(given[0], "name", &name))
 		return NULL;
 	int is_fine = reach(module, &pm);
-	if (is_fine)
+	if (is_fine && !task_notes_past(name.utf8, begin_ns, end_ns))
 		pmtop_span_past(pm, name.utf8, begin_ns, end_ns);
 	return done(&name, is_fine);
 }

@@ -2,7 +2,7 @@
 #ifndef PMTOP_GC_H
 #define PMTOP_GC_H
 
-#include "_pmtop_run.h"
+#include "_pmtop_tasks.h"
 
 /* For gc.callbacks. The interpreter runs one collection at a time. */
 static PyObject *gc_collected(PyObject *module, PyObject *const *given, Py_ssize_t count)
@@ -19,7 +19,7 @@ static PyObject *gc_collected(PyObject *module, PyObject *const *given, Py_ssize
 		Py_RETURN_NONE;
 	pmtop_count_at(pm, &collections, "gc.collections", 1);
 	pmtop_count_at(pm, &total_ns, "gc.ns", now - begin);
-	if (now - begin >= run.gc_threshold_ns)
+	if (now - begin >= run.gc_threshold_ns && !task_notes_past("gc", begin, now))
 		pmtop_span_past(pm, "gc", begin, now);
 	Py_RETURN_NONE;
 }

@@ -182,12 +182,23 @@ static inline unsigned long this_thread(void)
 
 static inline void span_begins(const struct span *span)
 {
-	pmtop_scope_begin(region_now(), (struct pmtop_site *)&span->site, span->text.utf8, span->notes);
+	if (!(is_in_task() && task_begins((PyObject *)span, SPAN_BY_HOOK)))
+		pmtop_scope_begin(region_now(), (struct pmtop_site *)&span->site, span->text.utf8, span->notes);
+}
+
+static int task_span_ends(void)
+{
+	struct pending pending = pending_take();
+	int is_ended = task_ends(Py_None, SPAN_BY_HOOK);
+	pending_put_back(pending);
+	return is_ended;
 }
 
 static inline void span_ends(void)
 {
-	pmtop_span_end(region_now());
+	struct pmtop_scope scope = { region_now(), 0 };
+	if (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) <= 0, 1) || !task_span_ends())
+		pmtop_scope_end(&scope);
 }
 
 static void free_object(PyObject *self)

@@ -5,7 +5,7 @@
 #ifndef PMTOP_SPAN_H
 #define PMTOP_SPAN_H
 
-#include "_pmtop_run.h"
+#include "_pmtop_tasks.h"
 
 #define SPAN_SETS 256u             /* a power of two */
 #define MOST_BOUND_SPANS 256       /* names that have a type of their own, of about 2 KB */
@@ -62,7 +62,7 @@ static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t
 	(void)ignored, (void)count;
 	if (!reach_from(self, &pm))
 		return NULL;
-	if (pm)                 /* a call that is spared where nothing is published */
+	if (pm && !(is_in_task() && task_begins(self, SPAN_BY_WITH)))   /* calls that are spared where nothing is published */
 		pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes);
 	Py_INCREF(self);
 	return self;
@@ -71,8 +71,20 @@ static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t
 /* Whatever has only an end began elsewhere: before a close(), or in the process that forked this one. It opens no region. */
 static PyObject *span_exit(PyObject *self, PyObject *const *ignored, Py_ssize_t count)
 {
-	(void)self, (void)ignored, (void)count;
-	pmtop_span_end(region_now());
+	struct pmtop_scope scope = { region_now(), 0 };
+	(void)ignored, (void)count;
+	if (!task_ends(self, SPAN_BY_WITH))
+		pmtop_scope_end(&scope);
+	Py_RETURN_NONE;
+}
+
+/* stack_begin(span): begins it on this thread's stack, for a task. */
+static PyObject *stack_begin(PyObject *module, PyObject *object)
+{
+	struct span *span = (struct span *)object;
+	if (!PyObject_TypeCheck(object, state_of(module)->span_type))
+		return PyErr_SetString(PyExc_TypeError, "a span"), NULL;
+	pmtop_scope_begin(region_now(), &span->site, span->text.utf8, span->notes);
 	Py_RETURN_NONE;
 }
 

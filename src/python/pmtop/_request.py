@@ -7,6 +7,7 @@ try:
     from . import _pmtop
 except ImportError:
     from . import _nothing as _pmtop  # type: ignore[no-redef]
+from . import _tasks
 
 # As request_pattern in pmtop itself: numbers, hexadecimal words and UUIDs. Names in a region are few and stay, so they are made alike here.
 _VARIES = re.compile(
@@ -30,7 +31,7 @@ def pattern(name: str) -> str:
 
 
 class Request:
-    """A span of mode "inference"; it failed where an exception leaves it."""
+    """A span of mode "inference"; it failed where an exception leaves it (a cancelled task's too). Each task of asyncio has its own."""
 
     __slots__ = ("_span",)
 
@@ -39,10 +40,13 @@ class Request:
 
     def __enter__(self) -> "Request":
         _set_mode()
-        self._span.__enter__()
+        if not _tasks.begin_request(self, self._span):
+            self._span.__enter__()
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        if _tasks.end_request(self, kind is not None):
+            return
         if kind is not None:
             now = _pmtop.now_ns()
             _pmtop.span_past("error", now, now)
