@@ -112,6 +112,21 @@ size_t text_clean(char *out, size_t size, const char *text, size_t length)
 	return written;
 }
 
+const char *text_shell_word(char *out, size_t size, const char *word)
+{
+	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,-";
+	size_t used = 0;
+	bool is_safe = *word && strspn(word, safe) == strlen(word);
+	const char *quote = is_safe ? "" : "'";
+	int written = snprintf(out, size, "%s", quote);
+	for (used = (size_t)written; *word && used < size; word++)
+		used += (size_t)snprintf(out + used, size - used, *word == '\'' ? "'\\''" : "%c", *word);
+	used += used < size ? (size_t)snprintf(out + used, size - used, "%s", quote) : 0;
+	if (used >= size)
+		out[0] = '\0';
+	return out;
+}
+
 size_t text_cells(const char *text)
 {
 	size_t cells = 0, length = strlen(text);

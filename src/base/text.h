@@ -21,6 +21,8 @@ size_t text_cells(const char *text);
  * bidirectional and other invisible format characters become <U+009B>, malformed bytes U+FFFD. Never cuts a code point.
  * `size` includes the NUL. Returns the length written. */
 size_t text_clean(char *out, size_t size, const char *text, size_t length);
+/* A word as a shell takes it: as it is where that is safe, else in single quotes. Returns `out`; a word that does not fit is empty. */
+const char *text_shell_word(char *out, size_t size, const char *word);
 
 /* Each writes into `out` and returns it. NAN gives "–" everywhere: unknown is never zero. */
 enum { NUMBER_SIZE = 32 };

@@ -118,13 +118,12 @@ static void describe_state(struct region *region, const struct region_state *sta
 {
 	const char *mode;
 	size_t length;
-	struct stat file;
-	char when[32] = "?";
+	char when[32], name[sizeof row->run + 16], word[sizeof row->how];
 	if (!row->is_live) {
-		if (stat(row->path, &file) == 0)
-			say_when(when, file.st_mtime);
+		say_when(when, (time_t)(region_last_sign_ns(region) / NS_PER_S));
 		snprintf(row->state, sizeof row->state, "ended %s (%s)", when, state->is_ended ? "closed" : "killed");
-		snprintf(row->how, sizeof row->how, "last events kept: pmtop -s %.40s.%d", row->run, (int)row->pid);
+		snprintf(name, sizeof name, "%s.%d", row->run, (int)row->pid);
+		snprintf(row->how, sizeof row->how, "last events kept: pmtop -s %s", text_shell_word(word, sizeof word, name));
 		return;
 	}
 	if (state->in_epoch && state->mode && region_read_name(region, state->mode, &mode, &length) == REGION_OK)
@@ -331,11 +330,15 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 	if (proc)
 		closedir(proc);
 	struct region_location *locations = calloc(RUNS_MAX, sizeof *locations);
-	size_t count = locations ? region_list("/dev/shm", locations, RUNS_MAX) : 0;
-	for (size_t i = 0; i < count; i++) {
-		struct stat file;
-		if (lstat(locations[i].path, &file) == 0 && (geteuid() == 0 || file.st_uid == geteuid()))
-			add_region(&found, &locations[i], file.st_uid, 0);
+	/* One's own first, so that no other user's files leave no room for them. */
+	const uid_t owners[] = { geteuid(), REGION_ANYBODY };
+	for (size_t i = 0; locations && i < (geteuid() == 0 ? 2 : 1); i++) {
+		size_t count = region_list("/dev/shm", owners[i], locations, RUNS_MAX);
+		for (size_t k = 0; k < count; k++) {
+			struct stat file;
+			if (lstat(locations[k].path, &file) == 0 && (geteuid() == 0 || file.st_uid == geteuid()))
+				add_region(&found, &locations[k], file.st_uid, 0);
+		}
 	}
 	free(locations);
 	add_gpu_users(&found, users);
@@ -363,10 +366,12 @@ enum status runs_choose(const struct run_row *rows, size_t count, const char *na
 			equals++;
 		}
 	}
+	char shown[128];
+	text_clean(shown, sizeof shown, name, strlen(name));
 	if (!best)
-		return reason_set(why_not, STATUS_NOT_FOUND, "pmtop list shows what can be watched", "no published run is named %.100s", name);
+		return reason_set(why_not, STATUS_NOT_FOUND, "pmtop list shows what can be watched", "no published run is named %s", shown);
 	if (equals > 1)
-		return reason_set(why_not, STATUS_INVALID, "name one as NAME.PID (pmtop list)", "%u %s runs are named %.100s", equals, best->is_live ? "live" : "ended", name);
+		return reason_set(why_not, STATUS_INVALID, "name one as NAME.PID (pmtop list)", "%u %s runs are named %s", equals, best->is_live ? "live" : "ended", shown);
 	*out = best;
 	return STATUS_OK;
 }

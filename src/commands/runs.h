@@ -20,7 +20,7 @@ struct run_row {
 	uint64_t device, inode;
 	bool is_live;
 	char state[48];              /* "train", "validation", "between batches", "ended 14:02", "running" */
-	char how[96];                /* how it can be watched */
+	char how[288];               /* how it can be watched */
 	uint32_t epoch, epochs;      /* ordinal, planned; 0 = unknown */
 	uint64_t batch, batches;     /* finished in the epoch, planned; */
 	bool has_batch;

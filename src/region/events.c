@@ -1,6 +1,7 @@
 #include "src/region/region.h"
 
 #include <string.h>
+#include <time.h>
 
 uint32_t region_lane_count(const struct region *region)
 {
@@ -53,6 +54,33 @@ static bool copy_slot(const struct region *region, uint32_t lane, uint64_t numbe
 	region_copy_raw(slot, from, sizeof *slot);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return region_load(from) == whole;
+}
+
+/* The newest whole event of the last few, for the newest may be half written. */
+static uint64_t newest_ns(const struct region *region, uint32_t lane)
+{
+	enum { TRIED = 4 };
+	struct pmtop_slot slot;
+	uint64_t head = lane_head(region, lane);
+	for (uint64_t i = 1; i <= TRIED && i <= head; i++)
+		if (copy_slot(region, lane, head - i, &slot))
+			return slot.time_ns;
+	return 0;
+}
+
+int64_t region_last_sign_ns(struct region *region)
+{
+	struct timespec now;
+	const struct pmtop_header *header = &region->header;
+	uint64_t newest = header->start_ns;
+	for (uint32_t i = 0; i < region->lane_count; i++) {
+		uint64_t time_ns = newest_ns(region, i);
+		newest = time_ns > newest ? time_ns : newest;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, lasted_ns = newest - header->start_ns;
+	bool is_past = header->start_realtime_ns <= now_ns && lasted_ns <= now_ns - header->start_realtime_ns;
+	return (int64_t)(is_past ? header->start_realtime_ns + lasted_ns : now_ns);
 }
 
 static struct region_event event_of(uint32_t lane, uint64_t number, const struct pmtop_slot *slot)

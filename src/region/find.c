@@ -184,18 +184,22 @@ size_t region_find(int directory_fd, pid_t pid, struct region_location *out, siz
 	return count;
 }
 
-size_t region_list(const char *shm_directory, struct region_location *out, size_t max)
+static bool is_listed(int folder, const char *name, uid_t owner, struct stat *file)
+{
+	unsigned uid;
+	int pid, end = 0;
+	return sscanf(name, "pmtop.%u.%d.%*16[0-9a-f]%n", &uid, &pid, &end) == 2 && end && !name[end] &&
+	       !fstatat(folder, name, file, AT_SYMLINK_NOFOLLOW) && (owner == REGION_ANYBODY || file->st_uid == owner);
+}
+
+size_t region_list(const char *shm_directory, uid_t owner, struct region_location *out, size_t max)
 {
 	DIR *directory = opendir(shm_directory);
 	const struct dirent *entry;
 	size_t count = 0;
 	while (directory && count < max && (entry = readdir(directory))) {
 		struct stat file;
-		unsigned uid;
-		int pid, end = 0;
-		if (sscanf(entry->d_name, "pmtop.%u.%d.%*16[0-9a-f]%n", &uid, &pid, &end) != 2 || !end || entry->d_name[end])
-			continue;
-		if (fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW))
+		if (!is_listed(dirfd(directory), entry->d_name, owner, &file))
 			continue;
 		struct region_location *location = &out[count];
 		*location = (struct region_location){ .device = file.st_dev, .inode = file.st_ino };

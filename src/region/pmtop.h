@@ -386,7 +386,6 @@ static inline uint32_t pmtop_bucket(uint64_t duration_ns)
 #if defined PMTOP_IMPLEMENTATION && !defined PMTOP_IMPLEMENTATION_H
 #define PMTOP_IMPLEMENTATION_H
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -395,6 +394,7 @@ static inline uint32_t pmtop_bucket(uint64_t duration_ns)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -422,8 +422,10 @@ extern "C" {
 #define PMTOP_I_EVIDENCE_NS 50000u                     /* shorter batches have none */
 #endif
 
-#define PMTOP_I_TOUCH_NS UINT64_C(600000000000)        /* how often the file's time says that the run goes on */
+#define PMTOP_I_TOUCH_NS UINT64_C(60000000000)         /* how often the file's time says that the run goes on */
 #define PMTOP_I_STALE_S 86400
+#define PMTOP_I_DEAD 16u                               /* regions of the dead that stay */
+#define PMTOP_I_HALVINGS 4u                            /* of a region for which there is little room */
 #define PMTOP_I_TMPFS 0x01021994
 #define PMTOP_I_WIPED_SIZE 65536u                      /* no page is larger */
 #define PMTOP_I_ENTRIES 512u
@@ -920,6 +922,19 @@ static inline __attribute__((always_inline)) void pmtop_i_add(struct pmtop_i_lan
 
 static inline void pmtop_i_unwind(struct pmtop_i_lane *lane, uint64_t since_ns, uint64_t now);
 
+/* The file's time says when there was last a sign of life: stores through a mapping do not change it. */
+static __attribute__((noinline)) void pmtop_i_touch(struct pmtop *pm, uint64_t now)
+{
+	struct stat status;
+	if (pmtop_i_since(PMTOP_I_GET(pm->touched_ns), now) < PMTOP_I_TOUCH_NS)
+		return;
+	PMTOP_I_SET(pm->touched_ns, now);
+	int saved_errno = errno;
+	if (pm->path[0] && !lstat(pm->path, &status) && status.st_dev == pm->file.device && status.st_ino == pm->file.inode)
+		utimensat(AT_FDCWD, pm->path, NULL, AT_SYMLINK_NOFOLLOW);
+	errno = saved_errno;
+}
+
 /* *now is read before the lock is taken: what was stored before drains meanwhile, which the lock would wait for. */
 static struct pmtop_i_lane *pmtop_i_enter_state(struct pmtop *pm, uint64_t *now)
 {
@@ -1027,18 +1042,6 @@ static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
 }
 
 /* The file's time tells the next writer whether a dead run's region is of yesterday. */
-static void pmtop_i_touch(struct pmtop *pm, uint64_t now)
-{
-	struct stat status;
-	if (pmtop_i_since(pm->touched_ns, now) < PMTOP_I_TOUCH_NS)
-		return;
-	pm->touched_ns = now;
-	int saved_errno = errno;
-	if (pm->path[0] && !lstat(pm->path, &status) && status.st_dev == pm->file.device && status.st_ino == pm->file.inode)
-		utimensat(AT_FDCWD, pm->path, NULL, AT_SYMLINK_NOFOLLOW);
-	errno = saved_errno;
-}
-
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t index)
 {
 	uint64_t now;
@@ -1219,6 +1222,7 @@ void pmtop_batch_end(struct pmtop *pm, double loss)
 	pmtop_i_leave_state(pm);
 	if (duration >= PMTOP_I_EVIDENCE_NS && !pm->options.no_evidence)
 		pmtop_i_evidence(lane, now);
+	pmtop_i_touch(pm, now);
 	pmtop_i_leave();
 }
 
@@ -1418,6 +1422,8 @@ static inline __attribute__((always_inline)) void pmtop_i_pop(struct pmtop_i_lan
 	lane->depth = depth;
 	PMTOP_I_PUBLISH(lane->shared->open_count, depth);       /* what lies below stays as it is: no sequence is needed */
 	pmtop_i_span_note(lane, frame->name, depth, now, notes, &sample);
+	if (!depth && __builtin_expect(pmtop_i_since(PMTOP_I_GET(lane->pm->touched_ns), now) >= PMTOP_I_TOUCH_NS, 0))
+		pmtop_i_touch(lane->pm, now);
 }
 
 static __attribute__((noinline)) void pmtop_i_pop_more(struct pmtop_i_lane *lane, uint64_t now)
@@ -1967,6 +1973,28 @@ static void pmtop_i_drop_region(struct pmtop *pm)
 	pm->base = NULL;
 }
 
+/* A region takes an eighth at most of what is free, for others need /dev/shm as well: a smaller ring and fewer totals before none. False: it cannot. */
+static int pmtop_i_shrink(struct pmtop *pm, struct pmtop_section sections[PMTOP_SECTION_TYPES])
+{
+	struct statfs system;
+	struct pmtop_options *options = &pm->options, asked = pm->options;
+	if (statfs(pm->directory, &system))
+		return 1;               /* opening it will say why */
+	uint64_t most = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize / 8;
+	for (unsigned i = 0; pm->size > most && i < PMTOP_I_HALVINGS; i++) {
+		options->slots = options->slots > 64 ? options->slots / 2 : options->slots;
+		options->totals = options->totals > 32 ? options->totals / 2 : options->totals;
+		options->epochs = options->epochs > 64 ? options->epochs / 2 : options->epochs;
+		options->history = options->history > 256 ? options->history / 2 : options->history;
+		pm->size = pmtop_i_layout(options, sections);
+	}
+	if (pm->size <= most)
+		return 1;
+	*options = asked;
+	pm->size = pmtop_i_layout(options, sections);
+	return 0;
+}
+
 /* Makes the process a region of its own; false: it cannot have one. `parents`: the parent's names, in a child. */
 static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 {
@@ -1978,6 +2006,7 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 	lock.l_type = F_WRLCK;
 	lock.l_whence = SEEK_SET;
 	pm->size = pmtop_i_layout(&pm->options, sections);
+	int has_room = !pm->directory[0] || pmtop_i_shrink(pm, sections);
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < pm->size) {
 		errno = EFBIG;          /* allocating would raise SIGXFSZ */
 		return 0;
@@ -1985,14 +2014,14 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 	pmtop_i_random(pm->uuid, sizeof pm->uuid);
 	pm->uuid[6] = (uint8_t)((pm->uuid[6] & 0x0f) | 0x40);
 	pm->uuid[8] = (uint8_t)((pm->uuid[8] & 0x3f) | 0x80);
-	for (int is_memfd = !pm->directory[0]; is_memfd < 2; is_memfd++) {
+	for (int is_memfd = !pm->directory[0] || !has_room; is_memfd < 2; is_memfd++) {
 		if (!(is_memfd ? pmtop_i_open_memfd(pm) : pmtop_i_open_named(pm)))
 			continue;
 		pmtop_i_find_parts(pm, sections);
 		pmtop_i_reset(pm);
 		pmtop_i_fill_names(pm, parents);
 		pmtop_i_write_header(pm, sections);
-		if (!fcntl(pm->file.fd, F_SETLK, &lock) && (is_memfd ? pmtop_i_show_memfd(pm) : pmtop_i_show_named(pm))) {
+		if (!fcntl(pm->file.fd, F_SETLK, &lock) && !flock(pm->file.fd, LOCK_EX | LOCK_NB) && (is_memfd ? pmtop_i_show_memfd(pm) : pmtop_i_show_named(pm))) {
 			PMTOP_I_PUBLISH(pm->wiped.generation, __atomic_add_fetch(&pmtop_i_generations, 1, __ATOMIC_RELAXED));
 			return 1;
 		}
@@ -2012,6 +2041,121 @@ static int pmtop_i_make_undisturbed(struct pmtop *pm, const struct pmtop_i_names
 	return made;
 }
 
+/* A region of this user that nobody writes any more, in the folder of that descriptor. Its time is that of its last sign of life, to a minute. */
+struct pmtop_i_dead { struct timespec time; uint64_t bytes; char name[64]; };
+
+/* The writer holds a POSIX lock, which any close of the file by its program drops, and from ABI 1.0's second release on also one of flock(2), which
+ * lasts as long as the mapping, in children that it left behind too. */
+static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_dead *out)
+{
+	struct stat before, after;
+	struct flock lock;
+	memset(&lock, 0, sizeof lock);
+	lock.l_type = F_WRLCK;
+	lock.l_whence = SEEK_SET;
+	if (fstat(fd, &before) || !S_ISREG(before.st_mode) || before.st_uid != geteuid() || fcntl(fd, F_SETLK, &lock) || flock(fd, LOCK_EX | LOCK_NB) ||
+	    fstatat(folder, name, &after, AT_SYMLINK_NOFOLLOW) || after.st_dev != before.st_dev || after.st_ino != before.st_ino)
+		return 0;
+	out->time = before.st_mtim;
+	out->bytes = (uint64_t)before.st_blocks * 512u;
+	memcpy(out->name, name, strlen(name) + 1);
+	return 1;
+}
+
+/* The one whose name that is, by what `*out` says of it where it is dead; `remove`: then it is removed, still locked. */
+static int pmtop_i_look_at_dead(int folder, const char *name, struct pmtop_i_dead *out, int remove)
+{
+	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int is_dead = fd >= 0 && pmtop_i_is_dead(folder, name, fd, out);
+	if (is_dead && remove)
+		unlinkat(folder, name, 0);
+	if (fd >= 0)
+		close(fd);
+	return is_dead;
+}
+
+/* Whether a file of that inode is mapped by this process, of whatever file system: /proc/PID/maps is "addresses rights offset device inode path". */
+static int pmtop_i_is_mapped(uint64_t inode)
+{
+	char text[4096];
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), field = 0, found = fd < 0;
+	uint64_t number = 0;
+	ssize_t length;
+	while (!found && (length = read(fd, text, sizeof text)) > 0)
+		for (ssize_t i = 0; i < length && !found; i++) {
+			if (field == 4 && text[i] >= '0' && text[i] <= '9') {
+				number = number * 10 + (uint64_t)(text[i] - '0');
+			} else if (text[i] == ' ' || text[i] == '\n') {
+				found = field == 4 && number == inode;
+				field = text[i] == '\n' ? 0 : field + 1;
+				number = 0;
+			}
+		}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* A region of this user, and not one that this process has open: closing it again would drop its lock. Another pid namespace has the same pids. */
+static int pmtop_i_is_others(int folder, const char *name)
+{
+	struct stat status;
+	unsigned uid;
+	int pid, end = 0;
+	return strlen(name) < sizeof((struct pmtop_i_dead *)0)->name && sscanf(name, "pmtop.%u.%d.%n", &uid, &pid, &end) == 2 && end &&
+	       uid == (unsigned)geteuid() && (pid != (int)getpid() || (!fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) && !pmtop_i_is_mapped((uint64_t)status.st_ino)));
+}
+
+/* Among the PMTOP_I_DEAD newest, in their order; whichever has no room there is removed. */
+static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *count, const struct pmtop_i_dead *dead)
+{
+	struct pmtop_i_dead ignored;
+	unsigned at = *count;
+	while (at > 0 && (newest[at - 1].time.tv_sec < dead->time.tv_sec ||
+	                  (newest[at - 1].time.tv_sec == dead->time.tv_sec && newest[at - 1].time.tv_nsec < dead->time.tv_nsec)))
+		at--;
+	if (*count == PMTOP_I_DEAD)
+		pmtop_i_look_at_dead(folder, at == PMTOP_I_DEAD ? dead->name : newest[--*count].name, &ignored, 1);
+	if (at == PMTOP_I_DEAD)
+		return;
+	memmove(&newest[at + 1], &newest[at], (*count - at) * sizeof *newest);
+	newest[at] = *dead;
+	++*count;
+}
+
+/* What dead processes of this user left behind stays as evidence: the newest, as many as together take a tenth of the file system, for a day. A forked
+ * child calls this, too, in which only what is safe in a signal handler may be called: so no opendir. */
+static void pmtop_i_clean(const char *directory)
+{
+	struct pmtop_i_dead newest[PMTOP_I_DEAD], dead;
+	struct statfs system;
+	struct timespec now;
+	unsigned count = 0;
+	uint64_t bytes = 0, room;
+	long length;
+	char entries[4096];
+	int folder = directory[0] ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (folder < 0)
+		return;
+	while ((length = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+		for (long at = 0; at < length;) {
+			uint16_t size;                  /* struct linux_dirent64: inode, offset (8 bytes each), size, type, name */
+			memcpy(&size, entries + at + 16, sizeof size);
+			const char *name = entries + at + 19;
+			if (pmtop_i_is_others(folder, name) && pmtop_i_look_at_dead(folder, name, &dead, 0))
+				pmtop_i_sort_in(folder, newest, &count, &dead);
+			at += size;
+		}
+	clock_gettime(CLOCK_REALTIME, &now);
+	room = fstatfs(folder, &system) ? 0 : (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 10;
+	for (unsigned i = 0; i < count; i++) {
+		bytes += newest[i].bytes;
+		if (bytes > room || now.tv_sec - newest[i].time.tv_sec > PMTOP_I_STALE_S)
+			pmtop_i_look_at_dead(folder, newest[i].name, &dead, 1);
+	}
+	close(folder);
+}
+
 /* The first call in a forked child. The parent's region is only read here, and let go of. */
 static int pmtop_i_become_child(struct pmtop *pm)
 {
@@ -2025,40 +2169,11 @@ static int pmtop_i_become_child(struct pmtop *pm)
 	pmtop_i_file_close(&pm->file);
 	pm->base = NULL;
 	memcpy(pm->parent_uuid, pm->uuid, sizeof pm->uuid);
+	uint64_t size = pm->size;
+	pmtop_i_clean(pm->directory);
 	int made = pmtop_i_make_undisturbed(pm, &parents);
-	munmap(base, pm->size);
+	munmap(base, size);
 	return made;
-}
-
-/* Regions that dead processes of this user left behind more than a day ago. */
-static void pmtop_i_clean(const char *directory)
-{
-	char prefix[32];
-	struct timespec now;
-	struct dirent *entry;
-	DIR *folder = opendir(directory);
-	if (!folder)
-		return;
-	snprintf(prefix, sizeof prefix, "pmtop.%u.", (unsigned)geteuid());
-	clock_gettime(CLOCK_REALTIME, &now);
-	while ((entry = readdir(folder))) {
-		struct stat before, after;
-		struct flock lock;
-		memset(&lock, 0, sizeof lock);
-		lock.l_type = F_WRLCK;
-		lock.l_whence = SEEK_SET;
-		if (strncmp(entry->d_name, prefix, strlen(prefix)))
-			continue;
-		int fd = openat(dirfd(folder), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (!fstat(fd, &before) && S_ISREG(before.st_mode) && before.st_uid == geteuid() && now.tv_sec - before.st_mtime > PMTOP_I_STALE_S &&
-		    !fcntl(fd, F_SETLK, &lock) && !fstatat(dirfd(folder), entry->d_name, &after, AT_SYMLINK_NOFOLLOW) &&
-		    after.st_dev == before.st_dev && after.st_ino == before.st_ino)
-			unlinkat(dirfd(folder), entry->d_name, 0);
-		close(fd);
-	}
-	closedir(folder);
 }
 
 static uint32_t pmtop_i_within(uint32_t value, uint32_t otherwise, uint32_t most)

@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,6 +59,20 @@ static enum region_status check_file(const struct region_location *location, uid
 	return REGION_OK;
 }
 
+/* A publisher allocates all of it on a tmpfs: reading a hole there through a mapping would take memory for it. Pages of a file system with a server may
+ * never come. */
+static enum region_status check_file_system(int fd, const struct stat *file, char *message)
+{
+	struct statfs system;
+	if (fstatfs(fd, &system))
+		return refuse_errno(message, errno);
+	if (system.f_type == TMPFS_MAGIC && (uint64_t)file->st_blocks * 512 < (uint64_t)file->st_size)
+		return refuse(message, REGION_DAMAGED, "region has holes");
+	if (system.f_type == FUSE_SUPER_MAGIC || system.f_type == NFS_SUPER_MAGIC)
+		return refuse(message, REGION_DAMAGED, "region is not in memory");
+	return REGION_OK;
+}
+
 enum region_status location_open(const struct region_location *location, uid_t owner, int *fd, uint64_t *size, char message[REGION_MESSAGE_SIZE])
 {
 	struct stat file;
@@ -74,6 +90,8 @@ enum region_status location_open(const struct region_location *location, uid_t o
 		status = refuse_errno(message, errno);
 	else
 		status = check_file(location, owner, &file, message);
+	if (status == REGION_OK)
+		status = check_file_system(opened, &file, message);
 	if (status != REGION_OK) {
 		close(opened);
 		return status;

@@ -41,7 +41,9 @@ struct region_location {
  * others are left out. */
 size_t region_find(int directory_fd, pid_t pid, struct region_location *out, size_t max);
 /* Named regions of /dev/shm (live and left by the dead), for `pmtop list` and -s. */
-size_t region_list(const char *shm_directory, struct region_location *out, size_t max);
+/* `owner`: only those of that user; REGION_ANYBODY: all, as far as there is room. */
+#define REGION_ANYBODY ((uid_t)-1)
+size_t region_list(const char *shm_directory, uid_t owner, struct region_location *out, size_t max);
 
 struct region_identity {
 	uint32_t abi_major, abi_minor;
@@ -63,6 +65,8 @@ void region_close(struct region *region);
 enum region_status region_identify(struct region *region, struct region_identity *out);
 /* To be added to a time of the writer to get ours (time namespaces); `directory_fd` of the writer's /proc/PID, −1 = not known: 0. */
 int64_t region_clock_offset_ns(const struct region *region, int directory_fd);
+/* CLOCK_REALTIME, by the writer's own clocks: its newest event, or else its start. Never later than now. */
+int64_t region_last_sign_ns(struct region *region);
 /* Lock held (F_GETLK), or dev:ino still mapped by the process behind `directory_fd`. */
 bool region_is_live(const struct region *region, int directory_fd);
 /* The file at the location is still this one (row 21). True for memfds. */

@@ -147,7 +147,7 @@ size_t region_ranks_find(struct region_ranks *ranks, const struct region_locatio
 	struct region_location *locations = calloc(REGIONS_MAX, sizeof *locations);
 	size_t found = 0;
 	folder_of(own, folder);
-	size_t count = locations ? region_list(folder, locations, REGIONS_MAX) : 0;
+	size_t count = locations ? region_list(folder, owner, locations, REGIONS_MAX) : 0;
 	for (size_t i = 0; i < count && found < max; i++) {
 		bool is_settled;
 		if ((locations[i].device == own->device && locations[i].inode == own->inode) || was_passed(ranks, &locations[i]))

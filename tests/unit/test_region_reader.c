@@ -224,11 +224,11 @@ START_TEST(a_region_is_found_through_its_process_and_in_its_folder)
 	}
 	ck_assert_uint_eq(region_find(self, getpid(), found, 1), 1);
 	size_t named = 0;
-	count = region_list("/dev/shm", listed, 1024);
+	count = region_list("/dev/shm", REGION_ANYBODY, listed, 1024);
 	for (size_t i = 0; i < count; i++)
 		named += !strcmp(listed[i].path, pm->path) || !strcmp(listed[i].path, second->path);
 	ck_assert_uint_eq(named, 2);
-	ck_assert_uint_eq(region_list("/nowhere", listed, 1024), 0);
+	ck_assert_uint_eq(region_list("/nowhere", REGION_ANYBODY, listed, 1024), 0);
 	/* Unlinked by somebody: still there behind the writer's descriptor. */
 	unlink(second->path);
 	ck_assert_uint_eq(region_find(self, getpid(), found, 4), 2);

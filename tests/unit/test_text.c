@@ -172,6 +172,18 @@ START_TEST(watts_joules_clocks_and_degrees_have_their_units)
 }
 END_TEST
 
+START_TEST(words_are_quoted_for_a_shell_where_they_must_be)
+{
+	char out[32];
+	ck_assert_str_eq(text_shell_word(out, sizeof out, "train.py-1.4711"), "train.py-1.4711");
+	ck_assert_str_eq(text_shell_word(out, sizeof out, "two words"), "'two words'");
+	ck_assert_str_eq(text_shell_word(out, sizeof out, "it's $HOME"), "'it'\\''s $HOME'");
+	ck_assert_str_eq(text_shell_word(out, sizeof out, "größe"), "'größe'");
+	ck_assert_str_eq(text_shell_word(out, sizeof out, ""), "''");
+	ck_assert_str_eq(text_shell_word(out, 8, "too long a word"), "");
+}
+END_TEST
+
 START_TEST(numbers_fit_whatever_the_value)
 {
 	static const double values[] = {1e-320, 1e-30, 1.7e308, -1.7e308, 123456789.123, -9.87654321e17};
@@ -206,6 +218,7 @@ int main(void)
 	tcase_add_test(test, counts_and_rates_stay_short);
 	tcase_add_test(test, percents_show_what_is_not_zero);
 	tcase_add_test(test, watts_joules_clocks_and_degrees_have_their_units);
+	tcase_add_test(test, words_are_quoted_for_a_shell_where_they_must_be);
 	tcase_add_test(test, numbers_fit_whatever_the_value);
 	suite_add_tcase(suite, test);
 	SRunner *runner = srunner_create(suite);
