@@ -4,7 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+/* Crashes, and what else ends a program that nobody asked; those that ask for the end (SIGTERM, SIGHUP …) are answered by whoever has the screen. */
+static const int fatal_signals[] = {
+	SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP, SIGXCPU, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2, SIGIO, SIGPWR, SIGSTKFLT,
+};
 enum { FATAL_COUNT = sizeof fatal_signals / sizeof fatal_signals[0], STACK_SIZE = 16384 };
 
 /* A signal handler has no other way to know. */
@@ -47,8 +50,11 @@ void restore_arm(int fd, const struct termios *modes, const char *text, size_t l
 	sigaltstack(&stack, NULL);
 	sigemptyset(&action.sa_mask);
 	armed.is_armed = 1;
-	for (int i = 0; i < FATAL_COUNT; i++)
-		sigaction(fatal_signals[i], &action, &armed.before[i]);
+	for (int i = 0; i < FATAL_COUNT; i++) {
+		sigaction(fatal_signals[i], NULL, &armed.before[i]);
+		if (armed.before[i].sa_handler != SIG_IGN)
+			sigaction(fatal_signals[i], &action, NULL);
+	}
 }
 
 void restore_disarm(void)

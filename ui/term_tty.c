@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 24, SIZE_MOST = 1 << 13 };
+enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 24, WIDTH_MAX = 1000, HEIGHT_MAX = 400 };
 
 bool tty_open(struct tty *tty)
 {
@@ -50,17 +50,17 @@ void tty_set_saved(const struct tty *tty)
 	tcsetattr(tty->fd, TCSANOW, &tty->saved);
 }
 
-static int sane(int size, int otherwise)
+static int sane(int size, int otherwise, int most)
 {
-	return size == 0 ? otherwise : size > SIZE_MOST ? SIZE_MOST : size;
+	return size == 0 ? otherwise : size > most ? most : size;
 }
 
 void tty_size(const struct tty *tty, int *width, int *height)
 {
 	struct winsize size = {0};
 	ioctl(tty->fd, TIOCGWINSZ, &size);
-	*width = sane(size.ws_col, DEFAULT_WIDTH);
-	*height = sane(size.ws_row, DEFAULT_HEIGHT);
+	*width = sane(size.ws_col, DEFAULT_WIDTH, WIDTH_MAX);
+	*height = sane(size.ws_row, DEFAULT_HEIGHT, HEIGHT_MAX);
 }
 
 void tty_send(const struct tty *tty, const char *text)

@@ -18,5 +18,7 @@ int output_width(void);
 void output_fit_locale(struct buffer *buffer);
 /* Writes and empties the buffer. False: nobody reads any more, or it could not be written (said on standard error; *code is then 1). */
 bool output_flush(struct buffer *buffer, int *code);
+/* The same, and while nobody reads, `goes_on` is called about ten times a second; false from it: what is left is not written, and *code stays. */
+bool output_flush_while(struct buffer *buffer, int *code, bool (*goes_on)(void *context), void *context);
 
 #endif

@@ -21,10 +21,12 @@ struct stream {
 	struct buffer out;
 	enum output_format format;
 	bool has_header;
+	bool has_news;               /* something came while the reader did not read */
 };
 
 static void print_refresh(struct stream *stream)
 {
+	stream->has_news = false;
 	const struct session *session = &stream->session;
 	int run = session_run(session);
 	switch (stream->format) {
@@ -48,12 +50,22 @@ static bool reader_is_gone(void)
 	return poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
 }
 
+/* What comes while the reader does not read is applied, and recorded; the reader is given the newest. */
+static bool go_on_unread(void *context)
+{
+	struct stream *stream = context;
+	while (session_step(&stream->session))
+		stream->has_news = true;
+	session_tick(&stream->session);
+	return !is_interrupted;
+}
+
 /* Waits for it, and applies it. False: none comes, or nobody wants it. */
 static bool next_set(struct stream *stream)
 {
 	struct session *session = &stream->session;
 	while (!is_interrupted && !reader_is_gone()) {
-		if (session_step(session))
+		if (session_step(session) || stream->has_news)
 			return true;
 		if (session_has_ended(session))
 			return false;
@@ -80,10 +92,10 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	lines_init(&stream.lines, settings->batch_lines);
 	int output_code = 0;
 	print_refresh(&stream);
-	bool is_open = output_flush(&stream.out, &output_code);
+	bool is_open = output_flush_while(&stream.out, &output_code, go_on_unread, &stream);
 	for (int64_t printed = 1; is_open && (options->count == 0 || printed < options->count) && next_set(&stream); printed++) {
 		print_refresh(&stream);
-		is_open = output_flush(&stream.out, &output_code);
+		is_open = output_flush_while(&stream.out, &output_code, go_on_unread, &stream);
 	}
 	buffer_release(&stream.out);
 	if (is_interrupted && stream.session.child)

@@ -29,6 +29,9 @@
 /* Sets held back by a pause, at most: an hour at 10 Hz, or some 100 MB; then the oldest are applied and the picture moves on. */
 enum { HELD_MAX = 36000, HELD_RECORDS_MAX = 1000000 };
 
+#define SUMMARY_WAIT_NS (2 * NS_PER_S)
+struct summary_wait { int signal_fd; int64_t until_ns; };
+
 struct watch {
 	const struct settings *settings;
 	struct session session;
@@ -196,6 +199,13 @@ static void watch_until_quit(struct watch *watch)
 	}
 }
 
+/* A terminal that nobody reads takes no summary: a signal, or the time, ends the try. */
+static bool waits_for_reader(void *context)
+{
+	struct summary_wait *wait = context;
+	return clock_monotonic_ns() < wait->until_ns && !signals_have_ended(wait->signal_fd, 0);
+}
+
 /* What remains on the terminal after the screen is gone. */
 static void print_summary(struct watch *watch)
 {
@@ -216,7 +226,8 @@ static void print_summary(struct watch *watch)
 		buffer_printf(&out, "pmtop: its output is in %s\n", session->child_log);
 	if (session->child && !model->target_ended)
 		buffer_puts(&out, "pmtop: waiting for its end, to keep its exit status (^C ends it)\n");
-	output_flush(&out, &code);
+	struct summary_wait wait = { watch->signal_fd, clock_monotonic_ns() + SUMMARY_WAIT_NS };
+	output_flush_while(&out, &code, waits_for_reader, &wait);
 	buffer_release(&out);
 }
 

@@ -404,6 +404,7 @@ class Errors(Case):
                            (lambda: pmtop.gauge("x", "1"), "value must be a number"),
                            (lambda: pmtop.batch_begin(-1), "index must not be negative"),
                            (lambda: pmtop.epoch_begin(2**40), "index must be at most 4294967295"),
+                           (lambda: pmtop.plan(batches_per_epoch=2**64 - 1), "batches_per_epoch must be at most 18446744073709551614"),
                            (lambda: pmtop.gauge("x"), r"gauge\(\) needs the argument 'value'"),
                            (lambda: pmtop.gauge("x", 1, value=2), "two values"),
                            (lambda: pmtop.count("x", many=3), "unexpected keyword argument 'many'")):

@@ -82,6 +82,13 @@ expect once_draws_svg               0 '^<svg' ''                     -- --once -
 expect once_after_more_readings     0 'Overview' ''                  -- --once -n 4 -d 0.05 -p $trainer_pid
 LC_ALL=C expect c_locale_draws_ascii 0 'Overview' ''                 -- --once -p $trainer_pid
 LC_ALL=C grep -q '[^ -~]' "$scratch/out" && not_ok c_locale_writes_ascii_only || ok
+mkdir "$scratch/locales" && localedef -i de_DE -f UTF-8 "$scratch/locales/de_DE.UTF-8" 2> /dev/null || not_ok 'no locale with a comma can be made: make deps installs the package locales'
+for form in csv json; do
+	LOCPATH="$scratch/locales" LC_ALL=de_DE.UTF-8 timeout 20 "$pmtop" --demo -b --format=$form -n 3 -d 0.1 > "$scratch/comma.$form" 2> "$scratch/err"
+done
+env LOCPATH="$scratch/locales" LC_ALL=de_DE.UTF-8 /usr/bin/printf '%.1f' 1,5 | grep -q '^1,5$' && head -n 1 "$scratch/comma.csv" | awk -F, '{ print NF }' > "$scratch/columns" &&
+	awk -F, -v columns="$(cat "$scratch/columns")" 'NF != columns { bad = 1 } END { exit bad }' "$scratch/comma.csv" && grep -q '[0-9]\.[0-9]' "$scratch/comma.csv" && ok || not_ok comma_locale_csv_has_points
+python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$scratch/comma.json" && grep -q '[0-9]\.[0-9]' "$scratch/comma.json" && ok || not_ok comma_locale_json_has_points
 LC_ALL=C expect c_locale_report     0 'AGGREGATE STATISTICS' ''      -- report $trainer_pid
 LC_ALL=C grep -q '[^ -~]' "$scratch/out" && not_ok c_locale_report_is_ascii_only || ok
 TERM=dumb expect dumb_terminal_gets_lines 0 '^  Batch' ''            -- -p $trainer_pid -n 10 -d 0.2

@@ -87,8 +87,9 @@ static int unusual_whole(PyObject *object, const char *what, uint64_t most, uint
 	Py_DECREF(number);
 	if (overflow < 0 || (!overflow && is_signed < 0))
 		return PyErr_Format(PyExc_ValueError, "%s must not be negative", what), 0;
-	if (*out > most || (overflow && *out == UINT64_MAX))
-		return PyErr_Format(PyExc_OverflowError, "%s must be at most %llu", what, (unsigned long long)most), 0;
+	if (*out > most || *out == UINT64_MAX)
+		/* The largest of all says that nothing is known (PMTOP_UNKNOWN). */
+		return PyErr_Format(PyExc_OverflowError, "%s must be at most %llu", what, (unsigned long long)(most == UINT64_MAX ? most - 1 : most)), 0;
 	return 1;
 }
 
