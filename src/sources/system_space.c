@@ -41,7 +41,7 @@ static void ask(struct system_reader *reader, const struct place *place, struct 
 	int written = snprintf(path, sizeof path, "%s/%d/%s", reader->target->proc_root, (int)reader->target->pid, place->path);
 	if (written < 0 || (size_t)written >= sizeof path)
 		return;
-	if (statvfs(path, &status) != 0) {
+	if (file_space(path, &status) != 0) {
 		tell_denied(reader, place, status_of_errno(errno), out, now_ns);
 		return;
 	}
@@ -80,12 +80,11 @@ static void read_space_of_folder(struct system_reader *reader, struct sample_set
 	char folder[MOUNTS_PATH_SIZE];
 	struct mount mount;
 	struct reason why;
-	ssize_t length = readlinkat(member->directory_fd, "cwd", folder, sizeof folder - 1);
+	ssize_t length = file_link(member->directory_fd, "cwd", folder, sizeof folder);
 	if (length < 0) {
 		tell_denied(reader, &space, status_of_errno(errno), out, now_ns);
 		return;
 	}
-	folder[length] = '\0';
 	if (!mounts_find(reader->text, folder, &mount)) {
 		reason_set(&why, STATUS_NOT_FOUND, "", "where the working directory lies cannot be told");
 		system_tell_missing(kept, space.figure, &why, out, now_ns);
