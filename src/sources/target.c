@@ -31,6 +31,24 @@ enum {
 
 /* -- one member ----------------------------------------------------------------------------------------------------------------- */
 
+/* The main thread may end before the others: the process is then in the state of the first of these that runs, or of any. */
+static char state_of_threads(const struct target_member *member)
+{
+	char path[64], text[STAT_SIZE], state = 'Z';
+	size_t length;
+	struct proc_stat stat;
+	DIR *task = file_open_folder(member->directory_fd, "task");
+	for (const struct dirent *entry; task && state != 'R' && (entry = file_next(task));) {
+		long tid = strtol(entry->d_name, NULL, 10);
+		snprintf(path, sizeof path, "task/%ld/stat", tid);
+		if (tid > 0 && tid != member->pid && file_read(member->directory_fd, path, text, sizeof text, &length) == STATUS_OK && proc_stat_parse(text, length, &stat))
+			state = stat.state;
+	}
+	if (task)
+		closedir(task);
+	return state;
+}
+
 static enum status member_read_stat(struct target_member *member, struct proc_stat *out)
 {
 	char text[STAT_SIZE];
@@ -41,7 +59,13 @@ static enum status member_read_stat(struct target_member *member, struct proc_st
 	/* What is left of a fixture's process is an empty file. */
 	if (length == 0)
 		return STATUS_NOT_FOUND;
-	return proc_stat_parse(text, length, out) ? STATUS_OK : STATUS_DAMAGED;
+	struct proc_stat stat;
+	if (!proc_stat_parse(text, length, &stat))
+		return STATUS_DAMAGED;
+	if (stat.state == 'Z' && stat.threads > 1)
+		stat.state = state_of_threads(member);
+	*out = stat;
+	return STATUS_OK;
 }
 
 static void member_read_command(struct target_member *member)
