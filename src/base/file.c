@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "src/base/hang_watch.h"
+
 enum status status_of_errno(int error)
 {
 	switch (error) {
@@ -29,7 +31,11 @@ enum status file_reread(int fd, char *out, size_t size, size_t *length)
 {
 	size_t used = 0;
 	while (used < size - 1) {
-		ssize_t got = pread(fd, out + used, size - 1 - used, (off_t)used);
+		ssize_t got = -1;
+		if (hang_begin(fd, "")) {
+			got = pread(fd, out + used, size - 1 - used, (off_t)used);
+			hang_end();
+		}
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -45,10 +51,90 @@ enum status file_reread(int fd, char *out, size_t size, size_t *length)
 
 enum status file_read(int directory_fd, const char *path, char *out, size_t size, size_t *length)
 {
-	int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = file_open(directory_fd, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return status_of_errno(errno);
 	enum status status = file_reread(fd, out, size, length);
 	close(fd);
 	return status;
+}
+
+int file_open(int directory_fd, const char *path, int flags)
+{
+	if (!hang_begin(directory_fd, path))
+		return -1;
+	int fd = openat(directory_fd, path, flags | O_CLOEXEC);
+	hang_end();
+	return fd;
+}
+
+ssize_t file_read_some(int fd, void *out, size_t size)
+{
+	if (!hang_begin(fd, ""))
+		return -1;
+	ssize_t length = read(fd, out, size);
+	hang_end();
+	return length;
+}
+
+ssize_t file_link(int directory_fd, const char *path, char *out, size_t size)
+{
+	if (!hang_begin(directory_fd, path))
+		return -1;
+	ssize_t length = readlinkat(directory_fd, path, out, size - 1);
+	hang_end();
+	if (length >= 0)
+		out[length] = '\0';
+	return length;
+}
+
+int file_stat(int directory_fd, const char *path, struct stat *out, int flags)
+{
+	if (!hang_begin(directory_fd, path))
+		return -1;
+	struct stat file;
+	int result = fstatat(directory_fd, path, &file, flags);
+	hang_end();
+	if (result == 0)
+		*out = file;
+	return result;
+}
+
+int file_space(const char *path, struct statvfs *out)
+{
+	if (!hang_begin(AT_FDCWD, path))
+		return -1;
+	struct statvfs space;
+	int result = statvfs(path, &space);
+	hang_end();
+	if (result == 0)
+		*out = space;
+	return result;
+}
+
+bool file_is_there(int directory_fd, const char *path)
+{
+	if (!hang_begin(directory_fd, path))
+		return false;
+	int result = faccessat(directory_fd, path, F_OK, 0);
+	hang_end();
+	return result == 0;
+}
+
+DIR *file_open_folder(int directory_fd, const char *path)
+{
+	int fd = file_open(directory_fd, path, O_RDONLY | O_DIRECTORY);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !folder)
+		close(fd);
+	return folder;
+}
+
+struct dirent *file_next(DIR *folder)
+{
+	if (!hang_begin(dirfd(folder), ""))
+		return NULL;
+	struct dirent *entry = readdir(folder);
+	hang_end();
+	return entry;
 }

@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +10,13 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/collect/collector_private.h"
 #include "src/collect/ledger.h"
 #include "src/collect/queue.h"
 #include "src/sources/source.h"
 
 enum {
 	QUEUE_CAPACITY = 8,
-	SOURCES_MAX = 16,
 	RECORDS_A_SET = 64 * 1024,          /* a set of so many does not wait for the refresh */
 	RECORDS_WAITING_MAX = 128 * 1024,   /* of a set that the queue does not take */
 };
@@ -27,46 +25,13 @@ enum {
 #define BACKOFF_FIRST_NS (1 * NS_PER_S)
 #define BACKOFF_MAX_NS (30 * NS_PER_S)
 #define RETRY_FULL_NS (20 * NS_PER_MS)
+/* How long pmtop waits for the sampler when it ends. */
+#define END_NS (1 * NS_PER_S)
 
 static const struct source *const source_table[] = {
 #define SOURCE_ROW(name) &name##_source,
 	SOURCES(SOURCE_ROW)
 #undef SOURCE_ROW
-};
-
-/* A source as it runs. */
-struct feed {
-	const struct source *source;
-	void *state;               /* NULL: not open */
-	int64_t next_ns;           /* when it is read, or tried, again */
-	int64_t look_ns;           /* when it is looked at before that; INT64_MAX = not */
-	int64_t backoff_ns;
-	bool is_missed;            /* its reason stands in the sets */
-	bool is_over;
-	bool is_starting;          /* it was opened, is awaited, and has told nothing yet */
-};
-
-struct collector {
-	struct target *target;
-	struct queue *queue;
-	unsigned feed_count;
-	struct feed feeds[SOURCES_MAX];
-	struct sample_set set;     /* the sampler's, being filled */
-	struct ledger *ledger;     /* of all that was told */
-	uint64_t pushed;           /* sets, by the sampler */
-	bool is_queue_full;        /* the set at hand was not taken */
-
-	uint64_t taken;            /* sets, by the main thread */
-	_Atomic bool wants_snapshot;
-	_Atomic bool is_starting;  /* as of the sets that are in the queue */
-	_Atomic uint64_t last_set; /* number of the set after which nothing comes; 0 = not known yet */
-
-	pthread_t thread;
-	int wake_fd;                 /* eventfd: one of the next two has changed */
-	_Atomic int64_t period_ns;
-	_Atomic bool is_stopping;
-	sem_t has_read;              /* posted after the first reading */
-	int64_t refresh_ns;          /* when the tree is looked at again */
 };
 
 /* -- the sources ---------------------------------------------------------------------------------------------------------------- */
@@ -152,6 +117,14 @@ static void feed_look(struct feed *feed, struct sample_set *out)
 		feed->look_ns = feed->source->look(feed->state, clock_monotonic_ns(), out);
 }
 
+/* Everything that may read comes between this and the next call of it, so that the watcher knows what a read belongs to. */
+static struct feed *begin_reading(struct collector *collector, int index)
+{
+	collector->reading = index;
+	collector->before = collector->set.count;
+	return index == TREE ? NULL : &collector->feeds[index];
+}
+
 /* -- the sampler thread --------------------------------------------------------------------------------------------------------- */
 
 /* What is due by the middle to the next refresh is not put off until then. */
@@ -168,18 +141,21 @@ static bool read_sources(struct collector *collector, bool *is_starting)
 	if (set->count >= RECORDS_WAITING_MAX)
 		return true;
 	int64_t now_ns = clock_monotonic_ns(), early_ns = early_by(collector);
-	size_t before = set->count;
+	collector->before_turn = set->count;
+	begin_reading(collector, TREE);
 	if (now_ns + early_ns >= collector->refresh_ns && target_refresh(collector->target) == STATUS_OK)
 		collector->refresh_ns = now_ns + TREE_PERIOD_NS;
 	set->time_ns = now_ns;
 	set->source = "collector";
 	for (unsigned i = 0; i < collector->feed_count; i++) {
-		feed_read(&collector->feeds[i], collector->target, set, now_ns, early_ns);
-		feed_look(&collector->feeds[i], set);
-		is_more |= !collector->feeds[i].is_over;
-		*is_starting |= collector->feeds[i].is_starting;
+		struct feed *feed = begin_reading(collector, (int)i);
+		feed_read(feed, collector->target, set, now_ns, early_ns);
+		feed_look(feed, set);
+		is_more |= !feed->is_over;
+		*is_starting |= feed->is_starting;
 	}
-	ledger_note(collector->ledger, set, before);
+	collector_show_silent(collector, now_ns);
+	ledger_note(collector->ledger, set, collector->before_turn);
 	return is_more;
 }
 
@@ -193,9 +169,11 @@ static void take_snapshot(struct collector *collector)
 	set->source = "collector";
 	set->is_snapshot = true;
 	ledger_tell(collector->ledger, now_ns, set);
-	for (unsigned i = 0; i < collector->feed_count; i++)
-		if (collector->feeds[i].state && collector->feeds[i].source->tell_all)
-			collector->feeds[i].source->tell_all(collector->feeds[i].state, now_ns, set);
+	for (unsigned i = 0; i < collector->feed_count; i++) {
+		const struct feed *feed = begin_reading(collector, (int)i);
+		if (feed->state && feed->source->tell_all)
+			feed->source->tell_all(feed->state, now_ns, set);
+	}
 }
 
 static bool deliver(struct collector *collector)
@@ -229,7 +207,7 @@ static void look_at_sources(struct collector *collector, int64_t now_ns)
 {
 	for (unsigned i = 0; i < collector->feed_count; i++)
 		if (collector->feeds[i].look_ns <= now_ns)
-			feed_look(&collector->feeds[i], &collector->set);
+			feed_look(begin_reading(collector, (int)i), &collector->set);
 }
 
 /* Waits until `period` after *last_ns, on an absolute pace, and looks at sources meanwhile; a turn that was missed is left out, and one comes
@@ -267,7 +245,7 @@ static void wake(struct collector *collector)
 	eventfd_write(collector->wake_fd, 1);
 }
 
-static void *sample(void *argument)
+void collector_sample(void *argument)
 {
 	struct collector *collector = argument;
 	int64_t last_ns = clock_monotonic_ns();
@@ -291,13 +269,14 @@ static void *sample(void *argument)
 		if (!wait_for_turn(collector, &last_ns, is_draining ? 0 : !is_more ? RETRY_FULL_NS : INT64_MAX))
 			break;
 	}
-	return NULL;
 }
 
 /* -- the main thread ------------------------------------------------------------------------------------------------------------ */
 
 static void collector_free(struct collector *collector)
 {
+	if (collector->watcher_fd >= 0)
+		close(collector->watcher_fd);
 	for (unsigned i = 0; i < collector->feed_count; i++)
 		if (collector->feeds[i].state)
 			collector->feeds[i].source->close(collector->feeds[i].state);
@@ -308,20 +287,6 @@ static void collector_free(struct collector *collector)
 	if (collector->wake_fd >= 0)
 		close(collector->wake_fd);
 	free(collector);
-}
-
-/* A fault raised by an instruction of the thread itself cannot wait: blocked, it would kill the program without its handler. */
-static int start_thread(struct collector *collector)
-{
-	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL };
-	sigset_t blocked, before;
-	sigfillset(&blocked);
-	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-		sigdelset(&blocked, faults[i]);
-	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	int error = pthread_create(&collector->thread, NULL, sample, collector);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
 }
 
 static void wait_for_first_reading(struct collector *collector)
@@ -338,14 +303,17 @@ enum status collector_start_with(const struct source *const *sources, unsigned c
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	sem_init(&collector->has_read, 0, 0);
 	collector->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	collector->watcher_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	collector->target = target;
 	atomic_init(&collector->period_ns, period_ns);
 	for (; collector->feed_count < count && collector->feed_count < SOURCES_MAX; collector->feed_count++)
 		collector->feeds[collector->feed_count] = (struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN, .look_ns = INT64_MAX };
 	collector->queue = queue_new(QUEUE_CAPACITY);
 	collector->ledger = ledger_new();
-	bool is_ready = collector->queue && collector->wake_fd >= 0;
-	int error = is_ready ? start_thread(collector) : 0;
+	bool is_ready = collector->queue && collector->wake_fd >= 0 && collector->watcher_fd >= 0;
+	int error = is_ready ? hang_thread_start(&collector->sampler, collector_sample, collector) : 0;
+	if (is_ready && !error)
+		hang_thread_start(&collector->watcher, collector_watch, collector);
 	if (!is_ready || error) {
 		collector_free(collector);
 		return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "the sampler thread could not be started%s%s",
@@ -400,9 +368,13 @@ void collector_stop(struct collector *collector)
 {
 	if (!collector)
 		return;
+	eventfd_write(collector->watcher_fd, 1);
+	hang_thread_join(&collector->watcher, END_NS);
 	atomic_store(&collector->is_stopping, true);
 	wake(collector);
-	pthread_join(collector->thread, NULL);
+	/* What a sampler still uses that hangs in a read is left to it: the program is about to end. */
+	if (!hang_thread_join(&collector->sampler, END_NS))
+		return;
 	struct target *target = collector->target;
 	collector_free(collector);
 	target_close(target);

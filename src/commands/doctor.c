@@ -1,17 +1,23 @@
 /* pmtop doctor: each figure that pmtop could show: there, or what is missing, why, and what brings it. */
 #include "src/commands/doctor.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/base/clock.h"
 #include "src/base/json.h"
 #include "src/base/text.h"
+#include "src/commands/limited.h"
 #include "src/commands/output.h"
 #include "src/commands/session.h"
 
 enum { STATE_WIDTH = 8, NAME_WIDTH = 20, READINGS = 3 };
+#define CHECK_LIMIT_NS (4 * NS_PER_S)
 
 static const struct { const char *word, *color; } states[] = {
 	[FINDING_OK] = { "ok", "\033[32m" }, [FINDING_MISSING] = { "missing", "\033[33m" }, [FINDING_OFF] = { "off", "\033[2m" },
@@ -103,6 +109,23 @@ static void print_json(struct buffer *out, const struct doctor *doctor)
 	buffer_puts(out, "\n");
 }
 
+void doctor_run(struct doctor *doctor, void (*check)(struct doctor *doctor))
+{
+	int fd, status;
+	pid_t child = limited_fork(&fd);
+	if (child <= 0) {
+		check(doctor);
+		if (child == 0)
+			_exit(0);
+		return;
+	}
+	if (!limited_wait(child, fd, CHECK_LIMIT_NS))
+		doctor_say(doctor, FINDING_MISSING, "look for what hangs: dmesg, and file systems whose server is gone (mount)", "no answer for %d s",
+			(int)(CHECK_LIMIT_NS / NS_PER_S));
+	else if (waitpid(child, &status, 0) == child && WIFSIGNALED(status))
+		doctor_say(doctor, FINDING_MISSING, NULL, "the check crashed (%s)", strsignal(WTERMSIG(status)));
+}
+
 static enum exit_code look_at_target(struct doctor *doctor)
 {
 	struct session session;
@@ -111,16 +134,17 @@ static enum exit_code look_at_target(struct doctor *doctor)
 		return code;
 	for (int readings = 1; readings < READINGS && !session_has_ended(&session);)
 		readings += session_wait(&session, -1) && session_step(&session);
-	doctor_check_process(doctor, session.model);
+	doctor->model = session.model;
+	doctor_run(doctor, doctor_check_process);
 	return session_close(&session);
 }
 
 static enum exit_code run_doctor(const struct options *options, const struct settings *settings)
 {
-	struct doctor *doctor = calloc(1, sizeof *doctor);
+	struct doctor *doctor = mmap(NULL, sizeof *doctor, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct buffer out = BUFFER_INIT;
 	int output_code = 0;
-	if (!doctor) {
+	if (doctor == MAP_FAILED) {
 		fputs("pmtop: out of memory: nothing was looked at\n", stderr);
 		return EXIT_RUNTIME;
 	}
@@ -140,7 +164,7 @@ static enum exit_code run_doctor(const struct options *options, const struct set
 		code = output_code || count_of(doctor, FINDING_MISSING, true) ? EXIT_RUNTIME : EXIT_OK;
 	}
 	buffer_release(&out);
-	free(doctor);
+	munmap(doctor, sizeof *doctor);
 	return code;
 }
 

@@ -31,6 +31,7 @@ struct doctor {
 	const char *root;                /* before /proc, /sys and /dev wherever GPUs, counters and meters are looked for; NULL = "". For tests, as the next two */
 	const char *nvml_path;           /* NULL: libnvidia-ml.so.1 */
 	int (*open_counter)(uint32_t type, uint64_t config);      /* 0, or why not (errno); NULL: the kernel is asked */
+	const struct model *model;       /* of the target, once it is watched */
 	const char *group;               /* of the rows to come */
 	char process[200];               /* what the target's group is called */
 	size_t count;
@@ -41,6 +42,10 @@ struct doctor {
 void doctor_say(struct doctor *doctor, enum finding_state state, const char *remedy, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The next row, ok until something else is said; further rows than there is room for go into the last one. */
 struct finding *doctor_row(struct doctor *doctor, const char *name, bool is_essential);
+
+/* Runs a check in a process of its own, for a driver, a library or a file system can hang: then the newest row says so, and the next check follows.
+ * `doctor` must be memory that the child shares (MAP_SHARED). */
+void doctor_run(struct doctor *doctor, void (*check)(struct doctor *doctor));
 
 /* What would let us look at a process that may not be looked at. */
 const char *doctor_access_remedy(void);
@@ -68,6 +73,6 @@ void doctor_check_gpus(struct doctor *doctor);
 /* The CPUs' counters, energy meters and heat sensors. */
 void doctor_check_counters(struct doctor *doctor);
 /* What the model got of the target after a few readings, and what the target itself is. */
-void doctor_check_process(struct doctor *doctor, const struct model *model);
+void doctor_check_process(struct doctor *doctor);
 
 #endif

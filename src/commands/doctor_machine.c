@@ -312,8 +312,8 @@ void doctor_check_machine(struct doctor *doctor)
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
 		doctor->group = checks[i].group;
 		doctor_row(doctor, checks[i].name, checks[i].is_essential);
-		checks[i].check(doctor);
+		doctor_run(doctor, checks[i].check);
 	}
-	doctor_check_gpus(doctor);
-	doctor_check_counters(doctor);
+	doctor_run(doctor, doctor_check_gpus);
+	doctor_run(doctor, doctor_check_counters);
 }

@@ -320,8 +320,9 @@ static void add_the_rest(struct doctor *doctor, const struct model *model)
 	}
 }
 
-void doctor_check_process(struct doctor *doctor, const struct model *model)
+void doctor_check_process(struct doctor *doctor)
 {
+	const struct model *model = doctor->model;
 	pid_t pid = model->target_pid;
 	if (pid)
 		snprintf(doctor->process, sizeof doctor->process, "process %d, %.120s", (int)pid, model->command);

@@ -12,13 +12,15 @@
 
 #include "src/base/clock.h"
 #include "src/base/file.h"
+#include "src/base/hang_watch.h"
 #include "src/base/text.h"
 #include "src/commands/run_groups.h"
 #include "src/region/reader.h"
 #include "src/sources/command.h"
+#include "src/sources/region_calls.h"
 #include "src/sources/region_worker.h"
 
-enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MOST = 64 };
+enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MOST = 64, TRIES_MAX = 16 };
 
 struct found {
 	struct run_row *rows;
@@ -138,7 +140,7 @@ static void add_region(struct found *found, const struct region_location *locati
 	struct region *region;
 	struct region_identity identity;
 	struct region_state state;
-	if (is_known(found, location->device, location->inode) || region_open(location, owner, &region, message) != REGION_OK)
+	if (is_known(found, location->device, location->inode) || region_calls_open(location, owner, &region, message) != REGION_OK)
 		return;
 	struct run_row *row = NULL;
 	/* Loader workers are shown with their run. */
@@ -226,11 +228,11 @@ static void look_at_process(struct found *found, pid_t pid)
 	if (pid == getpid() || !read_status(pid, name, &parent, &uid) || (geteuid() != 0 && uid != geteuid()))
 		return;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
-	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int directory = file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	if (directory < 0)
 		return;
 	struct region_location locations[RUNS_PER_PROCESS];
-	size_t count = region_find(directory, pid, locations, RUNS_PER_PROCESS);
+	size_t count = region_calls_find(directory, pid, locations, RUNS_PER_PROCESS);
 	for (size_t i = 0; i < count; i++)
 		add_region(found, &locations[i], uid, pid);
 	close(directory);
@@ -317,15 +319,21 @@ static int by_worth(const void *left, const void *right)
 	return names ? names : (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-size_t runs_find(const struct gpu_users *users, struct run_row **rows)
+struct search {
+	const struct gpu_users *users;
+	struct found found;
+};
+
+static void search(void *context)
 {
-	struct found found = { 0 };
+	struct search *search = context;
+	struct found *found = &search->found;
 	/* Processes first: they say which of the files in /dev/shm are alive, also in other namespaces. */
-	DIR *proc = opendir("/proc");
-	for (struct dirent *entry; proc && (entry = readdir(proc));) {
+	DIR *proc = file_open_folder(AT_FDCWD, "/proc");
+	for (struct dirent *entry; proc && (entry = file_next(proc));) {
 		int pid = atoi(entry->d_name);
 		if (pid > 0)
-			look_at_process(&found, pid);
+			look_at_process(found, pid);
 	}
 	if (proc)
 		closedir(proc);
@@ -333,20 +341,38 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 	/* One's own first, so that no other user's files leave no room for them. */
 	const uid_t owners[] = { geteuid(), REGION_ANYBODY };
 	for (size_t i = 0; locations && i < (geteuid() == 0 ? 2 : 1); i++) {
-		size_t count = region_list("/dev/shm", owners[i], locations, RUNS_MAX);
+		size_t count = region_calls_list("/dev/shm", owners[i], locations, RUNS_MAX);
 		for (size_t k = 0; k < count; k++) {
 			struct stat file;
 			if (lstat(locations[k].path, &file) == 0 && (geteuid() == 0 || file.st_uid == geteuid()))
-				add_region(&found, &locations[k], file.st_uid, 0);
+				add_region(found, &locations[k], file.st_uid, 0);
 		}
 	}
 	free(locations);
-	add_gpu_users(&found, users);
-	if (found.count)
-		qsort(found.rows, found.count, sizeof *found.rows, by_worth);
-	run_groups_arrange(found.rows, found.count);
-	*rows = found.rows;
-	return found.count;
+	add_gpu_users(found, search->users);
+	if (found->count)
+		qsort(found->rows, found->count, sizeof *found->rows, by_worth);
+	run_groups_arrange(found->rows, found->count);
+}
+
+size_t runs_find(const struct gpu_users *users, struct run_row **rows)
+{
+	*rows = NULL;
+	for (int tries = 0; tries < TRIES_MAX; tries++) {
+		char path[HANG_PATH_SIZE];
+		struct search *work = calloc(1, sizeof *work);
+		if (!work)
+			return 0;
+		work->users = users;
+		/* A search that hangs is begun anew without the file that does not answer. */
+		if (!hang_run(search, work, HANG_LIMIT_NS, path))
+			continue;
+		size_t count = work->found.count;
+		*rows = work->found.rows;
+		free(work);
+		return count;
+	}
+	return 0;
 }
 
 enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not)

@@ -1,11 +1,16 @@
 /* pmtop stack PID: where the Python code of a process and its children stands now, thread by thread, without stopping it. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "src/base/clock.h"
 #include "src/base/json.h"
 #include "src/base/text.h"
 #include "src/commands/command.h"
+#include "src/commands/limited.h"
 #include "src/commands/output.h"
 #include "src/commands/runs.h"
 #include "src/model/code.h"
@@ -14,6 +19,7 @@
 #include "src/sources/target.h"
 
 enum { FUNCTION_WIDTH_MOST = 40 };
+#define LIMIT_NS (4 * NS_PER_S)
 
 struct stack_out {
 	struct buffer text;
@@ -181,22 +187,23 @@ static enum status find_pid(const struct options *options, pid_t *pid, struct re
 	return status;
 }
 
-static enum exit_code run_stack(const struct options *options, const struct settings *settings)
+/* In a process of its own: a page of the target may never come. `fd` is closed once all is read. */
+static enum exit_code show_stacks(const struct options *options, int fd)
 {
 	struct target target;
 	struct stack_out out = { .text = BUFFER_INIT, .is_json = options->format == FORMAT_JSON };
 	struct reason reason = { "", "" };
 	pid_t pid;
 	int code = 0;
-	(void)settings;
 	out.json = (struct json){ .out = &out.text };
 	enum status status = find_pid(options, &pid, &reason);
 	if (status == STATUS_OK)
 		status = target_open(&target, pid, "/proc", &reason);
-	if (status != STATUS_OK)
-		return fail(status, &reason);
-	status = look_at_tree(&target, &out, &reason);
-	target_close(&target);
+	if (status == STATUS_OK) {
+		status = look_at_tree(&target, &out, &reason);
+		target_close(&target);
+	}
+	close(fd);
 	if (status == STATUS_OK) {
 		if (!out.is_json)
 			output_fit_locale(&out.text);
@@ -206,6 +213,24 @@ static enum exit_code run_stack(const struct options *options, const struct sett
 	}
 	buffer_release(&out.text);
 	return (enum exit_code)code;
+}
+
+static enum exit_code run_stack(const struct options *options, const struct settings *settings)
+{
+	int fd, status;
+	(void)settings;
+	pid_t child = limited_fork(&fd);
+	if (child == 0)
+		_exit(show_stacks(options, fd));
+	struct reason reason;
+	if (child < 0)
+		return fail(reason_set(&reason, STATUS_IO, "raise the limits (ulimit -n, -u)", "a process to read with could not be started: %s", strerror(errno)), &reason);
+	if (!limited_wait(child, fd, LIMIT_NS))
+		return fail(reason_set(&reason, STATUS_IO, "see what it waits for: /proc/PID/wchan, /proc/PID/stack", "the stack reader is stuck: the process's memory has not answered for %d s",
+			(int)(LIMIT_NS / NS_PER_S)), &reason);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? (enum exit_code)WEXITSTATUS(status) : EXIT_RUNTIME;
 }
 
 const struct command stack_command = { "stack", run_stack };

@@ -42,6 +42,7 @@ struct watch {
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
+	size_t silent_count;         /* files that did not answer when they were last counted */
 	struct sample_set *held;
 	bool is_dirty, has_quit;
 };
@@ -74,6 +75,23 @@ static bool hold_next(struct watch *watch)
 	return true;
 }
 
+/* A missing figure with the name of a file is one that does not answer (collector_watch.c). */
+static void name_silent_files(struct watch *watch)
+{
+	const struct model *model = watch->session.model;
+	const struct missing *newest = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < model->missing_count; i++) {
+		if (model->missing[i].figure[0] != '/')
+			continue;
+		newest = &model->missing[i];
+		count++;
+	}
+	if (count > watch->silent_count)
+		screen_message(watch->screen, newest->text);
+	watch->silent_count = count;
+}
+
 static void take_sets(struct watch *watch)
 {
 	if (watch->replay && replay_is_file(watch->replay)) {
@@ -91,6 +109,7 @@ static void take_sets(struct watch *watch)
 	}
 	while (session_step(&watch->session))
 		watch->is_dirty = true;
+	name_silent_files(watch);
 }
 
 /* w: what is shown, as a new file in the working directory. */

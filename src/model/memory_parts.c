@@ -96,7 +96,9 @@ void memory_take_parts(struct model *model, struct memory_sample *out)
 	}
 	memory->tree_file_bytes = part[PART_FILE];
 	memory->tree_shared_bytes = part[PART_SHARED];
-	part[PART_SHM] = system_figure(model, METRIC_SYSTEM_SHM_USED, METRIC_SYSTEM_SHM);
+	double used = system_figure(model, METRIC_SYSTEM_SHM_USED, METRIC_SYSTEM_SHM), own = model->system.now[METRIC_SYSTEM_SHM_OWN];
+	part[PART_SHM] = isnan(own) ? used : own;
+	part[PART_SHM_OTHERS] = used - own;
 	take_group(model, swap_bytes, out);
 }
 
@@ -169,19 +171,21 @@ static bool grows_with_batches(const struct memory_trend *trend, size_t from, en
 	return a_batch > 0 && (off_batches <= BATCHES_OFF * a_batch || off_batches <= CLOSER_RATIO * off_time);
 }
 
-/* Views may overlap wholly or not at all: what /dev/shm holds grows by as much as the largest at least, and as all of them at most. More is another's, but
- * for files that were written and never mapped. The cgroup's figure leaves out who is not in it. */
+/* Views may overlap wholly or not at all: what /dev/shm holds grows by as much as the largest at least, and as all of them at most; more is another's,
+ * unless the files themselves are known to be the run's. The cgroup's figure leaves out who is not in it. */
 static enum memory_part choose_shared(const struct memory_trend *trend, size_t from, double noticeable_bytes)
 {
 	double largest = memory_part_growth(trend, from, PART_SHARED), sum = memory_part_growth(trend, from, PART_SHARED_SUM);
 	double held = memory_part_growth(trend, from, PART_SHM);
-	bool is_known = is_known_throughout(trend, from, PART_SHM);
-	if (is_known && largest > 0 && held >= largest * (1 - ALIKE_RATIO) && held <= sum * (1 + ALIKE_RATIO))
+	bool is_known = is_known_throughout(trend, from, PART_SHM), is_own = is_known_throughout(trend, from, PART_SHM_OTHERS);
+	if (is_own && held > noticeable_bytes && !(held < largest * (1 - ALIKE_RATIO)))
 		return PART_SHM;
-	enum memory_part unmapped = is_known_throughout(trend, from, PART_GROUP_SHARED) ? PART_GROUP_SHARED : PART_SHM;
-	double grown = memory_part_growth(trend, from, unmapped);
-	if (is_known && grown > noticeable_bytes && !(largest > ALIKE_RATIO * grown) && grows_with_batches(trend, from, unmapped))
-		return unmapped;
+	if (is_known && !is_own && largest > 0 && held >= largest * (1 - ALIKE_RATIO) && held <= sum * (1 + ALIKE_RATIO))
+		return PART_SHM;
+	double grown = memory_part_growth(trend, from, PART_GROUP_SHARED);
+	if (is_known_throughout(trend, from, PART_GROUP_SHARED) && grown > noticeable_bytes && !(largest > ALIKE_RATIO * grown)
+	    && grows_with_batches(trend, from, PART_GROUP_SHARED))
+		return PART_GROUP_SHARED;
 	return PART_SHARED;
 }
 

@@ -18,7 +18,8 @@ struct model;
 	X(FILE)              /* mapped files: the largest view that a single process has */ \
 	X(SHARED)            /* likewise */ \
 	X(SHARED_SUM)        /* the sum of all views: right where each process has its own */ \
-	X(SHM)               /* used of /dev/shm, by whomever */ \
+	X(SHM)               /* of /dev/shm what the run's processes have open or mapped, or had; all that is used where that is not known */ \
+	X(SHM_OTHERS)        /* used of /dev/shm by others */ \
 	X(GROUP_ANONYMOUS)   /* of the cgroup, where the run owns it; and swapped out */ \
 	X(GROUP_FILE)        /* likewise */ \
 	X(GROUP_SHARED)      /* of the cgroup, whoever is in it */

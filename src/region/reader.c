@@ -268,6 +268,11 @@ bool region_is_live(const struct region *region, int directory_fd)
 	return directory_fd >= 0 && !fstat(region->fd, &file) && maps_has(directory_fd, file.st_dev, file.st_ino);
 }
 
+const char *region_path(const struct region *region)
+{
+	return region->location.path;
+}
+
 bool region_is_in_place(const struct region *region)
 {
 	struct stat there, here;

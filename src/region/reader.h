@@ -71,6 +71,8 @@ int64_t region_last_sign_ns(struct region *region);
 bool region_is_live(const struct region *region, int directory_fd);
 /* The file at the location is still this one (row 21). True for memfds. */
 bool region_is_in_place(const struct region *region);
+/* Where it was opened. */
+const char *region_path(const struct region *region);
 
 /* -- what stands in it now; each copies under its sequence, REGION_CUT_SHORT or REGION_DAMAGED otherwise; REGION_BUSY from
  * region_read_total, _meta, _open_spans and the very first region_read_state only -- */

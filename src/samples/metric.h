@@ -50,6 +50,7 @@ enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 	X(SYSTEM_PRESSURE_MEMORY,   "system.pressure_memory",       NANOSECONDS, COUNTER) /* pressure/memory: some */ \
 	X(SYSTEM_PRESSURE_IO,       "system.pressure_io",           NANOSECONDS, COUNTER) /* pressure/io: some */ \
 	X(SYSTEM_SHM,               "system.shm",                   BYTES,       GAUGE)   /* /dev/shm of the target: its size */ \
+	X(SYSTEM_SHM_OWN,           "system.shm_own",               BYTES,       GAUGE)   /* of that, files that the run's processes have open or mapped, or had */ \
 	X(SYSTEM_SHM_USED,          "system.shm_used",              BYTES,       GAUGE)   /* what is in it */ \
 	X(SYSTEM_SPACE,             "system.space",                 BYTES,       GAUGE)   /* the file system of the target's working directory: its size */ \
 	X(SYSTEM_SPACE_FREE,        "system.space_free",            BYTES,       GAUGE)   /* what a user may still write there */ \

@@ -48,7 +48,7 @@ enum status access_explain_unopened(const char *proc_root, pid_t pid, bool is_al
 		return reason_set(out, status, NULL, "no process %d (it may have ended)", (int)pid);
 	case STATUS_DENIED:
 		snprintf(path, sizeof path, "%s/%d", proc_root, (int)pid);
-		return stat(path, &directory) == 0 ? explain_owner(pid, directory.st_uid, out) : explain_hidden(pid, out);
+		return file_stat(AT_FDCWD, path, &directory, 0) == 0 ? explain_owner(pid, directory.st_uid, out) : explain_hidden(pid, out);
 	case STATUS_AGAIN:
 		return reason_set(out, STATUS_IO, "raise the limit (ulimit -n)", "process %d: no file descriptor left", (int)pid);
 	default:

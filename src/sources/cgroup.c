@@ -129,7 +129,7 @@ static void find_places(struct cgroup_reader *reader)
 		struct cgroup_place *place = &reader->places[i];
 		if (!cgroup_find(target->proc_root, (int)target->pid, reader->cgroups, controllers[i], reader->text, place))
 			continue;
-		reader->folders[i] = open(place->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		reader->folders[i] = file_open(AT_FDCWD, place->path, O_RDONLY | O_DIRECTORY);
 		if (reader->folders[i] < 0)
 			place->version = 0;
 	}
@@ -191,7 +191,7 @@ static void find_limits(struct cgroup_reader *reader)
 	reader->memory_limit = least_limit(reader, PART_MEMORY, memory_limit_of, &where);
 	reader->cpu_limit = least_limit(reader, PART_CPU, cpu_limit_of, &where);
 	bool is_above = strcmp(where.path, reader->places[PART_CPU].path) != 0;
-	int folder = where.version && is_above ? open(where.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int folder = where.version && is_above ? file_open(AT_FDCWD, where.path, O_RDONLY | O_DIRECTORY) : -1;
 	struct stat old, new;
 	bool is_same = folder < 0 ? reader->throttling_folder < 0
 		: reader->throttling_folder >= 0 && fstat(folder, &new) == 0 && fstat(reader->throttling_folder, &old) == 0 && new.st_ino == old.st_ino;

@@ -64,7 +64,7 @@ static bool try_mount(const struct mount *mount, const char *prefix, const char 
 		return false;
 	int whole = snprintf(out->path + top, sizeof out->path - (size_t)top, "%s", rest);
 	out->top_length = (size_t)top;
-	return whole >= 0 && (size_t)whole < sizeof out->path - (size_t)top && access(out->path, F_OK) == 0;
+	return whole >= 0 && (size_t)whole < sizeof out->path - (size_t)top && file_is_there(AT_FDCWD, out->path);
 }
 
 static bool try_mounts(const char *mountinfo, const char *prefix, unsigned version, const char *controller, const char *path, struct cgroup_place *out)

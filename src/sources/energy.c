@@ -75,15 +75,12 @@ static int by_number(const void *left, const void *right)
 
 size_t energy_names(const struct energy_reader *reader, const char *folder, const char *prefix, char names[ENERGY_NAMES_MOST][ENERGY_NAME_MOST])
 {
-	int fd = openat(reader->root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	DIR *directory = file_open_folder(reader->root_fd, folder);
 	size_t count = 0, prefix_length = strlen(prefix);
-	if (!directory && fd >= 0)
-		close(fd);
 	if (!directory)
 		return 0;
 	const struct dirent *entry;
-	for (int seen = 0; seen < FOLDER_ENTRIES_MOST && count < ENERGY_NAMES_MOST && (entry = readdir(directory)); seen++) {
+	for (int seen = 0; seen < FOLDER_ENTRIES_MOST && count < ENERGY_NAMES_MOST && (entry = file_next(directory)); seen++) {
 		size_t length = strlen(entry->d_name);
 		if (strncmp(entry->d_name, prefix, prefix_length) == 0 && length < ENERGY_NAME_MOST)
 			memcpy(names[count++], entry->d_name, length + 1);

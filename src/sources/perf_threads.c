@@ -1,4 +1,5 @@
 #include "src/sources/perf_threads.h"
+#include "src/base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -258,17 +259,13 @@ static void scan_process(struct perf_threads *threads, struct counted_process *p
 {
 	pid_t fresh[TIDS_MOST];
 	size_t fresh_count = 0, hint = 0;
-	int task_fd = openat(member->directory_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *task = task_fd < 0 ? NULL : fdopendir(task_fd);
-	if (!task) {
-		if (task_fd >= 0)
-			close(task_fd);
+	DIR *task = file_open_folder(member->directory_fd, "task");
+	if (!task)
 		return;
-	}
 	for (size_t i = 0; i < process->thread_count; i++)
 		process->threads[i]->is_seen = false;
 	const struct dirent *entry;
-	while ((entry = readdir(task))) {
+	while ((entry = file_next(task))) {
 		long tid = strtol(entry->d_name, NULL, 10);
 		if (tid <= 0 || tid > INT32_MAX)
 			continue;

@@ -11,7 +11,7 @@
 enum status proc_file_read(int directory_fd, int *fd, bool keep, const char *name, char *out, size_t size, size_t *length)
 {
 	if (*fd < 0) {
-		*fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		*fd = file_open(directory_fd, name, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 		if (*fd < 0)
 			return errno == EMFILE || errno == ENFILE ? STATUS_AGAIN : status_of_errno(errno);
 	}

@@ -186,7 +186,7 @@ static void tell_missing_file(struct process_reader *reader, int index, enum sta
 	if (status == reader->told[index])
 		return;
 	/* A process that ends takes its files along: that is said otherwise. */
-	if (status == STATUS_NOT_FOUND && faccessat(member->directory_fd, "stat", F_OK, 0) != 0)
+	if (status == STATUS_NOT_FOUND && !file_is_there(member->directory_fd, "stat"))
 		return;
 	reader->told[index] = status;
 	struct reason reason = { "", "" };
@@ -248,7 +248,7 @@ static enum status process_open(struct target *target, void **state, struct reas
 	char path[4096];
 	snprintf(path, sizeof path, "%s/self/statm", target->proc_root);
 	reader->target = target;
-	reader->self_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	reader->self_fd = file_open(AT_FDCWD, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	reader->ns_per_tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
 	reader->page_bytes = (double)sysconf(_SC_PAGESIZE);
 	reader->others_next_ns = reader->accounting_next_ns = INT64_MIN;

@@ -74,20 +74,16 @@ static void tell_disk_wait(const struct process_reader *reader, size_t index, st
 static bool count_descriptors(int directory_fd, size_t *count)
 {
 	struct stat status;
-	if (fstatat(directory_fd, "fd", &status, 0) != 0)
+	if (file_stat(directory_fd, "fd", &status, 0) != 0)
 		return false;
 	*count = (size_t)status.st_size;
 	if (*count > 0)
 		return true;
-	int fd = openat(directory_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	if (!folder) {
-		if (fd >= 0)
-			close(fd);
+	DIR *folder = file_open_folder(directory_fd, "fd");
+	if (!folder)
 		return false;
-	}
 	struct dirent *entry;
-	while ((entry = readdir(folder)) && *count < DESCRIPTORS_COUNTED_MOST)
+	while ((entry = file_next(folder)) && *count < DESCRIPTORS_COUNTED_MOST)
 		*count += entry->d_name[0] != '.';
 	closedir(folder);
 	return *count < DESCRIPTORS_COUNTED_MOST;

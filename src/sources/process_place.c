@@ -1,4 +1,5 @@
 #include "src/sources/process_place.h"
+#include "src/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,9 +95,9 @@ static void read_environment(int directory_fd, struct process_place *out)
 	char chunk[CHUNK_SIZE];
 	struct reading reading;
 	begin(&reading, out);
-	int fd = openat(directory_fd, "environ", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = file_open(directory_fd, "environ", O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	for (size_t all = 0; fd >= 0 && all < PLACE_READ_MOST;) {
-		ssize_t length = read(fd, chunk, sizeof chunk);
+		ssize_t length = file_read_some(fd, chunk, sizeof chunk);
 		if (length < 0 && errno == EINTR)
 			continue;
 		if (length <= 0)

@@ -10,6 +10,7 @@
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/region/reader.h"
+#include "src/sources/region_calls.h"
 #include "src/sources/region_ranks.h"
 #include "src/sources/region_run.h"
 #include "src/sources/region_worker.h"
@@ -135,7 +136,7 @@ static struct slot *open_run(struct region_reader *reader, const struct region_l
 		reason_set(&reader->missing, STATUS_UNSUPPORTED, NULL, "more than %d regions at a time", RUNS_MAX);
 		return NULL;
 	}
-	if (region_open(location, owner, &region, message) != REGION_OK) {
+	if (region_calls_open(location, owner, &region, message) != REGION_OK) {
 		reason_set(&reader->missing, STATUS_DAMAGED, NULL, "%s", message);
 		return NULL;
 	}
@@ -173,7 +174,7 @@ static uid_t owner_of(const struct target *target, const struct target_member *m
 
 static bool is_denied(const struct target_member *member)
 {
-	int fd = openat(member->directory_fd, "maps", O_RDONLY | O_CLOEXEC);
+	int fd = file_open(member->directory_fd, "maps", O_RDONLY);
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 && (errno == EACCES || errno == EPERM);
@@ -184,7 +185,7 @@ static void search_member(struct region_reader *reader, size_t index)
 	const struct target *target = reader->target;
 	const struct target_member *member = &target->members[index];
 	struct region_location found[FOUND_MAX];
-	size_t count = region_find(member->directory_fd, member->pid, found, FOUND_MAX);
+	size_t count = region_calls_find(member->directory_fd, member->pid, found, FOUND_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (!is_known(reader, &found[i]))
 			open_run(reader, &found[i], owner_of(target, member), member);
@@ -355,9 +356,9 @@ static const char *why_over(const struct region_reader *reader, struct slot *slo
 	if (now_ns < slot->check_ns)
 		return NULL;
 	slot->check_ns = now_ns + LIVE_CHECK_NS;
-	if (!region_is_live(region_run_region(slot->run), slot->directory_fd))
+	if (!region_calls_is_live(region_run_region(slot->run), slot->directory_fd))
 		return slot->is_elsewhere ? killed : "its process let go of the region";
-	slot->is_displaced = !region_is_in_place(region_run_region(slot->run));
+	slot->is_displaced = !region_calls_is_in_place(region_run_region(slot->run));
 	return slot->is_displaced ? "region file was removed or replaced" : NULL;
 }
 

@@ -11,6 +11,7 @@
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/sources/proc_file.h"
+#include "src/sources/region_calls.h"
 
 enum { METAS_MAX = 64, STAT_SIZE = 2048, REGIONS_MAX = 1024 };
 /* A run says whose it is right after it made its region. One that has not by then never will. */
@@ -86,7 +87,7 @@ static void find_process(const char *proc_root, pid_t pid, struct region_other *
 	size_t length;
 	struct proc_stat stat;
 	int written = snprintf(path, sizeof path, "%s/%d", proc_root, (int)pid);
-	int fd = pid > 0 && written > 0 && (size_t)written < sizeof path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int fd = pid > 0 && written > 0 && (size_t)written < sizeof path ? file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY) : -1;
 	if (fd < 0)
 		return;
 	if (file_read(fd, "stat", text, sizeof text, &length) != STATUS_OK || !proc_stat_parse(text, length, &stat)) {
@@ -108,7 +109,7 @@ static bool look_at(const struct region_location *location, const struct region_
 	struct facts facts;
 	*is_settled = true;
 	*out = (struct region_other){ .location = *location, .directory_fd = -1 };
-	if (region_open(location, owner, &region, message) != REGION_OK)
+	if (region_calls_open(location, owner, &region, message) != REGION_OK)
 		return false;
 	bool is_known = region_identify(region, &identity) == REGION_OK;
 	read_facts(region, &facts);
@@ -147,7 +148,7 @@ size_t region_ranks_find(struct region_ranks *ranks, const struct region_locatio
 	struct region_location *locations = calloc(REGIONS_MAX, sizeof *locations);
 	size_t found = 0;
 	folder_of(own, folder);
-	size_t count = locations ? region_list(folder, owner, locations, REGIONS_MAX) : 0;
+	size_t count = locations ? region_calls_list(folder, owner, locations, REGIONS_MAX) : 0;
 	for (size_t i = 0; i < count && found < max; i++) {
 		bool is_settled;
 		if ((locations[i].device == own->device && locations[i].inode == own->inode) || was_passed(ranks, &locations[i]))

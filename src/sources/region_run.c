@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/region_calls.h"
 #include "src/sources/region_lanes.h"
 #include "src/sources/region_teller.h"
 
@@ -440,12 +441,12 @@ enum status region_run_open(struct region *region, unsigned id, pid_t pid, int d
 	}
 	run->region = region;
 	run->pid = pid;
-	run->is_live = region_is_live(region, directory_fd);
+	run->is_live = region_calls_is_live(region, directory_fd);
 	run->lane_count = region_lane_count(region);
 	run->lanes = region_lanes_new(region);
 	run->had_open_spans = calloc(run->lane_count + 1, sizeof *run->had_open_spans);
 	run->begun = calloc(run->lane_count + 1, sizeof *run->begun);
-	run->teller = (struct region_teller){ .region = region, .run = id, .offset_ns = region_clock_offset_ns(region, directory_fd) };
+	run->teller = (struct region_teller){ .region = region, .run = id, .offset_ns = region_calls_clock_offset_ns(region, directory_fd) };
 	forget_told(run);
 	if (!run->lanes || !run->had_open_spans || !run->begun) {
 		region_run_close(run);

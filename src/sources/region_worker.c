@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/region_calls.h"
 #include "src/sources/source.h"
 
 enum { METAS_MAX = 64, TOTALS_MAX = 256, COUNTERS_MAX = 256, SPANS_MAX = 16, META_SIZE = 24, TRIES = 3 };
@@ -237,7 +238,7 @@ enum status region_worker_open(struct region *region, unsigned id, pid_t pid, in
 	worker->region = region;
 	worker->id = id;
 	worker->pid = pid;
-	worker->offset_ns = region_clock_offset_ns(region, directory_fd);
+	worker->offset_ns = region_calls_clock_offset_ns(region, directory_fd);
 	worker->worker = count_meta(region, "worker.id", UINT32_MAX);
 	worker->count = count_meta(region, "worker.count", 0);
 	worker->next_ns = INT64_MIN;

@@ -216,6 +216,7 @@ static enum status system_open(struct target *target, void **state, struct reaso
 		return reason_set(why_not, STATUS_NOT_FOUND, "mount it: mount -t proc proc /proc", "%s is not there", target->proc_root);
 	}
 	reader->target = target;
+	reader->shm = system_shm_new();
 	reader->ns_per_tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
 	reader->page_bytes = (double)sysconf(_SC_PAGESIZE);
 	for (size_t i = 0; i < SYSTEM_KEPT; i++)
@@ -256,8 +257,10 @@ static enum status system_read(void *state, int64_t now_ns, struct sample_set *o
 
 static void system_close(void *state)
 {
-	close_files(state);
-	free(state);
+	struct system_reader *reader = state;
+	close_files(reader);
+	system_shm_free(reader->shm);
+	free(reader);
 }
 
 const struct source system_source = {

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static enum disk_rank rank_of(const struct system_reader *reader, const char *na
 	for (char *slash = path + (size_t)written - strlen(name); *slash; slash++)
 		if (*slash == '/')
 			*slash = '!';
-	if (access(path, F_OK) != 0)
+	if (!file_is_there(AT_FDCWD, path))
 		return DISK_PART;
 	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
 		if (strncmp(name, prefixes[i].prefix, strlen(prefixes[i].prefix)) == 0)

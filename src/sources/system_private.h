@@ -8,6 +8,7 @@
 
 #include "src/base/status.h"
 #include "src/samples/sample_set.h"
+#include "src/sources/system_shm.h"
 #include "src/sources/target.h"
 
 enum { SYSTEM_TEXT_SIZE = 64 * 1024, SYSTEM_FILES = 7, KEPT_DISKS = SYSTEM_FILES, KEPT_NETWORKS, KEPT_SPACE, KEPT_SHM, SYSTEM_KEPT,
@@ -41,6 +42,7 @@ struct system_reader {
 	size_t disk_count;
 	struct known_disk disks[SYSTEM_DISKS_KNOWN];
 	struct told_devices told_disks, told_networks;
+	struct system_shm *shm;
 	char text[SYSTEM_TEXT_SIZE];
 };
 

@@ -41,7 +41,7 @@ static void ask(struct system_reader *reader, const struct place *place, struct 
 	int written = snprintf(path, sizeof path, "%s/%d/%s", reader->target->proc_root, (int)reader->target->pid, place->path);
 	if (written < 0 || (size_t)written >= sizeof path)
 		return;
-	if (statvfs(path, &status) != 0) {
+	if (file_space(path, &status) != 0) {
 		tell_denied(reader, place, status_of_errno(errno), out, now_ns);
 		return;
 	}
@@ -51,6 +51,8 @@ static void ask(struct system_reader *reader, const struct place *place, struct 
 	double room = (double)status.f_bavail, used = (double)status.f_blocks - (double)status.f_bfree;
 	sample_set_figure(out, now_ns, place->size, 0, (double)status.f_blocks * block);
 	sample_set_figure(out, now_ns, place->room, 0, (place == &shm ? used : room) * block);
+	if (place == &shm)
+		system_shm_read(reader->shm, reader->target, used * block, now_ns, out);
 	system_tell_missing(&reader->kept[place->kept], place->figure, NULL, out, now_ns);
 }
 
@@ -80,12 +82,11 @@ static void read_space_of_folder(struct system_reader *reader, struct sample_set
 	char folder[MOUNTS_PATH_SIZE];
 	struct mount mount;
 	struct reason why;
-	ssize_t length = readlinkat(member->directory_fd, "cwd", folder, sizeof folder - 1);
+	ssize_t length = file_link(member->directory_fd, "cwd", folder, sizeof folder);
 	if (length < 0) {
 		tell_denied(reader, &space, status_of_errno(errno), out, now_ns);
 		return;
 	}
-	folder[length] = '\0';
 	if (!mounts_find(reader->text, folder, &mount)) {
 		reason_set(&why, STATUS_NOT_FOUND, "", "where the working directory lies cannot be told");
 		system_tell_missing(kept, space.figure, &why, out, now_ns);

@@ -14,6 +14,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/file.h"
+#include "src/base/hang_watch.h"
 #include "src/sources/access.h"
 #include "src/sources/command.h"
 
@@ -24,10 +25,29 @@ enum {
 	THREADS_A_REFRESH = 8,      /* how many threads' children files may be opened per refresh, on average … */
 	THREADS_EVERY_MAX = 16,     /* … but they are looked at after so many refreshes at the latest */
 	THREADS_SCANNED_MAX = 4096,
+	TRIES_MAX = 8,
 	DESCRIPTORS_SPARED = 24,    /* that children leave to the target's own files, its region and the rest of the program */
 };
 
 /* -- one member ----------------------------------------------------------------------------------------------------------------- */
+
+/* The main thread may end before the others: the process is then in the state of the first of these that runs, or of any. */
+static char state_of_threads(const struct target_member *member)
+{
+	char path[64], text[STAT_SIZE], state = 'Z';
+	size_t length;
+	struct proc_stat stat;
+	DIR *task = file_open_folder(member->directory_fd, "task");
+	for (const struct dirent *entry; task && state != 'R' && (entry = file_next(task));) {
+		long tid = strtol(entry->d_name, NULL, 10);
+		snprintf(path, sizeof path, "task/%ld/stat", tid);
+		if (tid > 0 && tid != member->pid && file_read(member->directory_fd, path, text, sizeof text, &length) == STATUS_OK && proc_stat_parse(text, length, &stat))
+			state = stat.state;
+	}
+	if (task)
+		closedir(task);
+	return state;
+}
 
 static enum status member_read_stat(struct target_member *member, struct proc_stat *out)
 {
@@ -39,7 +59,13 @@ static enum status member_read_stat(struct target_member *member, struct proc_st
 	/* What is left of a fixture's process is an empty file. */
 	if (length == 0)
 		return STATUS_NOT_FOUND;
-	return proc_stat_parse(text, length, out) ? STATUS_OK : STATUS_DAMAGED;
+	struct proc_stat stat;
+	if (!proc_stat_parse(text, length, &stat))
+		return STATUS_DAMAGED;
+	if (stat.state == 'Z' && stat.threads > 1)
+		stat.state = state_of_threads(member);
+	*out = stat;
+	return STATUS_OK;
 }
 
 static void member_read_command(struct target_member *member)
@@ -82,14 +108,21 @@ static void member_update(struct target_member *member, const struct proc_stat *
 		member->stat.end_code = old.end_code;
 		member->stat.start_stack = old.start_stack;
 	}
+	member->generation += was_replaced;
 	if (was_replaced || (was_renamed && now->state != 'Z')) {
-		char before[TARGET_COMMAND_SIZE];
-		memcpy(before, member->command, sizeof before);
-		member_read_command(member);
-		bool was_never_known = old.start_code <= 1 && !has_addresses;
-		if (was_replaced || (was_never_known && strcmp(before, member->command) != 0))
-			member->generation++;
+		member->needs_command = true;
+		/* Where no address is known, another command line says that it is another program. */
+		member->is_new_by_command = !was_replaced && old.start_code <= 1 && !has_addresses;
 	}
+}
+
+static void member_refresh_command(struct target_member *member)
+{
+	char before[TARGET_COMMAND_SIZE];
+	memcpy(before, member->command, sizeof before);
+	member_read_command(member);
+	member->generation += member->is_new_by_command && strcmp(before, member->command) != 0;
+	member->needs_command = false;
 }
 
 /* -- the tree ------------------------------------------------------------------------------------------------------------------- */
@@ -100,7 +133,7 @@ static enum status open_directory(const struct target *target, pid_t pid, int *o
 	int written = snprintf(path, sizeof path, "%s/%d", target->proc_root, (int)pid);
 	if (written < 0 || (size_t)written >= sizeof path)
 		return STATUS_INVALID;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE ? STATUS_AGAIN : status_of_errno(errno);
 	*out = fd;
@@ -182,22 +215,18 @@ static void read_children(struct target *target, size_t index, const char *path,
 	size_t length;
 	enum status status = proc_file_read(member->directory_fd, fd, keep, path, target->scratch, SCRATCH_SIZE, &length);
 	if (index == 0 && status == STATUS_NOT_FOUND)
-		target->has_no_children_files = faccessat(member->directory_fd, "stat", F_OK, 0) == 0;
+		target->has_no_children_files = file_is_there(member->directory_fd, "stat");
 	if (status == STATUS_OK)
 		add_children(target, member->pid, target->scratch);
 }
 
 static void read_children_of_threads(struct target *target, size_t index)
 {
-	int task_fd = openat(target->members[index].directory_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *task = task_fd < 0 ? NULL : fdopendir(task_fd);
-	if (!task) {
-		if (task_fd >= 0)
-			close(task_fd);
+	DIR *task = file_open_folder(target->members[index].directory_fd, "task");
+	if (!task)
 		return;
-	}
 	struct dirent *entry;
-	for (unsigned i = 0; i < THREADS_SCANNED_MAX && (entry = readdir(task)); i++) {
+	for (unsigned i = 0; i < THREADS_SCANNED_MAX && (entry = file_next(task)); i++) {
 		long tid = strtol(entry->d_name, NULL, 10);
 		if (tid <= 0 || tid == target->members[index].pid)
 			continue;
@@ -228,21 +257,23 @@ static void look_for_children(struct target *target, size_t index)
 	member->until_threads = every < THREADS_EVERY_MAX ? (unsigned)every : THREADS_EVERY_MAX;
 }
 
-/* Keeps the order of those that stay. */
+/* Keeps the order of those that stay. All is read before anything moves: a read may never return (base/hang_watch.h), and then the next refresh
+ * must find the list whole. */
 static void refresh_members(struct target *target)
 {
 	size_t kept = 0;
+	for (size_t i = 0; i < target->member_count; i++)
+		target->members[i].next_status = member_read_stat(&target->members[i], &target->members[i].next_stat);
 	for (size_t i = 0; i < target->member_count; i++) {
 		struct target_member *member = &target->members[i];
-		struct proc_stat now;
-		enum status status = member_read_stat(member, &now);
-		bool is_gone = status == STATUS_NOT_FOUND || (status == STATUS_OK && now.start_ticks != member->start_ticks);
+		enum status status = member->next_status;
+		bool is_gone = status == STATUS_NOT_FOUND || (status == STATUS_OK && member->next_stat.start_ticks != member->start_ticks);
 		if (is_gone) {
 			member_release(member);
 			continue;
 		}
 		if (status == STATUS_OK)
-			member_update(member, &now);
+			member_update(member, &member->next_stat);
 		else
 			member->has_stat = false;
 		if (kept != i)
@@ -250,6 +281,9 @@ static void refresh_members(struct target *target)
 		kept++;
 	}
 	target->member_count = kept;
+	for (size_t i = 0; i < target->member_count; i++)
+		if (target->members[i].needs_command)
+			member_refresh_command(&target->members[i]);
 }
 
 static enum status end_target(struct target *target)
@@ -321,7 +355,7 @@ static enum status open_process(struct target *target, struct reason *why_not)
 	 * pidfd was opened shows that this process still lived then, so that both are of the same one. */
 	int directory_fd;
 	enum status status = open_directory(target, target->pid, &directory_fd);
-	if (strcmp(target->proc_root, "/proc") == 0)
+	if (strcmp(target->proc_root, "/proc") == 0 && target->pidfd < 0)
 		target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
 	if (status == STATUS_OK)
 		status = add_member(target, target->pid, directory_fd);
@@ -335,6 +369,38 @@ static enum status open_process(struct target *target, struct reason *why_not)
 	for (size_t i = 0; i < target->member_count; i++)
 		look_for_children(target, i);
 	return STATUS_OK;
+}
+
+struct opening {
+	struct target *target;
+	enum status status;
+	struct reason *why_not;
+};
+
+static void open_once(void *context)
+{
+	struct opening *opening = context;
+	opening->status = open_process(opening->target, opening->why_not);
+}
+
+/* Whoever waits for it must not wait for ever: what does not answer is left out, and it is opened anew. */
+static enum status open_in_time(struct target *target, struct reason *why_not)
+{
+	for (int tries = 0; tries < TRIES_MAX; tries++) {
+		char path[HANG_PATH_SIZE];
+		struct opening *opening = malloc(sizeof *opening);
+		if (!opening)
+			return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+		*opening = (struct opening){ .target = target, .why_not = why_not };
+		if (hang_run(open_once, opening, HANG_LIMIT_NS, path)) {
+			enum status status = opening->status;
+			free(opening);
+			return status;
+		}
+		target_leave_read(target);
+		target->member_count = 0;
+	}
+	return reason_set(why_not, STATUS_IO, NULL, "the files of process %d in %s do not answer", (int)target->pid, target->proc_root);
 }
 
 enum status target_open(struct target *target, pid_t pid, const char *proc_root, struct reason *why_not)
@@ -351,10 +417,17 @@ enum status target_open(struct target *target, pid_t pid, const char *proc_root,
 	if (!target->members || !target->scratch)
 		status = reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	else if (pid > 0)
-		status = open_process(target, why_not);
+		status = open_in_time(target, why_not);
 	if (status != STATUS_OK)
 		target_close(target);
 	return status;
+}
+
+void target_leave_read(struct target *target)
+{
+	char *scratch = malloc(SCRATCH_SIZE);
+	/* Without another one the lost thread's is used, which it may write into once more. */
+	target->scratch = scratch ? scratch : target->scratch;
 }
 
 void target_close(struct target *target)

@@ -28,6 +28,10 @@ struct target_member {
 	bool keeps_files;                   /* one of the first TARGET_MEMBERS_KEPT */
 	bool has_stat;                      /* `stat` was read at the last refresh */
 	struct proc_stat stat;
+	struct proc_stat next_stat;         /* of the refresh that is under way, as the next */
+	enum status next_status;
+	bool needs_command;                 /* its command line is to be read anew … */
+	bool is_new_by_command;             /* … and if it differs the process has replaced itself */
 	int stat_fd, children_fd;           /* −1 = not kept */
 	unsigned until_threads;             /* refreshes until the children of its other threads are looked for */
 };
@@ -58,6 +62,8 @@ enum status target_open(struct target *target, pid_t pid, const char *proc_root,
 enum status target_refresh(struct target *target);
 /* Why a file of the member may not be read by us, and what would help. */
 void target_explain_denied(const struct target *target, const struct target_member *member, struct reason *out);
+/* A thread was left behind in a read for the target (base/hang_watch.h): memory that the read may still write to is replaced. */
+void target_leave_read(struct target *target);
 void target_close(struct target *target);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/sources/command.h"
+#include "src/base/file.h"
 #include "src/sources/target.h"
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
@@ -302,8 +303,12 @@ static void leave_main_body(void *argument, int in, int out)
 
 static bool main_thread_is_a_zombie(void *argument)
 {
-	(void)argument;
-	return target_refresh(&target) == STATUS_OK && target.members[0].stat.state == 'Z';
+	const struct child *child = argument;
+	char path[64], text[512];
+	size_t length;
+	struct proc_stat stat;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)child->pid);
+	return file_read(AT_FDCWD, path, text, sizeof text, &length) == STATUS_OK && proc_stat_parse(text, length, &stat) && stat.state == 'Z';
 }
 
 START_TEST(process_whose_main_thread_ended_is_still_watched)
@@ -311,8 +316,10 @@ START_TEST(process_whose_main_thread_ended_is_still_watched)
 	struct child child = child_start(leave_main_body, NULL);
 	child_await(&child);
 	ck_assert_int_eq(target_open(&target, child.pid, "/proc", &reason), STATUS_OK);
-	ck_assert(wait_until(main_thread_is_a_zombie, NULL, 5));
+	ck_assert(wait_until(main_thread_is_a_zombie, &child, 5));
 	ck_assert_int_eq(target_refresh(&target), STATUS_OK);
+	/* It is in the state of the thread that lives. */
+	ck_assert_int_eq(target.members[0].stat.state, 'S');
 	child_release(&child);
 	child_collect(&child);
 	ck_assert_int_eq(target_refresh(&target), STATUS_END);

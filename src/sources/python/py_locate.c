@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/file.h"
+#include "src/base/hang_watch.h"
 #include "src/sources/python/remote.h"
 
 enum { HEADERS_MOST = 64, DYNAMIC_MOST = 512, CHAIN_MOST = 65536, SYMBOL_MOST = 32, MINOR_TOLD = 13 };
@@ -190,13 +191,22 @@ static bool is_worth_a_look(char *line, const char *program, uint64_t *base)
 	return strcmp(path, program) == 0 || strncmp(name, "libpython", 9) == 0;
 }
 
+static bool next_line(char **line, size_t *room, FILE *maps)
+{
+	if (!hang_begin(fileno(maps), ""))
+		return false;
+	bool is_there = getline(line, room, maps) > 0;
+	hang_end();
+	return is_there;
+}
+
 enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not)
 {
 	char program[PATH_MAX] = "", *line = NULL;
 	size_t room = 0;
-	ssize_t length = readlinkat(process_fd, "exe", program, sizeof program - 1);
+	ssize_t length = file_link(process_fd, "exe", program, sizeof program);
 	program[length > 0 ? length : 0] = '\0';
-	int fd = openat(process_fd, "maps", O_RDONLY | O_CLOEXEC);
+	int fd = file_open(process_fd, "maps", O_RDONLY);
 	FILE *maps = fd >= 0 ? fdopen(fd, "r") : NULL;
 	if (!maps) {
 		enum status status = status_of_errno(errno);
@@ -207,7 +217,7 @@ enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct re
 	enum status status = STATUS_NOT_FOUND;
 	struct reason refused = { "", "" };
 	bool is_denied = false;
-	while (status != STATUS_OK && getline(&line, &room, maps) > 0) {
+	while (status != STATUS_OK && next_line(&line, &room, maps)) {
 		uint64_t base;
 		char first;
 		if (!is_worth_a_look(line, program, &base))

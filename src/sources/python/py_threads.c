@@ -39,15 +39,11 @@ static pid_t number_here(int process_fd, pid_t inside)
 	snprintf(name, sizeof name, "%d", (int)inside);
 	if (number_inside(process_fd, name) == inside)
 		return inside;
-	int fd = openat(process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *folder = file_open_folder(process_fd, "task");
 	pid_t found = 0;
-	if (!folder) {
-		if (fd >= 0)
-			close(fd);
+	if (!folder)
 		return 0;
-	}
-	for (const struct dirent *entry; !found && (entry = readdir(folder));)
+	for (const struct dirent *entry; !found && (entry = file_next(folder));)
 		if (entry->d_name[0] != '.' && number_inside(process_fd, entry->d_name) == inside)
 			found = (pid_t)atoi(entry->d_name);
 	closedir(folder);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "src/base/hang_watch.h"
+
 /* UIO_MAXIOV: the kernel takes no more at once. */
 enum { PIECES_A_CALL = 1024 };
 
@@ -27,7 +29,10 @@ bool remote_read_pieces(pid_t pid, const struct remote_piece *pieces, size_t cou
 			there[i] = (struct iovec){ (void *)(uintptr_t)piece->address, piece->size };
 			wanted += piece->size;
 		}
+		if (!hang_begin(HANG_PROCESS(pid), "mem"))
+			return false;
 		ssize_t got = process_vm_readv(pid, here, now, there, now, 0);
+		hang_end();
 		if (got < 0)
 			return false;
 		if ((size_t)got != wanted) {

@@ -10,7 +10,8 @@
 
 struct remote_piece { uint64_t address; void *out; size_t size; };
 
-/* All of it, or false with errno set: EPERM we may not, ESRCH it is gone, EFAULT nothing is there. */
+/* All of it, or false with errno set: EPERM we may not, ESRCH it is gone, EFAULT nothing is there,
+ * ETIMEDOUT it does not answer: a page that never comes (userfaultfd, FUSE), an address space that stays locked. */
 bool remote_read(pid_t pid, uint64_t address, void *out, size_t size);
 bool remote_word(pid_t pid, uint64_t address, uint64_t *out);
 /* Several at once, by as few calls as can be. */

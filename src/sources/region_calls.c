@@ -1,0 +1,89 @@
+#include "src/sources/region_calls.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "src/base/hang_watch.h"
+
+enum { LISTED_MAX = 512 };
+
+/* Without the process's maps: its regions are those whose lock it holds. */
+static size_t find_by_lock(pid_t pid, struct region_location *out, size_t max)
+{
+	struct region_location *all = calloc(LISTED_MAX, sizeof *all);
+	size_t listed = all ? region_list("/dev/shm", REGION_ANYBODY, all, LISTED_MAX) : 0, count = 0;
+	for (size_t i = 0; i < listed && count < max; i++) {
+		char message[REGION_MESSAGE_SIZE];
+		struct region *region;
+		struct region_identity identity;
+		struct stat file;
+		if (lstat(all[i].path, &file) != 0 || region_open(&all[i], file.st_uid, &region, message) != REGION_OK)
+			continue;
+		if (region_identify(region, &identity) == REGION_OK && identity.is_live && identity.writer_pid == pid)
+			out[count++] = all[i];
+		region_close(region);
+	}
+	free(all);
+	return count;
+}
+
+size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *out, size_t max)
+{
+	if (!hang_begin(directory_fd, "maps"))
+		return find_by_lock(pid, out, max);
+	size_t count = region_find(directory_fd, pid, out, max);
+	hang_end();
+	return count;
+}
+
+size_t region_calls_list(const char *folder, uid_t owner, struct region_location *out, size_t max)
+{
+	if (!hang_begin(AT_FDCWD, folder))
+		return 0;
+	size_t count = region_list(folder, owner, out, max);
+	hang_end();
+	return count;
+}
+
+enum region_status region_calls_open(const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE])
+{
+	if (!hang_begin(AT_FDCWD, location->path)) {
+		snprintf(message, REGION_MESSAGE_SIZE, "reading %.50s does not return", location->path);
+		return REGION_IO;
+	}
+	enum region_status status = region_open(location, owner, out, message);
+	hang_end();
+	return status;
+}
+
+bool region_calls_is_live(const struct region *region, int directory_fd)
+{
+	if (directory_fd < 0)
+		return region_is_live(region, directory_fd);
+	if (!hang_begin(directory_fd, "maps"))
+		return true;
+	bool is_live = region_is_live(region, directory_fd);
+	hang_end();
+	return is_live;
+}
+
+bool region_calls_is_in_place(const struct region *region)
+{
+	const char *path = region_path(region);
+	if (!hang_begin(AT_FDCWD, path))
+		return true;
+	bool is_in_place = region_is_in_place(region);
+	hang_end();
+	return is_in_place;
+}
+
+int64_t region_calls_clock_offset_ns(const struct region *region, int directory_fd)
+{
+	if (directory_fd < 0 || !hang_begin(directory_fd, "timens_offsets"))
+		return 0;
+	int64_t offset_ns = region_clock_offset_ns(region, directory_fd);
+	hang_end();
+	return offset_ns;
+}
