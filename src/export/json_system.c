@@ -57,7 +57,8 @@ static void write_memory(struct json *json, const struct system *system)
 		{ "total_bytes", now[METRIC_SYSTEM_SWAP] }, { "used_bytes", system->swap_used_bytes }, { "in_bytes_per_s", system->swap_in_bytes_per_s },
 		{ "out_bytes_per_s", system->swap_out_bytes_per_s },
 	};
-	const struct row shm[] = { { "total_bytes", now[METRIC_SYSTEM_SHM] }, { "used_bytes", now[METRIC_SYSTEM_SHM_USED] }, { "used_ratio", system->shm_ratio } };
+	const struct row shm[] = { { "total_bytes", now[METRIC_SYSTEM_SHM] }, { "used_bytes", now[METRIC_SYSTEM_SHM_USED] }, { "used_ratio", system->shm_ratio },
+		{ "own_bytes", now[METRIC_SYSTEM_SHM_OWN] } };
 	const struct row space[] = { { "total_bytes", now[METRIC_SYSTEM_SPACE] }, { "free_bytes", now[METRIC_SYSTEM_SPACE_FREE] }, { "used_ratio", system->space_ratio } };
 	write_part(json, "memory", ROWS(memory));
 	write_part(json, "swap", ROWS(swap));

@@ -4,6 +4,9 @@
 
 enum { BLOCKS = 48, LAST_BLOCKS_LEAST = 8, SAMPLES_LEAST = 8, TEETH_MOST = 64, TEETH_LEAST = 3, TOOTH_SAMPLES_LEAST = 6, LEAK_BATCHES_LEAST = 200 };
 #define GROWING_LEAST_S 4.0
+/* Growth within fewer batches is a part of one; where batches are not known time has to stand for them. */
+#define GROWING_LEAST_BATCHES 10
+#define GROWING_UNBATCHED_S 60.0
 #define PLATEAU_LEAST_S 10.0
 #define LEAK_LEAST_S 15.0
 #define FLAT_LEAST_S 30.0
@@ -46,6 +49,7 @@ void memory_forget_slope(struct model *model)
 	memory->grower_kind = NULL;
 	memory->grower_pid = 0;
 	memory->grower_share_ratio = NAN;
+	memory->shm_others_growth_bytes = NAN;
 }
 
 typedef double part_of_sample(const struct memory_sample *sample, struct memory_basis basis);
@@ -147,7 +151,10 @@ static bool is_sawtooth(const struct look *look, const struct teeth *teeth)
 
 static bool is_growth(const struct look *look, const struct slope *slope)
 {
-	return look->window_s >= GROWING_LEAST_S && slope->low_per_s * look->window_s > look->noticeable;
+	const struct memory_trend *trend = look->trend;
+	double batches = trend->samples[trend->count - 1].batches - trend->samples[look->from].batches;
+	bool is_long = batches >= GROWING_LEAST_BATCHES ? look->window_s >= GROWING_LEAST_S : !(batches > 0) && look->window_s >= GROWING_UNBATCHED_S;
+	return is_long && slope->low_per_s * look->window_s > look->noticeable;
 }
 
 /* The begin of the run's second epoch of training that was seen; INT64_MAX = not yet. False: no epoch is published. */
@@ -297,6 +304,25 @@ static bool judge_files(struct model *model, struct look *look)
 	return true;
 }
 
+static double others_in_shm(const struct memory_sample *sample, struct memory_basis basis)
+{
+	(void)basis;
+	return sample->part[PART_SHM_OTHERS];
+}
+
+/* What others put into /dev/shm is the machine's: NAN while it does not grow, or is not known apart. */
+static void judge_others_in_shm(struct model *model, const struct look *look)
+{
+	struct look others = *look;
+	double grown = memory_part_growth(look->trend, look->from, PART_SHM_OTHERS);
+	model->memory.shm_others_growth_bytes = NAN;
+	if (!(grown > look->noticeable))
+		return;
+	fill_blocks(&others, others_in_shm);
+	if (measure(&others) && is_growth(&others, &others.whole))
+		model->memory.shm_others_growth_bytes = grown;
+}
+
 void memory_judge(struct model *model, size_t from)
 {
 	struct memory *memory = &model->memory;
@@ -308,6 +334,7 @@ void memory_judge(struct model *model, size_t from)
 	memory->growing_since_ns = growing_since_ns;
 	look.noticeable = memory_noticeable(memory);
 	look.window_s = seconds_between(look.trend->samples[from].time_ns, look.trend->samples[look.trend->count - 1].time_ns);
+	judge_others_in_shm(model, &look);
 	fill_blocks(&look, memory_kept);
 	if (!measure(&look))
 		return;

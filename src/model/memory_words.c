@@ -72,7 +72,7 @@ static bool is_of_unmapped(const struct memory *memory)
 const char *memory_meaning(const struct memory *memory)
 {
 	if (is_of_unmapped(memory))
-		return "/dev/shm is filled as the batches go on, with files that no process of the run has mapped now; that they are the run's is not certain.";
+		return "Files in /dev/shm that the run's processes have open or had open grow, and no process has them mapped.";
 	return words_of(memory)->meaning;
 }
 

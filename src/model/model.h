@@ -79,6 +79,7 @@ struct memory {
 	double anonymous_bytes, file_bytes, shared_bytes, swap_bytes;
 	double tree_rss_bytes, tree_peak_bytes;         /* sum over the tree: an upper bound, shared pages count once per process */
 	double tree_anonymous_bytes, tree_file_bytes, tree_shared_bytes;      /* as in TREE_SERIES */
+	double shm_others_growth_bytes;                 /* of others' files in /dev/shm, while they grow; NAN */
 	double growth_bytes;                            /* of what is judged since the warm-up (or since pmtop attached); NAN while unknown */
 	int64_t growth_since_ns;                        /* 0 while unknown */
 	struct slope slope;                             /* of what is judged; where the verdict is cache and files grow, of those; points 0 = not known */

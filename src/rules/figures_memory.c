@@ -42,12 +42,11 @@ static double machine_bytes(const struct look *look)
 
 NUMBER(tree_share) { UNUSED; return look->model->memory.tree_rss_bytes / machine_bytes(look); }
 
-/* The verdict, where there is one yet: a slope may be positive long after growth has come to rest. */
+/* The verdict: a slope may be positive long after growth has come to rest. Where the verdict goes, so does the warning. */
 NUMBER(grows)
 {
 	UNUSED;
-	const struct memory *memory = &look->model->memory;
-	return !memory->verdict || strcmp(memory->verdict, "unknown") == 0 ? (double)NAN : memory_is_growing(memory);
+	return memory_is_growing(&look->model->memory);
 }
 
 #define SPIKE_RECENT_NS (60 * NS_PER_S)
@@ -90,6 +89,7 @@ static const struct figure rows[] = {
 	WORDS("memory.limit", limit, "the nearest limit: machine, cgroup or /dev/shm"),
 	MADE("memory.limit_room_bytes", BYTES, limit_room, "what is left up to it"),
 	MADE("memory.limit_in_s", SECONDS, limit_in, "when it is reached if the slope goes on"),
+	MEMORY("memory.shm_others_growth_bytes", BYTES, shm_others_growth_bytes, "growth of files in /dev/shm that no process of the run has open"),
 	MADE("memory.grows", COUNT, grows, "1 where the verdict is growing or leak, else 0"),
 	MADE("memory.spike_bytes", BYTES, spike, "how far it rose in the last minute above what it was before and after"),
 	MADE("memory.spike_ratio", PERCENT, spike_share, "the same, of what it is now"),

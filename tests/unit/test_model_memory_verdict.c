@@ -241,9 +241,10 @@ END_TEST
 static void write_files_to_shm(struct play *play)
 {
 	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
+	tell_system(play, METRIC_SYSTEM_SHM_OWN, 20e6 + LEAK_A_BATCH * (double)play->batches);
 }
 
-START_TEST(files_in_shm_that_nobody_maps_count_where_they_grow_as_the_batches_go_on)
+START_TEST(files_in_shm_that_the_run_has_open_count_though_nobody_maps_them)
 {
 	struct play play;
 	open_play(&play, write_files_to_shm);
@@ -252,7 +253,42 @@ START_TEST(files_in_shm_that_nobody_maps_count_where_they_grow_as_the_batches_go
 	ck_assert_str_eq(memory->grower, "/dev/shm");
 	ck_assert(memory->is_unmapped);
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
-	ck_assert_ptr_nonnull(strstr(memory_meaning(memory), "not certain"));
+	ck_assert_ptr_nonnull(strstr(memory_meaning(memory), "/dev/shm"));
+	close_play(&play);
+}
+END_TEST
+
+/* As steadily as the run's batches go on, so that time cannot tell whose it is. */
+static void another_fills_shm_at_the_runs_pace(struct play *play)
+{
+	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
+	tell_system(play, METRIC_SYSTEM_SHM_OWN, 20e6);
+}
+
+START_TEST(another_programs_files_in_shm_are_the_machines)
+{
+	struct play play;
+	open_play(&play, another_fills_shm_at_the_runs_pace);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "plateau");
+	ck_assert_str_eq(memory->grower, "");
+	ck_assert_double_gt(memory->shm_others_growth_bytes, 20e6);
+	close_play(&play);
+}
+END_TEST
+
+static void no_change_here_but_at_the_runs_pace(struct play *play)
+{
+	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
+}
+
+START_TEST(files_in_shm_of_which_nobody_knows_whose_they_are_are_not_the_runs)
+{
+	struct play play;
+	open_play(&play, no_change_here_but_at_the_runs_pace);
+	const struct memory *memory = play_until(&play, 45);
+	ck_assert_str_eq(memory->verdict, "plateau");
+	ck_assert(isnan(memory->shm_others_growth_bytes));
 	close_play(&play);
 }
 END_TEST
@@ -620,7 +656,9 @@ int main(void)
 	tcase_add_test(tests, shared_pages_that_each_has_for_itself_are_added);
 	tcase_add_test(tests, what_others_put_into_shm_does_not_count);
 	tcase_add_test(tests, shm_that_only_others_fill_is_no_growth);
-	tcase_add_test(tests, files_in_shm_that_nobody_maps_count_where_they_grow_as_the_batches_go_on);
+	tcase_add_test(tests, files_in_shm_that_the_run_has_open_count_though_nobody_maps_them);
+	tcase_add_test(tests, another_programs_files_in_shm_are_the_machines);
+	tcase_add_test(tests, files_in_shm_of_which_nobody_knows_whose_they_are_are_not_the_runs);
 	tcase_add_test(tests, cgroup_tells_the_runs_files_in_shm_from_those_of_others);
 	tcase_add_test(tests, forks_of_a_leaking_trainer_do_not_multiply_its_leak);
 	tcase_add_test(tests, mapped_files_that_grow_are_a_cache);
