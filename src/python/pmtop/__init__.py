@@ -82,9 +82,9 @@ def init(
     """Makes the region now; True: something is published.
 
     name: the run's (default: PMTOP_RUN, else the script's name without ".py"). enabled=False: nothing is published until another init().
-    lanes: threads at the same time (16), besides the one that publishes batches; slots: events kept per thread (1,024; more where pmtop says
-    that some are lost); totals: rows of statistics (256); names: different names (1,024). evidence=False: batches do not note CPU time, faults and waits. directory: a tmpfs
-    (/dev/shm); "": no file.
+    lanes: threads at the same time (16), besides the one that publishes batches; slots: events kept per thread (1,024; more where pmtop
+    says that some are lost); totals: rows of statistics (256); names: different names (1,024). evidence=False: batches do not note CPU
+    time, faults and waits. directory: a tmpfs (/dev/shm); "": no file.
     Where a region is open already, nothing changes. Nothing is done while a spawned child of multiprocessing reads the script's module again.
     """
     if name is not None and not isinstance(name, str):
