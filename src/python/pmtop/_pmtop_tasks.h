@@ -174,6 +174,8 @@ static PyObject *stack_drop(PyObject *module, PyObject *unused)
 {
 	struct pmtop_i_lane *lane = pmtop_i_enter(region_now());
 	(void)module, (void)unused;
+	if (lane && lane->depth && lane->depth <= PMTOP_OPEN_SPANS && lane->frames[lane->depth - 1].notes & PMTOP_I_BY_CALL)
+		pmtop_i_end_left_open(lane);
 	if (lane && lane->depth) {
 		lane->depth--;
 		PMTOP_I_PUBLISH(lane->shared->open_count, lane->depth < PMTOP_OPEN_SPANS ? lane->depth : PMTOP_OPEN_SPANS);
