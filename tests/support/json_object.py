@@ -79,7 +79,8 @@ OBJECT = {
     "flagged": [{"epoch": int, "batch": int, "seconds": float, "ratio": float, "mode": str, "kind": str, "samples": float, "usual_samples": float,
                  "causes": [CAUSE]}],
     "patterns": [PATTERN],
-    "lost_events": int, "before_attach_events": int,
+    "lost_events": int, "before_attach_events": int, "refused_events": int,
+    "refused": {key: int for key in ("no_lane", "too_deep", "signal", "full", "order", "busy", "unknown")},
     "memory": MEMORY,
     "cpu": {"state": str} | dict.fromkeys(
         ("ratio", "tree_ratio", "user_s", "system_s", "run_queue_wait_ratio", "major_faults_per_s", "read_bytes_per_s",

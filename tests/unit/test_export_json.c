@@ -50,6 +50,8 @@ static void fill_run(void)
 	told.run.run_eta_s = 14580;
 	told.run.loss = 0.3184;
 	told.run.lost_events = 3;
+	told.run.refused_events = 7;
+	told.run.refused_for[REFUSAL_DEEP] = 5;
 	told.run.before_attach_events = 4;
 	snprintf(told.run.rank, sizeof told.run.rank, "1");
 	told_add_batch(&told, train, 641, 0.2);
@@ -109,7 +111,7 @@ START_TEST(fresh_run_has_counts_of_zero_and_no_times)
 	ck_assert_str_eq(object_of(0),
 		"{\"time_ns\":1763632140000000000,\"pid\":48213,\"run\":\"resnet50\",\"mode\":\"train\",\"batch\":{\"count\":0},"
 		"\"epochs\":[],\"operations\":[],\"modes\":{\"train\":{\"count\":0}},\"flagged\":[],\"patterns\":[],\"lost_events\":0,"
-		"\"before_attach_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"workers\":[],\"warnings\":[],\"self\":{\"missing\":[]}}\n");
+		"\"before_attach_events\":0,\"refused_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"workers\":[],\"warnings\":[],\"self\":{\"missing\":[]}}\n");
 }
 END_TEST
 
@@ -123,7 +125,8 @@ START_TEST(run_epoch_and_batches_stand_under_their_keys)
 		"'o[\"batch\"] == {\"count\": 642, \"index\": 641, \"last_s\": 0.201, \"mean_s\": 0.2, \"min_s\": 0.082, \"max_s\": 0.538, "
 		"\"p50_s\": 0.199, \"p95_s\": 0.248, \"loss\": 0.3184, \"samples_per_s\": 150}' "
 		"'o[\"recent\"] == {\"count\": 200, \"last_s\": 0.21, \"mean_s\": 0.22, \"min_s\": 0.19, \"max_s\": 0.5, \"p50_s\": 0.2, \"p95_s\": 0.25}' "
-		"'(o[\"run_eta_s\"], o[\"lost_events\"], o[\"before_attach_events\"]) == (14580, 3, 4)'");
+		"'(o[\"run_eta_s\"], o[\"lost_events\"], o[\"before_attach_events\"], o[\"refused_events\"]) == (14580, 3, 4, 7)' "
+		"'o[\"refused\"] == {\"too_deep\": 5, \"unknown\": 2}'");
 }
 END_TEST
 

@@ -157,6 +157,48 @@ START_TEST(outermost_spans_are_requests_until_there_are_batches)
 }
 END_TEST
 
+/* As coroutines publish them: many of one thread at a time, each with its error right before its end. */
+START_TEST(an_error_is_of_the_request_that_ends_next)
+{
+	struct request_figures f;
+	script_open(&script, NULL);
+	name(INFERENCE, "inference");
+	name(ERROR, "error");
+	name(GET_1, "GET /one");
+	name(GET_2, "GET /two");
+	script_mode(&script, 0, 0.5, INFERENCE);
+	script_span(&script, 0, 1.2, 1.2, ERROR, GET_1);
+	script_span(&script, 0, 1, 1.2, GET_1, STORY_NO_NAME);
+	for (int i = 0; i < 10; i++)
+		script_span(&script, 0, 1, 1.3 + i * 0.01, GET_2, STORY_NO_NAME);
+	script_apply(&script, 4);
+	const struct requests *requests = script_run(&script)->requests;
+	requests_whole(requests, script.model->now_ns, &f);
+	ck_assert_uint_eq(f.count, 11);
+	ck_assert_uint_eq(f.failed, 1);
+	ck_assert_str_eq(requests_pattern(requests, 1, script.model->now_ns, &f), "GET /one");
+	ck_assert_uint_eq(f.failed, 1);
+	script_close(&script);
+}
+END_TEST
+
+START_TEST(a_garbage_collection_between_requests_is_none)
+{
+	struct request_figures f;
+	script_open(&script, NULL);
+	name(INFERENCE, "inference");
+	name(ERROR, "gc");
+	name(GET_1, "GET /one");
+	script_mode(&script, 0, 0.5, INFERENCE);
+	script_span(&script, 0, 1, 1.2, GET_1, STORY_NO_NAME);
+	script_span(&script, 0, 1.3, 1.4, ERROR, STORY_NO_NAME);
+	script_apply(&script, 4);
+	requests_whole(script_run(&script)->requests, script.model->now_ns, &f);
+	ck_assert_uint_eq(f.count, 1);
+	script_close(&script);
+}
+END_TEST
+
 /* Told by 0.2 s; named as its spans and its kind say. */
 static const char *name_of_batch(uint32_t outer, uint32_t second, uint32_t kind)
 {
@@ -218,6 +260,8 @@ int main(void)
 	tcase_add_test(tests, windows_slide_and_forget);
 	tcase_add_test(tests, patterns_hours_and_late_ones_are_bounded);
 	tcase_add_test(tests, outermost_spans_are_requests_until_there_are_batches);
+	tcase_add_test(tests, an_error_is_of_the_request_that_ends_next);
+	tcase_add_test(tests, a_garbage_collection_between_requests_is_none);
 	tcase_add_test(tests, a_batch_is_named_by_its_kind_or_by_its_one_span);
 	tcase_add_test(tests, batches_of_other_modes_are_no_requests);
 	suite_add_tcase(suite, tests);

@@ -10,7 +10,8 @@
 
 The first call that publishes makes the process's region (as `init()` does). Nothing here raises into training: what cannot be published is
 left out. Where nothing can be, or PMTOP=0 is in the environment, every call does nothing. Wrong arguments raise TypeError, ValueError or
-OverflowError at once, also where nothing is published. Any thread may call. Spans belong to the thread that begins them.
+OverflowError at once, also where nothing is published. Any thread may call. Spans belong to the thread that begins them; where an event loop
+runs, to the task (_tasks.py).
 
 For the parts of this package that publish without being called by the script:
 
@@ -81,9 +82,9 @@ def init(
     """Makes the region now; True: something is published.
 
     name: the run's (default: PMTOP_RUN, else the script's name without ".py"). enabled=False: nothing is published until another init().
-    lanes: threads at the same time (16); slots: events kept per thread (1,024; more where pmtop says that some are lost); totals: rows of
-    statistics (256); names: different names (1,024). evidence=False: batches do not note CPU time, faults and waits. directory: a tmpfs
-    (/dev/shm); "": no file.
+    lanes: threads at the same time (16), besides the one that publishes batches; slots: events kept per thread (1,024; more where pmtop
+    says that some are lost); totals: rows of statistics (256); names: different names (1,024). evidence=False: batches do not note CPU
+    time, faults and waits. directory: a tmpfs (/dev/shm); "": no file.
     Where a region is open already, nothing changes. Nothing is done while a spawned child of multiprocessing reads the script's module again.
     """
     if name is not None and not isinstance(name, str):

@@ -45,9 +45,11 @@ static void look_for_loops(PyObject *modules)
 	tasks.has_other_loops = PyDict_GetItemString(modules, "trio") || PyDict_GetItemString(modules, "curio");
 }
 
-/* Whether an event loop runs in this thread. */
+/* Whether an event loop runs in this thread. After close(), which also comes at the interpreter's end, nobody asks for modules any more. */
 static inline int is_in_loop(void)
 {
+	if (!region_now())
+		return 0;
 	PyObject *modules = PyImport_GetModuleDict();
 	Py_ssize_t count = PyDict_Size(modules);
 	if (__builtin_expect(count != tasks.modules_seen, 0)) {
@@ -172,6 +174,8 @@ static PyObject *stack_drop(PyObject *module, PyObject *unused)
 {
 	struct pmtop_i_lane *lane = pmtop_i_enter(region_now());
 	(void)module, (void)unused;
+	if (lane && lane->depth && lane->depth <= PMTOP_OPEN_SPANS && lane->frames[lane->depth - 1].notes & PMTOP_I_BY_CALL)
+		pmtop_i_end_left_open(lane);
 	if (lane && lane->depth) {
 		lane->depth--;
 		PMTOP_I_PUBLISH(lane->shared->open_count, lane->depth < PMTOP_OPEN_SPANS ? lane->depth : PMTOP_OPEN_SPANS);

@@ -27,7 +27,7 @@ class _Node:
     """A span of a task that is open, or was."""
 
     __slots__ = (
-        "name", "how", "owner", "parent", "depth", "begin_ns", "is_over", "has_failed", "marks_failure", "stack", "pid",
+        "name", "how", "owner", "parent", "depth", "begin_ns", "is_over", "has_failed", "marks_failure", "stack", "pid", "thread",
         "children", "busy_from_ns", "inner_ns", "has_children_apart",
     )  # fmt: skip
 
@@ -79,6 +79,7 @@ def _begin(owner: Any, span: Any, name: str, how: int) -> _Node:
         parent.parent = _open(parent.parent)  # Keeps the chain short where spans overlap for ever.
     node = _Node()
     node.name, node.how, node.owner, node.parent, node.pid = name, how, owner, parent, _pid
+    node.thread = threading.get_ident()
     node.is_over = node.has_failed = node.has_children_apart = False
     node.children = node.inner_ns = 0
     nodes = _stack.nodes
@@ -163,8 +164,13 @@ def _find(owner: Any, how: int) -> Optional[_Node]:
         if how == _BY_CALL and node.how in (_BY_WITH, _BY_REQUEST):
             return None  # span_end() does not end a `with` around it.
         node = _open(node.parent)
-    kept = _opened.get(id(owner)) if owner is not None else None
-    return kept[-1] if kept and (kept[-1].how == _BY_REQUEST or _pmtop.is_in_loop() or not _pmtop.stack_depth()) else None
+    kept = _opened.get(id(owner), ()) if owner is not None else ()
+    if kept and kept[-1].how == _BY_REQUEST:
+        return kept[-1]
+    if kept and (_pmtop.is_in_loop() or not _pmtop.stack_depth()):
+        here = threading.get_ident()
+        return next((node for node in reversed(kept) if node.thread == here), None)
+    return None
 
 
 def _end_with_what_was_left_open(node: _Node) -> None:
