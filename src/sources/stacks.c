@@ -47,7 +47,7 @@ struct looked {
 	struct present who;
 	struct py_sampler *sampler;          /* NULL: not opened (yet) */
 	int64_t try_ns, try_after_ns;        /* when it is tried (again); INT64_MAX = never */
-	int64_t started_ns;                  /* CLOCK_REALTIME */
+	struct stacks_owner owner;           /* of the lines that it runs */
 	size_t group;                        /* index, or NO_GROUP: not known yet */
 	struct stacks_loaders loaders;
 };
@@ -80,7 +80,7 @@ struct stacks_state {
 	uint64_t random;
 	/* the sampler thread's */
 	int64_t opened_ns;
-	bool has_told_missing;
+	bool has_told_missing, has_told_no_text;
 	char told_why[sizeof ((struct reason *)0)->text];
 };
 
@@ -164,7 +164,7 @@ static void take_over(struct stacks_state *stacks)
 		if (stacks->present[i].fd < 0)
 			continue;
 		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present[i], .try_after_ns = TRY_FIRST_NS, .group = NO_GROUP, .loaders = STACKS_LOADERS_INIT,
-			.started_ns = began_at(stacks->present[i].start_ticks) };
+			.owner = { .process_fd = stacks->present[i].fd, .started_ns = began_at(stacks->present[i].start_ticks) } };
 		stacks->present[i].fd = -1;
 	}
 }
@@ -230,7 +230,7 @@ static void end_looked(struct looked *looked)
 static void poll_loaders(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
 {
 	struct stacks_polled *polled = &stacks->polled;
-	stacks_loaders_poll(&looked->loaders, stacks->lines, looked->who.fd, looked->started_ns, now_ns, polled);
+	stacks_loaders_poll(&looked->loaders, stacks->lines, &looked->owner, now_ns, polled);
 	pthread_mutex_lock(&stacks->lock);
 	stacks_loaders_take(&looked->loaders, &stacks->runs, polled, looked->who.pid, looked->who.start_ticks, looked->who.command, now_ns);
 	pthread_mutex_unlock(&stacks->lock);
@@ -239,12 +239,13 @@ static void poll_loaders(struct stacks_state *stacks, struct looked *looked, int
 static void look_at(struct stacks_state *stacks, struct looked *looked)
 {
 	int64_t now_ns = clock_monotonic_ns(), before_ns = clock_thread_cpu_ns();
+	stacks_owner_note_user(&looked->owner);
 	enum status status = py_sampler_look(looked->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
-				? stacks_lines_text(stacks->lines, looked->who.fd, site->known->code.file, site->line, looked->started_ns) : NULL;
+				? stacks_lines_text(stacks->lines, &looked->owner, site->known->code.file, site->line) : NULL;
 		}
 		pthread_mutex_lock(&stacks->lock);
 		account(stacks, looked, now_ns);
@@ -263,7 +264,10 @@ static void look_at(struct stacks_state *stacks, struct looked *looked)
 static void try_to_open(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
 {
 	struct reason why = { "", "" };
+	looked->owner.has_user = looked->owner.is_mixed = false;
+	stacks_owner_note_user(&looked->owner);
 	enum status status = py_sampler_open(looked->who.pid, looked->who.fd, &looked->sampler, &why);
+	stacks_owner_note_user(&looked->owner);
 	bool is_final = status == STATUS_OK || status == STATUS_UNSUPPORTED;
 	looked->try_ns = is_final ? INT64_MAX : now_ns + looked->try_after_ns;
 	looked->try_after_ns = looked->try_after_ns < TRY_MOST_NS / 2 ? 2 * looked->try_after_ns : TRY_MOST_NS;
@@ -440,6 +444,14 @@ static void tell_missing(struct stacks_state *stacks, int64_t now_ns, struct sam
 	}
 }
 
+static void tell_no_text(struct stacks_state *stacks, int64_t now_ns, struct sample_set *out)
+{
+	const struct reason *why = stacks_lines_why_none(stacks->lines);
+	if (why && !stacks->has_told_no_text)
+		sample_set_missing(out, now_ns, "source lines", why->text, why->remedy);
+	stacks->has_told_no_text = why != NULL;
+}
+
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct stacks_state *stacks = state;
@@ -455,6 +467,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_tree_tell(stacks->tree, now_ns, false, out);
 	stacks_runs_tell(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	tell_missing(stacks, now_ns, out);
+	tell_no_text(stacks, now_ns, out);
 	pthread_mutex_unlock(&stacks->lock);
 	if (has_changed)
 		eventfd_write(stacks->wake_fd, 1);
