@@ -81,30 +81,40 @@ static void leave_parent(const struct errand *errand)
 	setsid();
 }
 
-/* glibc's own setresuid asks all threads of the process to do the same, and there is only one of them here. */
-static bool take_rights(const struct foreign_rights *rights)
+static bool is_user(uid_t uid)
+{
+	uid_t real, effective, saved;
+	return getresuid(&real, &effective, &saved) == 0 && real == uid && effective == uid && saved == uid;
+}
+
+/* Of ours those that are among `kept`: 64 bits in two words. */
+static bool drop_capabilities(uint64_t kept)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-	uid_t real, effective, saved;
-	if (getresuid(&real, &effective, &saved) < 0)
+	if (syscall(SYS_capget, &head, data) < 0)
 		return false;
-	bool is_ours = effective != 0 && real == rights->uid && effective == rights->uid && saved == rights->uid;
-	if (!is_ours && (syscall(SET_GROUPS, rights->group_count, rights->groups) < 0 || syscall(SET_GIDS, rights->gid, rights->gid, rights->gid) < 0
-	                 || syscall(SET_UIDS, rights->uid, rights->uid, rights->uid) < 0))
-		return false;
-	data[0].effective = data[0].permitted = rights->uid == 0 ? (uint32_t)rights->capabilities : 0;
-	/* Of what we have not ourselves (a container's root) there is nothing to keep. */
-	if (syscall(SYS_capset, &head, data) < 0) {
-		data[0].effective = data[0].permitted = 0;
-		if (syscall(SYS_capset, &head, data) < 0)
-			return false;
+	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		data[i].permitted &= (uint32_t)(kept >> 32 * i);
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
 	}
+	return syscall(SYS_capset, &head, data) == 0;
+}
+
+/* glibc's own setresuid asks all threads of the process to do the same, and there is only one of them here. Who may not change ids (an ordinary user,
+ * root in a container without CAP_SETGID) reads for the own user only. */
+static bool take_rights(const struct foreign_rights *rights)
+{
+	bool is_changed = syscall(SET_GROUPS, rights->group_count, rights->groups) == 0 && syscall(SET_GIDS, rights->gid, rights->gid, rights->gid) == 0
+		&& syscall(SET_UIDS, rights->uid, rights->uid, rights->uid) == 0;
+	if ((!is_changed && !is_user(rights->uid)) || !drop_capabilities(rights->uid == 0 ? rights->capabilities : 0))
+		return false;
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	/* The change of user has cleared it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return getresuid(&real, &effective, &saved) == 0 && real == rights->uid && effective == rights->uid && saved == rights->uid;
+	return is_user(rights->uid);
 }
 
 static enum status say_why(int error)

@@ -3,7 +3,9 @@ import contextlib
 import ctypes
 import json
 import os
+import pty
 import re
+import select
 import shutil
 import signal
 import stat
@@ -159,6 +161,16 @@ def of_what_it_may_read():
     shows(own, 'own = 1', uid=None)
 
 
+def without_changing_ids():
+    """pmtop as root of a container that may not change its ids: its own user's files only."""
+    weak = ['setpriv', '--bounding-set=-setuid,-setgid', '--inh-caps=-all', '--', *WATCH]
+    shows(file_of('weak.py', 'weak = 1', 0o600), 'weak = 1', uid=None, command=weak)
+    public = file_of('weak-public.py', SECRET, 0o644)
+    with target(public) as pid:
+        row = watch(pid, public, command=weak)[1]
+        assert not row.get('text'), row
+
+
 def to_an_ordinary_user():
     """pmtop run by the target's own user."""
     binary = shutil.copy(PMTOP, FOLDER)
@@ -280,6 +292,32 @@ def ends_while_it_waits():
                 process.wait()
 
 
+def ends_at_a_key():
+    with silent_files() as (server, where):
+        with target(os.path.join(where, 'train.py'), uid=None, prefix=['nsenter', f'--mount=/proc/{server}/ns/mnt', '--']) as pid:
+            ours, theirs = pty.openpty()
+            process = subprocess.Popen([PMTOP, '--config', CONFIG, '-d', '0.25', '-p', str(pid)], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
+                                       env=dict(ENVIRONMENT, TERM='xterm'), start_new_session=True)
+            os.close(theirs)
+            try:
+                end, pressed = time.time() + 60, 0
+                while process.poll() is None and time.time() < end:
+                    if select.select([ours], [], [], 0.1)[0]:
+                        with contextlib.suppress(OSError):
+                            os.read(ours, 1 << 16)
+                    # The first file is asked for in the first second or two, and holds up its reader for one more.
+                    if time.time() > end - 57 + pressed:
+                        with contextlib.suppress(OSError):
+                            os.write(ours, b'q')
+                        pressed += 5
+                assert process.poll() == 0, f'{process.poll()} after q was pressed {pressed // 5} times'
+            finally:
+                os.kill(server, signal.SIGKILL)
+                process.kill()
+                process.wait()
+                os.close(ours)
+
+
 def main():
     if os.geteuid() != 0:
         print('this test needs root\n0 passed, 1 failed')
@@ -297,10 +335,12 @@ def main():
             'ids that differ': of_mixed_ids,
             'links in a chroot': in_a_chroot,
             'what it may read': of_what_it_may_read,
+            'run by a weak root': without_changing_ids,
             'run by the same user': to_an_ordinary_user,
             'nothing else is opened': opens_nothing_else,
             'no answer, and it goes on': goes_on_without_an_answer,
             'no answer, and it ends': ends_while_it_waits,
+            'no answer, and q': ends_at_a_key,
         }, 2)
     finally:
         shutil.rmtree(FOLDER, ignore_errors=True)
