@@ -80,7 +80,7 @@ struct stacks_state {
 	uint64_t random;
 	/* the sampler thread's */
 	int64_t opened_ns;
-	bool has_told_missing, has_told_no_text;
+	bool has_told_missing, has_emitted_no_text;
 	char told_why[sizeof ((struct reason *)0)->text];
 };
 
@@ -444,12 +444,12 @@ static void tell_missing(struct stacks_state *stacks, int64_t now_ns, struct sam
 	}
 }
 
-static void tell_no_text(struct stacks_state *stacks, int64_t now_ns, struct sample_set *out)
+static void emit_no_text(struct stacks_state *stacks, int64_t now_ns, struct sample_set *out)
 {
 	const struct reason *why = stacks_lines_why_none(stacks->lines);
-	if (why && !stacks->has_told_no_text)
+	if (why && !stacks->has_emitted_no_text)
 		sample_set_missing(out, now_ns, "source lines", why->text, why->remedy);
-	stacks->has_told_no_text = why != NULL;
+	stacks->has_emitted_no_text = why != NULL;
 }
 
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -467,7 +467,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_tree_tell(stacks->tree, now_ns, false, out);
 	stacks_runs_tell(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	tell_missing(stacks, now_ns, out);
-	tell_no_text(stacks, now_ns, out);
+	emit_no_text(stacks, now_ns, out);
 	pthread_mutex_unlock(&stacks->lock);
 	if (has_changed)
 		eventfd_write(stacks->wake_fd, 1);

@@ -18,7 +18,7 @@ import time
 from pythons import ENVIRONMENT, PMTOP, try_all
 
 NOBODY = 65534
-FOLDER = tempfile.mkdtemp(prefix='pmtop-rights-')
+FOLDER = tempfile.mkdtemp(prefix='pmtop-rights-', dir='/tmp')
 PYTHON = next(path for path in (sys.executable, '/usr/bin/python3') if os.path.realpath(path).split('/')[1] not in ('root', 'home'))
 SECRET = 'the_secret_of_root = 4711'
 
@@ -60,9 +60,9 @@ CONFIG = os.path.join(FOLDER, 'pmtop.yaml')
 WATCH = [PMTOP, '--config', CONFIG, '-b', '--format=json', '-d', '0.25']
 
 
-def row_of(told, name):
+def row_of(output, name):
     """The row of line 2 of that file in the newest object; None: it is not there yet."""
-    for group in told.get('code', {}).get('groups', []):
+    for group in output.get('code', {}).get('groups', []):
         for row in group['lines']:
             if row['file'] == name and row['line'] == 2:
                 return row
@@ -92,11 +92,11 @@ def watch(pid, name, *arguments, command=None, until=lambda row: row is not None
 def shows_nothing(name, path=None, **options):
     with target(name, **options) as pid:
         recording = tempfile.mktemp(suffix='.pmtop', dir=FOLDER)
-        told, row = watch(pid, name, '-w', recording)
+        output, row = watch(pid, name, '-w', recording)
         with open(recording, 'rb') as file:
             recorded = file.read()
         assert not row.get('text') and row['function'] == '<module>', row
-        assert 'the_secret' not in told, row
+        assert 'the_secret' not in output, row
         assert b'the_secret' not in recorded
         assert stat.S_IMODE(os.stat(recording).st_mode) & 0o077 == 0, oct(os.stat(recording).st_mode)
 
@@ -259,7 +259,7 @@ def goes_on_without_an_answer():
     with silent_files() as (server, where):
         name = os.path.join(where, 'train.py')
         with target(name, uid=None, prefix=['nsenter', f'--mount=/proc/{server}/ns/mnt', '--']) as pid:
-            told = ''
+            output = ''
             with subprocess.Popen([*WATCH, '-p', str(pid)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
                 try:
                     missing, objects, row, end = [], 0, None, time.time() + 90
@@ -270,11 +270,11 @@ def goes_on_without_an_answer():
                     assert row and not row.get('text'), row
                     assert missing and name in missing[0]['reason'], (missing, objects)
                     process.terminate()
-                    told = process.communicate(timeout=30)[0]
+                    output = process.communicate(timeout=30)[0]
                 finally:
                     process.kill()
                     os.kill(server, signal.SIGKILL)
-            assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM), (process.returncode, told)
+            assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM), (process.returncode, output)
 
 
 def ends_while_it_waits():

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A home folder that cannot be read is a warning: the training starts all the same. A file named by --config must be there.
-scratch=$(mktemp -d)
+scratch=$(mktemp -d /tmp/pmtop-home.XXXXXX)
 export LC_ALL=C.UTF-8
 unset XDG_CONFIG_HOME
 passed=0 failed=0
