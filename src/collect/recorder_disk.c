@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/new_file.h"
 
 #define SYNC_NS NS_PER_S
 enum { NAME_SIZE = DISK_PATH_SIZE + 16, FILES_TRIED = 1000 };
@@ -71,7 +72,7 @@ enum status recorder_check(const char *path, const struct recorder_options *opti
 
 static int open_new(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int fd = new_file_create(path);
 	if (fd >= 0)
 		take_lock(fd);
 	return fd;

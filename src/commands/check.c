@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "src/base/clock.h"
+#include "src/base/new_file.h"
 #include "src/base/text.h"
 #include "src/commands/summarize.h"
 #include "src/commands/output.h"
@@ -89,13 +90,12 @@ static enum exit_code write_junit(const char *path, const struct judgement *judg
 {
 	struct buffer text = BUFFER_INIT;
 	judgement_as_junit(&text, judgement, elapsed_s);
-	FILE *file = text.failed ? NULL : fopen(path, "we");
-	bool is_written = file && fwrite(text.data, 1, text.length, file) == text.length;
-	is_written = file && fclose(file) == 0 && is_written;
-	if (!is_written)
-		fprintf(stderr, "pmtop: %s was not written: %s\n", path, text.failed ? "out of memory" : strerror(errno));
+	/* Who collects test reports may be another user. */
+	int error = text.failed ? ENOMEM : new_file_write(path, NEW_FILE_PUBLIC, text.data, text.length);
+	if (error)
+		fprintf(stderr, "pmtop: %s was not written: %s\n", path, strerror(error));
 	buffer_release(&text);
-	return is_written ? EXIT_OK : EXIT_RUNTIME;
+	return error ? EXIT_RUNTIME : EXIT_OK;
 }
 
 static enum exit_code judge_now(struct check *check)

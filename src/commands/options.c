@@ -239,22 +239,34 @@ static enum exit_code check_needs(const struct options *options)
 	return EXIT_OK;
 }
 
-static enum exit_code read_settings(const struct options *options, struct settings *settings)
+/* A home that is closed to us, as in many containers, is no reason not to start a training. */
+static enum status read_own_settings(struct settings *settings)
 {
 	char path[4096];
 	struct reason reason = { 0 };
-	enum status status = STATUS_NOT_FOUND;
+	if (settings_path(path, sizeof path) != STATUS_OK)
+		return STATUS_OK;
+	enum status status = settings_load(settings, path, &reason);
+	if (status == STATUS_INVALID)
+		fail(status, &reason);
+	else if (status != STATUS_OK && status != STATUS_NOT_FOUND)
+		fprintf(stderr, "pmtop: %s: pmtop goes on with the default settings\n", reason.text);
+	return status == STATUS_INVALID ? status : STATUS_OK;
+}
+
+static enum exit_code read_settings(const struct options *options, struct settings *settings)
+{
+	struct reason reason = { 0 };
+	enum status status = STATUS_OK;
 	settings_default(settings);
 	/* The doctor says itself what is wrong with it. */
-	if (options->command == &doctor_command)
-		status = STATUS_OK;
-	else if (options->config)
+	if (options->command != &doctor_command && options->config)
 		status = settings_load(settings, options->config, &reason);
-	else if (settings_path(path, sizeof path) == STATUS_OK && (status = settings_load(settings, path, &reason)) == STATUS_NOT_FOUND)
-		status = STATUS_OK;
-	if (options->config && status == STATUS_NOT_FOUND)
+	else if (options->command != &doctor_command && read_own_settings(settings) != STATUS_OK)
+		return EXIT_USAGE;
+	if (status == STATUS_NOT_FOUND)
 		return usage("--config names a file that is not there:", options->config);
-	if (status != STATUS_OK && (options->config || status != STATUS_NOT_FOUND)) {
+	if (status != STATUS_OK) {
 		fail(status, &reason);
 		return EXIT_USAGE;
 	}

@@ -1,9 +1,7 @@
 #include "src/commands/output_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,43 +11,35 @@
 enum status output_file_open(struct output_file *file, const char *path, const char *not_this, struct reason *why_not)
 {
 	struct stat there, kept;
-	*file = (struct output_file){ .fd = STDOUT_FILENO, .out = BUFFER_INIT };
+	*file = (struct output_file){ .file = { .fd = STDOUT_FILENO }, .out = BUFFER_INIT };
 	if (!path || !strcmp(path, "-"))
 		return STATUS_OK;
-	if ((size_t)snprintf(file->path, sizeof file->path, "%s", path) >= sizeof file->path)
-		return reason_set(why_not, STATUS_INVALID, NULL, "%.60s…: the name is too long", path);
+	file->file.fd = -1;
 	bool is_there = stat(path, &there) == 0;
 	if (is_there && S_ISDIR(there.st_mode))
 		return reason_set(why_not, STATUS_INVALID, "name a file in it", "%s is a folder", path);
 	if (is_there && not_this && stat(not_this, &kept) == 0 && kept.st_dev == there.st_dev && kept.st_ino == there.st_ino)
 		return reason_set(why_not, STATUS_INVALID, "name another file with -o", "%s is the recording itself", path);
-	/* A link stays, what it leads to is replaced. */
-	char *real = is_there ? realpath(path, NULL) : NULL;
-	if (real)
-		snprintf(file->path, sizeof file->path, "%s", real);
-	free(real);
-	if (!is_there || S_ISREG(there.st_mode))
-		snprintf(file->beside, sizeof file->beside, "%s.%d.tmp", file->path, (int)getpid());
-	file->fd = open(file->beside[0] ? file->beside : file->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-	if (file->fd < 0)
-		return reason_set(why_not, errno == EACCES ? STATUS_DENIED : STATUS_IO, "name a file with -o where you may write", "%s cannot be written: %s", path, strerror(errno));
-	if (is_there && file->beside[0] && fchmod(file->fd, there.st_mode & 07777) < 0)
-		return reason_set(why_not, STATUS_IO, NULL, "%s cannot be written: %s", path, strerror(errno));
+	int error = new_file_open(&file->file, path, NEW_FILE_PRIVATE);
+	if (error == ENAMETOOLONG)
+		return reason_set(why_not, STATUS_INVALID, NULL, "%.60s…: the name is too long", path);
+	if (error)
+		return reason_set(why_not, error == EACCES ? STATUS_DENIED : STATUS_IO, "name a file with -o where you may write", "%s cannot be written: %s", path, strerror(error));
 	return STATUS_OK;
 }
 
 static void say(const struct output_file *file, const char *why, int *code)
 {
-	fprintf(stderr, "pmtop: %s: %s: %s\n", file->path, why, file->beside[0] ? "it was not written" : "what follows is not written");
+	fprintf(stderr, "pmtop: %s: %s: %s\n", file->file.path, why, file->file.beside[0] ? "it was not written" : "what follows is not written");
 	*code = 1;
 }
 
 bool output_file_drain(struct output_file *file, int *code)
 {
-	if (file->fd == STDOUT_FILENO)
+	if (file->file.fd == STDOUT_FILENO)
 		return output_flush(&file->out, code);
 	for (size_t done = 0; done < file->out.length;) {
-		ssize_t written = write(file->fd, file->out.data + done, file->out.length - done);
+		ssize_t written = write(file->file.fd, file->out.data + done, file->out.length - done);
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0 && errno != EPIPE)
@@ -69,19 +59,12 @@ bool output_file_close(struct output_file *file, bool is_whole, int *code)
 {
 	is_whole = is_whole && output_file_drain(file, code);
 	buffer_release(&file->out);
-	if (file->fd == STDOUT_FILENO || file->fd < 0)
+	if (file->file.fd == STDOUT_FILENO || file->file.fd < 0)
 		return is_whole;
-	/* A full disk or quota may be known only now. */
-	if (close(file->fd) < 0 && is_whole) {
-		say(file, strerror(errno), code);
-		is_whole = false;
-	}
-	if (file->beside[0] && is_whole && rename(file->beside, file->path) < 0) {
-		say(file, strerror(errno), code);
-		is_whole = false;
-	}
-	if (file->beside[0] && !is_whole)
-		unlink(file->beside);
-	file->fd = -1;
-	return is_whole;
+	int error = is_whole ? new_file_keep(&file->file) : 0;
+	if (!is_whole)
+		new_file_drop(&file->file);
+	if (error)
+		say(file, strerror(error), code);
+	return is_whole && !error;
 }

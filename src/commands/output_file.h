@@ -6,12 +6,11 @@
 #include <stdbool.h>
 
 #include "src/base/buffer.h"
+#include "src/base/new_file.h"
 #include "src/base/status.h"
 
 struct output_file {
-	char path[4096];             /* its name in the end */
-	char beside[4096 + 32];      /* what it is called until then; empty: written straight */
-	int fd;
+	struct new_file file;        /* its descriptor may be standard output */
 	struct buffer out;
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/new_file.h"
 #include "src/commands/command.h"
 #include "src/commands/repair_survey.h"
 
@@ -192,7 +193,7 @@ static bool write_pieces(struct writing *writing, const struct survey *survey)
 
 static enum status write_file(int from, const struct survey *survey, const char *path, struct reason *why_not)
 {
-	struct writing writing = { .from = from, .to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644) };
+	struct writing writing = { .from = from, .to = new_file_create(path) };
 	if (writing.to < 0 && errno == EEXIST)
 		return reason_set(why_not, STATUS_INVALID, "choose another name with -o, or remove it", "%s is there already", path);
 	if (writing.to < 0)

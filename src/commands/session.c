@@ -79,7 +79,7 @@ static int open_child_log(struct session *session)
 	}
 	mkdir(folder, 0700);
 	snprintf(session->child_log, sizeof session->child_log, "%s/output-%d.log", folder, (int)getpid());
-	int log = open(session->child_log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int log = open(session->child_log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (log < 0)
 		session->child_log[0] = '\0';
 	return log >= 0 ? log : open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -4,7 +4,6 @@
  *
  * While it is paused the sets are held back, not lost; what a terminal does not take is dropped by the frame, never waited for. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/new_file.h"
 #include "src/base/text.h"
 #include "src/commands/choose.h"
 #include "src/commands/output.h"
@@ -126,7 +126,7 @@ static void write_view(struct watch *watch)
 		snprintf(path, sizeof path, "pmtop-%s-%d-%s.csv", screen_view_name(watch->screen), (int)watch->session.model->target_pid, when);
 		for (char *c = path; *c; c++)
 			*c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		int fd = new_file_create(path);
 		bool is_written = fd >= 0 && !csv.failed && write(fd, csv.data, csv.length) == (ssize_t)csv.length;
 		snprintf(message, sizeof message, is_written ? "written: %s" : "not written: %s: %s", path, strerror(errno));
 		if (fd >= 0)

@@ -12,6 +12,7 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/json_tree.h"
+#include "src/base/new_file.h"
 #include "src/base/text.h"
 
 static const char format_name[] = "pmtop summary";
@@ -163,27 +164,14 @@ void summary_write(struct buffer *out, const struct summary *summary)
 enum status summary_save(const char *path, const struct summary *summary, struct reason *why_not)
 {
 	struct buffer text = BUFFER_INIT;
-	char beside[4096];
 	summary_write(&text, summary);
 	if (text.failed) {
 		buffer_release(&text);
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	}
-	FILE *file = (size_t)snprintf(beside, sizeof beside, "%s.part", path) < sizeof beside ? fopen(beside, "w") : NULL;
-	bool is_written = file && fwrite(text.data, 1, text.length, file) == text.length && fflush(file) == 0 && fsync(fileno(file)) == 0;
-	int error = errno;
-	if (file && fclose(file) != 0 && is_written) {
-		is_written = false;
-		error = errno;
-	}
-	if (is_written && rename(beside, path) < 0) {
-		is_written = false;
-		error = errno;
-	}
-	if (!is_written && file)
-		unlink(beside);
+	int error = new_file_write(path, NEW_FILE_PRIVATE, text.data, text.length);
 	buffer_release(&text);
-	return is_written ? STATUS_OK : reason_set(why_not, STATUS_IO, NULL, "%s was not written: %s", path, strerror(error));
+	return error ? reason_set(why_not, STATUS_IO, NULL, "%s was not written: %s", path, strerror(error)) : STATUS_OK;
 }
 
 /* -- reading ----------------------------------------------------------------------------------------------------------------------- */

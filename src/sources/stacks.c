@@ -8,15 +8,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/hang_watch.h"
 #include "src/sources/access.h"
 #include "src/sources/choices.h"
 #include "src/sources/python/py_sampler.h"
@@ -27,7 +29,7 @@
 #include "src/sources/stacks_tree.h"
 #include "src/sources/target.h"
 
-enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST, LOST_MAX = 16 };
+enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST };
 
 /* Where looks cost more of a CPU than this, they become fewer. */
 #define BUDGET_RATIO 0.005
@@ -35,7 +37,7 @@ enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST, LOST_MAX = 16 };
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MOST_NS (30 * NS_PER_S)
 #define SETTLED_NS (2 * NS_PER_S)
-#define END_WAIT_NS (2 * NS_PER_S)
+#define END_WAIT_S 2
 
 /* Who there is, as the sampler thread hands it over. */
 struct present { pid_t pid, parent; uint64_t start_ticks; unsigned generation; int fd; bool is_kept; char command[64]; };
@@ -45,15 +47,16 @@ struct looked {
 	struct present who;
 	struct py_sampler *sampler;          /* NULL: not opened (yet) */
 	int64_t try_ns, try_after_ns;        /* when it is tried (again); INT64_MAX = never */
-	int64_t started_ns;                  /* CLOCK_REALTIME */
+	struct stacks_owner owner;           /* of the lines that it runs */
 	size_t group;                        /* index, or NO_GROUP: not known yet */
 	struct stacks_loaders loaders;
 };
 
 struct stacks_state {
 	struct target *target;
-	struct hang_thread thread;
+	pthread_t thread;
 	bool has_thread;
+	sem_t has_ended;
 	int wake_fd;
 	_Atomic bool is_stopping;
 	pthread_mutex_t lock;
@@ -67,7 +70,7 @@ struct stacks_state {
 	enum status why_status;              /* why the target itself is not looked at; OK: it is, or was not tried yet */
 	struct reason why;
 	/* the looking thread's */
-	size_t looked_count, at;             /* at: which of them it reads now */
+	size_t looked_count;
 	struct looked looked[PROCESSES_MOST];
 	struct stacks_lines *lines;
 	struct py_sample sample;
@@ -77,8 +80,7 @@ struct stacks_state {
 	uint64_t random;
 	/* the sampler thread's */
 	int64_t opened_ns;
-	unsigned lost_count;                 /* threads left behind in a read */
-	bool has_told_missing;
+	bool has_told_missing, has_emitted_no_text;
 	char told_why[sizeof ((struct reason *)0)->text];
 };
 
@@ -162,7 +164,7 @@ static void take_over(struct stacks_state *stacks)
 		if (stacks->present[i].fd < 0)
 			continue;
 		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present[i], .try_after_ns = TRY_FIRST_NS, .group = NO_GROUP, .loaders = STACKS_LOADERS_INIT,
-			.started_ns = began_at(stacks->present[i].start_ticks) };
+			.owner = { .process_fd = stacks->present[i].fd, .started_ns = began_at(stacks->present[i].start_ticks) } };
 		stacks->present[i].fd = -1;
 	}
 }
@@ -228,7 +230,7 @@ static void end_looked(struct looked *looked)
 static void poll_loaders(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
 {
 	struct stacks_polled *polled = &stacks->polled;
-	stacks_loaders_poll(&looked->loaders, stacks->lines, looked->who.fd, looked->started_ns, now_ns, polled);
+	stacks_loaders_poll(&looked->loaders, stacks->lines, &looked->owner, now_ns, polled);
 	pthread_mutex_lock(&stacks->lock);
 	stacks_loaders_take(&looked->loaders, &stacks->runs, polled, looked->who.pid, looked->who.start_ticks, looked->who.command, now_ns);
 	pthread_mutex_unlock(&stacks->lock);
@@ -237,12 +239,13 @@ static void poll_loaders(struct stacks_state *stacks, struct looked *looked, int
 static void look_at(struct stacks_state *stacks, struct looked *looked)
 {
 	int64_t now_ns = clock_monotonic_ns(), before_ns = clock_thread_cpu_ns();
+	stacks_owner_note_user(&looked->owner);
 	enum status status = py_sampler_look(looked->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
-				? stacks_lines_text(stacks->lines, looked->who.fd, site->known->code.file, site->line, looked->started_ns) : NULL;
+				? stacks_lines_text(stacks->lines, &looked->owner, site->known->code.file, site->line) : NULL;
 		}
 		pthread_mutex_lock(&stacks->lock);
 		account(stacks, looked, now_ns);
@@ -261,7 +264,10 @@ static void look_at(struct stacks_state *stacks, struct looked *looked)
 static void try_to_open(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
 {
 	struct reason why = { "", "" };
+	looked->owner.has_user = looked->owner.is_mixed = false;
+	stacks_owner_note_user(&looked->owner);
 	enum status status = py_sampler_open(looked->who.pid, looked->who.fd, &looked->sampler, &why);
+	stacks_owner_note_user(&looked->owner);
 	bool is_final = status == STATUS_OK || status == STATUS_UNSUPPORTED;
 	looked->try_ns = is_final ? INT64_MAX : now_ns + looked->try_after_ns;
 	looked->try_after_ns = looked->try_after_ns < TRY_MOST_NS / 2 ? 2 * looked->try_after_ns : TRY_MOST_NS;
@@ -292,7 +298,6 @@ static int64_t look_round(struct stacks_state *stacks)
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
 	for (size_t i = 0; i < stacks->looked_count; i++) {
 		struct looked *looked = &stacks->looked[i];
-		stacks->at = i;
 		if (!looked->sampler && looked->try_ns <= now_ns)
 			try_to_open(stacks, looked, now_ns);
 		bool is_new = looked->sampler && looked->group == NO_GROUP && stacks->groups.count < STACKS_GROUPS_MOST;
@@ -312,7 +317,7 @@ static int64_t look_round(struct stacks_state *stacks)
 		if (!looked)
 			continue;
 		if (group->next_ns <= now_ns) {
-			group->turn = stacks->at = (size_t)(looked - stacks->looked);
+			group->turn = (size_t)(looked - stacks->looked);
 			look_at(stacks, looked);
 			double each_ns = period_ns(stacks, now_ns < looked->loaders.hunt_until_ns);
 			group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
@@ -322,7 +327,7 @@ static int64_t look_round(struct stacks_state *stacks)
 	return next_ns;
 }
 
-static void look_again_and_again(void *argument)
+static void *look_again_and_again(void *argument)
 {
 	struct stacks_state *stacks = argument;
 	struct pollfd woken = { .fd = stacks->wake_fd, .events = POLLIN };
@@ -338,6 +343,8 @@ static void look_again_and_again(void *argument)
 		if (ppoll(&woken, 1, &left, NULL) > 0)
 			eventfd_read(stacks->wake_fd, &times);
 	}
+	sem_post(&stacks->has_ended);
+	return NULL;
 }
 
 /* -- the source ------------------------------------------------------------------------------------------------------------------- */
@@ -353,6 +360,7 @@ static void release(struct stacks_state *stacks)
 	stacks_tree_free(stacks->tree);
 	stacks_lines_free(stacks->lines);
 	pthread_mutex_destroy(&stacks->lock);
+	sem_destroy(&stacks->has_ended);
 	if (stacks->wake_fd >= 0)
 		close(stacks->wake_fd);
 	free(stacks);
@@ -362,12 +370,32 @@ static void release(struct stacks_state *stacks)
 static void stacks_close(void *state)
 {
 	struct stacks_state *stacks = state;
+	struct timespec until;
 	if (stacks->has_thread) {
 		atomic_store(&stacks->is_stopping, true);
 		eventfd_write(stacks->wake_fd, 1);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += END_WAIT_S;
+		int error;
+		while ((error = sem_timedwait(&stacks->has_ended, &until)) < 0 && errno == EINTR)
+			;
+		if (error < 0) {
+			pthread_detach(stacks->thread);
+			return;
+		}
+		pthread_join(stacks->thread, NULL);
 	}
-	if (!stacks->has_thread || hang_thread_join(&stacks->thread, END_WAIT_NS))
-		release(stacks);
+	release(stacks);
+}
+
+static int start_thread(struct stacks_state *stacks)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int error = pthread_create(&stacks->thread, NULL, look_again_and_again, stacks);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
 }
 
 /* Stacks are those of real processes, whatever else a fixture may invent. */
@@ -381,6 +409,7 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	struct stacks_state *stacks = calloc(1, sizeof *stacks);
 	if (!stacks)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	sem_init(&stacks->has_ended, 0, 0);
 	pthread_mutex_init(&stacks->lock, NULL);
 	stacks->target = target;
 	stacks->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -392,7 +421,7 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	if (!has_what_to_look_at(target))
 		return STATUS_OK;
 	hand_over(stacks);
-	int error = stacks->tree && stacks->lines && stacks->wake_fd >= 0 ? hang_thread_start(&stacks->thread, look_again_and_again, stacks) : ENOMEM;
+	int error = stacks->tree && stacks->lines && stacks->wake_fd >= 0 ? start_thread(stacks) : ENOMEM;
 	stacks->has_thread = error == 0;
 	if (error == 0)
 		return STATUS_OK;
@@ -415,21 +444,12 @@ static void tell_missing(struct stacks_state *stacks, int64_t now_ns, struct sam
 	}
 }
 
-/* The looking thread never holds the lock while it reads. What it read into is lost to it; without what does not answer another one goes on. */
-static void replace_lost_thread(struct stacks_state *stacks)
+static void emit_no_text(struct stacks_state *stacks, int64_t now_ns, struct sample_set *out)
 {
-	char path[HANG_PATH_SIZE];
-	if (stacks->lost_count < LOST_MAX && hang_thread_is_lost(&stacks->thread, HANG_LIMIT_NS, path)) {
-		struct looked *looked = &stacks->looked[stacks->at];
-		stacks->lost_count++;
-		looked->sampler = NULL;
-		looked->loaders = (struct stacks_loaders)STACKS_LOADERS_INIT;
-		looked->try_ns = clock_monotonic_ns() + TRY_MOST_NS;
-		if (looked->who.pid == stacks->target->pid)
-			stacks->why_status = reason_set(&stacks->why, STATUS_IO, "see what its process waits for: /proc/PID/wchan", "stack reader stuck in %.120s", path);
-	}
-	if (!stacks->thread.watch)
-		hang_thread_start(&stacks->thread, look_again_and_again, stacks);
+	const struct reason *why = stacks_lines_why_none(stacks->lines);
+	if (why && !stacks->has_emitted_no_text)
+		sample_set_missing(out, now_ns, "source lines", why->text, why->remedy);
+	stacks->has_emitted_no_text = why != NULL;
 }
 
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -441,13 +461,13 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 		return STATUS_END;
 	}
 	pthread_mutex_lock(&stacks->lock);
-	replace_lost_thread(stacks);
 	hand_over(stacks);
 	bool has_changed = stacks->has_changed;
 	stacks_groups_tell(&stacks->groups, false, now_ns, out);
 	stacks_tree_tell(stacks->tree, now_ns, false, out);
 	stacks_runs_tell(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	tell_missing(stacks, now_ns, out);
+	emit_no_text(stacks, now_ns, out);
 	pthread_mutex_unlock(&stacks->lock);
 	if (has_changed)
 		eventfd_write(stacks->wake_fd, 1);

@@ -35,14 +35,15 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	loaders->hunt_until_ns = 0;
 }
 
-void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, int process_fd, int64_t started_ns, int64_t now_ns, struct stacks_polled *out)
+void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner, int64_t now_ns, struct stacks_polled *out)
 {
 	bool is_any_left = false;
 	out->count = 0;
+	stacks_owner_note_user(owner);
 	enum status status = py_counter_poll(loaders->counter, now_ns, &out->counted, &out->count);
 	for (size_t i = 0; i < out->count; i++) {
 		const struct py_counted *counted = &out->counted[i];
-		out->texts[i] = counted->line > 0 ? stacks_lines_text(lines, process_fd, counted->file, counted->line, started_ns) : NULL;
+		out->texts[i] = counted->line > 0 ? stacks_lines_text(lines, owner, counted->file, counted->line) : NULL;
 		is_any_left |= !counted->is_over;
 	}
 	is_any_left = is_any_left && status == STATUS_OK;

@@ -30,8 +30,8 @@ struct stacks_polled { const struct py_counted *counted; size_t count; const cha
 
 /* Right after a look at this process. */
 void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler *sampler, const struct py_sample *sample, int64_t now_ns);
-/* Polls; what came of it is for stacks_loaders_take, before the next. `process_fd`, `started_ns`: as stacks_lines_text. */
-void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, int process_fd, int64_t started_ns, int64_t now_ns, struct stacks_polled *out);
+/* Polls; what came of it is for stacks_loaders_take, before the next. `owner`: as stacks_lines_text. */
+void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner, int64_t now_ns, struct stacks_polled *out);
 /* Under the lock of the runs. */
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled, pid_t pid, uint64_t start_ticks, const char *name,
 	int64_t now_ns);

@@ -142,7 +142,7 @@ END_TEST
 
 START_TEST(written_view_is_a_csv_file)
 {
-	char folder[] = "/tmp/pmtop-write-XXXXXX", command[128], before[PATH_MAX];
+	char folder[] = "/tmp/pmtop-write-XXXXXX", command[256], before[PATH_MAX];
 	TRAIN("--name", "write", ENDLESS);
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	ck_assert_ptr_nonnull(getcwd(before, sizeof before));
@@ -153,7 +153,8 @@ START_TEST(written_view_is_a_csv_file)
 	vt_press(vt, "3w");
 	ASSERT_SHOWS(vt, "written: pmtop-operations-");
 	quit(vt);
-	snprintf(command, sizeof command, "grep -q '^[^,]*,.*' %s/pmtop-operations-*.csv && grep -q forward %s/*.csv", folder, folder);
+	snprintf(command, sizeof command, "grep -q '^[^,]*,.*' %s/pmtop-operations-*.csv && grep -q forward %s/*.csv && ! find %s -name '*.csv' -perm /077 | grep -q .", folder, folder,
+		folder);
 	ck_assert_int_eq(system(command), 0);
 	snprintf(command, sizeof command, "rm -r %s", folder);
 	ck_assert_int_eq(system(command), 0);
