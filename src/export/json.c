@@ -320,6 +320,15 @@ static void write_self(struct json *json, const struct model *model)
 	json_close_object(json);
 }
 
+/* Of a recording of which something is lost; else nothing. */
+static void write_damage(struct json *json, const struct model *model)
+{
+	if (!model->damaged_blocks && !model->damaged_bytes)
+		return;
+	json_unsigned(json, "damaged_blocks", model->damaged_blocks);
+	json_unsigned(json, "damaged_bytes", model->damaged_bytes);
+}
+
 void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
 {
 	struct json json = { .out = out };
@@ -330,6 +339,7 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 	json_integer(&json, "time_ns", realtime_ns);
 	if (pid)
 		json_integer(&json, "pid", pid);
+	write_damage(&json, model);
 	if (chosen)
 		write_run(&json, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
 	if (chosen)

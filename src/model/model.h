@@ -133,6 +133,7 @@ struct model {
 	size_t missing_count;
 	struct missing missing[MODEL_MISSING_MAX];
 	uint64_t sets_failed;        /* sample sets that ran out of memory */
+	uint64_t damaged_blocks, damaged_bytes;      /* of the recording that the sets come from, up to here; set by who reads it */
 	unsigned run_count;          /* runs[0 … run_count − 1] in the order they were found */
 	struct run *runs;
 	struct model_private *private;
