@@ -21,15 +21,24 @@ struct stream {
 	struct buffer out;
 	enum output_format format;
 	bool has_header;
+	bool wants_all;              /* each JSON object with all of its rows, not the last alone */
 };
 
-static void print_refresh(struct stream *stream)
+/* Nothing more comes: of a recording its end has been read, of a run the target has ended. */
+static bool is_at_end(const struct session *session)
+{
+	int64_t next_ns;
+	return session->player ? !player_next_ns(session->player, &next_ns) && player_has_ended(session->player) : session->model->target_ended;
+}
+
+static void print_refresh(struct stream *stream, bool is_last)
 {
 	const struct session *session = &stream->session;
 	int run = session_run(session);
 	switch (stream->format) {
 	case FORMAT_JSON:
-		export_json(&stream->out, session->model, &session->alerts, run, session_realtime_ns(session));
+		(stream->wants_all || is_last || is_at_end(session) ? export_json : export_json_newest)(&stream->out, session->model, &session->alerts, run,
+			session_realtime_ns(session));
 		break;
 	case FORMAT_CSV:
 		export_csv(&stream->out, session->model, run, session_realtime_ns(session), !stream->has_header);
@@ -65,7 +74,7 @@ static bool next_set(struct stream *stream)
 
 static enum exit_code run_stream(const struct options *options, const struct settings *settings)
 {
-	struct stream stream = { .out = BUFFER_INIT, .format = options->format };
+	struct stream stream = { .out = BUFFER_INIT, .format = options->format, .wants_all = options->all };
 	enum exit_code code = session_open(&stream.session, options, settings);
 	if (code != EXIT_OK)
 		return code;
@@ -79,10 +88,10 @@ static enum exit_code run_stream(const struct options *options, const struct set
 		signal(SIGHUP, SIG_IGN);
 	lines_init(&stream.lines, settings->batch_lines);
 	int output_code = 0;
-	print_refresh(&stream);
+	print_refresh(&stream, options->count == 1);
 	bool is_open = output_flush(&stream.out, &output_code);
 	for (int64_t printed = 1; is_open && (options->count == 0 || printed < options->count) && next_set(&stream); printed++) {
-		print_refresh(&stream);
+		print_refresh(&stream, printed + 1 == options->count);
 		is_open = output_flush(&stream.out, &output_code);
 	}
 	buffer_release(&stream.out);
