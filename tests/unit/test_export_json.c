@@ -302,7 +302,7 @@ static void fill_long_run(void)
 		many_flagged[i] = *told_add_flagged(&told, i / 10, i, 0.5, 0.2);
 	}
 	for (unsigned i = 0; i < MANY_EPOCHS; i++)
-		many_epochs[i] = (struct epoch){ .index = i, .ordinal = i + 1, .begin_ns = 1 + i, .end_ns = 2 + i };
+		many_epochs[i] = (struct epoch){ .index = i, .ordinal = i + 1, .mode = TOLD_TRAIN, .begin_ns = 1 + i, .end_ns = 2 + i };
 	for (unsigned i = 0; i < MANY_OPERATIONS; i++) {
 		told.run.operation_count = 0;
 		many_operations[i] = *told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 1 + i, i % 3 == 0 ? 1000 + i : 1);
