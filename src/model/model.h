@@ -118,7 +118,7 @@ struct model {
 	bool target_ended;
 	int64_t target_ended_ns;
 	char note[160];              /* the newest thing to be told about the target: "process replaced itself" …; empty */
-	size_t process_count;        /* of the tree; gone ones stay until the room is needed */
+	size_t process_count;        /* of the tree; gone ones stay for two minutes, or until the room is needed */
 	struct process *processes;
 	struct memory memory;
 	struct system system;

@@ -5,6 +5,7 @@
 #define PMTOP_IMPLEMENTATION
 #include "pmtop.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCHES_AN_EPOCH = 10, SLOW_EVERY = 10, USUAL_MS = 3, SLOW_MS = 15, CHILD_MS = 250, CHILD_BYTES = 1 << 20 };
+enum { BATCHES_AN_EPOCH = 10, SLOW_EVERY = 10, USUAL_MS = 3, SLOW_MS = 15, CHILD_MS = 250, PUBLISHING_EVERY = 4, CHILD_BYTES = 1 << 20 };
 
 static void wait_ms(int ms)
 {
@@ -22,8 +23,8 @@ static void wait_ms(int ms)
 		continue;
 }
 
-/* It publishes nothing. */
-static void start_child(void)
+/* Some publish, as a loader's workers do. */
+static void start_child(struct pmtop *pm, bool publishes)
 {
 	char *memory;
 
@@ -32,7 +33,13 @@ static void start_child(void)
 	memory = malloc(CHILD_BYTES);
 	if (memory != NULL)
 		memset(memory, 1, CHILD_BYTES);
-	wait_ms(CHILD_MS);
+	if (publishes)
+		PMTOP_SPAN(pm, "worker.fetch")
+			wait_ms(CHILD_MS);
+	else
+		wait_ms(CHILD_MS);
+	if (publishes)
+		pmtop_close(pm);
 	_exit(memory != NULL ? 0 : 1);
 }
 
@@ -66,7 +73,7 @@ int main(int argc, char **argv)
 		pmtop_span_end(pm);
 		pmtop_epoch_end(pm);
 		for (double due = (double)(pmtop_now() - begun_ns) * 1e-9 * children_per_s; children < due; children++)
-			start_child();
+			start_child(pm, (int)children % PUBLISHING_EVERY == 0);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			continue;
 	}
