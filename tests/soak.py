@@ -102,7 +102,7 @@ class Watched:
         if after > before + FILES_MORE * (1 if is_long else 4):
             yield f"open files grew from {before:.0f} to {after:.0f}"
         before, after = of(middle, 4), of(last, 4)
-        if after > max(before * ratio, before + 4096):
+        if after > max(before * (ratio + 0.2), before + 4096):
             yield f"an object grew from {before:.0f} to {after:.0f} bytes"
 
 
