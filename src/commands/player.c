@@ -312,8 +312,8 @@ enum status player_open(const char *path, double speed, struct player **out, str
 		status = reason_set(why_not, errno == ENOENT ? STATUS_NOT_FOUND : errno == EACCES ? STATUS_DENIED : STATUS_IO, NULL, "%s cannot be read: %s", path, strerror(errno));
 	else if (S_ISDIR(file.st_mode) || (is_standard && isatty(player->fd)))
 		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -", "%s is no recording", is_standard ? "a terminal" : path);
-	else if (S_ISCHR(file.st_mode) || S_ISBLK(file.st_mode))
-		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -", "%s is a device, not a recording", is_standard ? "standard input" : path);
+	else if (!is_standard && (S_ISCHR(file.st_mode) || S_ISBLK(file.st_mode)))
+		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -", "%s is a device, not a recording", path);
 	else if (!player->reader || !player->known || !player->room)
 		status = reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	if (status == STATUS_OK) {
