@@ -24,11 +24,13 @@ struct stream {
 	bool wants_all;              /* each JSON object with all of its rows, not the last alone */
 };
 
-/* Nothing more comes: of a recording its end has been read, of a run the target has ended. */
+/* Nothing more comes: a recording has been read to its end, or a run is over. */
 static bool is_at_end(const struct session *session)
 {
 	int64_t next_ns;
-	return session->player ? !player_next_ns(session->player, &next_ns) && player_has_ended(session->player) : session->model->target_ended;
+	if (session->player)
+		return !player_next_ns(session->player, &next_ns) && player_has_ended(session->player);
+	return session->model->target_ended || session_has_ended(session);
 }
 
 static void print_refresh(struct stream *stream, bool is_last)
