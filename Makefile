@@ -6,6 +6,7 @@
 #   make demo FAULT=slow-worker   the same with something wrong in it (tests/workloads/faults.txt)
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
+#   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns; fails where they grow
 #   make lint          layers, man pages    make pictures  the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
 #   make check-gpu     tests on a real NVIDIA GPU, and pmtop's figures beside nvidia-smi's
@@ -78,7 +79,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue all programs demo why-bench check check-python check-gpu python bench fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue all programs demo why-bench check check-python check-gpu python bench soak fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -209,6 +210,11 @@ $(BUILD)/tests/bench/why/synthetic $(BUILD)/tests/bench/stream: $(BUILD)/%: $(BU
 # With Python's, where check-python has made their environment.
 bench: all $(BENCHES) $(BUILD)/tests/bench/hello $(BUILD)/tests/bench/stream $(WORKLOADS) $(FAKE_NVML) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/bench/run $(BENCH_FLAGS)
+
+# In an hour all caches are full; a minute (SOAK_SECONDS=50) shows gross growth.
+SOAK_SECONDS ?= 3600
+soak: all $(BUILD)/tests/workloads/churn
+	@SOAK_SECONDS="$(SOAK_SECONDS)" PMTOP_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/soak.py
 
 # FAULT=slow-worker: with something wrong in it (tests/workloads/faults.txt)
 demo: all $(WORKLOADS)

@@ -130,3 +130,14 @@ void json_bool(struct json *json, const char *key, bool value)
 	begin_value(json, key);
 	buffer_puts(json->out, value ? "true" : "false");
 }
+
+size_t json_cut(const struct json *json, size_t count)
+{
+	return json->rows_max && count > json->rows_max ? count - json->rows_max : 0;
+}
+
+void json_left_out(struct json *json, const char *key, size_t count)
+{
+	if (count)
+		json_unsigned(json, key, count);
+}

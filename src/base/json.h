@@ -5,6 +5,7 @@
 #define PMTOP_BASE_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "src/base/buffer.h"
@@ -12,6 +13,7 @@
 struct json {
 	struct buffer *out;
 	bool need_comma;
+	size_t rows_max;             /* lists that grow with the run are cut to so many of their rows; 0 = they are not */
 };
 
 /* `key` is NULL inside an array and for the outermost value. */
@@ -24,5 +26,8 @@ void json_number(struct json *json, const char *key, double value);          /* 
 void json_integer(struct json *json, const char *key, int64_t value);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_bool(struct json *json, const char *key, bool value);
+/* Of a list of `count` rows, how many are left out. The caller writes the others, and beside the list how many those were: nothing where all are there. */
+size_t json_cut(const struct json *json, size_t count);
+void json_left_out(struct json *json, const char *key, size_t count);
 
 #endif

@@ -14,6 +14,8 @@
 #define HEADER_AGAIN_NS (60 * NS_PER_S)
 /* More than slewing does between two dictionaries: someone set the clock, or the machine slept. */
 #define CLOCK_MOVED_NS (100 * NS_PER_MS)
+/* What a disk loses at once. */
+enum { DAMAGED_PAGE = 4096 };
 enum { QUEUE_BYTES = 16 * 1024 * 1024, CLOSE_MOST_MS = 5000 };
 
 struct recorder {
@@ -189,12 +191,12 @@ bool recorder_wants_dictionary(const struct recorder *recorder)
 	return recorder->options.file_bytes && recorder->file_bytes >= recorder->options.file_bytes;
 }
 
-/* The header comes first in each file, before a dictionary about each minute, and where it would date what follows wrongly. */
-static void add_header(struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
+/* The header comes first in each file, before a dictionary about each minute, and where it would date what follows wrongly. False: not now. */
+static bool add_header(struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
 {
 	bool is_first = recorder->headed_ns == INT64_MIN, is_full = recorder_wants_dictionary(recorder);
 	if (!is_first && (kind != BLOCK_DICTIONARY || (set->time_ns < recorder->headed_ns + HEADER_AGAIN_NS && !is_full && !has_clock_moved(recorder))))
-		return;
+		return false;
 	if (!is_first) {
 		recorder->header.monotonic_ns = clock_monotonic_ns();
 		recorder->header.realtime_ns = clock_realtime_ns();
@@ -204,9 +206,27 @@ static void add_header(struct recorder *recorder, enum block_kind kind, const st
 	recorder->file_bytes = is_full ? 0 : recorder->file_bytes;
 	recorder->headed_ns = set->time_ns;
 	recorder->dated_ns = date_ns();
-	/* At the beginning twice: a file that has lost its only header has lost all. */
-	for (int copies = recorder->file_bytes == 0 ? 2 : 1; copies > 0; copies--)
-		stream_write_header(&recorder->writer, &recorder->header, &chunk->bytes);
+	stream_write_header(&recorder->writer, &recorder->header, &chunk->bytes);
+	return true;
+}
+
+/* A file begins with its header and its dictionary, and with a copy of both: nothing can be read without a header, and nothing up to the next dictionary
+ * without the first. So many headers stand between the dictionaries that no damaged page reaches both of them, or all the headers. */
+static void add_blocks(struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
+{
+	bool begins_file = add_header(recorder, kind, set, chunk) && recorder->file_bytes == 0;
+	struct buffer *bytes = &chunk->bytes;
+	size_t header_end = bytes->length, set_end, copy_at;
+	stream_write_set(&recorder->writer, kind, set, bytes);
+	if (!begins_file)
+		return;
+	set_end = bytes->length;
+	do {
+		copy_at = bytes->length;
+		stream_write_header(&recorder->writer, &recorder->header, bytes);
+	} while (!bytes->failed && (copy_at < header_end + DAMAGED_PAGE || bytes->length < set_end + DAMAGED_PAGE));
+	if (kind == BLOCK_DICTIONARY)
+		stream_write_set(&recorder->writer, kind, set, bytes);
 }
 
 static bool push(struct recorder *recorder, struct chunk *chunk)
@@ -240,8 +260,7 @@ size_t recorder_add(struct recorder *recorder, enum block_kind kind, const struc
 	chunk->number = recorder->writer.number;
 	chunk->is_dictionary = kind == BLOCK_DICTIONARY;
 	chunk->time_ns = set->time_ns;
-	add_header(recorder, kind, set, chunk);
-	stream_write_set(&recorder->writer, kind, set, &chunk->bytes);
+	add_blocks(recorder, kind, set, chunk);
 	chunk->blocks = (unsigned)(recorder->writer.number - chunk->number);
 	size_t bytes = chunk->bytes.length;
 	recorder->file_bytes += bytes;

@@ -34,6 +34,7 @@ struct options {
 	int color;                   /* enum color_choice; −1 = as configured */
 	bool ascii;
 	bool no_nvml, counters;      /* --no-nvml, --counters */
+	bool all;                    /* --all */
 	const char *view;            /* --view */
 	int width, height;           /* --size; 0 = as the terminal, or 120×40 */
 

@@ -178,6 +178,7 @@ static enum exit_code export_run(struct work *work, const struct settings *setti
 		go_through(work);
 		bool is_left = is_interrupted && work->session.player && !player_is_pipe(work->session.player);
 		if (work->is_open && !is_left) {
+			session_note_damage(&work->session);
 			work->exporter->end(work->state, &work->scene);
 			drain(&work->scene);
 		}

@@ -39,6 +39,7 @@ static const char help_text[] =
 	"\n"
 	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"
 	"  -w, --write=FILE           record while showing (--max-size, --rotate); on the screen r records as well\n"
+	"      --all                  with -b --format=json: every object has all flagged batches, epochs and operations; else the last has\n"
 	"  -n, --iterations=N         with -b: end after N refreshes; with --once: draw after N\n"
 	"  -d, --delay=SECONDS        time between refreshes (0.5)\n"
 	"      --once                 one screen as text (--view=NAME, --size=120x40, --format=text|svg)\n"

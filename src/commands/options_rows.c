@@ -31,6 +31,7 @@ const struct option_row option_rows[] = {
 	FLAG("no-nvml", 0, no_nvml),
 	FLAG("counters", 0, counters),
 	TEXT("config", 0, config),
+	FLAG("all", 0, all, | FOR(stream)),
 	TEXT("view", 0, view, | FOR(watch) | FOR(once)),
 	OTHER("size", 0, | FOR(once)),
 

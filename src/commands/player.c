@@ -12,7 +12,8 @@
 #include "src/base/clock.h"
 #include "src/commands/player_files.h"
 
-enum { READ_AT_ONCE = 256 * 1024, FOLLOW_MS = 100, RUNS = 256, LANES = 256, UUID_SIZE = 40 };
+/* A pipe that begins with so many bytes that are no block brings no recording. */
+enum { READ_AT_ONCE = 256 * 1024, FOLLOW_MS = 100, RUNS = 256, LANES = 256, UUID_SIZE = 40, NONSENSE_MAX = 4 * STREAM_PAYLOAD_MOST };
 #define HEADER_WAIT_NS (30 * NS_PER_S)
 
 /* A run as it was told: what a dictionary after a gap says again. */
@@ -283,7 +284,7 @@ static enum status read_header(struct player *player, const char *name, struct r
 			return STATUS_OK;
 		if (event == STREAM_REFUSED)
 			return reason_set(why_not, STATUS_UNSUPPORTED, "use the pmtop that made it, or a newer one", "%s: %s", name, stream_reader_refusal(player->reader));
-		if (event == STREAM_END)
+		if (event == STREAM_END || (player->is_pipe && stream_reader_losses(player->reader)->bytes > NONSENSE_MAX))
 			return reason_set(why_not, STATUS_DAMAGED, "pmtop -p PID -w FILE makes one", "%s is no recording of pmtop", name);
 		struct pollfd ready = { .fd = player->fd, .events = POLLIN };
 		if (event == STREAM_WAIT && !read_more(player))
@@ -301,15 +302,18 @@ enum status player_open(const char *path, double speed, struct player **out, str
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	player->speed = speed;
 	player->path = is_standard ? NULL : strdup(path);
-	player->fd = player->first_fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	player->fd = player->first_fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	player->reader = stream_reader_new();
 	player->known = calloc(RUNS, sizeof *player->known);
 	player->room = malloc(READ_AT_ONCE);
 	enum status status = STATUS_OK;
+	/* The open did not wait for a FIFO's writer: reading its header does, for a while. */
 	if (player->fd < 0 || fstat(player->fd, &file) < 0)
 		status = reason_set(why_not, errno == ENOENT ? STATUS_NOT_FOUND : errno == EACCES ? STATUS_DENIED : STATUS_IO, NULL, "%s cannot be read: %s", path, strerror(errno));
 	else if (S_ISDIR(file.st_mode) || (is_standard && isatty(player->fd)))
 		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -", "%s is no recording", is_standard ? "a terminal" : path);
+	else if (!is_standard && (S_ISCHR(file.st_mode) || S_ISBLK(file.st_mode)))
+		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -", "%s is a device, not a recording", path);
 	else if (!player->reader || !player->known || !player->room)
 		status = reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	if (status == STATUS_OK) {

@@ -156,7 +156,8 @@ static bool copy_piece(struct writing *writing, const struct piece *piece, char 
 	if (!writing->is_headed)
 		writing->headed = (struct stream_place){ writing->offset, piece->number, piece->time_ns };
 	writing->is_headed = piece->kind == BLOCK_HEADER;
-	if (piece->kind == BLOCK_DICTIONARY && !(piece->flags & BLOCK_CONTINUES))
+	bool is_copy = writing->place_count && writing->places[writing->place_count - 1].time_ns == piece->time_ns;
+	if (piece->kind == BLOCK_DICTIONARY && !(piece->flags & BLOCK_CONTINUES) && !is_copy)
 		writing->places[writing->place_count++] = (struct stream_place){ writing->headed.offset, writing->headed.number, piece->time_ns };
 	buffer_add(&writing->bytes, room, piece->length);
 	writing->offset += piece->length;

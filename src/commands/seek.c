@@ -63,7 +63,7 @@ bool goal_is_passed(const struct goal *goal, const struct session *session)
 	return goal->kind == GOAL_TIME ? session->model->now_ns > goal->time_ns : is_there(goal, session);
 }
 
-enum seek_state seek_on(struct session *session, const struct goal *goal, int64_t budget_ns)
+static enum seek_state apply_sets(struct session *session, const struct goal *goal, int64_t budget_ns)
 {
 	int64_t until_ns = clock_monotonic_ns() + budget_ns, next_ns;
 	session->judge_from_ns = goal->judge_from_ns;
@@ -76,6 +76,14 @@ enum seek_state seek_on(struct session *session, const struct goal *goal, int64_
 		if (clock_monotonic_ns() >= until_ns)
 			return SEEK_GOES_ON;
 	}
+}
+
+/* What was read ahead of the goal may have been damaged, too. */
+enum seek_state seek_on(struct session *session, const struct goal *goal, int64_t budget_ns)
+{
+	enum seek_state state = apply_sets(session, goal, budget_ns);
+	session_note_damage(session);
+	return state;
 }
 
 enum exit_code seek_to(struct session *session, const char *at)

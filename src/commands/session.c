@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/commands/damage.h"
 #include "src/commands/hooks.h"
 #include "src/commands/runs.h"
 #include "src/commands/session_private.h"
@@ -254,7 +255,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (options->demo)
 		status = check_synthetic(options->demo, &reason);
 	if (options->replay)
-		status = player_open(options->replay, 0, &session->player, &reason);
+		status = player_open(session->replayed = options->replay, 0, &session->player, &reason);
 	else if (status == STATUS_OK && pid)
 		status = target_open(&session->target, pid, "/proc", &reason);
 	else if (status == STATUS_OK)
@@ -321,10 +322,22 @@ int session_tick_ms(const struct session *session)
 	return hooks_are_busy(session->hooks) ? 200 : -1;
 }
 
+void session_note_damage(struct session *session)
+{
+	const struct stream_losses *losses = session->player ? player_losses(session->player) : NULL;
+	if (!losses)
+		return;
+	session->model->damaged_blocks = losses->blocks;
+	session->model->damaged_bytes = losses->bytes;
+}
+
 bool session_take(struct session *session, struct sample_set *set)
 {
-	if (session->player)
-		return player_take(session->player, set);
+	if (session->player) {
+		bool is_taken = player_take(session->player, set);
+		session_note_damage(session);
+		return is_taken;
+	}
 	while (collector_take(session->collector, set)) {
 		recording_note(&session->recording, session->collector, set, set->is_snapshot || !session->has_read);
 		session->has_read = true;
@@ -425,8 +438,16 @@ void session_again_close(struct session *again)
 	end_session(again);
 }
 
+static void say_damage(const struct session *session)
+{
+	char text[DAMAGE_SIZE];
+	if (session->player && session->replayed && damage_text(player_losses(session->player), text))
+		fprintf(stderr, "pmtop: %s: %s\n", strcmp(session->replayed, "-") == 0 ? "standard input" : session->replayed, text);
+}
+
 enum exit_code session_close(struct session *session)
 {
+	say_damage(session);
 	end_session(session);
 	int status = 0;
 	if (!session->child || waitpid(session->child, &status, 0) < 0)

@@ -27,6 +27,7 @@ struct session {
 	struct target target;        /* of a live run */
 	struct collector *collector; /* live; NULL in a replay */
 	struct player *player;       /* a recording, or a stream from elsewhere; NULL live */
+	const char *replayed;        /* what the player reads, as it was asked for; NULL where nobody is to hear of its damage */
 	struct recording recording;
 	struct source_choices choices;
 	struct recorder_options recorder_options;
@@ -55,6 +56,8 @@ void session_tick(struct session *session);
 int session_tick_ms(const struct session *session);
 /* Clears *set and takes the next one, to be applied (now or later); it has been recorded by then. False: none waits. */
 bool session_take(struct session *session, struct sample_set *set);
+/* Copies what the recording has lost so far into the model. */
+void session_note_damage(struct session *session);
 /* Takes the next waiting set and applies it. False: none waits. */
 bool session_step(struct session *session);
 /* Readable while a set waits (−1 = nothing to wait on), and for how long a wait on it may last (−1 = for ever). */

@@ -22,16 +22,27 @@ struct stream {
 	enum output_format format;
 	bool has_header;
 	bool has_news;               /* something came while the reader did not read */
+	bool wants_all;              /* each JSON object with all of its rows, not the last alone */
 };
 
-static void print_refresh(struct stream *stream)
+/* Nothing more comes: a recording has been read to its end, or a run is over. */
+static bool is_at_end(const struct session *session)
+{
+	int64_t next_ns;
+	if (session->player)
+		return !player_next_ns(session->player, &next_ns) && player_has_ended(session->player);
+	return session->model->target_ended || session_has_ended(session);
+}
+
+static void print_refresh(struct stream *stream, bool is_last)
 {
 	stream->has_news = false;
 	const struct session *session = &stream->session;
 	int run = session_run(session);
 	switch (stream->format) {
 	case FORMAT_JSON:
-		export_json(&stream->out, session->model, &session->alerts, run, session_realtime_ns(session));
+		(stream->wants_all || is_last || is_at_end(session) ? export_json : export_json_newest)(&stream->out, session->model, &session->alerts, run,
+			session_realtime_ns(session));
 		break;
 	case FORMAT_CSV:
 		export_csv(&stream->out, session->model, run, session_realtime_ns(session), !stream->has_header);
@@ -77,7 +88,7 @@ static bool next_set(struct stream *stream)
 
 static enum exit_code run_stream(const struct options *options, const struct settings *settings)
 {
-	struct stream stream = { .out = BUFFER_INIT, .format = options->format };
+	struct stream stream = { .out = BUFFER_INIT, .format = options->format, .wants_all = options->all };
 	enum exit_code code = session_open(&stream.session, options, settings);
 	if (code != EXIT_OK)
 		return code;
@@ -91,10 +102,10 @@ static enum exit_code run_stream(const struct options *options, const struct set
 		signal(SIGHUP, SIG_IGN);
 	lines_init(&stream.lines, settings->batch_lines);
 	int output_code = 0;
-	print_refresh(&stream);
+	print_refresh(&stream, options->count == 1);
 	bool is_open = output_flush_while(&stream.out, &output_code, go_on_unread, &stream);
 	for (int64_t printed = 1; is_open && (options->count == 0 || printed < options->count) && next_set(&stream); printed++) {
-		print_refresh(&stream);
+		print_refresh(&stream, printed + 1 == options->count);
 		is_open = output_flush_while(&stream.out, &output_code, go_on_unread, &stream);
 	}
 	buffer_release(&stream.out);

@@ -93,6 +93,9 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	int run = session_run(&session);
 	bool is_whole = keeper_end(&keeper, session.model, run), is_ours = session.child != 0, is_cut = is_ours && !session.model->target_ended;
 	take_host(&session, out);
+	session_note_damage(&session);
+	out->damaged_blocks = session.model->damaged_blocks;
+	out->damaged_bytes = session.model->damaged_bytes;
 	snprintf(out->label, sizeof out->label, "%s", how->label);
 	code = session_close(&session);
 	signal(SIGINT, on_interrupt);

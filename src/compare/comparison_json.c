@@ -16,6 +16,10 @@ void summary_as_json(struct json *json, const struct summary *summary)
 	json_unsigned(json, "warmup", summary->warmup);
 	json_unsigned(json, "epochs", summary->epochs);
 	json_unsigned(json, "lost_events", summary->lost_events);
+	if (summary->damaged_blocks || summary->damaged_bytes) {
+		json_unsigned(json, "damaged_blocks", summary->damaged_blocks);
+		json_unsigned(json, "damaged_bytes", summary->damaged_bytes);
+	}
 	json_number(json, "median_s", summary->median_s);
 	json_number(json, "mad_s", summary->mad_s);
 	json_number(json, "mean_s", summary->mean_s);

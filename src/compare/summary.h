@@ -37,6 +37,7 @@ struct summary {
 	uint64_t batches;            /* finished in the whole run */
 	uint64_t seen, warmup;       /* steps that were seen without the warm-up; what was left out as that */
 	uint64_t lost_events, epochs;
+	uint64_t damaged_blocks, damaged_bytes;      /* of its recording */
 	double total_s;              /* of the steps seen */
 	double samples;              /* in them */
 	unsigned stride;

@@ -11,6 +11,8 @@
 
 /* One JSON object on one line with a newline (README "The JSON object"); `run` is an index into model->runs, −1 = no run. */
 void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
+/* The same, in which lists that grow with the run have their newest (or largest) 50 rows: an object that is written at each refresh stays small. */
+void export_json_newest(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
 
 /* What was told of a GPU. */
 struct gpu_line { int32_t instance; bool is_lost; const char *verdict; };

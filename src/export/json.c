@@ -21,6 +21,8 @@
 #include "src/model/refusals.h"
 #include "src/rules/explain.h"
 
+enum { ROWS_MAX = 50 };
+
 static void write_rank(struct json *json, const struct run *run)
 {
 	char *end;
@@ -100,8 +102,9 @@ static void write_batch(struct json *json, const struct run *run, const struct t
 
 static void write_epochs(struct json *json, const struct run *run)
 {
+	size_t cut = json_cut(json, run->epoch_count);
 	json_open_array(json, "epochs");
-	for (size_t i = 0; i < run->epoch_count; i++) {
+	for (size_t i = cut; i < run->epoch_count; i++) {
 		const struct epoch *epoch = &run->epochs[i];
 		json_open_object(json, NULL);
 		json_unsigned(json, "index", epoch->index);
@@ -111,15 +114,46 @@ static void write_epochs(struct json *json, const struct run *run)
 		json_close_object(json);
 	}
 	json_close_array(json);
+	json_left_out(json, "epochs_left_out", cut + (size_t)run->epochs_dropped);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x < y) - (x > y);
+}
+
+/* The total that an operation needs to be among the largest, where some are left out; else −1. */
+static double least_total(const struct json *json, const struct run *run, const struct track *track, size_t *cut)
+{
+	double *totals = malloc((run->operation_count + 1) * sizeof *totals), least = -1;
+	size_t count = 0;
+	for (size_t i = 0; totals && i < run->operation_count; i++)
+		if (scope_is_of_track(run, track, &run->operations[i]))
+			totals[count++] = isfinite(run->operations[i].total_s) ? run->operations[i].total_s : 0;
+	*cut = json_cut(json, count);
+	if (*cut) {
+		qsort(totals, count, sizeof *totals, by_total);
+		least = totals[count - *cut - 1];
+	}
+	free(totals);
+	return least;
 }
 
 static void write_operations(struct json *json, const struct run *run, const struct track *track)
 {
+	size_t cut, left_out = 0, written = 0;
+	double least = least_total(json, run, track, &cut);
 	json_open_array(json, "operations");
 	for (size_t i = 0; i < run->operation_count; i++) {
 		const struct operation *operation = &run->operations[i];
 		if (!scope_is_of_track(run, track, operation))
 			continue;
+		if (cut && (!(operation->total_s >= least) || written == json->rows_max)) {
+			left_out++;
+			continue;
+		}
+		written++;
 		json_open_object(json, NULL);
 		json_text(json, "name", run_name(run, operation->name));
 		json_unsigned(json, "depth", operation->depth);
@@ -135,6 +169,7 @@ static void write_operations(struct json *json, const struct run *run, const str
 		json_close_object(json);
 	}
 	json_close_array(json);
+	json_left_out(json, "operations_left_out", left_out);
 }
 
 static void write_kinds(struct json *json, const struct run *run, const struct track *track)
@@ -218,8 +253,14 @@ static void write_what_it_was(struct json *json, const struct run *run, const st
 
 static void write_flagged(struct json *json, const struct run *run)
 {
+	uint64_t total = 0;
+	size_t cut = json_cut(json, run->flagged_count);
+	for (unsigned i = 0; i < run->track_count; i++)
+		total += run->tracks[i].flagged_count;
+	total = total > run->flagged_count ? total : run->flagged_count;
+	json_unsigned(json, "flagged_total", total);
 	json_open_array(json, "flagged");
-	for (size_t i = 0; i < run->flagged_count; i++) {
+	for (size_t i = cut; i < run->flagged_count; i++) {
 		const struct flagged *flagged = &run->flagged[i];
 		struct explanation why;
 		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
@@ -235,6 +276,7 @@ static void write_flagged(struct json *json, const struct run *run)
 		json_close_object(json);
 	}
 	json_close_array(json);
+	json_left_out(json, "flagged_left_out", (size_t)total - run->flagged_count + cut);
 }
 
 /* By reason, where any was refused. */
@@ -337,9 +379,18 @@ static void write_self(struct json *json, const struct model *model)
 	json_close_object(json);
 }
 
-void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
+/* Of a recording of which something is lost; else nothing. */
+static void write_damage(struct json *json, const struct model *model)
 {
-	struct json json = { .out = out };
+	if (!model->damaged_blocks && !model->damaged_bytes)
+		return;
+	json_unsigned(json, "damaged_blocks", model->damaged_blocks);
+	json_unsigned(json, "damaged_bytes", model->damaged_bytes);
+}
+
+static void write_object(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns, size_t rows_max)
+{
+	struct json json = { .out = out, .rows_max = rows_max };
 	const struct run *chosen = scope_run(model, run);
 	int32_t pid = scope_pid(model, chosen);
 
@@ -347,6 +398,7 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 	json_integer(&json, "time_ns", realtime_ns);
 	if (pid)
 		json_integer(&json, "pid", pid);
+	write_damage(&json, model);
 	if (chosen)
 		write_run(&json, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
 	if (chosen)
@@ -367,4 +419,14 @@ void export_json(struct buffer *out, const struct model *model, const struct ale
 	write_self(&json, model);
 	json_close_object(&json);
 	buffer_puts(out, "\n");
+}
+
+void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
+{
+	write_object(out, model, alerts, run, realtime_ns, 0);
+}
+
+void export_json_newest(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
+{
+	write_object(out, model, alerts, run, realtime_ns, ROWS_MAX);
 }

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-enum { ROWS_MOST = 20 };
+/* Of groups, in an object whose lists are cut: the target's is the first. */
+enum { ROWS_MOST = 20, GROUPS_MAX = 16 };
 
 static void write_time(struct json *json, const struct code_group *group, const struct code_time *time)
 {
@@ -66,12 +67,18 @@ void json_code(struct json *json, const struct model *model)
 	const struct code *code = &model->code;
 	if (code->group_count == 0)
 		return;
+	size_t written = 0, left_out = 0;
 	json_open_object(json, "code");
 	json_open_array(json, "groups");
 	for (size_t i = 0; i < code->group_count; i++) {
 		const struct code_group *group = &code->groups[i];
 		if (!group->is_used)
 			continue;
+		if (json->rows_max && written == GROUPS_MAX) {
+			left_out++;
+			continue;
+		}
+		written++;
 		json_open_object(json, NULL);
 		json_integer(json, "pid", group->pid);
 		json_bool(json, "is_workers", group->is_workers);
@@ -86,5 +93,6 @@ void json_code(struct json *json, const struct model *model)
 		json_close_object(json);
 	}
 	json_close_array(json);
+	json_left_out(json, "groups_left_out", left_out);
 	json_close_object(json);
 }

@@ -52,8 +52,9 @@ static bool has_earlier(const struct perf *perf, unsigned event)
 
 static void write_processes(struct json *json, const struct perf *perf)
 {
+	size_t cut = json_cut(json, perf->process_count);
 	json_open_array(json, "processes");
-	for (size_t i = 0; i < perf->process_count; i++) {
+	for (size_t i = 0; i < perf->process_count - cut; i++) {
 		const struct perf_process *process = &perf->processes[i];
 		json_open_object(json, NULL);
 		json_integer(json, "pid", process->pid);
@@ -65,6 +66,7 @@ static void write_processes(struct json *json, const struct perf *perf)
 		json_close_object(json);
 	}
 	json_close_array(json);
+	json_left_out(json, "processes_left_out", cut);
 }
 
 void json_counters(struct json *json, const struct model *model, const struct run *run)

@@ -25,8 +25,9 @@ static const struct epoch *epoch_of(const struct run *run, uint32_t ordinal)
 static void write_epochs(struct json *json, const struct model *model, unsigned run)
 {
 	const struct energy *energy = &model->energy;
+	size_t cut = json_cut(json, energy->epoch_count);
 	json_open_array(json, "epochs");
-	for (size_t i = 0; i < energy->epoch_count; i++) {
+	for (size_t i = cut; i < energy->epoch_count; i++) {
 		const struct epoch_energy *used = &energy->epochs[i];
 		const struct epoch *epoch = used->run == run ? epoch_of(&model->runs[run], used->ordinal) : NULL;
 		double joules = energy_total(used->cpu_joules, used->gpu_joules);
@@ -43,6 +44,7 @@ static void write_epochs(struct json *json, const struct model *model, unsigned 
 		json_close_object(json);
 	}
 	json_close_array(json);
+	json_left_out(json, "epochs_left_out", cut);
 }
 
 static void write_meters(struct json *json, const struct energy *energy)

@@ -78,10 +78,12 @@ void json_workers(struct json *json, const struct model *model, int run)
 	/* Of a region that is read by itself nobody knows the processes. */
 	if (!model_target(model))
 		return;
+	size_t cut = json_cut(json, count);
 	json_open_array(json, "workers");
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count - cut; i++)
 		write_worker(json, &shown[i]);
 	json_close_array(json);
+	json_left_out(json, "workers_left_out", cut);
 	if (!crew)
 		return;
 	json_open_object(json, "workers_total");

@@ -159,8 +159,12 @@ static void write_counter(void *writer, struct buffer *out, const struct trace_t
 static void finish(void *writer, const struct export_scene *scene)
 {
 	const struct run *run = scope_run(scene->model, scene->run);
+	const struct model *model = scene->model;
 	(void)writer;
 	buffer_puts(scene->out, "\n]");
+	if (model->damaged_blocks || model->damaged_bytes)
+		buffer_printf(scene->out, ",\n\"otherData\": {\"damaged_blocks\": %llu, \"damaged_bytes\": %llu}", (unsigned long long)model->damaged_blocks,
+			(unsigned long long)model->damaged_bytes);
 	/* Holistic Trace Analysis looks for the rank by a pattern that wants a space. */
 	if (run && run->rank[0])
 		buffer_printf(scene->out, ",\n\"distributedInfo\": {\"rank\": %ld", strtol(run->rank, NULL, 10));

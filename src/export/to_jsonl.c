@@ -385,6 +385,10 @@ static void end_lines(void *state, const struct export_scene *scene)
 		json_unsigned(&json, "lost_events", run->lost_events);
 		json_unsigned(&json, "before_attach_events", run->before_attach_events);
 		json_unsigned(&json, "refused_events", run->refused_events);
+		if (scene->model->damaged_blocks || scene->model->damaged_bytes) {
+			json_unsigned(&json, "damaged_blocks", scene->model->damaged_blocks);
+			json_unsigned(&json, "damaged_bytes", scene->model->damaged_bytes);
+		}
 		end_line(&json);
 	}
 }

@@ -258,6 +258,12 @@ static void tell_machine(struct openmetrics *text)
 	openmetrics_sample(text, "", NULL, value);
 	MACHINE_FIGURES(TELL)
 #undef TELL
+	if (model->damaged_blocks || model->damaged_bytes) {
+		openmetrics_begin(text, "recording_damaged_blocks", "gauge", "", "Blocks of the recording that are lost.");
+		openmetrics_sample(text, "", NULL, (double)model->damaged_blocks);
+		openmetrics_begin(text, "recording_damaged_bytes", "gauge", "bytes", "Bytes of the recording that are damaged.");
+		openmetrics_sample(text, "", NULL, (double)model->damaged_bytes);
+	}
 	openmetrics_begin(text, "time_seconds", "gauge", "seconds", "The date of these figures, since 1970.");
 	openmetrics_sample(text, "", NULL, (double)scene_realtime_ns(text->scene, model->now_ns) * 1e-9);
 }

@@ -119,7 +119,7 @@ struct model {
 	bool target_ended;
 	int64_t target_ended_ns;
 	char note[160];              /* the newest thing to be told about the target: "process replaced itself" …; empty */
-	size_t process_count;        /* of the tree; gone ones stay until the room is needed */
+	size_t process_count;        /* of the tree; gone ones stay for two minutes, or until the room is needed */
 	struct process *processes;
 	struct memory memory;
 	struct system system;
@@ -134,6 +134,7 @@ struct model {
 	size_t missing_count;
 	struct missing missing[MODEL_MISSING_MAX];
 	uint64_t sets_failed;        /* sample sets that ran out of memory */
+	uint64_t damaged_blocks, damaged_bytes;      /* of the recording that the sets come from, up to here; set by who reads it */
 	unsigned run_count;          /* runs[0 … run_count − 1] in the order they were found */
 	struct run *runs;
 	struct model_private *private;

@@ -5,6 +5,8 @@
 #include "src/model/model_private.h"
 
 enum { PROCESSES_FIRST = 8 };
+/* What explains a slow batch, or names a GPU's user, looks back less far. */
+#define GONE_KEPT_NS (120 * NS_PER_S)
 
 static struct process *find_process(struct model *model, int32_t pid)
 {
@@ -41,8 +43,8 @@ static bool grow(struct model *model)
 	return true;
 }
 
-/* Where there is no more room, the one that is gone the longest gives its place up. */
-static bool drop_gone(struct model *model)
+/* The one that is gone the longest, if there is one and it went before this time, gives its place up. */
+static bool drop_gone(struct model *model, int64_t before_ns)
 {
 	struct model_private *private = model->private;
 	size_t oldest = model->process_count;
@@ -51,7 +53,7 @@ static bool drop_gone(struct model *model)
 		if (process->is_gone && !process->is_target && (oldest == model->process_count || process->gone_ns < model->processes[oldest].gone_ns))
 			oldest = i;
 	}
-	if (oldest == model->process_count)
+	if (oldest == model->process_count || model->processes[oldest].gone_ns >= before_ns)
 		return false;
 	size_t after = model->process_count - oldest - 1;
 	model_forget_watched(model, &private->pasts[oldest]);
@@ -64,7 +66,9 @@ static bool drop_gone(struct model *model)
 static struct process *add_process(struct model *model)
 {
 	struct model_private *private = model->private;
-	if (model->process_count == private->process_room && !grow(model) && !drop_gone(model))
+	while (drop_gone(model, model->now_ns - GONE_KEPT_NS))
+		continue;
+	if (model->process_count == private->process_room && !grow(model) && !drop_gone(model, INT64_MAX))
 		return NULL;
 	struct process *process = &model->processes[model->process_count];
 	struct process_past *past = &private->pasts[model->process_count];

@@ -3,8 +3,8 @@
  * All numbers little-endian. A block is 40 bytes and its payload:
  *   0 magic "pmtB" · 4 u16 kind · 6 u16 flags · 8 u64 number, from 0 · 16 u64 number of the dictionary that it needs · 24 i64 time, ns
  *   32 u32 length of the payload · 36 u32 CRC32C of the 36 bytes before and the payload
- * The first is a HEADER; it comes again now and then, and a DICTIONARY (what a late reader needs to know, as records) about each second. Each block
- * is decoded on its own: damage costs the blocks that it touches and no other. */
+ * The first is a HEADER; it comes again now and then, and a DICTIONARY (what a late reader needs to know, as records) about each second. A file begins
+ * with both twice. Each block is decoded on its own: damage costs the blocks that it touches and no other. */
 #ifndef PMTOP_SAMPLES_STREAM_H
 #define PMTOP_SAMPLES_STREAM_H
 
@@ -84,7 +84,8 @@ enum stream_event {
 };
 
 struct stream_losses {
-	uint64_t blocks;                     /* numbers that never came, between those that did; and what is left of a set of which a block is lost */
+	uint64_t blocks;                     /* numbers that never came, between those that did; what is left of a set of which a block is lost; and those
+	                                      * before the first header or dictionary, which cannot be read */
 	uint64_t bytes;                      /* that were no block */
 	uint64_t records;                    /* of kinds or metrics that this version does not know */
 };

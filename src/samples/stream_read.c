@@ -16,6 +16,8 @@ struct stream_reader {
 	bool has_header, has_dictionary, has_gap;
 	bool is_begun;                       /* something came after the header, which itself may have been brought from elsewhere */
 	uint64_t next;                       /* number of the block that should come */
+	bool has_copy;                       /* the newest set is a dictionary; of this time: a copy of it may follow */
+	int64_t copied_ns;
 	unsigned parts;                      /* blocks of a set that is not whole yet */
 	uint16_t parts_kind;
 	struct stream_header header;
@@ -118,6 +120,7 @@ static bool next_in_order(struct stream_reader *reader, struct stream_block *blo
 		if (!reader->has_header || is_late) {
 			if (is_header)
 				return true;
+			reader->losses.blocks += !reader->has_header && !is_late;
 			continue;
 		}
 		enum place place = block->number > reader->next ? look_ahead(reader, block) : IN_PLACE;
@@ -226,12 +229,18 @@ enum stream_event stream_reader_next(struct stream_reader *reader, struct sample
 		count_number(reader, &block);
 		if (block.kind == BLOCK_INDEX)
 			return STREAM_INDEXED;
-		bool is_dictionary = block.kind == BLOCK_DICTIONARY;
-		if (!is_dictionary && (block.kind != BLOCK_TICK || !reader->has_dictionary))
+		bool is_dictionary = block.kind == BLOCK_DICTIONARY, is_tick = block.kind == BLOCK_TICK;
+		if (!is_dictionary && (!is_tick || !reader->has_dictionary)) {
+			reader->losses.blocks += is_tick;
+			continue;
+		}
+		if (is_dictionary && reader->has_copy && block.time_ns == reader->copied_ns)
 			continue;
 		if (take_set(reader, &block, set) != SET_WHOLE)
 			continue;
 		reader->has_dictionary |= is_dictionary;
+		reader->has_copy = is_dictionary;
+		reader->copied_ns = block.time_ns;
 		*has_gap = reader->has_gap;
 		reader->has_gap = false;
 		return is_dictionary ? STREAM_DICTIONARY : STREAM_TICK;

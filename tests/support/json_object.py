@@ -9,7 +9,7 @@ OPERATION = {"name": str, "depth": int, "count": int} | dict.fromkeys(
     ("total_s", "self_s", "cpu_s", "mean_s", "min_s", "max_s", "p95_s", "share_ratio"), float)
 KIND = {"kind": str, "count": int, "median_s": float, "p95_s": float}
 LATE = {"*": {"count": int, "last": float, "median": float, "mean": float}}
-MODE = {"count": int, "operations": [OPERATION], "kinds": [KIND], "figures": LATE} | FIGURES
+MODE = {"count": int, "operations": [OPERATION], "operations_left_out": int, "kinds": [KIND], "figures": LATE} | FIGURES
 CAUSE = {"what": str, "kind": str, "phase": str, "share_ratio": float, "excess_s": float, "next": str, "evidence": {"*": float}}
 TIMES = dict.fromkeys(("mean", "p50", "p95", "min", "max"), float)
 SPAN = {"name": str, "count": int, "total_s": float, "mean_s": float, "share_ratio": float}
@@ -32,7 +32,7 @@ SYSTEM = {
 }
 COUNTERS = {
     "events": [{"name": str, "role": str, "per_s": float, "total": float, "counted_ratio": float}],
-    "processes": [{"pid": int, "total": {"*": float}}],
+    "processes": [{"pid": int, "total": {"*": float}}], "processes_left_out": int,
 } | dict.fromkeys(("cpus", "ipc", "clock_hz", "cache_miss_ratio", "branch_miss_ratio", "stalled_front_ratio", "stalled_back_ratio", "flops_per_s",
                    "flops_per_batch", "flops_per_sample", "memory_bytes_per_s", "flops_per_byte", "mfu_ratio"), float)
 MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, "limit": str, "spikes": int, "spike_ns": int,
@@ -59,23 +59,25 @@ GPU = {"index": int, "part_of": int, "is_ours": bool, "is_ours_by_place": bool, 
      "memory_clock_hz", "memory_clock_max_hz", "throttled_power_ratio", "throttled_thermal_ratio", "reading_ratio"), float)
 PATTERN = dict.fromkeys(("kind", "unit", "counted_by", "what", "phase", "candidate"), str) | dict.fromkeys(
     ("count", "of", "first", "first_epoch", "first_batch", "since_ns"), int) | dict.fromkeys(("period", "before_s", "after_s"), float)
-ENERGY = {"since_ns": int, "meters": [{"name": str, "power_w": float, "energy_j": float}],
+ENERGY = {"since_ns": int, "epochs_left_out": int, "meters": [{"name": str, "power_w": float, "energy_j": float}],
           "temperatures": [{"name": str, "temperature_c": float, "limit_c": float}],
           "epochs": [{"index": int, "ordinal": int, "is_whole": bool, "energy_j": float, "cpu_energy_j": float, "gpu_energy_j": float, "co2_g": float}],
           } | dict.fromkeys(
     ("power_w", "cpu_power_w", "gpu_power_w", "energy_j", "cpu_energy_j", "gpu_energy_j", "per_batch_j", "cpu_per_batch_j", "gpu_per_batch_j",
      "per_sample_j", "grid_g_per_kwh", "co2_g", "co2_per_epoch_g", "cpu_temperature_c", "cpu_clock_hz", "cpu_throttles_per_s"), float)
 OBJECT = {
-    "time_ns": int, "pid": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
+    "time_ns": int, "pid": int, "damaged_blocks": int, "damaged_bytes": int, "run": str, "rank": int, "mode": str, "run_eta_s": float,
     "epoch": {"index": int, "ordinal": int, "total": int, "done_ratio": float, "eta_s": float},
     "meta": {"*": str},
     "step": {"last_s": float, "mean_s": float, "p50_s": float, "p95_s": float, "rate_per_s": float, "accumulation": int, "optimizer_steps_per_s": float},
     "batch": {"count": int, "index": int, "loss": float, "samples_per_s": float} | FIGURES,
     "recent": {"count": int} | FIGURES,
     "epochs": [{"index": int, "batches": int, "total_s": float, "mean_s": float, "min_s": float, "max_s": float}],
-    "operations": [OPERATION],
+    "epochs_left_out": int,
+    "operations": [OPERATION], "operations_left_out": int,
     "kinds": [KIND], "figures": LATE,
     "modes": {"*": MODE},
+    "flagged_total": int, "flagged_left_out": int,
     "flagged": [{"epoch": int, "batch": int, "seconds": float, "ratio": float, "mode": str, "kind": str, "samples": float, "usual_samples": float,
                  "causes": [CAUSE]}],
     "patterns": [PATTERN],
@@ -89,7 +91,7 @@ OBJECT = {
     "counters": COUNTERS,
     "gpu": [GPU],
     "energy": ENERGY,
-    "workers": [WORKER], "workers_total": {"seen": int, "died": int} | WORK,
+    "workers": [WORKER], "workers_left_out": int, "workers_total": {"seen": int, "died": int} | WORK,
     "warnings": [{"rule": str, "severity": str, "message": str, "evidence": {"*": float}, "advice": [str], "since_ns": int}],
     "self": {"cpu_ratio": float, "memory_bytes": float, "missing": [{"figure": str, "reason": str, "remedy": str}]},
 }

@@ -27,7 +27,7 @@ until "$pmtop" list 2>/dev/null | grep -q $run || [ $waited -ge 100 ]; do waited
 
 # -- all at once, for each takes a while ---------------------------------------------------------------------------------------------
 "$pmtop" record -p $trainer_pid -o limited.pmtop --for=1.5 -d 0.1 > limited.out 2> limited.err; echo $? > limited.code & jobs="$jobs $!"
-"$pmtop" record --demo=bare -o sized.pmtop --max-size=60k --rotate=20k -d 0.05 > sized.out 2> sized.err; echo $? > sized.code & jobs="$jobs $!"
+"$pmtop" record --demo=bare -o sized.pmtop --max-size=110k --rotate=20k -d 0.05 > sized.out 2> sized.err; echo $? > sized.code & jobs="$jobs $!"
 (ulimit -f 40; "$pmtop" record --demo -o full.pmtop -d 0.05 > full.out 2> full.err; echo $? > full.code) & jobs="$jobs $!"
 "$pmtop" record -s $run -d 0.1 --for=0.5 > named.out 2> named.err; echo $? > named.code & jobs="$jobs $!"
 "$pmtop" record -p $trainer_pid -o term.pmtop -d 0.1 > term.out 2> term.err & term=$!
@@ -65,7 +65,7 @@ for job in $jobs; do wait "$job"; done
 check time_limit_is_said_and_kept limited.out limited.err
 tail -n 1 limited.out | grep -q '^pmtop: recorded 1\.[0-9]* s in limited.pmtop: [0-9.]* kB, nothing lost$' && grep -q "^pmtop: $run: .* batches, " limited.out && is_closed limited.pmtop && is_whole limited.pmtop
 check summary_says_what_was_recorded limited.out limited.err
-[ "$(cat sized.code)" = 0 ] && [ "$(cat sized*.pmtop | wc -c)" -le 60000 ] && [ "$(cat sized*.pmtop | wc -c)" -gt 50000 ] && grep -q 'recording stopped ..:..: the size asked for is reached: whole up to then' sized.out
+[ "$(cat sized.code)" = 0 ] && [ "$(cat sized*.pmtop | wc -c)" -le 110000 ] && [ "$(cat sized*.pmtop | wc -c)" -gt 90000 ] && grep -q 'recording stopped ..:..: the size asked for is reached: whole up to then' sized.out
 check all_files_together_are_bounded sized.out sized.err
 [ -e sized.1.pmtop ] && is_whole sized.pmtop && is_whole sized.1.pmtop && is_closed sized.pmtop && is_closed sized.1.pmtop
 check each_file_is_read_by_itself sized.pmtop.json sized.1.pmtop.json

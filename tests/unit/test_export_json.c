@@ -10,12 +10,14 @@
 static struct told told;
 static struct track *train;
 static struct buffer out;
+static bool is_cut;              /* the object is one of many: its lists are cut */
 
 static void setup(void)
 {
 	told_init(&told);
 	train = &told.run.tracks[0];
 	out = (struct buffer)BUFFER_INIT;
+	is_cut = false;
 }
 
 static void teardown(void)
@@ -27,7 +29,7 @@ static void teardown(void)
 static const char *object_of(int run)
 {
 	buffer_clear(&out);
-	export_json(&out, &told.model, &told.alerts, run, REALTIME_NS);
+	(is_cut ? export_json_newest : export_json)(&out, &told.model, &told.alerts, run, REALTIME_NS);
 	return out.data;
 }
 
@@ -110,7 +112,7 @@ START_TEST(fresh_run_has_counts_of_zero_and_no_times)
 {
 	ck_assert_str_eq(object_of(0),
 		"{\"time_ns\":1763632140000000000,\"pid\":48213,\"run\":\"resnet50\",\"mode\":\"train\",\"batch\":{\"count\":0},"
-		"\"epochs\":[],\"operations\":[],\"modes\":{\"train\":{\"count\":0}},\"flagged\":[],\"patterns\":[],\"lost_events\":0,"
+		"\"epochs\":[],\"operations\":[],\"modes\":{\"train\":{\"count\":0}},\"flagged_total\":0,\"flagged\":[],\"patterns\":[],\"lost_events\":0,"
 		"\"before_attach_events\":0,\"refused_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"workers\":[],\"warnings\":[],\"self\":{\"missing\":[]}}\n");
 }
 END_TEST
@@ -288,6 +290,72 @@ START_TEST(the_allocator_stands_under_memory_where_it_is_published)
 }
 END_TEST
 
+/* -- lists that grow with the run -- */
+
+enum { MANY_FLAGGED = RUN_FLAGGED_MAX, MANY_EPOCHS = 1024, MANY_OPERATIONS = 400 };
+static struct flagged many_flagged[MANY_FLAGGED];
+static struct epoch many_epochs[MANY_EPOCHS];
+static struct operation many_operations[MANY_OPERATIONS];
+
+/* As after days; of the operations every third takes long. */
+static void fill_long_run(void)
+{
+	for (unsigned i = 0; i < MANY_FLAGGED; i++) {
+		told.run.flagged_count = 0;
+		many_flagged[i] = *told_add_flagged(&told, i / 10, i, 0.5, 0.2);
+	}
+	for (unsigned i = 0; i < MANY_EPOCHS; i++)
+		many_epochs[i] = (struct epoch){ .index = i, .ordinal = i + 1, .mode = TOLD_TRAIN, .begin_ns = 1 + i, .end_ns = 2 + i };
+	for (unsigned i = 0; i < MANY_OPERATIONS; i++) {
+		told.run.operation_count = 0;
+		many_operations[i] = *told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 1 + i, i % 3 == 0 ? 1000 + i : 1);
+	}
+	told.run.flagged = many_flagged;
+	told.run.flagged_count = MANY_FLAGGED;
+	train->flagged_count = MANY_FLAGGED + 234;
+	told.run.epochs = many_epochs;
+	told.run.epoch_count = MANY_EPOCHS;
+	told.run.epochs_dropped = 76;
+	told.run.operations = many_operations;
+	told.run.operation_count = MANY_OPERATIONS;
+}
+
+START_TEST(lists_that_grow_are_cut_to_their_newest_and_say_how_many_are_missing)
+{
+	is_cut = true;
+	fill_long_run();
+	assert_holds(0,
+		"'[f[\"batch\"] for f in o[\"flagged\"]] == list(range(950, 1000))' "
+		"'(o[\"flagged_total\"], o[\"flagged_left_out\"]) == (1234, 1184)' "
+		"'[e[\"index\"] for e in o[\"epochs\"]] == list(range(974, 1024)) and o[\"epochs_left_out\"] == 974 + 76' "
+		"'[p[\"count\"] for p in o[\"operations\"]] == list(range(400, 0, -3))[:50][::-1] and o[\"operations_left_out\"] == 350'");
+	ck_assert_uint_lt(out.length, 100000);
+}
+END_TEST
+
+START_TEST(the_whole_object_has_all_that_is_kept)
+{
+	fill_long_run();
+	assert_holds(0,
+		"'[f[\"batch\"] for f in o[\"flagged\"]] == list(range(1000))' "
+		"'(o[\"flagged_total\"], o[\"flagged_left_out\"]) == (1234, 234)' "
+		"'len(o[\"epochs\"]) == 1024 and o[\"epochs_left_out\"] == 76' "
+		"'len(o[\"operations\"]) == 400 and \"operations_left_out\" not in o'");
+}
+END_TEST
+
+START_TEST(short_lists_are_the_same_in_both)
+{
+	fill_run();
+	told_add_flagged(&told, 6, 624, 0.5, 0.2);
+	struct buffer whole = BUFFER_INIT;
+	buffer_puts(&whole, object_of(0));
+	is_cut = true;
+	ck_assert_str_eq(object_of(0), whole.data);
+	buffer_release(&whole);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("export_json");
@@ -308,6 +376,9 @@ int main(void)
 	tcase_add_test(all, names_with_quotes_and_controls_stay_json);
 	tcase_add_test(all, kinds_stand_with_their_figures_and_flagged_batches_say_theirs);
 	tcase_add_test(all, figures_told_later_stand_by_name_and_mode);
+	tcase_add_test(all, lists_that_grow_are_cut_to_their_newest_and_say_how_many_are_missing);
+	tcase_add_test(all, the_whole_object_has_all_that_is_kept);
+	tcase_add_test(all, short_lists_are_the_same_in_both);
 	tcase_add_test(all, the_allocator_stands_under_memory_where_it_is_published);
 	suite_add_tcase(suite, all);
 	SRunner *runner = srunner_create(suite);

@@ -256,11 +256,11 @@ START_TEST(processes_are_bounded_and_the_gone_give_way)
 	script_open(&script, NULL);
 	script_process(&script, 0, 100, 1, "train.py", true);
 	for (int32_t i = 0; i < 2000; i++) {
-		script_process(&script, i, 1000 + i, 1, "worker", false);
+		script_process(&script, i * 0.05, 1000 + i, 1, "worker", false);
 		if (i > 0)
-			script_add(&script, RECORD_PROCESS_GONE, i)->process.pid = 999 + i;
+			script_add(&script, RECORD_PROCESS_GONE, i * 0.05)->process.pid = 999 + i;
 	}
-	script_apply(&script, 2000);
+	script_apply(&script, 100);
 	ck_assert_uint_eq(script.model->process_count, 512);
 	ck_assert_int_eq(script.model->processes[511].pid, 2999);
 	ck_assert_int_eq(model_target(script.model)->pid, 100);
@@ -268,6 +268,25 @@ START_TEST(processes_are_bounded_and_the_gone_give_way)
 		script_process(&script, 3000, 10000 + i, 1, "worker", false);
 	script_apply(&script, 3000);
 	ck_assert_uint_eq(script.model->process_count, 512);
+	script_close(&script);
+}
+END_TEST
+
+/* A run that starts a program now and then, for hours. */
+START_TEST(gone_processes_are_dropped_after_two_minutes)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script_process(&script, 0, 100, 1, "train.py", true);
+	for (int32_t i = 1; i < 3600; i++) {
+		script_process(&script, i, 1000 + i, 1, "nvidia-smi", false);
+		if (i > 1)
+			script_add(&script, RECORD_PROCESS_GONE, i)->process.pid = 999 + i;
+		script_apply(&script, i);
+		ck_assert_uint_le(script.model->process_count, 125);
+	}
+	ck_assert_uint_ge(script.model->process_count, 100);
+	ck_assert_int_eq(model_target(script.model)->pid, 100);
 	script_close(&script);
 }
 END_TEST
@@ -334,6 +353,7 @@ int main(void)
 	tcase_add_test(tests, pid_that_is_used_again_is_another_process);
 	tcase_add_test(tests, exec_and_end_of_the_target_are_told);
 	tcase_add_test(tests, processes_are_bounded_and_the_gone_give_way);
+	tcase_add_test(tests, gone_processes_are_dropped_after_two_minutes);
 	tcase_add_test(tests, missing_figures_are_listed_until_they_are_withdrawn);
 	tcase_add_test(tests, own_cost_and_residents_of_batches_are_known);
 	SRunner *runner = srunner_create(suite);

@@ -160,7 +160,7 @@ START_TEST(a_full_disk_ends_the_recording_behind_a_whole_block)
 	struct recorder *recorder = open_recorder();
 	struct recorder_state state = { 0 };
 	atomic_store(&refuses_with, ENOSPC);
-	atomic_store(&takes_bytes, 8000);
+	atomic_store(&takes_bytes, 14000);
 	for (uint64_t i = 0; i < 200; i++)
 		add(recorder, i, 10);
 	recorder_close(recorder, &state);
@@ -303,7 +303,7 @@ START_TEST(a_disk_that_fails_ends_the_recording_behind_a_whole_block)
 	struct recorder_state state = { 0 };
 	struct recorder *recorder = open_recorder();
 	atomic_store(&refuses_with, EIO);
-	atomic_store(&takes_bytes, 9000);
+	atomic_store(&takes_bytes, 14000);
 	for (uint64_t i = 0; i < 200; i++)
 		add(recorder, i, 10);
 	recorder_close(recorder, &state);

@@ -22,10 +22,12 @@ struct block {
 	uint16_t kind;
 	int64_t time_ns;
 	uint32_t content;            /* of its set, as it was put in */
+	size_t copy;                 /* of the first dictionary: the block that says the same; 0 = none */
+	bool is_copy;
 };
 
 static struct block blocks[BLOCKS_MOST];
-static size_t block_count;
+static size_t block_count, copy_at;
 static char *recording, *damaged;
 static size_t length;
 static struct buffer bytes;
@@ -56,11 +58,26 @@ static size_t find_blocks(void)
 	struct stream_block block;
 	for (block_count = 0; at < length; block_count++) {
 		ck_assert_int_eq(stream_block_at((unsigned char *)recording + at, length - at, &block), STREAM_FOUND);
-		blocks[block_count] = (struct block){ at, at + STREAM_BLOCK_HEAD + block.length, block.kind, block.time_ns, 0 };
+		blocks[block_count] = (struct block){ .from = at, .to = at + STREAM_BLOCK_HEAD + block.length, .kind = block.kind, .time_ns = block.time_ns };
 		at = blocks[block_count].to;
 		sets += block.kind == BLOCK_TICK || block.kind == BLOCK_DICTIONARY;
 	}
 	return sets;
+}
+
+/* A file begins with a header, a dictionary, some headers, and the dictionary again. */
+static void find_copy(void)
+{
+	const struct block *first = &blocks[1], *second;
+	for (copy_at = 2; blocks[copy_at].kind == BLOCK_HEADER; copy_at++)
+		continue;
+	second = &blocks[copy_at];
+	ck_assert_int_eq(first->kind, BLOCK_DICTIONARY);
+	ck_assert_int_eq(second->kind, BLOCK_DICTIONARY);
+	ck_assert_uint_eq(first->to - first->from, second->to - second->from);
+	ck_assert_int_eq(memcmp(recording + first->from + STREAM_BLOCK_HEAD, recording + second->from + STREAM_BLOCK_HEAD, first->to - first->from - STREAM_BLOCK_HEAD), 0);
+	blocks[1].copy = copy_at;
+	blocks[copy_at].is_copy = true;
 }
 
 static void read_file(const char *path)
@@ -114,11 +131,12 @@ static void make_recording(size_t sets, size_t every, size_t share)
 	}
 	recorder_close(recorder, NULL);
 	read_file(path);
-	ck_assert_uint_eq(find_blocks(), sets);
+	ck_assert_uint_eq(find_blocks(), sets + 1);
+	find_copy();
 	if (getenv("DAMAGE_SAY"))
 		fprintf(stderr, "%zu bytes, %zu blocks\n", length, block_count);
 	for (size_t i = 0, set_number = 0; i < block_count; i++)
-		if (blocks[i].kind == BLOCK_TICK || blocks[i].kind == BLOCK_DICTIONARY)
+		if ((blocks[i].kind == BLOCK_TICK || blocks[i].kind == BLOCK_DICTIONARY) && !blocks[i].is_copy)
 			blocks[i].content = contents[set_number++];
 	unlink(path);
 	rmdir(folder);
@@ -176,37 +194,49 @@ static struct account read_all(const char *from, size_t size)
 
 static bool is_set(size_t i)
 {
-	return blocks[i].kind == BLOCK_TICK || blocks[i].kind == BLOCK_DICTIONARY;
+	return (blocks[i].kind == BLOCK_TICK || blocks[i].kind == BLOCK_DICTIONARY) && !blocks[i].is_copy;
 }
 
-/* Of the blocks from..to−1, to which something was done, none must have come (unless what took their place has them whole); of the others all, as long as
- * a header and a dictionary did before. */
-static void ck_all_or_more(const struct account *account, size_t from, size_t to)
+/* A block of kind `kind` up to `upto` to which nothing was done, after a header where `is_headed`. */
+static bool has_untouched(enum block_kind kind, bool is_headed, size_t upto, size_t from, size_t to)
 {
-	bool has_header = false, has_dictionary = false;
-	for (size_t i = 0; i < block_count; i++) {
+	bool has_header = !is_headed;
+	for (size_t i = 0; i <= upto && i < block_count; i++) {
 		bool is_touched = i >= from && i < to;
 		has_header |= !is_touched && blocks[i].kind == BLOCK_HEADER;
-		has_dictionary |= !is_touched && has_header && blocks[i].kind == BLOCK_DICTIONARY;
-		if (is_set(i) && !is_touched)
-			ck_assert_msg(account->has[i] || !has_dictionary, "blocks %zu–%zu: block %zu", from, to, i);
+		if (!is_touched && has_header && blocks[i].kind == kind)
+			return true;
 	}
+	return false;
+}
+
+/* Of the blocks from..to−1, to which something was done, none is to come, of the others all: but before the first header nothing can be read, and
+ * without both copies of the first dictionary nothing up to the next. */
+static bool is_wanted(size_t i, size_t from, size_t to)
+{
+	size_t upto = blocks[i].copy ? blocks[i].copy : i;
+	bool is_touched = i >= from && i < to, has_dictionary = has_untouched(BLOCK_DICTIONARY, true, upto, from, to);
+	return has_dictionary && (!is_touched || blocks[i].copy);
+}
+
+/* More: what took the place of a block may have it whole. */
+static void ck_all_or_more(const struct account *account, size_t from, size_t to)
+{
+	for (size_t i = 0; i < block_count; i++)
+		if (is_set(i))
+			ck_assert_msg(account->has[i] || !is_wanted(i, from, to), "blocks %zu–%zu: block %zu", from, to, i);
 }
 
 static void ck_all_but(const struct account *account, size_t from, size_t to)
 {
-	bool has_header = false, has_dictionary = false;
-	size_t untouched_after = 0;
+	size_t lost = to - from;
 	for (size_t i = 0; i < block_count; i++) {
-		bool is_touched = i >= from && i < to;
-		untouched_after += i >= to;
-		has_header |= !is_touched && blocks[i].kind == BLOCK_HEADER;
-		has_dictionary |= !is_touched && has_header && blocks[i].kind == BLOCK_DICTIONARY;
 		if (is_set(i))
-			ck_assert_msg(account->has[i] == (has_dictionary && !is_touched), "blocks %zu–%zu: block %zu", from, to, i);
+			ck_assert_msg(account->has[i] == is_wanted(i, from, to), "blocks %zu–%zu: block %zu", from, to, i);
+		lost += (i < from || i >= to) && blocks[i].kind == BLOCK_TICK && !is_wanted(i, from, to);
 	}
-	if (from && untouched_after)
-		ck_assert_uint_eq(account->losses.blocks, to - from);
+	if (from && to < block_count)
+		ck_assert_uint_eq(account->losses.blocks, lost);
 }
 
 static void touched(size_t from, size_t to, size_t *first, size_t *end)
@@ -257,6 +287,36 @@ START_TEST(every_flipped_bit)
 {
 	for (size_t bit = 0; bit < length * 8; bit += THIN)
 		flip(bit);
+}
+END_TEST
+
+/* Of the first dictionary, and of the headers about it: no set is lost. */
+START_TEST(every_damaged_byte_of_what_a_file_begins_with)
+{
+	for (size_t bit = 0; bit < blocks[copy_at].to * 8; bit += 1 + below(16 * THIN)) {
+		recording[bit / 8] ^= (char)(1 << bit % 8);
+		struct account account = read_all(recording, length);
+		recording[bit / 8] ^= (char)(1 << bit % 8);
+		for (size_t i = 0; i < block_count; i++)
+			ck_assert_msg(account.has[i] == is_set(i), "bit %zu: block %zu", bit, i);
+		ck_assert_uint_gt(account.losses.bytes, 0);
+	}
+}
+END_TEST
+
+/* A page that the disk gives back as zeros, wherever the file lies in it. */
+START_TEST(every_zeroed_page)
+{
+	enum { PAGE = 4096 };
+	for (size_t from = 0; from < length; from += 512 * THIN / 2) {
+		size_t size = from + PAGE < length ? PAGE : length - from, first, end;
+		memcpy(damaged, recording, length);
+		memset(damaged + from, 0, size);
+		struct account account = read_all(damaged, length);
+		touched(from, from + size, &first, &end);
+		for (size_t i = 0; i < block_count; i++)
+			ck_assert_msg(account.has[i] == (is_set(i) && (blocks[i].copy || i < first || i >= end)), "page at %zu: block %zu", from, i);
+	}
 }
 END_TEST
 
@@ -339,14 +399,14 @@ static size_t put(size_t at, size_t i)
 START_TEST(blocks_that_changed_places)
 {
 	for (int round = 0; round < 300 / THIN; round++) {
-		size_t a = 3 + below(block_count - 4), b = round % 2 ? a + 1 : 3 + below(block_count - 4), size = 0, missing = 0;
+		size_t first = copy_at + 1, a = first + below(block_count - first - 1), b = round % 2 ? a + 1 : first + below(block_count - first - 1), size = 0, missing = 0;
 		/* Of three that stand in reverse one alone can come. */
 		if (a == b || b >= block_count - 1 || a == b + 2 || b == a + 2)
 			continue;
 		for (size_t i = 0; i < block_count; i++)
 			size = put(size, i == a ? b : i == b ? a : i);
 		struct account account = read_all(damaged, size);
-		for (size_t i = 3; i < block_count - 1; i++) {
+		for (size_t i = first; i < block_count - 1; i++) {
 			ck_assert_msg(account.has[i] || i == a || i == b || !is_set(i), "%zu and %zu: block %zu", a, b, i);
 			missing += !account.has[i] && is_set(i);
 		}
@@ -382,8 +442,9 @@ int main(void)
 	tcase_add_test(small, whole_it_is_read_whole);
 	tcase_add_test(small, every_length);
 	tcase_add_test(small, every_flipped_bit);
+	tcase_add_test(small, every_damaged_byte_of_what_a_file_begins_with);
 	const TTest *const both[] = {
-		whole_it_is_read_whole, flipped_bits_here_and_there, ranges_with_something_else_in_them, ranges_cut_out, ranges_put_in, blocks_that_changed_places,
+		whole_it_is_read_whole, every_zeroed_page, flipped_bits_here_and_there, ranges_with_something_else_in_them, ranges_cut_out, ranges_put_in, blocks_that_changed_places,
 		blocks_that_stand_there_twice,
 	};
 	for (size_t i = 0; i < sizeof both / sizeof *both; i++) {

@@ -176,7 +176,7 @@ def watch(case, told, seed, limit_s, until=None):
         monitor = None
         try:
             wait_for_open(run)
-            monitor = subprocess.Popen(['timeout', str(limit_s), PMTOP, '-b', '--format=json', '-d', REFRESH_S, '-p', str(run.pid)], stdout=subprocess.PIPE, text=True,
+            monitor = subprocess.Popen(['timeout', str(limit_s), PMTOP, '-b', '--format=json', '--all', '-d', REFRESH_S, '-p', str(run.pid)], stdout=subprocess.PIPE, text=True,
                                        preexec_fn=be_nice)
             seen = Told()
             for line in monitor.stdout:

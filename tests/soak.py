@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Hours of a run in which everything grows that can (tests/workloads/churn.c), watched by pmtop as JSON ten times a second and on a screen.
+
+Prints memory, CPU, open files and the size of an object over time, and exits 0 when the last third is like the middle third: what
+pmtop takes must not depend on how long it has watched. Under 10 minutes caches still fill, so only gross growth fails then.
+
+    SOAK_SECONDS=3600 PMTOP_BUILD=build tests/soak.py [--rows N]
+"""
+import fcntl
+import glob
+import os
+import pty
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+
+BUILD = os.environ.get("PMTOP_BUILD", "build")
+SECONDS = float(os.environ.get("SOAK_SECONDS", "3600"))
+ROWS = 24
+PAGE = os.sysconf("SC_PAGESIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+LONG_S = 600
+# A busy machine changes the CPU's share and when pages are given back; a leak goes on and on.
+GROWTH_RATIO, GROWTH_BYTES_PER_MIN = 1.10, 1 << 20
+GROSS_RATIO, GROSS_BYTES_PER_MIN = 2.0, 16 << 20
+CPU_RATIO, CPU_FLOOR = 1.6, 0.04
+FILES_MORE = 4
+
+
+class Watched:
+    """A pmtop whose output is read to its last byte, and what it takes."""
+
+    def __init__(self, name, command, is_screen):
+        self.name, self.samples, self.object_bytes, self.pending = name, [], 0, 0
+        master, slave = pty.openpty() if is_screen else os.pipe()
+        if is_screen:
+            fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        stdin = slave if is_screen else subprocess.DEVNULL
+        self.process = subprocess.Popen(command, stdin=stdin, stdout=slave, stderr=subprocess.DEVNULL, start_new_session=True,
+                                        env=os.environ | {"TERM": "xterm-256color"})
+        os.close(slave)
+        self.master, self.is_screen = master, is_screen
+        self.ticks, self.at = 0, time.monotonic()
+        threading.Thread(target=self.drain, daemon=True).start()
+
+    def drain(self):
+        while True:
+            try:
+                data = os.read(self.master, 1 << 16)
+            except OSError:
+                return
+            if not data:
+                return
+            *lines, rest = data.split(b"\n")
+            for line in lines:
+                self.object_bytes, self.pending = self.pending + len(line) + 1, 0
+            self.pending += len(rest)
+
+    def sample(self, at_s):
+        base = f"/proc/{self.process.pid}"
+        with open(f"{base}/statm") as file:
+            resident = int(file.read().split()[1]) * PAGE
+        with open(f"{base}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        ticks, now = int(fields[11]) + int(fields[12]), time.monotonic()
+        cpu = (ticks - self.ticks) / TICKS / max(now - self.at, 1e-3)
+        self.ticks, self.at = ticks, now
+        row = (at_s, resident, cpu, len(os.listdir(f"{base}/fd")), 0 if self.is_screen else self.object_bytes)
+        self.samples.append(row)
+        return row
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def faults(self):
+        """What grew from the middle third to the last."""
+        third = len(self.samples) // 3
+        middle, last = self.samples[third:2 * third], self.samples[2 * third:]
+        of = lambda rows, column: statistics.median(row[column] for row in rows)
+        is_long = SECONDS >= LONG_S
+        minutes = max((of(last, 0) - of(middle, 0)) / 60, 1e-3)
+        ratio, per_min = (GROWTH_RATIO, GROWTH_BYTES_PER_MIN) if is_long else (GROSS_RATIO, GROSS_BYTES_PER_MIN)
+        before, after = of(middle, 1), of(last, 1)
+        if after > before * ratio and (after - before) / minutes > per_min / (10 if SECONDS > 3 * LONG_S else 1):
+            yield f"memory grew from {before / 1e6:.1f} to {after / 1e6:.1f} MB"
+        before, after = of(middle, 2), of(last, 2)
+        if is_long and after > before * CPU_RATIO + CPU_FLOOR:
+            yield f"CPU grew from {100 * before:.1f} to {100 * after:.1f} %"
+        before, after = of(middle, 3), of(last, 3)
+        if after > before + FILES_MORE * (1 if is_long else 4):
+            yield f"open files grew from {before:.0f} to {after:.0f}"
+        before, after = of(middle, 4), of(last, 4)
+        if after > max(before * (ratio + 0.2), before + 4096):
+            yield f"an object grew from {before:.0f} to {after:.0f} bytes"
+
+
+def main():
+    rows = int(sys.argv[sys.argv.index("--rows") + 1]) if "--rows" in sys.argv else ROWS
+    pmtop = f"{BUILD}/pmtop"
+    home = tempfile.TemporaryDirectory()
+    os.environ |= {"HOME": home.name, "XDG_CONFIG_HOME": home.name, "XDG_STATE_HOME": home.name, "LC_ALL": "C.UTF-8"}
+    churn = subprocess.Popen([f"{BUILD}/tests/workloads/churn"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    watched = []
+    faults = []
+    try:
+        time.sleep(1)
+        common = [pmtop, "-p", str(churn.pid), "-d", "0.1", "--no-nvml"]
+        watched.append(Watched("json", common + ["-b", "--format=json"], False))
+        watched.append(Watched("screen", common, True))
+        print(f"{SECONDS:.0f} s of a run that forks, flags, names and begins epochs, watched by pmtop twice")
+        print("   time s" + "".join(f" | {one.name:>6} MB   CPU %   fds   object B" for one in watched), flush=True)
+        begun = time.monotonic()
+        for row in range(1, rows + 1):
+            time.sleep(max(0.0, begun + SECONDS * row / rows - time.monotonic()))
+            at_s = time.monotonic() - begun
+            texts = []
+            for one in watched:
+                _, resident, cpu, files, size = one.sample(at_s)
+                texts.append(f" | {resident / 1e6:9.1f} {100 * cpu:7.1f} {files:5d} {size:10d}")
+            print(f"{at_s:9.1f}" + "".join(texts), flush=True)
+        for one in watched:
+            faults += [f"{one.name}: {fault}" for fault in one.faults()]
+        if watched[0].object_bytes == 0:
+            faults.append("json: no object came")
+    except (OSError, IndexError) as problem:
+        faults.append(f"pmtop ended: {problem}")
+    finally:
+        for one in watched:
+            one.end()
+        churn.kill()
+        churn.wait()
+        for path in glob.glob(f"/dev/shm/pmtop.*.{churn.pid}.*"):
+            os.unlink(path)
+    for fault in faults:
+        print(f"not flat: {fault}")
+    if not faults:
+        print("flat")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
