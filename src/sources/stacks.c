@@ -1,6 +1,7 @@
 /* Where the Python code of the target's processes spends its time: their main threads, looked at again and again.
  *
- * Reading another process's memory may wait for it, and a line's text for a disk: both are done by a thread of its own.
+ * Reading another process's memory may wait for it, and a line's text for a disk: both are done by a thread of its own, and memory is read by a child
+ * process of that thread's (remote_reader.h): where a read does not return, that child is left behind, and its process is tried again ever more seldom.
  *
  *   read (sampler thread)  ── who there is ──▶  ┌ looking thread ┐  py_sampler_look → stacks_tree_add
  *                          ◀── CODE… records ── └ tree, groups ──┘  (the tree and the groups are under `lock`)                       */
@@ -22,6 +23,7 @@
 #include "src/sources/access.h"
 #include "src/sources/choices.h"
 #include "src/sources/python/py_sampler.h"
+#include "src/sources/python/remote_reader.h"
 #include "src/sources/source.h"
 #include "src/sources/stacks_groups.h"
 #include "src/sources/stacks_lines.h"
@@ -29,7 +31,7 @@
 #include "src/sources/stacks_tree.h"
 #include "src/sources/target.h"
 
-enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST };
+enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST, STACK_READER = 2 };
 
 /* Where looks cost more of a CPU than this, they become fewer. */
 #define BUDGET_RATIO 0.005
@@ -37,6 +39,13 @@ enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST };
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MOST_NS (30 * NS_PER_S)
 #define SETTLED_NS (2 * NS_PER_S)
+/* A read that takes longer has not just waited for a disk. Whom it was for is tried again after STUCK_FIRST_NS, then ever later. */
+#define STUCK_NS (200 * NS_PER_MS)
+#define STUCK_FIRST_NS (1 * NS_PER_S)
+#define STUCK_MAX_NS (30 * NS_PER_S)
+/* Searches for Python (py_locate.h) may take this much of a CPU, and so much at once: of whom is watched many may begin together. */
+#define SEARCH_RATIO 0.05
+#define SEARCH_BURST_NS (500 * NS_PER_MS)
 #define END_WAIT_S 2
 
 /* Who there is, as the sampler thread hands it over. */
@@ -50,6 +59,9 @@ struct looked {
 	int64_t started_ns;                  /* CLOCK_REALTIME */
 	size_t group;                        /* index, or NO_GROUP: not known yet */
 	struct stacks_loaders loaders;
+	int64_t stuck_since_ns;              /* since when its memory cannot be read; 0 = it can */
+	int64_t stuck_try_ns, stuck_after_ns, stuck_ended_ns;
+	pid_t stuck_child;                   /* the reader's, left behind; 0 = none */
 };
 
 struct stacks_state {
@@ -69,7 +81,11 @@ struct stacks_state {
 	struct stacks_runs runs;
 	enum status why_status;              /* why the target itself is not looked at; OK: it is, or was not tried yet */
 	struct reason why;
+	int64_t stuck_since_ns;              /* of whose memory cannot be read the first; 0 = of all it can */
+	pid_t stuck_pid;
+	int64_t reader_cpu_ns;
 	/* the looking thread's */
+	struct remote_reader *reader;
 	size_t looked_count;
 	struct looked looked[PROCESSES_MOST];
 	struct stacks_lines *lines;
@@ -77,6 +93,8 @@ struct stacks_state {
 	const char *texts[PY_FRAMES_MOST];
 	struct stacks_polled polled;
 	double look_cost_ns;                 /* of a CPU; mean of the last */
+	double search_credit_ns;
+	int64_t search_credit_at_ns;
 	uint64_t random;
 	/* the sampler thread's */
 	int64_t opened_ns;
@@ -187,6 +205,12 @@ static bool is_worker(const struct py_sample *sample)
 
 /* -- looking ---------------------------------------------------------------------------------------------------------------------- */
 
+/* What looking has cost so far, its child included. */
+static int64_t cost_so_far_ns(const struct stacks_state *stacks)
+{
+	return clock_thread_cpu_ns() + remote_reader_cpu_ns(stacks->reader);
+}
+
 static double random_ratio(struct stacks_state *stacks)
 {
 	stacks->random ^= stacks->random << 13;
@@ -238,7 +262,7 @@ static void poll_loaders(struct stacks_state *stacks, struct looked *looked, int
 
 static void look_at(struct stacks_state *stacks, struct looked *looked)
 {
-	int64_t now_ns = clock_monotonic_ns(), before_ns = clock_thread_cpu_ns();
+	int64_t now_ns = clock_monotonic_ns(), before_ns = cost_so_far_ns(stacks);
 	enum status status = py_sampler_look(looked->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
 		for (size_t i = 0; i < stacks->sample.count; i++) {
@@ -255,19 +279,40 @@ static void look_at(struct stacks_state *stacks, struct looked *looked)
 	} else if (status != STATUS_AGAIN) {
 		end_looked(looked);
 	}
-	double cost_ns = (double)(clock_thread_cpu_ns() - before_ns);
+	double cost_ns = (double)(cost_so_far_ns(stacks) - before_ns);
 	stacks->look_cost_ns += (cost_ns - stacks->look_cost_ns) / 16;
 }
 
-/* A process that begins has no Python yet. */
+static bool may_search(struct stacks_state *stacks, int64_t now_ns)
+{
+	double credit_ns = stacks->search_credit_ns + (double)(now_ns - stacks->search_credit_at_ns) * SEARCH_RATIO;
+	stacks->search_credit_ns = credit_ns < SEARCH_BURST_NS ? credit_ns : SEARCH_BURST_NS;
+	stacks->search_credit_at_ns = now_ns;
+	return stacks->search_credit_ns > 0;
+}
+
+/* A process that begins has no Python yet. One in which the search exceeded its budget seldom gets another. */
+static void note_search(struct looked *looked, enum status status, int64_t now_ns)
+{
+	bool is_final = status == STATUS_OK || status == STATUS_UNSUPPORTED;
+	if (status == STATUS_DAMAGED)
+		looked->try_after_ns = TRY_MOST_NS;
+	looked->try_ns = is_final ? INT64_MAX : now_ns + looked->try_after_ns;
+	looked->try_after_ns = looked->try_after_ns < TRY_MOST_NS / 2 ? 2 * looked->try_after_ns : TRY_MOST_NS;
+}
+
 static void try_to_open(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
 {
 	struct reason why = { "", "" };
+	int64_t before_ns = cost_so_far_ns(stacks);
+	if (!may_search(stacks, now_ns)) {
+		looked->try_ns = now_ns + TRY_FIRST_NS;
+		return;
+	}
 	enum status status = py_sampler_open(looked->who.pid, looked->who.fd, &looked->sampler, &why);
-	bool is_final = status == STATUS_OK || status == STATUS_UNSUPPORTED;
-	looked->try_ns = is_final ? INT64_MAX : now_ns + looked->try_after_ns;
-	looked->try_after_ns = looked->try_after_ns < TRY_MOST_NS / 2 ? 2 * looked->try_after_ns : TRY_MOST_NS;
-	if (looked->who.pid != stacks->target->pid)
+	stacks->search_credit_ns -= (double)(cost_so_far_ns(stacks) - before_ns);
+	note_search(looked, status, now_ns);
+	if (looked->who.pid != stacks->target->pid || remote_reader_stuck_ns(stacks->reader))
 		return;
 	if (status == STATUS_DENIED)
 		access_explain_memory(looked->who.fd, looked->who.pid, stacks->target->uid, &why);
@@ -277,49 +322,138 @@ static void try_to_open(struct stacks_state *stacks, struct looked *looked, int6
 	pthread_mutex_unlock(&stacks->lock);
 }
 
+/* -- reads that do not return ------------------------------------------------------------------------------------------------------ */
+
+/* Under no lock, after any change of who is stuck. */
+static void publish_stuck(struct stacks_state *stacks)
+{
+	int64_t since_ns = 0;
+	pid_t pid = 0;
+	for (size_t i = 0; i < stacks->looked_count; i++) {
+		const struct looked *looked = &stacks->looked[i];
+		if (looked->stuck_since_ns && (!since_ns || looked->stuck_since_ns < since_ns)) {
+			since_ns = looked->stuck_since_ns;
+			pid = looked->who.pid;
+		}
+	}
+	pthread_mutex_lock(&stacks->lock);
+	stacks->stuck_since_ns = since_ns;
+	stacks->stuck_pid = pid;
+	pthread_mutex_unlock(&stacks->lock);
+}
+
+/* After anything that was read of this process: whether it was given up. */
+static bool note_stuck(struct stacks_state *stacks, struct looked *looked)
+{
+	int64_t since_ns = remote_reader_stuck_ns(stacks->reader), now_ns = clock_monotonic_ns();
+	if (!since_ns)
+		return false;
+	bool is_again = looked->stuck_after_ns && now_ns - looked->stuck_ended_ns < STUCK_MAX_NS;
+	looked->stuck_child = remote_reader_resume(stacks->reader);
+	looked->stuck_since_ns = looked->stuck_since_ns ? looked->stuck_since_ns : since_ns;
+	looked->stuck_after_ns = !is_again ? STUCK_FIRST_NS : looked->stuck_after_ns < STUCK_MAX_NS / 2 ? 2 * looked->stuck_after_ns : STUCK_MAX_NS;
+	looked->stuck_try_ns = now_ns + looked->stuck_after_ns;
+	looked->stuck_ended_ns = INT64_MAX;
+	publish_stuck(stacks);
+	return true;
+}
+
+static void end_stuck(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+{
+	looked->stuck_since_ns = 0;
+	looked->stuck_child = 0;
+	looked->stuck_ended_ns = now_ns;
+	publish_stuck(stacks);
+}
+
+/* Everything that was due of it is tried at once: only when all of it returns is the process not stuck any more. While the child that was left behind
+ * has not ended, its read would not return either. */
+static void retry_stuck(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+{
+	if (remote_reader_is_left(stacks->reader, looked->stuck_child)) {
+		looked->stuck_try_ns = now_ns + STUCK_FIRST_NS;
+		return;
+	}
+	if (!looked->sampler)
+		try_to_open(stacks, looked, now_ns);
+	if (looked->sampler && !remote_reader_stuck_ns(stacks->reader))
+		look_at(stacks, looked);
+	if (looked->loaders.poll_ns != INT64_MAX && !remote_reader_stuck_ns(stacks->reader))
+		poll_loaders(stacks, looked, now_ns);
+	if (!note_stuck(stacks, looked))
+		end_stuck(stacks, looked, now_ns);
+}
+
+/* -- whose turn it is -------------------------------------------------------------------------------------------------------------- */
+
 /* The next of a group's processes in turn. NULL: it has none. */
 static struct looked *next_of(struct stacks_state *stacks, size_t group, size_t turn)
 {
 	for (size_t i = 1; i <= stacks->looked_count; i++) {
 		struct looked *looked = &stacks->looked[(turn + i) % stacks->looked_count];
-		if (looked->sampler && looked->group == group)
+		if (looked->sampler && looked->group == group && !looked->stuck_since_ns)
 			return looked;
 	}
 	return NULL;
+}
+
+static int64_t earlier(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* Opens it, looks at one that has no group yet, and polls its loaders, as far as these are due; returns when the next of it is. */
+static int64_t attend(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+{
+	int64_t next_ns = INT64_MAX;
+	if (looked->stuck_since_ns) {
+		if (looked->stuck_try_ns <= now_ns)
+			retry_stuck(stacks, looked, now_ns);
+		return looked->stuck_since_ns ? looked->stuck_try_ns : now_ns;
+	}
+	if (!looked->sampler && looked->try_ns <= now_ns)
+		try_to_open(stacks, looked, now_ns);
+	bool is_new = looked->sampler && looked->group == NO_GROUP && stacks->groups.count < STACKS_GROUPS_MOST;
+	if (is_new) {
+		look_at(stacks, looked);
+		next_ns = now_ns + TRY_FIRST_NS;
+	}
+	if (!looked->sampler)
+		next_ns = earlier(next_ns, looked->try_ns);
+	if (looked->loaders.poll_ns <= now_ns && !remote_reader_stuck_ns(stacks->reader))
+		poll_loaders(stacks, looked, now_ns);
+	next_ns = earlier(next_ns, looked->loaders.poll_ns);
+	return note_stuck(stacks, looked) ? looked->stuck_try_ns : next_ns;
+}
+
+/* Looks at the next process of a group, if it is time to; returns when it is. */
+static int64_t look_at_group(struct stacks_state *stacks, size_t index, int64_t now_ns)
+{
+	struct stacks_group *group = &stacks->groups.list[index];
+	struct looked *looked = next_of(stacks, index, group->turn);
+	if (!looked)
+		return INT64_MAX;
+	if (group->next_ns <= now_ns) {
+		group->turn = (size_t)(looked - stacks->looked);
+		look_at(stacks, looked);
+		note_stuck(stacks, looked);
+		double each_ns = period_ns(stacks, now_ns < looked->loaders.hunt_until_ns);
+		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
+	}
+	return group->next_ns;
 }
 
 /* Looks at whom it is time to look at; returns when the next one is due. */
 static int64_t look_round(struct stacks_state *stacks)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
-	for (size_t i = 0; i < stacks->looked_count; i++) {
-		struct looked *looked = &stacks->looked[i];
-		if (!looked->sampler && looked->try_ns <= now_ns)
-			try_to_open(stacks, looked, now_ns);
-		bool is_new = looked->sampler && looked->group == NO_GROUP && stacks->groups.count < STACKS_GROUPS_MOST;
-		if (is_new) {
-			look_at(stacks, looked);
-			next_ns = now_ns + TRY_FIRST_NS < next_ns ? now_ns + TRY_FIRST_NS : next_ns;
-		}
-		if (!looked->sampler)
-			next_ns = looked->try_ns < next_ns ? looked->try_ns : next_ns;
-		if (looked->loaders.poll_ns <= now_ns)
-			poll_loaders(stacks, looked, now_ns);
-		next_ns = looked->loaders.poll_ns < next_ns ? looked->loaders.poll_ns : next_ns;
-	}
-	for (size_t i = 0; i < stacks->groups.count; i++) {
-		struct stacks_group *group = &stacks->groups.list[i];
-		struct looked *looked = next_of(stacks, i, group->turn);
-		if (!looked)
-			continue;
-		if (group->next_ns <= now_ns) {
-			group->turn = (size_t)(looked - stacks->looked);
-			look_at(stacks, looked);
-			double each_ns = period_ns(stacks, now_ns < looked->loaders.hunt_until_ns);
-			group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
-		}
-		next_ns = group->next_ns < next_ns ? group->next_ns : next_ns;
-	}
+	for (size_t i = 0; i < stacks->looked_count && !atomic_load(&stacks->is_stopping); i++)
+		next_ns = earlier(next_ns, attend(stacks, &stacks->looked[i], now_ns));
+	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
+		next_ns = earlier(next_ns, look_at_group(stacks, i, now_ns));
+	pthread_mutex_lock(&stacks->lock);
+	stacks->reader_cpu_ns = remote_reader_cpu_ns(stacks->reader);
+	pthread_mutex_unlock(&stacks->lock);
 	return next_ns;
 }
 
@@ -327,6 +461,7 @@ static void *look_again_and_again(void *argument)
 {
 	struct stacks_state *stacks = argument;
 	struct pollfd woken = { .fd = stacks->wake_fd, .events = POLLIN };
+	remote_reader_use(stacks->reader);
 	while (!atomic_load(&stacks->is_stopping)) {
 		pthread_mutex_lock(&stacks->lock);
 		if (stacks->has_changed)
@@ -339,6 +474,7 @@ static void *look_again_and_again(void *argument)
 		if (ppoll(&woken, 1, &left, NULL) > 0)
 			eventfd_read(stacks->wake_fd, &times);
 	}
+	remote_reader_use(NULL);
 	sem_post(&stacks->has_ended);
 	return NULL;
 }
@@ -352,6 +488,7 @@ static void release(struct stacks_state *stacks)
 	for (size_t i = 0; i < stacks->present_count; i++)
 		if (stacks->present[i].fd >= 0)
 			close(stacks->present[i].fd);
+	remote_reader_free(stacks->reader);
 	stacks_runs_release(&stacks->runs);
 	stacks_tree_free(stacks->tree);
 	stacks_lines_free(stacks->lines);
@@ -411,13 +548,16 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	stacks->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	stacks->tree = stacks_tree_new();
 	stacks->lines = stacks_lines_new();
+	stacks->reader = remote_reader_new(STUCK_NS);
 	stacks->opened_ns = clock_monotonic_ns();
+	stacks->search_credit_ns = SEARCH_BURST_NS;
+	stacks->search_credit_at_ns = stacks->opened_ns;
 	stacks->random = (uint64_t)stacks->opened_ns | 1;
 	*state = stacks;
 	if (!has_what_to_look_at(target))
 		return STATUS_OK;
 	hand_over(stacks);
-	int error = stacks->tree && stacks->lines && stacks->wake_fd >= 0 ? start_thread(stacks) : ENOMEM;
+	int error = stacks->tree && stacks->lines && stacks->reader && stacks->wake_fd >= 0 ? start_thread(stacks) : ENOMEM;
 	stacks->has_thread = error == 0;
 	if (error == 0)
 		return STATUS_OK;
@@ -425,13 +565,26 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "a thread could not be started: %s", strerror(error));
 }
 
-/* Why nothing is seen of the target, once it is known; as soon as anything of its tree is, there is nothing to say. */
+/* Why nothing is seen of the target, once it is known; as soon as anything of its tree is, there is nothing to say, but that a read does not return. */
+static bool find_missing(const struct stacks_state *stacks, int64_t now_ns, struct reason *out)
+{
+	int64_t stuck_s = stacks->stuck_since_ns ? (clock_monotonic_ns() - stacks->stuck_since_ns) / NS_PER_S : 0;
+	if (stuck_s > 0) {
+		reason_set(out, STATUS_IO, "it may wait for a page that never comes (userfaultfd, FUSE, network disk); pmtop tries again",
+			"stack reader stuck %lld s: the memory of process %d cannot be read", (long long)stuck_s, (int)stacks->stuck_pid);
+		return true;
+	}
+	*out = stacks->why;
+	return stacks->groups.count == 0 && stacks->why_status != STATUS_OK && now_ns - stacks->opened_ns > SETTLED_NS;
+}
+
 static void tell_missing(struct stacks_state *stacks, int64_t now_ns, struct sample_set *out)
 {
-	bool is_missing = stacks->groups.count == 0 && stacks->why_status != STATUS_OK && now_ns - stacks->opened_ns > SETTLED_NS;
-	if (is_missing && strcmp(stacks->told_why, stacks->why.text) != 0) {
-		sample_set_missing(out, now_ns, "stacks", stacks->why.text, stacks->why.remedy);
-		memcpy(stacks->told_why, stacks->why.text, sizeof stacks->told_why);
+	struct reason why;
+	bool is_missing = find_missing(stacks, now_ns, &why);
+	if (is_missing && strcmp(stacks->told_why, why.text) != 0) {
+		sample_set_missing(out, now_ns, "stacks", why.text, why.remedy);
+		memcpy(stacks->told_why, why.text, sizeof stacks->told_why);
 		stacks->has_told_missing = true;
 	} else if (!is_missing && stacks->has_told_missing) {
 		sample_set_missing(out, now_ns, "stacks", NULL, NULL);
@@ -455,6 +608,8 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_tree_tell(stacks->tree, now_ns, false, out);
 	stacks_runs_tell(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	tell_missing(stacks, now_ns, out);
+	if (stacks->reader_cpu_ns > 0)
+		sample_set_figure(out, now_ns, METRIC_SELF_CPU, STACK_READER, (double)stacks->reader_cpu_ns);
 	pthread_mutex_unlock(&stacks->lock);
 	if (has_changed)
 		eventfd_write(stacks->wake_fd, 1);
