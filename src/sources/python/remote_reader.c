@@ -26,9 +26,12 @@ enum { PIECES_MAX = 1024, BYTES_MAX = 4 << 20, SLICE_MS = 20, PATIENCE = 20, STA
 
 enum operation { READ_MEMORY, OPEN_MAPS, READ_MAPS, TEST_SELF };
 
-/* Shared with the child. `asked` and `answered` are futexes: numbers of the newest request and answer. */
+/* A number that one side counts up and the other waits for. */
+struct bell { _Atomic uint32_t number; _Atomic bool is_awaited; };
+
+/* Shared with the child. */
 struct channel {
-	_Atomic uint32_t asked, answered;
+	struct bell asked, answered;         /* numbers of the newest request and answer */
 	enum operation operation;
 	pid_t pid;
 	int error;                           /* errno; 0 = it was read */
@@ -61,14 +64,19 @@ struct remote_reader *remote_reader_used(void)
 	return used;
 }
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *limit)
+static void bell_ring(struct bell *bell, uint32_t number)
 {
-	syscall(SYS_futex, word, FUTEX_WAIT, value, limit, NULL, 0);
+	atomic_store(&bell->number, number);
+	if (atomic_load(&bell->is_awaited))
+		syscall(SYS_futex, &bell->number, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word)
+/* Until it is another number, or for `limit`. */
+static void bell_wait(struct bell *bell, uint32_t number, const struct timespec *limit)
 {
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	atomic_store(&bell->is_awaited, true);
+	syscall(SYS_futex, &bell->number, FUTEX_WAIT, number, limit, NULL, 0);
+	atomic_store(&bell->is_awaited, false);
 }
 
 /* -- the child: a fork of a program with threads, so it makes system calls only ---------------------------------------------------- */
@@ -145,13 +153,12 @@ static _Noreturn void serve(struct channel *channel, pid_t parent)
 		_exit(0);
 	prctl(PR_SET_NAME, "pmtop-reader");
 	close_all();
-	for (;;) {
-		while (atomic_load(&channel->asked) == done)
-			futex_wait(&channel->asked, done, NULL);
+	for (;; done++) {
+		while (atomic_load(&channel->asked.number) == done)
+			bell_wait(&channel->asked, done, NULL);
 		channel->error = answer(channel, &maps);
 		channel->cpu_ns = clock_process_cpu_ns();
-		atomic_store(&channel->answered, ++done);
-		futex_wake(&channel->answered);
+		bell_ring(&channel->answered, done + 1);
 	}
 }
 
@@ -294,11 +301,9 @@ static bool await_answer(struct remote_reader *reader, uint32_t number)
 {
 	static const struct timespec slice = { .tv_nsec = SLICE_MS * NS_PER_MS };
 	struct channel *channel = reader->channel;
-	int64_t begin_ns = 0;
-	uint32_t answered;
-	while ((answered = atomic_load(&channel->answered)) != number) {
-		int64_t now_ns = clock_monotonic_ns(), waited_ns = begin_ns ? now_ns - begin_ns : 0;
-		begin_ns = begin_ns ? begin_ns : now_ns;
+	int64_t begin_ns = clock_monotonic_ns();
+	while (atomic_load(&channel->answered.number) != number) {
+		int64_t waited_ns = clock_monotonic_ns() - begin_ns;
 		if (waited_ns > SLICE_MS * NS_PER_MS && has_ended(reader))
 			return false;
 		if (waited_ns >= reader->limit_ns && (waited_ns >= PATIENCE * reader->limit_ns || !is_waiting_for_cpu(reader))) {
@@ -306,7 +311,7 @@ static bool await_answer(struct remote_reader *reader, uint32_t number)
 			errno = ETIMEDOUT;
 			return false;
 		}
-		futex_wait(&channel->answered, answered, &slice);
+		bell_wait(&channel->answered, number - 1, &slice);
 	}
 	return true;
 }
@@ -326,9 +331,8 @@ static bool ask(struct remote_reader *reader, enum operation operation, pid_t pi
 	struct channel *channel = reader->channel;
 	channel->operation = operation;
 	channel->pid = pid;
-	uint32_t number = atomic_load(&channel->asked) + 1;
-	atomic_store(&channel->asked, number);
-	futex_wake(&channel->asked);
+	uint32_t number = atomic_load(&channel->asked.number) + 1;
+	bell_ring(&channel->asked, number);
 	if (!await_answer(reader, number))
 		return false;
 	errno = channel->error;
