@@ -23,11 +23,12 @@
 #include "src/sources/access.h"
 #include "src/sources/choices.h"
 #include "src/sources/python/py_sampler.h"
-#include "src/sources/python/remote_reader.h"
+#include "src/sources/python/remote.h"
 #include "src/sources/source.h"
 #include "src/sources/stacks_groups.h"
 #include "src/sources/stacks_lines.h"
 #include "src/sources/stacks_loaders.h"
+#include "src/sources/stacks_stuck.h"
 #include "src/sources/stacks_tree.h"
 #include "src/sources/target.h"
 
@@ -39,13 +40,6 @@ enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST, STACK_READER = 2 };
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MOST_NS (30 * NS_PER_S)
 #define SETTLED_NS (2 * NS_PER_S)
-/* A read that takes longer has not just waited for a disk. Whom it was for is tried again after STUCK_FIRST_NS, then ever later. */
-#define STUCK_NS (200 * NS_PER_MS)
-#define STUCK_FIRST_NS (1 * NS_PER_S)
-#define STUCK_MAX_NS (30 * NS_PER_S)
-/* Searches for Python (py_locate.h) may take this much of a CPU, and so much at once: of whom is watched many may begin together. */
-#define SEARCH_RATIO 0.05
-#define SEARCH_BURST_NS (500 * NS_PER_MS)
 #define END_WAIT_S 2
 
 /* Who there is, as the sampler thread hands it over. */
@@ -59,9 +53,7 @@ struct looked {
 	int64_t started_ns;                  /* CLOCK_REALTIME */
 	size_t group;                        /* index, or NO_GROUP: not known yet */
 	struct stacks_loaders loaders;
-	int64_t stuck_since_ns;              /* since when its memory cannot be read; 0 = it can */
-	int64_t stuck_try_ns, stuck_after_ns, stuck_ended_ns;
-	pid_t stuck_child;                   /* the reader's, left behind; 0 = none */
+	struct stacks_stuck stuck;
 };
 
 struct stacks_state {
@@ -93,8 +85,7 @@ struct stacks_state {
 	const char *texts[PY_FRAMES_MOST];
 	struct stacks_polled polled;
 	double look_cost_ns;                 /* of a CPU; mean of the last */
-	double search_credit_ns;
-	int64_t search_credit_at_ns;
+	struct stacks_search search;
 	uint64_t random;
 	/* the sampler thread's */
 	int64_t opened_ns;
@@ -283,14 +274,6 @@ static void look_at(struct stacks_state *stacks, struct looked *looked)
 	stacks->look_cost_ns += (cost_ns - stacks->look_cost_ns) / 16;
 }
 
-static bool may_search(struct stacks_state *stacks, int64_t now_ns)
-{
-	double credit_ns = stacks->search_credit_ns + (double)(now_ns - stacks->search_credit_at_ns) * SEARCH_RATIO;
-	stacks->search_credit_ns = credit_ns < SEARCH_BURST_NS ? credit_ns : SEARCH_BURST_NS;
-	stacks->search_credit_at_ns = now_ns;
-	return stacks->search_credit_ns > 0;
-}
-
 /* A process that begins has no Python yet. One in which the search exceeded its budget seldom gets another. */
 static void note_search(struct looked *looked, enum status status, int64_t now_ns)
 {
@@ -305,17 +288,17 @@ static void try_to_open(struct stacks_state *stacks, struct looked *looked, int6
 {
 	struct reason why = { "", "" };
 	int64_t before_ns = cost_so_far_ns(stacks);
-	if (!may_search(stacks, now_ns)) {
+	if (!stacks_search_may(&stacks->search, now_ns)) {
 		looked->try_ns = now_ns + TRY_FIRST_NS;
 		return;
 	}
 	enum status status = py_sampler_open(looked->who.pid, looked->who.fd, &looked->sampler, &why);
-	stacks->search_credit_ns -= (double)(cost_so_far_ns(stacks) - before_ns);
+	stacks_search_pay(&stacks->search, cost_so_far_ns(stacks) - before_ns);
 	note_search(looked, status, now_ns);
 	if (looked->who.pid != stacks->target->pid || remote_reader_stuck_ns(stacks->reader))
 		return;
 	if (status == STATUS_DENIED)
-		access_explain_memory(looked->who.fd, looked->who.pid, stacks->target->uid, &why);
+		access_explain_memory(looked->who.fd, looked->who.pid, stacks->target->uid, remote_test_self(), &why);
 	pthread_mutex_lock(&stacks->lock);
 	stacks->why_status = status;
 	stacks->why = why;
@@ -324,64 +307,30 @@ static void try_to_open(struct stacks_state *stacks, struct looked *looked, int6
 
 /* -- reads that do not return ------------------------------------------------------------------------------------------------------ */
 
-/* Under no lock, after any change of who is stuck. */
+/* Under the lock: of which process the memory could not be read for longest. */
 static void publish_stuck(struct stacks_state *stacks)
 {
-	int64_t since_ns = 0;
-	pid_t pid = 0;
+	stacks->stuck_since_ns = 0;
 	for (size_t i = 0; i < stacks->looked_count; i++) {
 		const struct looked *looked = &stacks->looked[i];
-		if (looked->stuck_since_ns && (!since_ns || looked->stuck_since_ns < since_ns)) {
-			since_ns = looked->stuck_since_ns;
-			pid = looked->who.pid;
-		}
+		if (!looked->stuck.since_ns || (stacks->stuck_since_ns && stacks->stuck_since_ns <= looked->stuck.since_ns))
+			continue;
+		stacks->stuck_since_ns = looked->stuck.since_ns;
+		stacks->stuck_pid = looked->who.pid;
 	}
-	pthread_mutex_lock(&stacks->lock);
-	stacks->stuck_since_ns = since_ns;
-	stacks->stuck_pid = pid;
-	pthread_mutex_unlock(&stacks->lock);
 }
 
-/* After anything that was read of this process: whether it was given up. */
-static bool note_stuck(struct stacks_state *stacks, struct looked *looked)
-{
-	int64_t since_ns = remote_reader_stuck_ns(stacks->reader), now_ns = clock_monotonic_ns();
-	if (!since_ns)
-		return false;
-	bool is_again = looked->stuck_after_ns && now_ns - looked->stuck_ended_ns < STUCK_MAX_NS;
-	looked->stuck_child = remote_reader_resume(stacks->reader);
-	looked->stuck_since_ns = looked->stuck_since_ns ? looked->stuck_since_ns : since_ns;
-	looked->stuck_after_ns = !is_again ? STUCK_FIRST_NS : looked->stuck_after_ns < STUCK_MAX_NS / 2 ? 2 * looked->stuck_after_ns : STUCK_MAX_NS;
-	looked->stuck_try_ns = now_ns + looked->stuck_after_ns;
-	looked->stuck_ended_ns = INT64_MAX;
-	publish_stuck(stacks);
-	return true;
-}
-
-static void end_stuck(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
-{
-	looked->stuck_since_ns = 0;
-	looked->stuck_child = 0;
-	looked->stuck_ended_ns = now_ns;
-	publish_stuck(stacks);
-}
-
-/* Everything that was due of it is tried at once: only when all of it returns is the process not stuck any more. While the child that was left behind
- * has not ended, its read would not return either. */
+/* All that is read of it is tried at once: only when all of it returns is the process not stuck any more. */
 static void retry_stuck(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
 {
-	if (remote_reader_is_left(stacks->reader, looked->stuck_child)) {
-		looked->stuck_try_ns = now_ns + STUCK_FIRST_NS;
-		return;
-	}
 	if (!looked->sampler)
 		try_to_open(stacks, looked, now_ns);
 	if (looked->sampler && !remote_reader_stuck_ns(stacks->reader))
 		look_at(stacks, looked);
 	if (looked->loaders.poll_ns != INT64_MAX && !remote_reader_stuck_ns(stacks->reader))
 		poll_loaders(stacks, looked, now_ns);
-	if (!note_stuck(stacks, looked))
-		end_stuck(stacks, looked, now_ns);
+	if (!stacks_stuck_note(&looked->stuck, stacks->reader, clock_monotonic_ns()))
+		stacks_stuck_end(&looked->stuck, now_ns);
 }
 
 /* -- whose turn it is -------------------------------------------------------------------------------------------------------------- */
@@ -391,7 +340,7 @@ static struct looked *next_of(struct stacks_state *stacks, size_t group, size_t 
 {
 	for (size_t i = 1; i <= stacks->looked_count; i++) {
 		struct looked *looked = &stacks->looked[(turn + i) % stacks->looked_count];
-		if (looked->sampler && looked->group == group && !looked->stuck_since_ns)
+		if (looked->sampler && looked->group == group && !looked->stuck.since_ns)
 			return looked;
 	}
 	return NULL;
@@ -406,10 +355,10 @@ static int64_t earlier(int64_t a_ns, int64_t b_ns)
 static int64_t attend(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
 {
 	int64_t next_ns = INT64_MAX;
-	if (looked->stuck_since_ns) {
-		if (looked->stuck_try_ns <= now_ns)
+	if (looked->stuck.since_ns) {
+		if (stacks_stuck_is_due(&looked->stuck, stacks->reader, now_ns))
 			retry_stuck(stacks, looked, now_ns);
-		return looked->stuck_since_ns ? looked->stuck_try_ns : now_ns;
+		return looked->stuck.since_ns ? looked->stuck.try_ns : now_ns;
 	}
 	if (!looked->sampler && looked->try_ns <= now_ns)
 		try_to_open(stacks, looked, now_ns);
@@ -423,7 +372,7 @@ static int64_t attend(struct stacks_state *stacks, struct looked *looked, int64_
 	if (looked->loaders.poll_ns <= now_ns && !remote_reader_stuck_ns(stacks->reader))
 		poll_loaders(stacks, looked, now_ns);
 	next_ns = earlier(next_ns, looked->loaders.poll_ns);
-	return note_stuck(stacks, looked) ? looked->stuck_try_ns : next_ns;
+	return stacks_stuck_note(&looked->stuck, stacks->reader, clock_monotonic_ns()) ? looked->stuck.try_ns : next_ns;
 }
 
 /* Looks at the next process of a group, if it is time to; returns when it is. */
@@ -436,7 +385,7 @@ static int64_t look_at_group(struct stacks_state *stacks, size_t index, int64_t 
 	if (group->next_ns <= now_ns) {
 		group->turn = (size_t)(looked - stacks->looked);
 		look_at(stacks, looked);
-		note_stuck(stacks, looked);
+		stacks_stuck_note(&looked->stuck, stacks->reader, clock_monotonic_ns());
 		double each_ns = period_ns(stacks, now_ns < looked->loaders.hunt_until_ns);
 		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
 	}
@@ -452,6 +401,7 @@ static int64_t look_round(struct stacks_state *stacks)
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
 		next_ns = earlier(next_ns, look_at_group(stacks, i, now_ns));
 	pthread_mutex_lock(&stacks->lock);
+	publish_stuck(stacks);
 	stacks->reader_cpu_ns = remote_reader_cpu_ns(stacks->reader);
 	pthread_mutex_unlock(&stacks->lock);
 	return next_ns;
@@ -548,10 +498,9 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	stacks->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	stacks->tree = stacks_tree_new();
 	stacks->lines = stacks_lines_new();
-	stacks->reader = remote_reader_new(STUCK_NS);
+	stacks->reader = remote_reader_new(STACKS_STUCK_LIMIT_NS);
 	stacks->opened_ns = clock_monotonic_ns();
-	stacks->search_credit_ns = SEARCH_BURST_NS;
-	stacks->search_credit_at_ns = stacks->opened_ns;
+	stacks_search_init(&stacks->search, stacks->opened_ns);
 	stacks->random = (uint64_t)stacks->opened_ns | 1;
 	*state = stacks;
 	if (!has_what_to_look_at(target))

@@ -127,10 +127,10 @@ static enum status choose_layout(const struct image *image, uint64_t size, struc
 	}
 	uint32_t version = 0;
 	if (image_symbol(image, "Py_Version", &at, &unused) && remote_read(image->pid, at, &version, sizeof version) && version >> 24 != 3)
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "it is Python %u, of which pmtop knows nothing", version >> 24);
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python %u not known to this pmtop (3.%d to 3.%d are)", version >> 24, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 	unsigned minor = version ? version >> 16 & 0xff : minor_by_size(size);
 	if (!minor)
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "its version of Python is not known to this pmtop (3.%d to 3.%d are)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "its version of Python not known to this pmtop (3.%d to 3.%d are)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 	enum status status = py_layout_known(minor, &out->layout, why_not);
 	if (status == STATUS_OK)
 		out->layout.patch = version >> 8 & 0xff;
