@@ -6,7 +6,6 @@
  *   read (sampler thread)  ── who there is ──▶  ┌ looking thread ┐  py_sampler_look → stacks_tree_add
  *                          ◀── CODE… records ── └ tree, groups ──┘  (the tree and the groups are under `lock`)                       */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -28,26 +27,24 @@
 #include "src/sources/stacks_groups.h"
 #include "src/sources/stacks_lines.h"
 #include "src/sources/stacks_loaders.h"
+#include "src/sources/stacks_missing.h"
+#include "src/sources/stacks_present.h"
 #include "src/sources/stacks_stuck.h"
 #include "src/sources/stacks_tree.h"
 #include "src/sources/target.h"
 
-enum { PROCESSES_MOST = 128, NO_GROUP = STACKS_GROUPS_MOST, STACK_READER = 2 };
+enum { PROCESSES_MOST = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MOST, STACK_READER = 2 };
 
 /* Where looks cost more of a CPU than this, they become fewer. */
 #define BUDGET_RATIO 0.005
 #define BUDGET_LOOKED_AT_RATIO 0.01
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MOST_NS (30 * NS_PER_S)
-#define SETTLED_NS (2 * NS_PER_S)
 #define END_WAIT_S 2
-
-/* Who there is, as the sampler thread hands it over. */
-struct present { pid_t pid, parent; uint64_t start_ticks; unsigned generation; int fd; bool is_kept; char command[64]; };
 
 /* A process, as the looking thread knows it. */
 struct looked {
-	struct present who;
+	struct stacks_who who;
 	struct py_sampler *sampler;          /* NULL: not opened (yet) */
 	int64_t try_ns, try_after_ns;        /* when it is tried (again); INT64_MAX = never */
 	int64_t started_ns;                  /* CLOCK_REALTIME */
@@ -65,16 +62,11 @@ struct stacks_state {
 	_Atomic bool is_stopping;
 	pthread_mutex_t lock;
 	/* under the lock */
-	size_t present_count;
-	struct present present[PROCESSES_MOST];
-	bool has_changed;                    /* present, since the looking thread saw it */
+	struct stacks_present present;
 	struct stacks_tree *tree;
 	struct stacks_groups groups;
 	struct stacks_runs runs;
-	enum status why_status;              /* why the target itself is not looked at; OK: it is, or was not tried yet */
-	struct reason why;
-	int64_t stuck_since_ns;              /* of whose memory cannot be read the first; 0 = of all it can */
-	pid_t stuck_pid;
+	struct stacks_missing missing;
 	int64_t reader_cpu_ns;
 	/* the looking thread's */
 	struct remote_reader *reader;
@@ -89,60 +81,9 @@ struct stacks_state {
 	uint64_t random;
 	/* the sampler thread's */
 	int64_t opened_ns;
-	bool has_told_missing;
-	char told_why[sizeof ((struct reason *)0)->text];
 };
 
 /* -- who there is ----------------------------------------------------------------------------------------------------------------- */
-
-static bool is_same(const struct present *a, pid_t pid, uint64_t start_ticks, unsigned generation)
-{
-	return a->pid == pid && a->start_ticks == start_ticks && a->generation == generation;
-}
-
-/* Under the lock. The looking thread takes the descriptors over (fd −1 here). */
-static void hand_over(struct stacks_state *stacks)
-{
-	const struct target *target = stacks->target;
-	bool has_changed = false;
-	for (size_t i = 0; i < stacks->present_count; i++)
-		stacks->present[i].is_kept = false;
-	for (size_t i = 0; i < target->member_count; i++) {
-		const struct target_member *member = &target->members[i];
-		size_t at = 0;
-		while (at < stacks->present_count && !is_same(&stacks->present[at], member->pid, member->start_ticks, member->generation))
-			at++;
-		if (at == stacks->present_count) {
-			int fd = at < PROCESSES_MOST ? fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0) : -1;
-			if (fd < 0)
-				continue;
-			struct present *new = &stacks->present[stacks->present_count++];
-			*new = (struct present){ member->pid, member->parent, member->start_ticks, member->generation, fd, true, "" };
-			snprintf(new->command, sizeof new->command, "%.63s", member->command);
-			has_changed = true;
-		}
-		stacks->present[at].is_kept = true;
-	}
-	size_t kept = 0;
-	for (size_t i = 0; i < stacks->present_count; i++) {
-		if (stacks->present[i].is_kept) {
-			stacks->present[kept++] = stacks->present[i];
-			continue;
-		}
-		if (stacks->present[i].fd >= 0)
-			close(stacks->present[i].fd);
-		has_changed = true;
-	}
-	stacks->present_count = kept;
-	stacks->has_changed |= has_changed;
-}
-
-static int64_t began_at(uint64_t start_ticks)
-{
-	long per_s = sysconf(_SC_CLK_TCK);
-	int64_t since_boot_ns = (int64_t)((double)start_ticks / (double)(per_s > 0 ? per_s : 100) * (double)NS_PER_S);
-	return clock_realtime_ns() - clock_boottime_ns() + since_boot_ns;
-}
 
 /* Under the lock. */
 static void forget(struct looked *looked)
@@ -157,24 +98,21 @@ static void forget(struct looked *looked)
 static void take_over(struct stacks_state *stacks)
 {
 	size_t kept = 0;
-	stacks->has_changed = false;
+	stacks->present.has_changed = false;
 	for (size_t i = 0; i < stacks->looked_count; i++) {
-		const struct present *who = &stacks->looked[i].who;
-		size_t at = 0;
-		while (at < stacks->present_count && !is_same(&stacks->present[at], who->pid, who->start_ticks, who->generation))
-			at++;
-		if (at < stacks->present_count)
+		const struct stacks_who *who = &stacks->looked[i].who;
+		if (stacks_present_find(&stacks->present, who->pid, who->start_ticks, who->generation) < stacks->present.count)
 			stacks->looked[kept++] = stacks->looked[i];
 		else
 			forget(&stacks->looked[i]);
 	}
 	stacks->looked_count = kept;
-	for (size_t i = 0; i < stacks->present_count && stacks->looked_count < PROCESSES_MOST; i++) {
-		if (stacks->present[i].fd < 0)
+	for (size_t i = 0; i < stacks->present.count && stacks->looked_count < PROCESSES_MOST; i++) {
+		if (stacks->present.list[i].fd < 0)
 			continue;
-		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present[i], .try_after_ns = TRY_FIRST_NS, .group = NO_GROUP, .loaders = STACKS_LOADERS_INIT,
-			.started_ns = began_at(stacks->present[i].start_ticks) };
-		stacks->present[i].fd = -1;
+		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present.list[i], .try_after_ns = TRY_FIRST_NS, .group = NO_GROUP, .loaders = STACKS_LOADERS_INIT,
+			.started_ns = stacks_began_ns(stacks->present.list[i].start_ticks) };
+		stacks->present.list[i].fd = -1;
 	}
 }
 
@@ -300,8 +238,8 @@ static void try_to_open(struct stacks_state *stacks, struct looked *looked, int6
 	if (status == STATUS_DENIED)
 		access_explain_memory(looked->who.fd, looked->who.pid, stacks->target->uid, remote_test_self(), &why);
 	pthread_mutex_lock(&stacks->lock);
-	stacks->why_status = status;
-	stacks->why = why;
+	stacks->missing.status = status;
+	stacks->missing.why = why;
 	pthread_mutex_unlock(&stacks->lock);
 }
 
@@ -310,13 +248,13 @@ static void try_to_open(struct stacks_state *stacks, struct looked *looked, int6
 /* Under the lock: of which process the memory could not be read for longest. */
 static void publish_stuck(struct stacks_state *stacks)
 {
-	stacks->stuck_since_ns = 0;
+	stacks->missing.stuck_since_ns = 0;
 	for (size_t i = 0; i < stacks->looked_count; i++) {
 		const struct looked *looked = &stacks->looked[i];
-		if (!looked->stuck.since_ns || (stacks->stuck_since_ns && stacks->stuck_since_ns <= looked->stuck.since_ns))
+		if (!looked->stuck.since_ns || (stacks->missing.stuck_since_ns && stacks->missing.stuck_since_ns <= looked->stuck.since_ns))
 			continue;
-		stacks->stuck_since_ns = looked->stuck.since_ns;
-		stacks->stuck_pid = looked->who.pid;
+		stacks->missing.stuck_since_ns = looked->stuck.since_ns;
+		stacks->missing.stuck_pid = looked->who.pid;
 	}
 }
 
@@ -414,7 +352,7 @@ static void *look_again_and_again(void *argument)
 	remote_reader_use(stacks->reader);
 	while (!atomic_load(&stacks->is_stopping)) {
 		pthread_mutex_lock(&stacks->lock);
-		if (stacks->has_changed)
+		if (stacks->present.has_changed)
 			take_over(stacks);
 		pthread_mutex_unlock(&stacks->lock);
 		int64_t left_ns = look_round(stacks) - clock_monotonic_ns();
@@ -435,9 +373,7 @@ static void release(struct stacks_state *stacks)
 {
 	for (size_t i = 0; i < stacks->looked_count; i++)
 		forget(&stacks->looked[i]);
-	for (size_t i = 0; i < stacks->present_count; i++)
-		if (stacks->present[i].fd >= 0)
-			close(stacks->present[i].fd);
+	stacks_present_release(&stacks->present);
 	remote_reader_free(stacks->reader);
 	stacks_runs_release(&stacks->runs);
 	stacks_tree_free(stacks->tree);
@@ -505,41 +441,13 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	*state = stacks;
 	if (!has_what_to_look_at(target))
 		return STATUS_OK;
-	hand_over(stacks);
+	stacks_present_take(&stacks->present, stacks->target);
 	int error = stacks->tree && stacks->lines && stacks->reader && stacks->wake_fd >= 0 ? start_thread(stacks) : ENOMEM;
 	stacks->has_thread = error == 0;
 	if (error == 0)
 		return STATUS_OK;
 	release(stacks);
 	return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "a thread could not be started: %s", strerror(error));
-}
-
-/* Why nothing is seen of the target, once it is known; as soon as anything of its tree is, there is nothing to say, but that a read does not return. */
-static bool find_missing(const struct stacks_state *stacks, int64_t now_ns, struct reason *out)
-{
-	int64_t stuck_s = stacks->stuck_since_ns ? (clock_monotonic_ns() - stacks->stuck_since_ns) / NS_PER_S : 0;
-	if (stuck_s > 0) {
-		reason_set(out, STATUS_IO, "it may wait for a page that never comes (userfaultfd, FUSE, network disk); pmtop tries again",
-			"stack reader stuck %lld s: the memory of process %d cannot be read", (long long)stuck_s, (int)stacks->stuck_pid);
-		return true;
-	}
-	*out = stacks->why;
-	return stacks->groups.count == 0 && stacks->why_status != STATUS_OK && now_ns - stacks->opened_ns > SETTLED_NS;
-}
-
-static void tell_missing(struct stacks_state *stacks, int64_t now_ns, struct sample_set *out)
-{
-	struct reason why;
-	bool is_missing = find_missing(stacks, now_ns, &why);
-	if (is_missing && strcmp(stacks->told_why, why.text) != 0) {
-		sample_set_missing(out, now_ns, "stacks", why.text, why.remedy);
-		memcpy(stacks->told_why, why.text, sizeof stacks->told_why);
-		stacks->has_told_missing = true;
-	} else if (!is_missing && stacks->has_told_missing) {
-		sample_set_missing(out, now_ns, "stacks", NULL, NULL);
-		stacks->has_told_missing = false;
-		stacks->told_why[0] = '\0';
-	}
 }
 
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -551,12 +459,12 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 		return STATUS_END;
 	}
 	pthread_mutex_lock(&stacks->lock);
-	hand_over(stacks);
-	bool has_changed = stacks->has_changed;
+	stacks_present_take(&stacks->present, stacks->target);
+	bool has_changed = stacks->present.has_changed;
 	stacks_groups_tell(&stacks->groups, false, now_ns, out);
 	stacks_tree_tell(stacks->tree, now_ns, false, out);
 	stacks_runs_tell(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
-	tell_missing(stacks, now_ns, out);
+	stacks_missing_tell(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
 	if (stacks->reader_cpu_ns > 0)
 		sample_set_figure(out, now_ns, METRIC_SELF_CPU, STACK_READER, (double)stacks->reader_cpu_ns);
 	pthread_mutex_unlock(&stacks->lock);

@@ -196,14 +196,26 @@ def the_screen_ends():
             os.execve(PMTOP, [PMTOP, '-p', str(program.pid)], dict(ENVIRONMENT, TERM='xterm'))
         drain = threading.Thread(target=read_all, args=(terminal,), daemon=True)
         drain.start()
-        wait_until(lambda: any('pmtop-reader' in comm_of(child) for child in children_of(pid)))
-        time.sleep(1)
-        os.write(terminal, b'q')
         status = []
-        wait_until(lambda: status.append(os.waitpid(pid, os.WNOHANG)) or status[-1][0] == pid)
-        assert status[-1][1] == 0, status[-1]
+        try:
+            wait_until(lambda: any('pmtop-reader' in comm_of(child) for child in children_of(pid)))
+            time.sleep(1)
+            os.write(terminal, b'q')
+            wait_until(lambda: has_ended(pid, status))
+            assert status == [0], status
+        finally:
+            if not status:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
         drain.join(SOON_S)
         os.close(terminal)
+
+
+def has_ended(pid, status):
+    ended, code = os.waitpid(pid, os.WNOHANG)
+    if ended:
+        status.append(code)
+    return bool(status)
 
 
 def comm_of(pid):
