@@ -237,7 +237,7 @@ enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct re
 	ssize_t length = readlinkat(process_fd, "exe", program, sizeof program - 1);
 	program[length > 0 ? length : 0] = '\0';
 	if (!remote_maps_open(&maps, pid, process_fd))
-		return reason_set(why_not, status_of_errno(errno), NULL, "process %d cannot be looked into", (int)pid);
+		return reason_set(why_not, status_of_errno(errno), NULL, "process %d cannot be looked into: %s", (int)pid, strerror(errno));
 	while (status != STATUS_OK && status != STATUS_DENIED && !is_spent && (line = remote_maps_line(&maps))) {
 		enum status found = is_worth_a_look(line, program, &base) ? try_image(pid, base, &budget, out, &refused) : STATUS_NOT_FOUND;
 		status = found == STATUS_NOT_FOUND ? status : found;
