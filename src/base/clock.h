@@ -19,7 +19,14 @@ int64_t clock_process_cpu_ns(void);
 /* Seconds between two times, as a double. */
 static inline double seconds_between(int64_t from_ns, int64_t to_ns)
 {
-	return (double)(to_ns - from_ns) * 1e-9;
+	return (double)(int64_t)((uint64_t)to_ns - (uint64_t)from_ns) * 1e-9;
+}
+
+/* a + b, of times that a file may have made up: what does not fit becomes INT64_MIN or INT64_MAX. */
+static inline int64_t clock_add(int64_t a_ns, int64_t b_ns)
+{
+	int64_t sum_ns;
+	return !__builtin_add_overflow(a_ns, b_ns, &sum_ns) ? sum_ns : b_ns < 0 ? INT64_MIN : INT64_MAX;
 }
 
 #endif

@@ -37,10 +37,6 @@ static void write_path(int directory_fd, const char *path, char out[HANG_PATH_SI
 {
 	char link[64];
 	size_t used = 0;
-	if (directory_fd <= HANG_PROCESS(0)) {
-		snprintf(out, HANG_PATH_SIZE, "/proc/%d/%s", HANG_PROCESS(0) - directory_fd, path);
-		return;
-	}
 	if (path[0] != '/' && directory_fd != AT_FDCWD) {
 		snprintf(link, sizeof link, "/proc/self/fd/%d", directory_fd);
 		ssize_t length = readlink(link, out, HANG_PATH_SIZE - 1);

@@ -24,8 +24,6 @@ enum { HANG_PATH_SIZE = 256, HANG_PATHS_MAX = 64 };
 /* Before a read of `path` (as for openat; "" = the file that the descriptor itself is open on). False: this file does not answer, errno = ETIMEDOUT;
  * then there is no hang_end. */
 bool hang_begin(int directory_fd, const char *path);
-/* In place of a descriptor: /proc/PID, for what is read of a process without one. */
-#define HANG_PROCESS(pid) (-1000 - (int)(pid))
 /* Keeps errno. */
 void hang_end(void);
 

@@ -16,6 +16,7 @@
 #include "src/commands/doctor.h"
 #include "src/commands/output.h"
 #include "src/rules/rule_book.h"
+#include "src/sources/python/remote.h"
 
 enum { TEXT_SIZE = 16 * 1024, COLUMNS_LEAST = 40, ROWS_LEAST = 10 };
 #define SHM_LEAST_BYTES 16e6
@@ -276,7 +277,11 @@ static void check_disks(struct doctor *doctor)
 static void check_ptrace(struct doctor *doctor)
 {
 	char text[64];
-	if (!read_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text) || text[0] == '0' || geteuid() == 0)
+	int error = remote_test_self();
+	if (error)
+		doctor_say(doctor, FINDING_OFF, "run pmtop outside the container, or allow process_vm_readv in its seccomp profile",
+			"process_vm_readv: %s, even of pmtop's own memory: nothing is seen of Python that does not publish", strerror(error));
+	else if (!read_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text) || text[0] == '0' || geteuid() == 0)
 		doctor_say(doctor, FINDING_OK, NULL, "the memory of your processes may be read: which lines of Python the time goes to can be seen");
 	else
 		doctor_say(doctor, FINDING_OFF, "sudo sysctl kernel.yama.ptrace_scope=0", "ptrace_scope is %.8s: the memory of other processes may not be read, so nothing is seen of Python that does not publish",

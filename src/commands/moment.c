@@ -195,7 +195,10 @@ static int64_t clock_after(double seconds, int64_t begin_realtime_ns)
 		parts.tm_min = whole / 60 % 60;
 		parts.tm_sec = whole % 60;
 		parts.tm_isdst = -1;
-		found_ns = (int64_t)mktime(&parts) * NS_PER_S + (int64_t)((seconds - whole) * (double)NS_PER_S);
+		int64_t second = (int64_t)mktime(&parts);
+		if (second > INT64_MAX / NS_PER_S || second < INT64_MIN / NS_PER_S)
+			break;
+		found_ns = clock_add(second * NS_PER_S, (int64_t)((seconds - whole) * (double)NS_PER_S));
 		/* The second that it begins in is the first that a person can write. */
 		if (found_ns >= begin_realtime_ns - begin_realtime_ns % NS_PER_S)
 			break;
@@ -205,11 +208,13 @@ static int64_t clock_after(double seconds, int64_t begin_realtime_ns)
 
 int64_t moment_time_ns(const struct moment *moment, int64_t begin_ns, int64_t end_ns, int64_t realtime_offset_ns)
 {
+	int64_t offset_back_ns = realtime_offset_ns == INT64_MIN ? INT64_MAX : -realtime_offset_ns;
+	uint64_t span_ns = (uint64_t)end_ns - (uint64_t)begin_ns;
 	switch (moment->kind) {
-	case MOMENT_SECONDS: return signbit(moment->value) ? end_ns + to_ns(moment->value) : begin_ns + to_ns(moment->value);
-	case MOMENT_CLOCK: return clock_after(moment->value, begin_ns + realtime_offset_ns) - realtime_offset_ns;
-	case MOMENT_DATE: return to_ns(moment->value) - realtime_offset_ns;
-	case MOMENT_SHARE: return begin_ns + (int64_t)((double)(end_ns - begin_ns) * moment->value);
+	case MOMENT_SECONDS: return clock_add(signbit(moment->value) ? end_ns : begin_ns, to_ns(moment->value));
+	case MOMENT_CLOCK: return clock_add(clock_after(moment->value, clock_add(begin_ns, realtime_offset_ns)), offset_back_ns);
+	case MOMENT_DATE: return clock_add(to_ns(moment->value), offset_back_ns);
+	case MOMENT_SHARE: return moment->value >= 1 ? end_ns : (int64_t)((uint64_t)begin_ns + (uint64_t)((double)span_ns * fmax(moment->value, 0)));
 	case MOMENT_END: return end_ns;
 	default: return begin_ns;
 	}

@@ -21,13 +21,13 @@ static const char *clock_of(char out[NUMBER_SIZE], int64_t realtime_ns)
 
 struct goal goal_at(int64_t time_ns)
 {
-	return (struct goal){ .kind = GOAL_TIME, .time_ns = time_ns, .judge_from_ns = time_ns - JUDGE_BEFORE_NS };
+	return (struct goal){ .kind = GOAL_TIME, .time_ns = time_ns, .judge_from_ns = clock_add(time_ns, -JUDGE_BEFORE_NS) };
 }
 
 enum status goal_of(const struct moment *moment, const struct session *session, int64_t begin_ns, int64_t end_ns, struct goal *out, struct reason *why_not)
 {
 	const struct stream_header *header = player_header(session->player);
-	int64_t offset_ns = header->realtime_ns - header->monotonic_ns;
+	int64_t offset_ns = clock_add(header->realtime_ns, header->monotonic_ns == INT64_MIN ? INT64_MAX : -header->monotonic_ns);
 	if (!moment_is_time(moment)) {
 		*out = (struct goal){ .kind = moment->kind == MOMENT_BATCH ? GOAL_BATCH : GOAL_EPOCH, .ordinal = (uint64_t)moment->value };
 		return STATUS_OK;
@@ -38,11 +38,11 @@ enum status goal_of(const struct moment *moment, const struct session *session, 
 	if (time_ns >= end_ns)
 		out->time_ns = INT64_MAX;
 	/* The second that it ends in is the last that a person can write. */
-	if (time_ns >= begin_ns - NS_PER_S && time_ns <= end_ns + NS_PER_S)
+	if (time_ns >= clock_add(begin_ns, -NS_PER_S) && time_ns <= clock_add(end_ns, NS_PER_S))
 		return STATUS_OK;
 	char from[NUMBER_SIZE], to[NUMBER_SIZE], length[NUMBER_SIZE];
-	return reason_set(why_not, STATUS_INVALID, NULL, "the recording goes from %s to %s, %s", clock_of(from, begin_ns + offset_ns), clock_of(to, end_ns + offset_ns),
-		format_seconds(length, seconds_between(begin_ns, end_ns)));
+	return reason_set(why_not, STATUS_INVALID, NULL, "the recording goes from %s to %s, %s", clock_of(from, clock_add(begin_ns, offset_ns)),
+		clock_of(to, clock_add(end_ns, offset_ns)), format_seconds(length, seconds_between(begin_ns, end_ns)));
 }
 
 static bool is_there(const struct goal *goal, const struct session *session)

@@ -1,31 +1,32 @@
 /* pmtop stack PID: where the Python code of a process and its children stands now, thread by thread, without stopping it. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/json.h"
 #include "src/base/text.h"
 #include "src/commands/command.h"
-#include "src/commands/limited.h"
 #include "src/commands/output.h"
 #include "src/commands/runs.h"
 #include "src/model/code.h"
 #include "src/sources/access.h"
 #include "src/sources/python/py_stack.h"
+#include "src/sources/python/remote_reader.h"
 #include "src/sources/target.h"
 
-enum { FUNCTION_WIDTH_MOST = 40 };
-#define LIMIT_NS (4 * NS_PER_S)
+enum { FUNCTION_WIDTH_MOST = 40, READ_MAX_S = 4 };
+
+/* Once the memory of one process could not be read in READ_MAX_S. */
+#define READ_NEXT_NS (200 * NS_PER_MS)
 
 struct stack_out {
 	struct buffer text;
 	struct json json;
 	bool is_json;
 	size_t processes;            /* that are Pythons */
+	struct remote_reader *reader;
+	struct reason stuck;         /* the first whose memory cannot be read, where there is one */
 };
 
 static const char *state_words(char state)
@@ -132,7 +133,7 @@ static enum status look_at(const struct target *target, const struct target_memb
 	struct py_stacks stacks = { 0 };
 	enum status status = py_open(member->pid, member->directory_fd, &process, why_not);
 	if (status == STATUS_DENIED)
-		access_explain_memory(member->directory_fd, member->pid, target->uid, why_not);
+		access_explain_memory(member->directory_fd, member->pid, target->uid, remote_test_self(), why_not);
 	if (status != STATUS_OK)
 		return status;
 	status = py_look(process, &stacks, why_not);
@@ -143,6 +144,18 @@ static enum status look_at(const struct target *target, const struct target_memb
 	py_stacks_release(&stacks);
 	py_close(process);
 	return status;
+}
+
+/* The others are still shown. */
+static void note_stuck(struct stack_out *out, pid_t pid)
+{
+	if (!remote_reader_stuck_ns(out->reader))
+		return;
+	remote_reader_resume(out->reader);
+	remote_reader_set_limit(out->reader, READ_NEXT_NS);
+	if (!out->stuck.text[0])
+		reason_set(&out->stuck, STATUS_IO, "it may wait for a page that never comes (userfaultfd, FUSE, network disk)",
+			"the memory of process %d could not be read within %d s", (int)pid, READ_MAX_S);
 }
 
 /* What is wrong with the target itself is what is said where nothing of it can be shown. */
@@ -158,6 +171,7 @@ static enum status look_at_tree(struct target *target, struct stack_out *out, st
 	for (size_t i = 0; i < target->member_count; i++) {
 		struct reason other;
 		enum status found = look_at(target, &target->members[i], out, i ? &other : why_not);
+		note_stuck(out, target->members[i].pid);
 		/* It is there, and no Python. */
 		found = found == STATUS_NOT_FOUND ? STATUS_UNSUPPORTED : found;
 		status = i == 0 ? found : status;
@@ -187,50 +201,41 @@ static enum status find_pid(const struct options *options, pid_t *pid, struct re
 	return status;
 }
 
-/* In a process of its own: a page of the target may never come. `fd` is closed once all is read. */
-static enum exit_code show_stacks(const struct options *options, int fd)
+static enum exit_code run_stack(const struct options *options, const struct settings *settings)
 {
 	struct target target;
 	struct stack_out out = { .text = BUFFER_INIT, .is_json = options->format == FORMAT_JSON };
 	struct reason reason = { "", "" };
 	pid_t pid;
 	int code = 0;
+	(void)settings;
 	out.json = (struct json){ .out = &out.text };
+	out.reader = remote_reader_new(READ_MAX_S * NS_PER_S);
+	if (!out.reader)
+		return fail(reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory"), &reason);
 	enum status status = find_pid(options, &pid, &reason);
 	if (status == STATUS_OK)
 		status = target_open(&target, pid, "/proc", &reason);
-	if (status == STATUS_OK) {
-		status = look_at_tree(&target, &out, &reason);
-		target_close(&target);
+	if (status != STATUS_OK) {
+		remote_reader_free(out.reader);
+		return fail(status, &reason);
 	}
-	close(fd);
+	remote_reader_use(out.reader);
+	status = look_at_tree(&target, &out, &reason);
+	remote_reader_use(NULL);
+	remote_reader_free(out.reader);
+	target_close(&target);
 	if (status == STATUS_OK) {
 		if (!out.is_json)
 			output_fit_locale(&out.text);
 		output_flush(&out.text, &code);
-	} else {
-		code = (int)fail(status, &reason);
 	}
+	if (out.stuck.text[0])
+		code = (int)fail(STATUS_IO, &out.stuck);
+	else if (status != STATUS_OK)
+		code = (int)fail(status, &reason);
 	buffer_release(&out.text);
 	return (enum exit_code)code;
-}
-
-static enum exit_code run_stack(const struct options *options, const struct settings *settings)
-{
-	int fd, status;
-	(void)settings;
-	pid_t child = limited_fork(&fd);
-	if (child == 0)
-		_exit(show_stacks(options, fd));
-	struct reason reason;
-	if (child < 0)
-		return fail(reason_set(&reason, STATUS_IO, "raise the limits (ulimit -n, -u)", "a process to read with could not be started: %s", strerror(errno)), &reason);
-	if (!limited_wait(child, fd, LIMIT_NS))
-		return fail(reason_set(&reason, STATUS_IO, "see what it waits for: /proc/PID/wchan, /proc/PID/stack", "the stack reader is stuck: the process's memory has not answered for %d s",
-			(int)(LIMIT_NS / NS_PER_S)), &reason);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? (enum exit_code)WEXITSTATUS(status) : EXIT_RUNTIME;
 }
 
 const struct command stack_command = { "stack", run_stack };

@@ -116,7 +116,7 @@ enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 	X(HEAT_LIMIT,               "heat.limit",                   CELSIUS,     GAUGE)   /* from where it is critical, as the sensor says */ \
 	X(HEAT_CPU_THROTTLES,       "heat.cpu_throttles",           EVENTS,      COUNTER) /* how often heat slowed the CPU packages down; instance 0 */ \
 	X(HEAT_CPU_CLOCK,           "heat.cpu_clock",               HERTZ,       GAUGE)   /* mean over the CPUs; instance 0 */ \
-	X(SELF_CPU,                 "pmtop.cpu",                    NANOSECONDS, COUNTER) /* pmtop's own, all threads; instance 0 = itself, 1 = its GPU reader */ \
+	X(SELF_CPU,                 "pmtop.cpu",                    NANOSECONDS, COUNTER) /* pmtop's own, all threads; instance 0 = itself, 1 = its GPU reader, 2 = its stack reader */ \
 	X(SELF_RESIDENT,            "pmtop.resident",               BYTES,       GAUGE)   /* the same */
 
 enum metric {

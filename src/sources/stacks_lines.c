@@ -58,9 +58,17 @@ void stacks_lines_free(struct stacks_lines *lines)
 	free(lines);
 }
 
-const struct reason *stacks_lines_why_none(const struct stacks_lines *lines)
+static const struct reason *why_none(const struct stacks_lines *lines)
 {
 	return lines && atomic_load(&lines->reader.has_given_up) ? &lines->reader.why : NULL;
+}
+
+void stacks_lines_tell_missing(const struct stacks_lines *lines, bool *was_told, int64_t now_ns, struct sample_set *out)
+{
+	const struct reason *why = why_none(lines);
+	if (why && !*was_told)
+		sample_set_missing(out, now_ns, "source lines", why->text, why->remedy);
+	*was_told = why != NULL;
 }
 
 /* -- whose they are --------------------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/base/status.h"
+#include "src/samples/sample_set.h"
 
 struct stacks_lines;
 
@@ -29,7 +29,7 @@ void stacks_owner_note_user(struct stacks_owner *owner);
 /* Without its indentation, clean, of a long one the beginning; NULL: not known. It may wait for a disk, for about a second. Valid until
  * stacks_lines_free. */
 const char *stacks_lines_text(struct stacks_lines *lines, struct stacks_owner *owner, const char *file, int line);
-/* Why no more texts come; NULL: they do. From any thread. */
-const struct reason *stacks_lines_why_none(const struct stacks_lines *lines);
+/* Appends once why no more texts come, where that is so. From any thread. */
+void stacks_lines_tell_missing(const struct stacks_lines *lines, bool *was_told, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -54,6 +54,31 @@ START_TEST(bytes_that_are_no_table_give_some_line_or_none)
 }
 END_TEST
 
+/* Eight steps of 2^29 - 1 lines wrap around 32 bits to a line that looks real. */
+START_TEST(lines_beyond_all_numbers_are_none)
+{
+	static const unsigned char step[] = { 0xe8, 0x7e, 0x7f, 0x7f, 0x7f, 0x3f };
+	unsigned char table[8 * sizeof step];
+	for (size_t i = 0; i < sizeof table; i++)
+		table[i] = step[i % sizeof step];
+	ck_assert_int_eq(py_line_at(PY_LINES_LOCATIONS, table, sizeof step, 100, 0), 100 + (1 << 29) - 1);
+	ck_assert_int_eq(py_line_at(PY_LINES_LOCATIONS, table, sizeof table, 100, 14), 0);
+}
+END_TEST
+
+/* The last line that there can be, and one more; in the other formats too. */
+START_TEST(lines_end_with_the_largest_number)
+{
+	static const unsigned char one_more[] = { 2, 1, 2, 1 }, location[] = { 0xe8, 0x02 };
+	ck_assert_int_eq(py_line_at(PY_LINES_PAIRS, one_more, 2, INT32_MAX - 1, 2), INT32_MAX);
+	ck_assert_int_eq(py_line_at(PY_LINES_PAIRS, one_more, sizeof one_more, INT32_MAX - 1, 4), 0);
+	ck_assert_int_eq(py_line_at(PY_LINES_RANGES, one_more, sizeof one_more, INT32_MAX - 1, 0), INT32_MAX);
+	ck_assert_int_eq(py_line_at(PY_LINES_RANGES, one_more, sizeof one_more, INT32_MAX - 1, 2), 0);
+	ck_assert_int_eq(py_line_at(PY_LINES_LOCATIONS, location, sizeof location, INT32_MAX - 1, 0), INT32_MAX);
+	ck_assert_int_eq(py_line_at(PY_LINES_LOCATIONS, location, sizeof location, INT32_MAX, 0), 0);
+}
+END_TEST
+
 /* -- layouts -- */
 
 static void ck_refused(const uint64_t words[PY_DEBUG_WORDS], enum status expected, const char *what)
@@ -71,10 +96,10 @@ START_TEST(a_version_that_is_not_known_is_refused_by_name)
 	struct reason why = { "", "" };
 	uint64_t words[PY_DEBUG_WORDS] = { 0, 0x03630000 };
 	ck_assert_int_eq(py_layout_known(7, &layout, &why), STATUS_UNSUPPORTED);
-	ck_assert_ptr_nonnull(strstr(why.text, "Python 3.7 is not known"));
+	ck_assert_ptr_nonnull(strstr(why.text, "Python 3.7 not known"));
 	ck_refused(words, STATUS_NOT_FOUND, "no offsets");
 	memcpy(words, "xdebugpy", 8);
-	ck_refused(words, STATUS_UNSUPPORTED, "Python 3.99 is not known");
+	ck_refused(words, STATUS_UNSUPPORTED, "Python 3.99 not known");
 }
 END_TEST
 
@@ -115,6 +140,8 @@ int main(void)
 	tcase_add_loop_test(tests, each_instruction_has_its_line, 0, 3);
 	tcase_add_loop_test(tests, before_the_first_instruction_is_the_first_line, 0, 3);
 	tcase_add_loop_test(tests, bytes_that_are_no_table_give_some_line_or_none, 0, 3);
+	tcase_add_test(tests, lines_beyond_all_numbers_are_none);
+	tcase_add_test(tests, lines_end_with_the_largest_number);
 	tcase_add_test(tests, a_version_that_is_not_known_is_refused_by_name);
 	tcase_add_test(tests, offsets_that_make_no_sense_are_refused);
 	tcase_add_test(tests, every_known_layout_lies_within_its_structs);

@@ -129,6 +129,25 @@ START_TEST(a_batch_has_just_ended_and_an_epoch_just_begun)
 }
 END_TEST
 
+/* What a damaged recording says of its times may be anything. */
+START_TEST(times_at_the_ends_of_what_can_be_counted_are_kept)
+{
+	static const struct moment end = { MOMENT_END, 0 }, begin = { MOMENT_BEGIN, 0 }, half = { MOMENT_SHARE, 0.5 };
+	struct goal goal;
+	struct reason reason = { "", "" };
+	record(&(struct recorded_options){ .seconds = 2 });
+	ck_assert_int_eq(goal_at(INT64_MIN + 5).judge_from_ns, INT64_MIN);
+	ck_assert_int_eq(goal_of(&end, &session, 0, INT64_MAX - 5, &goal, &reason), STATUS_OK);
+	ck_assert_int_eq(goal.time_ns, INT64_MAX);
+	ck_assert_int_eq(goal_of(&begin, &session, INT64_MIN + 5, 0, &goal, &reason), STATUS_OK);
+	ck_assert_int_eq(goal.time_ns, INT64_MIN + 5);
+	ck_assert_int_eq(goal_of(&half, &session, INT64_MIN, INT64_MAX, &goal, &reason), STATUS_OK);
+	ck_assert_int_eq(goal.time_ns / NS_PER_S, 0);
+	ck_assert_int_eq(goal_of(&(struct moment){ MOMENT_DATE, 9e9 }, &session, INT64_MIN, 0, &goal, &reason), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(reason.text, "the recording goes from"));
+}
+END_TEST
+
 START_TEST(the_span_is_known_without_reading_the_whole)
 {
 	int64_t begin_ns, end_ns;
@@ -272,7 +291,7 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	const TTest *const all[] = {
 		forward_and_backward_give_what_playing_gives, warnings_that_stand_are_those_of_playing, a_batch_has_just_ended_and_an_epoch_just_begun,
-		the_span_is_known_without_reading_the_whole, moments_outside_are_told_and_held_at_the_ends, the_time_line_has_every_flag_and_when_it_is_seen,
+		times_at_the_ends_of_what_can_be_counted_are_kept, the_span_is_known_without_reading_the_whole, moments_outside_are_told_and_held_at_the_ends, the_time_line_has_every_flag_and_when_it_is_seen,
 		a_station_gives_what_playing_gives, the_time_line_shows_steps_losses_and_silence,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -1,5 +1,6 @@
 #include "src/sources/python/py_code.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +68,8 @@ static bool read_text(pid_t pid, const struct py_layout *layout, uint64_t addres
 
 /* -- lines ------------------------------------------------------------------------------------------------------------------------ */
 
-static int line_in_pairs(const unsigned char *table, size_t size, int line, int64_t offset)
+/* Lines are added up in 64 bits: a table may say anything, and PY_LINES_MOST bytes of it cannot overflow that. */
+static int64_t line_in_pairs(const unsigned char *table, size_t size, int64_t line, int64_t offset)
 {
 	int64_t at = 0;
 	for (size_t i = 0; i + 1 < size; i += 2) {
@@ -79,7 +81,7 @@ static int line_in_pairs(const unsigned char *table, size_t size, int line, int6
 	return line;
 }
 
-static int line_in_ranges(const unsigned char *table, size_t size, int line, int64_t offset)
+static int64_t line_in_ranges(const unsigned char *table, size_t size, int64_t line, int64_t offset)
 {
 	int64_t at = 0;
 	for (size_t i = 0; i + 1 < size; i += 2) {
@@ -117,7 +119,7 @@ static void skip(struct cursor *cursor, size_t bytes)
 	cursor->at = (size_t)(cursor->end - cursor->at) < bytes ? cursor->end : cursor->at + bytes;
 }
 
-static int line_in_locations(const unsigned char *table, size_t size, int line, int64_t offset)
+static int64_t line_in_locations(const unsigned char *table, size_t size, int64_t line, int64_t offset)
 {
 	enum { SHORT_MOST = 9, ONE_LINE_FIRST = 10, ONE_LINE_LAST = 12, NO_COLUMNS = 13, LONG = 14 };
 	struct cursor cursor = { table, table + size };
@@ -147,11 +149,11 @@ static int line_in_locations(const unsigned char *table, size_t size, int line, 
 
 int py_line_at(enum py_line_table format, const unsigned char *table, size_t size, int first_line, int64_t offset)
 {
-	static int (*const line_in[])(const unsigned char *table, size_t size, int line, int64_t offset) = {
+	static int64_t (*const line_in[])(const unsigned char *table, size_t size, int64_t line, int64_t offset) = {
 		[PY_LINES_PAIRS] = line_in_pairs, [PY_LINES_RANGES] = line_in_ranges, [PY_LINES_LOCATIONS] = line_in_locations,
 	};
-	int line = offset < 0 ? first_line : line_in[format](table, size, first_line, offset);
-	return line > 0 ? line : 0;
+	int64_t line = offset < 0 ? first_line : line_in[format](table, size, first_line, offset);
+	return line > 0 && line <= INT_MAX ? (int)line : 0;
 }
 
 /* -- the object -------------------------------------------------------------------------------------------------------------------- */
@@ -214,7 +216,7 @@ static bool is_within(const struct py_code *code, int64_t offset)
 
 bool py_code_line(const struct py_code *code, const struct py_layout *layout, uint64_t ip, int *line)
 {
-	int64_t offset = layout->ip == PY_IP_BYTES ? (int64_t)ip : layout->ip == PY_IP_UNITS ? 2 * (int64_t)ip : (int64_t)(ip - code->bytes);
+	int64_t offset = layout->ip == PY_IP_BYTES ? (int64_t)ip : layout->ip == PY_IP_UNITS ? (int64_t)(2 * ip) : (int64_t)(ip - code->bytes);
 	for (size_t i = 0; !is_within(code, offset) && i < code->copy_count; i++)
 		if (is_within(code, (int64_t)(ip - code->copies[i])))
 			offset = (int64_t)(ip - code->copies[i]);

@@ -33,7 +33,7 @@ static const struct py_layout known[] = {
 
 static enum status refuse(unsigned minor, struct reason *why_not)
 {
-	return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python 3.%u is not known to this pmtop (3.%d to 3.%d are)", minor, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
+	return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python 3.%u not known to this pmtop (3.%d to 3.%d are)", minor, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 }
 
 enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason *why_not)

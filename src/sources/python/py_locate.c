@@ -2,22 +2,23 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/base/file.h"
-#include "src/base/hang_watch.h"
 #include "src/sources/python/remote.h"
 
-enum { HEADERS_MOST = 64, DYNAMIC_MOST = 512, CHAIN_MOST = 65536, SYMBOL_MOST = 32, MINOR_TOLD = 13 };
+/* Of a whole search, over all that is mapped: what a process maps is up to it, and so is where its tables of symbols lead. A CPython takes one image,
+ * some hundred symbols, and as much of maps as stands before it. MAPS_MAX: of as many mappings as a kernel allows by default. */
+enum { HEADERS_MOST = 64, DYNAMIC_MOST = 512, SYMBOL_MOST = 32, IMAGES_MAX = 128, SYMBOLS_MAX = 16384, MAPS_MAX = 16 << 20 };
 
 /* -- symbols of a loaded program ------------------------------------------------------------------------------------------------ */
 
-struct image { pid_t pid; uint64_t bias, symbols, names, hash; };
+struct budget { unsigned images, symbols; };
+
+struct image { pid_t pid; uint64_t bias, symbols, names, hash; struct budget *budget; };
 
 /* glibc puts addresses into what it loads, musl leaves offsets. */
 static uint64_t relocated(uint64_t bias, uint64_t value)
@@ -44,11 +45,11 @@ static bool read_dynamic(struct image *image, uint64_t address, size_t size)
 }
 
 /* `base`: where its first page is mapped. */
-static bool image_open(struct image *image, pid_t pid, uint64_t base)
+static bool image_open(struct image *image, pid_t pid, uint64_t base, struct budget *budget)
 {
 	Elf64_Ehdr header;
 	Elf64_Phdr headers[HEADERS_MOST];
-	*image = (struct image){ .pid = pid, .bias = base };
+	*image = (struct image){ .pid = pid, .bias = base, .budget = budget };
 	if (!remote_read(pid, base, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
 		return false;
 	if (header.e_phnum == 0 || header.e_phnum > HEADERS_MOST || header.e_phentsize != sizeof *headers
@@ -87,7 +88,7 @@ static bool image_symbol(const struct image *image, const char *name, uint64_t *
 	uint64_t buckets = image->hash + sizeof table + 8 * (uint64_t)table[2], chain = buckets + 4 * (uint64_t)table[0];
 	if (!remote_read(image->pid, buckets + 4 * (uint64_t)(hash % table[0]), &index, sizeof index) || index < table[1])
 		return false;
-	for (unsigned met = 0; met < CHAIN_MOST; met++, index++) {
+	for (; image->budget->symbols > 0; image->budget->symbols--, index++) {
 		uint32_t link;
 		Elf64_Sym symbol;
 		if (!remote_read(image->pid, chain + 4 * (uint64_t)(index - table[1]), &link, sizeof link))
@@ -126,10 +127,10 @@ static enum status choose_layout(const struct image *image, uint64_t size, struc
 	}
 	uint32_t version = 0;
 	if (image_symbol(image, "Py_Version", &at, &unused) && remote_read(image->pid, at, &version, sizeof version) && version >> 24 != 3)
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "it is Python %u, of which pmtop knows nothing", version >> 24);
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python %u not known to this pmtop (3.%d to 3.%d are)", version >> 24, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 	unsigned minor = version ? version >> 16 & 0xff : minor_by_size(size);
 	if (!minor)
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "its version of Python is not known to this pmtop (3.%d to 3.%d are)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "its version of Python not known to this pmtop (3.%d to 3.%d are)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 	enum status status = py_layout_known(minor, &out->layout, why_not);
 	if (status == STATUS_OK)
 		out->layout.patch = version >> 8 & 0xff;
@@ -159,12 +160,13 @@ static void find_types(const struct image *image, struct py_place *place)
 			place->types[i] = 0;
 }
 
-static enum status look_into(pid_t pid, uint64_t base, struct py_place *out, struct reason *why_not)
+static enum status look_into(pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *why_not)
 {
 	struct image image;
 	uint64_t size, unused;
 	struct py_place place = { 0 };
-	if (!image_open(&image, pid, base) || !image_symbol(&image, "_PyRuntime", &place.runtime, &size) || !image_symbol(&image, "PyCode_Type", &place.code_type, &unused))
+	budget->images--;
+	if (!image_open(&image, pid, base, budget) || !image_symbol(&image, "_PyRuntime", &place.runtime, &size) || !image_symbol(&image, "PyCode_Type", &place.code_type, &unused))
 		return STATUS_NOT_FOUND;
 	enum status status = choose_layout(&image, size, &place, why_not);
 	if (status == STATUS_OK && !has_begun(pid, &place))
@@ -191,50 +193,56 @@ static bool is_worth_a_look(char *line, const char *program, uint64_t *base)
 	return strcmp(path, program) == 0 || strncmp(name, "libpython", 9) == 0;
 }
 
-static bool next_line(char **line, size_t *room, FILE *maps)
+static enum status say(enum status status, pid_t pid, const struct reason *refused, struct reason *why_not)
 {
-	if (!hang_begin(fileno(maps), ""))
-		return false;
-	bool is_there = getline(line, room, maps) > 0;
-	hang_end();
-	return is_there;
+	switch (status) {
+	case STATUS_OK:
+		return status;
+	case STATUS_NOT_FOUND:
+		return reason_set(why_not, status, "a program in C is for gdb -p", "process %d is no CPython of 3.%d or newer, or has not begun yet", (int)pid, PY_MINOR_OLDEST);
+	case STATUS_DENIED:
+		return reason_set(why_not, status, NULL, "process %d does not let its memory be read", (int)pid);
+	case STATUS_DAMAGED:
+		if (!refused->text[0])
+			return reason_set(why_not, status, "pmtop tries again, less and less often", "no Python found in process %d: search exceeded its budget", (int)pid);
+		/* fall through */
+	default:
+		*why_not = *refused;
+		return status;
+	}
+}
+
+static bool is_refusal(int error)
+{
+	return error == EPERM || error == EACCES || error == ENOSYS;
+}
+
+static enum status try_image(pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *refused)
+{
+	char first;
+	if (!remote_read(pid, base, &first, 1))
+		return is_refusal(errno) ? STATUS_DENIED : STATUS_NOT_FOUND;
+	return look_into(pid, base, budget, out, refused);
 }
 
 enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not)
 {
-	char program[PATH_MAX] = "", *line = NULL;
-	size_t room = 0;
-	ssize_t length = file_link(process_fd, "exe", program, sizeof program);
-	program[length > 0 ? length : 0] = '\0';
-	int fd = file_open(process_fd, "maps", O_RDONLY);
-	FILE *maps = fd >= 0 ? fdopen(fd, "r") : NULL;
-	if (!maps) {
-		enum status status = status_of_errno(errno);
-		if (fd >= 0)
-			close(fd);
-		return reason_set(why_not, status, NULL, "process %d cannot be looked into", (int)pid);
-	}
-	enum status status = STATUS_NOT_FOUND;
+	char program[PATH_MAX] = "", *line;
+	struct remote_maps maps;
+	struct budget budget = { .images = IMAGES_MAX, .symbols = SYMBOLS_MAX };
 	struct reason refused = { "", "" };
-	bool is_denied = false;
-	while (status != STATUS_OK && next_line(&line, &room, maps)) {
-		uint64_t base;
-		char first;
-		if (!is_worth_a_look(line, program, &base))
-			continue;
-		is_denied |= !remote_read(pid, base, &first, 1) && errno == EPERM;
-		enum status found = is_denied ? STATUS_DENIED : look_into(pid, base, out, &refused);
+	enum status status = STATUS_NOT_FOUND;
+	bool is_spent = false;
+	uint64_t base;
+	ssize_t length = readlinkat(process_fd, "exe", program, sizeof program - 1);
+	program[length > 0 ? length : 0] = '\0';
+	if (!remote_maps_open(&maps, pid, process_fd))
+		return reason_set(why_not, status_of_errno(errno), NULL, "process %d cannot be looked into: %s", (int)pid, strerror(errno));
+	while (status != STATUS_OK && status != STATUS_DENIED && !is_spent && (line = remote_maps_line(&maps))) {
+		enum status found = is_worth_a_look(line, program, &base) ? try_image(pid, base, &budget, out, &refused) : STATUS_NOT_FOUND;
 		status = found == STATUS_NOT_FOUND ? status : found;
-		if (is_denied)
-			break;
+		is_spent = budget.images == 0 || budget.symbols == 0 || maps.total > MAPS_MAX;
 	}
-	free(line);
-	fclose(maps);
-	if (status == STATUS_NOT_FOUND)
-		return reason_set(why_not, status, "a program in C is for gdb -p", "process %d is no CPython of 3.%d or newer, or has not begun yet", (int)pid, PY_MINOR_OLDEST);
-	if (status == STATUS_DENIED)
-		return reason_set(why_not, status, NULL, "process %d does not let its memory be read", (int)pid);
-	if (status != STATUS_OK)
-		*why_not = refused;
-	return status;
+	remote_maps_close(&maps);
+	return say(is_spent && status == STATUS_NOT_FOUND ? STATUS_DAMAGED : status, pid, &refused, why_not);
 }

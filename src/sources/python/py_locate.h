@@ -17,7 +17,8 @@ struct py_place {
 	struct py_layout layout;
 };
 
-/* NOT_FOUND: no CPython of 3.8 or newer, or none that has begun yet. DENIED: errno of the first reading was EPERM. UNSUPPORTED: see py_layout.h.
+/* NOT_FOUND: no CPython of 3.8 or newer, or none that has begun yet. DENIED: the first read was refused. UNSUPPORTED: see py_layout.h. DAMAGED: see there,
+ * or the search exceeded its budget: a process that maps many images, or endless tables of symbols, costs us no more than that.
  * `process_fd`: /proc/PID. */
 enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not);
 

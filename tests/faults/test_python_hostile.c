@@ -1,0 +1,179 @@
+/* A process chooses what it maps, and pmtop searches that for a Python: a library whose chain of symbols never ends, mapped as often as the kernel allows,
+ * must cost no more than one search's budget. Somebody else's process is searched by root's pmtop, too. */
+#include <check.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/sources/python/py_stack.h"
+#include "tests/support/children.h"
+
+enum { PAGE = 4096, DYNAMIC_AT = 512, TIMES = 60000, CHAIN_SIZE = 1 << 20, WATCH_S = 6 };
+
+static char folder[] = "/tmp/pmtop-hostile-XXXXXX", library[64];
+static struct child hostile;
+
+struct tables { uint32_t buckets, first, filter_words, shift, bucket, chain[CHAIN_SIZE]; };
+
+static void must(bool good, const char *what)
+{
+	if (good)
+		return;
+	perror(what);
+	_exit(99);
+}
+
+/* Its tables lie in memory that is there once, far above all its images: addresses above an image's are absolute. */
+static void write_image(const struct tables *tables)
+{
+	unsigned char page[PAGE] = { 0 };
+	Elf64_Ehdr header = { .e_phoff = sizeof header, .e_phnum = 2, .e_phentsize = sizeof(Elf64_Phdr) };
+	Elf64_Phdr headers[2] = { { .p_type = PT_LOAD }, { .p_type = PT_DYNAMIC, .p_vaddr = DYNAMIC_AT, .p_memsz = 4 * sizeof(Elf64_Dyn) } };
+	Elf64_Dyn dynamic[4] = { { .d_tag = DT_SYMTAB, .d_un.d_ptr = (uintptr_t)tables }, { .d_tag = DT_STRTAB, .d_un.d_ptr = (uintptr_t)tables },
+		{ .d_tag = DT_GNU_HASH, .d_un.d_ptr = (uintptr_t)tables } };
+	memcpy(header.e_ident, ELFMAG, SELFMAG);
+	header.e_ident[EI_CLASS] = ELFCLASS64;
+	memcpy(page, &header, sizeof header);
+	memcpy(page + sizeof header, headers, sizeof headers);
+	memcpy(page + DYNAMIC_AT, dynamic, sizeof dynamic);
+	int fd = open(library, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	must(fd >= 0 && write(fd, page, sizeof page) == sizeof page, library);
+	close(fd);
+}
+
+/* `argument`: whether chains never end; else there are no symbols at all. */
+static void hostile_body(void *argument, int in, int out)
+{
+	struct tables *tables = mmap(NULL, sizeof *tables, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(tables != MAP_FAILED, "mmap");
+	tables->buckets = argument ? 1 : 0;
+	write_image(tables);
+	int fd = open(library, O_RDONLY);
+	for (uintptr_t i = 0; i < TIMES; i++) {
+		void *wanted = (void *)(UINT64_C(0x10000000) + i * 2 * PAGE);
+		must(mmap(wanted, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == wanted, "mmap (vm.max_map_count must be 65530 or more)");
+	}
+	child_ready(out);
+	child_wait(in);
+}
+
+static int64_t cpu_of(const struct rusage *usage)
+{
+	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_S + (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
+}
+
+static void setup(void)
+{
+	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(library, sizeof library, "%s/libpython3.11.so.1.0", folder);
+}
+
+static void teardown(void)
+{
+	child_kill(&hostile);
+	unlink(library);
+	rmdir(folder);
+}
+
+START_TEST(a_search_ends_with_its_budget)
+{
+	static int endless;
+	char path[32];
+	struct py_process *process;
+	struct reason why_not = { "", "" };
+	hostile = child_start(hostile_body, _i ? &endless : NULL);
+	child_await(&hostile);
+	snprintf(path, sizeof path, "/proc/%d", (int)hostile.pid);
+	int fd = open(path, O_RDONLY | O_DIRECTORY);
+	int64_t before_ns = clock_process_cpu_ns();
+	enum status status = py_open(hostile.pid, fd, &process, &why_not);
+	int64_t cost_ns = clock_process_cpu_ns() - before_ns;
+	close(fd);
+	ck_assert_int_eq(status, STATUS_DAMAGED);
+	ck_assert_msg(strstr(why_not.text, "search exceeded its budget"), "%s", why_not.text);
+	ck_assert_msg(cost_ns < 2 * NS_PER_S, "%lld ns", (long long)cost_ns);
+}
+END_TEST
+
+static pid_t start_pmtop(const char *output)
+{
+	char pid[16], program[512];
+	const char *build = getenv("PMTOP_BUILD");
+	snprintf(pid, sizeof pid, "%d", (int)hostile.pid);
+	snprintf(program, sizeof program, "%s/pmtop", build ? build : "build");
+	pid_t pmtop = fork();
+	if (pmtop == 0) {
+		must(freopen(output, "w", stdout), output);
+		execl(program, program, "-b", "--format=json", "-d", "1", "-p", pid, (char *)NULL);
+		_exit(99);
+	}
+	return pmtop;
+}
+
+static bool says(const char *path, const char *words)
+{
+	char *text = NULL;
+	size_t room = 0;
+	bool is_found = false;
+	FILE *file = fopen(path, "r");
+	while (file && !is_found && getline(&text, &room, file) > 0)
+		is_found = strstr(text, words);
+	free(text);
+	if (file)
+		fclose(file);
+	return is_found;
+}
+
+static bool says_why(void *path)
+{
+	return says(path, "search exceeded its budget");
+}
+
+/* It kept a core busy before. */
+START_TEST(a_monitor_stays_cheap)
+{
+	static int endless;
+	char output[96];
+	int status;
+	struct rusage usage;
+	const struct timespec watched = { .tv_sec = WATCH_S };
+	hostile = child_start(hostile_body, &endless);
+	child_await(&hostile);
+	snprintf(output, sizeof output, "%s/output", folder);
+	pid_t pmtop = start_pmtop(output);
+	nanosleep(&watched, NULL);
+	bool is_said = wait_until(says_why, output, 30);
+	kill(pmtop, SIGTERM);
+	ck_assert_int_eq(wait4(pmtop, &status, 0, &usage), pmtop);
+	bool is_resident_said = says(output, "\"memory\"");
+	unlink(output);
+	ck_assert(is_said && is_resident_said);
+	ck_assert_msg(cpu_of(&usage) < 3 * NS_PER_S, "%lld ns", (long long)cpu_of(&usage));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("hostile Python");
+	TCase *tests = tcase_create("hostile");
+	suite_add_tcase(suite, tests);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 120);
+	tcase_add_loop_test(tests, a_search_ends_with_its_budget, 0, 2);
+	tcase_add_test(tests, a_monitor_stays_cheap);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
