@@ -1,6 +1,7 @@
 #include "src/region/region.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 uint32_t region_lane_count(const struct region *region)
@@ -80,7 +81,11 @@ int64_t region_last_sign_ns(struct region *region)
 	clock_gettime(CLOCK_REALTIME, &now);
 	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, lasted_ns = newest - header->start_ns;
 	bool is_past = header->start_realtime_ns <= now_ns && lasted_ns <= now_ns - header->start_realtime_ns;
-	return (int64_t)(is_past ? header->start_realtime_ns + lasted_ns : now_ns);
+	uint64_t sign_ns = is_past ? header->start_realtime_ns + lasted_ns : now_ns;
+	/* The writer's clock stands still while the machine sleeps, and its wall clock may be set: the file's time, to a minute, knows of both. */
+	struct stat file;
+	uint64_t touched_ns = fstat(region->fd, &file) || file.st_mtim.tv_sec < 0 ? 0 : (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
+	return (int64_t)(touched_ns > sign_ns && touched_ns <= now_ns ? touched_ns : sign_ns);
 }
 
 static struct region_event event_of(uint32_t lane, uint64_t number, const struct pmtop_slot *slot)

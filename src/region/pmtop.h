@@ -2042,12 +2042,14 @@ static int pmtop_i_make_undisturbed(struct pmtop *pm, const struct pmtop_i_names
 }
 
 /* A region of this user that nobody writes any more, in the folder of that descriptor. Its time is that of its last sign of life, to a minute. */
-struct pmtop_i_dead { struct timespec time; uint64_t bytes; char name[64]; };
+struct pmtop_i_dead { struct timespec time; uint64_t bytes; int is_child; char name[64]; };
 
 /* The writer holds a POSIX lock, which any close of the file by its program drops, and from ABI 1.0's second release on also one of flock(2), which
  * lasts as long as the mapping, in children that it left behind too. */
 static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_dead *out)
 {
+	static const uint8_t none[16] = { 0 };
+	uint8_t parent[16];
 	struct stat before, after;
 	struct flock lock;
 	memset(&lock, 0, sizeof lock);
@@ -2057,6 +2059,7 @@ static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_
 	    fstatat(folder, name, &after, AT_SYMLINK_NOFOLLOW) || after.st_dev != before.st_dev || after.st_ino != before.st_ino)
 		return 0;
 	out->time = before.st_mtim;
+	out->is_child = pread(fd, parent, sizeof parent, offsetof(struct pmtop_header, parent_uuid)) == (ssize_t)sizeof parent && memcmp(parent, none, sizeof none) != 0;
 	out->bytes = (uint64_t)before.st_blocks * 512u;
 	memcpy(out->name, name, strlen(name) + 1);
 	return 1;
@@ -2106,13 +2109,20 @@ static int pmtop_i_is_others(int folder, const char *name)
 	       uid == (unsigned)geteuid() && (pid != (int)getpid() || (!fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) && !pmtop_i_is_mapped((uint64_t)status.st_ino)));
 }
 
-/* Among the PMTOP_I_DEAD newest, in their order; whichever has no room there is removed. */
+/* Whether its evidence is worth less: a forked child's less than any run's, and an older one's less than a newer one's. */
+static int pmtop_i_is_less(const struct pmtop_i_dead *a, const struct pmtop_i_dead *b)
+{
+	if (a->is_child != b->is_child)
+		return a->is_child;
+	return a->time.tv_sec != b->time.tv_sec ? a->time.tv_sec < b->time.tv_sec : a->time.tv_nsec < b->time.tv_nsec;
+}
+
+/* Among the PMTOP_I_DEAD that are worth the most, in their order; whichever has no room there is removed. */
 static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *count, const struct pmtop_i_dead *dead)
 {
 	struct pmtop_i_dead ignored;
 	unsigned at = *count;
-	while (at > 0 && (newest[at - 1].time.tv_sec < dead->time.tv_sec ||
-	                  (newest[at - 1].time.tv_sec == dead->time.tv_sec && newest[at - 1].time.tv_nsec < dead->time.tv_nsec)))
+	while (at > 0 && pmtop_i_is_less(&newest[at - 1], dead))
 		at--;
 	if (*count == PMTOP_I_DEAD)
 		pmtop_i_look_at_dead(folder, at == PMTOP_I_DEAD ? dead->name : newest[--*count].name, &ignored, 1);
@@ -2123,7 +2133,7 @@ static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *c
 	++*count;
 }
 
-/* What dead processes of this user left behind stays as evidence: the newest, as many as together take a tenth of the file system, for a day. A forked
+/* What dead processes of this user left behind stays as evidence: the newest, runs before their children, as many as together take a tenth of the file system, for a day. A forked
  * child calls this, too, in which only what is safe in a signal handler may be called: so no opendir. */
 static void pmtop_i_clean(const char *directory)
 {

@@ -110,6 +110,25 @@ START_TEST(of_many_sixteen_stay)
 }
 END_TEST
 
+START_TEST(a_runs_evidence_outlasts_that_of_any_children)
+{
+	char path[224];
+	mount_shm("size=64m");
+	killed_run("crashed", path);
+	struct pmtop *pm = pmtop_open("parent", NULL);
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = fork();
+		if (!pid) {
+			pmtop_mark(pm, "x");
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	ck_assert_int_eq(access(path, F_OK), 0);
+	pmtop_close(pm);
+}
+END_TEST
+
 START_TEST(where_there_is_little_room_a_region_is_smaller)
 {
 	struct region *region;
@@ -217,6 +236,25 @@ START_TEST(the_last_sign_of_life_is_the_newest_event)
 }
 END_TEST
 
+START_TEST(the_last_sign_of_life_outlasts_a_suspend)
+{
+	mount_shm("size=64m");
+	struct pmtop *pm = pmtop_open("slept", NULL);
+	train(pm);
+	/* As if the machine had slept for two hours in the middle: three hours ago by the clock on the wall, one by the one that stands still. */
+	struct pmtop_header *header = (struct pmtop_header *)(void *)pm->base;
+	header->start_realtime_ns -= UINT64_C(3) * 3600 * 1000000000;
+	header->crc = pmtop_crc32c(header, offsetof(struct pmtop_header, crc));
+	pm->touched_ns = 0;
+	train(pm);
+	struct region *region = regions_open(pm->path);
+	int64_t now_ns = (int64_t)pmtop_i_clock(CLOCK_REALTIME);
+	ck_assert_int_lt(now_ns - region_last_sign_ns(region), INT64_C(60) * 1000000000);
+	region_close(region);
+	pmtop_close(pm);
+}
+END_TEST
+
 START_TEST(a_file_with_holes_is_no_region)
 {
 	mount_shm("size=64m");
@@ -291,9 +329,9 @@ int main(int count, char **words)
 		return next ? 0 : 1;
 	}
 	const TTest *const tests[] = {
-		killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest, children_that_end_by_exit_leave_as_little, of_many_sixteen_stay,
+		killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest, children_that_end_by_exit_leave_as_little, of_many_sixteen_stay, a_runs_evidence_outlasts_that_of_any_children,
 		where_there_is_little_room_a_region_is_smaller, a_live_region_is_never_removed_though_its_lock_was_lost, a_second_open_in_a_process_leaves_the_firsts_lock,
-		evidence_of_a_long_run_is_kept_when_it_is_started_again, the_last_sign_of_life_is_the_newest_event, a_file_with_holes_is_no_region,
+		evidence_of_a_long_run_is_kept_when_it_is_started_again, the_last_sign_of_life_is_the_newest_event, the_last_sign_of_life_outlasts_a_suspend, a_file_with_holes_is_no_region,
 		ones_own_are_listed_among_a_thousand_of_others, a_vfork_child_that_publishes_costs_its_lane_one_record_at_most,
 	};
 	return regions_run("region: left behind", NULL, NULL, tests, sizeof tests / sizeof tests[0]);
