@@ -1,0 +1,191 @@
+/* The child that reads memory for us: what it gives is what the kernel gives; it keeps nothing of ours, and ends with us. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/sources/python/remote.h"
+#include "src/sources/python/remote_reader.h"
+#include "src/sources/stacks_stuck.h"
+#include "tests/support/children.h"
+
+enum { PIECES = 3000, SIZE = 40 };
+
+static unsigned char ours[PIECES][SIZE], theirs[PIECES][SIZE];
+static struct remote_reader *reader;
+
+static pid_t child_of(pid_t tid)
+{
+	char path[64];
+	int pid = 0;
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)tid);
+	FILE *file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	if (fscanf(file, "%d", &pid) != 1)
+		pid = 0;
+	fclose(file);
+	return pid;
+}
+
+static void setup(void)
+{
+	reader = remote_reader_new(10 * NS_PER_S);
+	remote_reader_use(reader);
+	for (size_t i = 0; i < sizeof ours; i++)
+		ours[i / SIZE][i % SIZE] = (unsigned char)(i * 7 + i / 256);
+}
+
+static void teardown(void)
+{
+	remote_reader_use(NULL);
+	remote_reader_free(reader);
+	ck_assert_int_eq(child_of(gettid()), 0);
+}
+
+START_TEST(many_pieces_are_read_as_one_would)
+{
+	static struct remote_piece pieces[PIECES];
+	for (size_t i = 0; i < PIECES; i++)
+		pieces[i] = (struct remote_piece){ (uintptr_t)ours[PIECES - 1 - i], theirs[PIECES - 1 - i], SIZE };
+	ck_assert(remote_read_pieces(getpid(), pieces, PIECES));
+	ck_assert_int_eq(memcmp(ours, theirs, sizeof ours), 0);
+	ck_assert_int_gt(remote_reader_cpu_ns(reader), 0);
+	ck_assert_int_eq(remote_test_self(), 0);
+}
+END_TEST
+
+START_TEST(errors_are_those_of_the_kernel)
+{
+	uint64_t word;
+	ck_assert(!remote_word(getpid(), 8, &word));
+	ck_assert_int_eq(errno, EFAULT);
+	ck_assert(!remote_word(0x7ffffff0, 8, &word));
+	ck_assert_int_eq(errno, ESRCH);
+	ck_assert_int_eq(remote_reader_stuck_ns(reader), 0);
+}
+END_TEST
+
+START_TEST(it_keeps_no_descriptor)
+{
+	char path[32];
+	uint64_t word;
+	size_t count = 0;
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)child_of(gettid()));
+	DIR *folder = opendir(path);
+	ck_assert_ptr_nonnull(folder);
+	for (const struct dirent *entry; (entry = readdir(folder));)
+		count += entry->d_name[0] != '.';
+	closedir(folder);
+	ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
+START_TEST(one_that_was_killed_is_started_again)
+{
+	uint64_t word;
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	kill(child_of(gettid()), SIGKILL);
+	ck_assert(!remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert_int_eq(errno, EIO);
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+}
+END_TEST
+
+/* A child that is stopped answers as little as one that waits in the kernel. */
+START_TEST(one_that_does_not_answer_is_left_behind)
+{
+	uint64_t word;
+	struct stacks_stuck stuck = { 0 };
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	pid_t first = child_of(gettid());
+	remote_reader_set_limit(reader, 100 * NS_PER_MS);
+	kill(first, SIGSTOP);
+	ck_assert(!remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	ck_assert(!remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	remote_reader_set_limit(reader, 10 * NS_PER_S);
+	ck_assert(stacks_stuck_note(&stuck, reader, 100 * NS_PER_S));
+	ck_assert_int_eq(stuck.child, first);
+	ck_assert_int_eq(stuck.try_ns, 101 * NS_PER_S);
+	ck_assert(!stacks_stuck_is_due(&stuck, reader, 100 * NS_PER_S));
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert(!stacks_stuck_note(&stuck, reader, 101 * NS_PER_S));
+	for (int i = 0; remote_reader_is_left(reader, first) && i < 3000; i++)
+		usleep(10000);
+	ck_assert(stacks_stuck_is_due(&stuck, reader, 200 * NS_PER_S));
+	stacks_stuck_end(&stuck, 200 * NS_PER_S);
+	ck_assert_int_eq(stuck.since_ns, 0);
+}
+END_TEST
+
+static pid_t of_thread;
+
+static void *read_and_end(void *argument)
+{
+	uint64_t word;
+	remote_reader_use(argument);
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	of_thread = child_of(gettid());
+	return NULL;
+}
+
+static bool has_ended(void *argument)
+{
+	(void)argument;
+	return !remote_reader_is_left(reader, of_thread) && kill(of_thread, 0) != 0;
+}
+
+START_TEST(it_ends_with_its_thread)
+{
+	pthread_t thread;
+	uint64_t word;
+	ck_assert_int_eq(pthread_create(&thread, NULL, read_and_end, reader), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_gt(of_thread, 0);
+	/* A read notes that it has ended, and collects it. */
+	for (int i = 0; i < 100 && remote_word(getpid(), (uintptr_t)ours, &word); i++)
+		usleep(10000);
+	ck_assert(wait_until(has_ended, NULL, 30));
+}
+END_TEST
+
+START_TEST(searches_have_a_share_of_a_cpu)
+{
+	struct stacks_search search;
+	stacks_search_init(&search, 0);
+	stacks_search_pay(&search, 400 * NS_PER_MS);
+	ck_assert(stacks_search_may(&search, 0));
+	stacks_search_pay(&search, 200 * NS_PER_MS);
+	ck_assert(!stacks_search_may(&search, NS_PER_S));
+	ck_assert(stacks_search_may(&search, 3 * NS_PER_S));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("remote reader");
+	TCase *tests = tcase_create("remote reader");
+	suite_add_tcase(suite, tests);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, many_pieces_are_read_as_one_would);
+	tcase_add_test(tests, errors_are_those_of_the_kernel);
+	tcase_add_test(tests, it_keeps_no_descriptor);
+	tcase_add_test(tests, one_that_was_killed_is_started_again);
+	tcase_add_test(tests, one_that_does_not_answer_is_left_behind);
+	tcase_add_test(tests, it_ends_with_its_thread);
+	tcase_add_test(tests, searches_have_a_share_of_a_cpu);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
