@@ -7,7 +7,7 @@ $2 ~ /^ ~?~?[0-9]+~?~? $/ {
 	if (number + 0 != ++expected) { print "lint: tests/README.md: fault " number " stands where " expected " should"; bad = 1; exit }
 	if ($2 ~ /~~/) { if ($4 !~ /struck out: /) { print "lint: tests/README.md: fault " number " is struck out without a reason"; bad = 1 }; next }
 	line = $0; found = 0
-	while (match(line, /`[a-z_]+\/test_[^`]*`: `[^`]+`/)) {
+	while (match(line, /`[a-z_]+\/[^`]*`: `[^`]+`/)) {
 		pair = substr(line, RSTART + 1, RLENGTH - 2); line = substr(line, RSTART + RLENGTH); found = 1
 		split(pair, part, "`: `")
 		if (system("grep -qF -e \"" part[2] "\" \"" part[1] "\" 2>/dev/null")) { print "lint: tests/README.md: fault " number ": " part[1] " has no test " part[2]; bad = 1 }

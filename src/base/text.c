@@ -213,10 +213,28 @@ const char *format_seconds(char out[NUMBER_SIZE], double seconds)
 	return out;
 }
 
+/* In seconds with three places, or nearly. */
+static bool reads_as_zero(double s)
+{
+	return s != 0 && fabs(s) < 0.001;
+}
+
+const char *format_brief_seconds(char out[NUMBER_SIZE], double s)
+{
+	if (!isfinite(s))
+		return format_unknown(out);
+	if (reads_as_zero(s))
+		return format_seconds(out, s);
+	snprintf(out, NUMBER_SIZE, fabs(s) < 1e12 ? "%.3fs" : "%.3gs", s);
+	return out;
+}
+
 const char *format_fixed_seconds(char out[NUMBER_SIZE], double s)
 {
 	if (!isfinite(s))
 		return format_unknown(out);
+	if (reads_as_zero(s))
+		return format_seconds(out, s);
 	snprintf(out, NUMBER_SIZE, fabs(s) < 1e12 ? "%.3f s" : "%.3g s", s);
 	return out;
 }

@@ -27,7 +27,8 @@ const char *text_shell_word(char *out, size_t size, const char *word);
 /* Each writes into `out` and returns it. NAN gives "–" everywhere: unknown is never zero. */
 enum { NUMBER_SIZE = 32 };
 const char *format_seconds(char out[NUMBER_SIZE], double seconds);   /* "12.3 µs" "4.51 ms" "0.201 s" "12.4 s" "3:03" "4 h 03" "2 d 04 h" */
-const char *format_fixed_seconds(char out[NUMBER_SIZE], double s);   /* "0.201 s": always seconds with 3 places, for columns */
+const char *format_fixed_seconds(char out[NUMBER_SIZE], double s);   /* "0.201 s": seconds with 3 places, for columns; below 1 ms "451 µs" */
+const char *format_brief_seconds(char out[NUMBER_SIZE], double s);   /* "0.201s"; below 1 ms "451 µs" */
 const char *format_bytes(char out[NUMBER_SIZE], double bytes);       /* "812 B" "1.61 MB" "3.42 GB" (decimal units, as in the guides: 1 MB = 10^6) */
 const char *format_count(char out[NUMBER_SIZE], double count);       /* "642" "12.3k" "4.56M" */
 const char *format_rate(char out[NUMBER_SIZE], double per_second);   /* "0.21" "4.7" "150" "12.3k" */

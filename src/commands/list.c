@@ -107,6 +107,7 @@ static enum exit_code run_list(const struct options *options, const struct setti
 	struct gpu_users *users = gpu_users_open(options, settings);
 	gpu_users_read(users, GPU_WAIT_S);
 	size_t count = runs_find(users, &rows);
+	runs_print_silent();
 	int code = 0;
 	if (options->format == FORMAT_JSON)
 		list_as_json(&out, users, rows, count);

@@ -375,6 +375,14 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 	return 0;
 }
 
+void runs_print_silent(void)
+{
+	struct hang_path paths[HANG_PATHS_MAX];
+	size_t count = hang_paths(paths);
+	for (size_t i = 0; i < count; i++)
+		fprintf(stderr, "pmtop: reading %s has not answered: it is left out\n", paths[i].path);
+}
+
 enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not)
 {
 	const struct run_row *best = NULL;

@@ -13,12 +13,14 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/text.h"
 #include "src/commands/damage.h"
 #include "src/commands/hooks.h"
 #include "src/commands/runs.h"
 #include "src/commands/session_private.h"
 #include "src/model/ranks.h"
 #include "src/sources/synthetic.h"
+#include "ui/view.h"
 
 /* Nobody reads warnings faster. */
 #define JUDGE_EVERY_NS (450 * NS_PER_MS)
@@ -40,7 +42,15 @@ enum exit_code fail(enum status status, const struct reason *reason)
 
 enum status view_unknown(const char *name, struct reason *reason)
 {
-	return reason_set(reason, STATUS_INVALID, "overview, batches, operations, memory, gpu, system, warnings, counters or help", "no view is named %.60s", name);
+#define VIEW_WORD(view) #view,
+	static const char *const words[] = { VIEWS(VIEW_WORD) };
+#undef VIEW_WORD
+	enum { COUNT = sizeof words / sizeof *words };
+	char shown[64], views[sizeof reason->remedy] = "";
+	for (size_t i = 0, used = 0; i < COUNT && used < sizeof views; i++)
+		used += (size_t)snprintf(views + used, sizeof views - used, "%s%s", i == 0 ? "" : i + 1 < COUNT ? ", " : " or ", words[i]);
+	text_clean(shown, sizeof shown, name, strlen(name));
+	return reason_set(reason, STATUS_INVALID, views, "no view is named %s", shown);
 }
 
 /* -s: a live run is watched through its process, an ended one through what it left. */

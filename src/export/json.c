@@ -226,6 +226,7 @@ static void write_modes(struct json *json, const struct run *run)
 		json_open_object(json, scope_mode_name(run, track->mode));
 		json_unsigned(json, "count", track->count);
 		write_figures(json, &track->batch);
+		json_number(json, "samples_per_s", track->samples_per_s);
 		/* The main track's stand at the top. */
 		if (track != run_main(run)) {
 			write_operations(json, run, track);

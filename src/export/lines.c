@@ -107,7 +107,8 @@ static void add_mark(struct buffer *out, struct lines *lines, const struct run *
 
 static void add_batch(struct buffer *out, struct lines *lines, const struct batch *batch)
 {
-	buffer_printf(out, "  Batch %" PRIu64 ": %.3fs", batch->index, batch->batch_s);
+	char batch_s[NUMBER_SIZE];
+	buffer_printf(out, "  Batch %" PRIu64 ": %s", batch->index, format_brief_seconds(batch_s, batch->batch_s));
 	add_memory(out, "GPU ", batch->allocated_bytes, 1, "");
 	add_memory(out, "CPU ", batch->resident_bytes, 1, "");
 	if (!isnan(batch->loss))
@@ -132,9 +133,9 @@ static bool is_due(const struct model *model, const struct run *run, const struc
 static void add_flagged_line(struct buffer *out, const struct run *run, const struct flagged *flagged)
 {
 	struct explanation why;
-	char percent[NUMBER_SIZE];
+	char percent[NUMBER_SIZE], step_s[NUMBER_SIZE];
 	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
-	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %.3fs%s", flagged->batch.index, why.step_s, why.is_by_device ? " (GPU clock)" : "");
+	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %s%s", flagged->batch.index, format_brief_seconds(step_s, why.step_s), why.is_by_device ? " (GPU clock)" : "");
 	if (!isnan(why.ratio))
 		buffer_printf(out, " = %.1f× the usual", why.ratio);
 	if (why.cause_count && why.causes[0].kind == CAUSE_UNKNOWN)
@@ -169,14 +170,16 @@ static double resident_at_end(const struct track *track, const struct epoch *epo
 
 static void add_epoch(struct buffer *out, struct lines *lines, const struct track *track, const struct epoch *epoch)
 {
-	buffer_printf(out, "  Epoch end: %.3fs total", epoch->total_s);
+	char total_s[NUMBER_SIZE], mean_s[NUMBER_SIZE], min_s[NUMBER_SIZE], max_s[NUMBER_SIZE];
+	buffer_printf(out, "  Epoch end: %s total", format_brief_seconds(total_s, epoch->total_s));
 	add_memory(out, "GPU ", epoch->allocator.allocated_bytes, 1, "");
 	add_memory(out, "", epoch->allocator.reserved_bytes, 0, " reserved");
 	add_memory(out, "peak ", epoch->allocator.peak_bytes, 0, "");
 	add_memory(out, "CPU ", resident_at_end(track, epoch), 1, "");
 	buffer_puts(out, "\n");
 	if (epoch->batches)
-		buffer_printf(out, "  Batch timing: avg=%.3fs, min=%.3fs, max=%.3fs\n", epoch->mean_s, epoch->min_s, epoch->max_s);
+		buffer_printf(out, "  Batch timing: avg=%s, min=%s, max=%s\n", format_brief_seconds(mean_s, epoch->mean_s), format_brief_seconds(min_s, epoch->min_s),
+			format_brief_seconds(max_s, epoch->max_s));
 	lines->next_epoch++;
 }
 

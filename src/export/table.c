@@ -66,7 +66,12 @@ void table_right(struct buffer *out, int cells, const char *text)
 
 void table_seconds(struct buffer *out, int cells, double seconds)
 {
-	char text[64] = "–";
+	char text[64] = "–", small[NUMBER_SIZE];
+	/* What would read 0.000 has its own unit. */
+	if (fabs(seconds) < 0.001 && seconds != 0) {
+		table_right(out, cells, format_seconds(small, seconds));
+		return;
+	}
 	for (int places = 3; !isnan(seconds) && places >= 0; places--)
 		if (snprintf(text, sizeof text, "%.*f", places, seconds) < cells)
 			break;

@@ -68,6 +68,19 @@ static void renumber(struct run *run, struct track *track, const struct record *
 		track_skip_to(track, track->private->counted);
 }
 
+/* The run's first batch begins: what was seen in the lane before lay in none. */
+static void settle_before(struct run *run, uint16_t lane)
+{
+	struct totals *totals = &run->private->totals;
+	for (size_t i = 0; i < totals->count; i++) {
+		struct total *total = &totals->list[i];
+		if (total->key.kind != TOTAL_SPAN || total->key.lane != lane)
+			continue;
+		total->seen_s += total->before_s;
+		total->before_s = 0;
+	}
+}
+
 static void start_batch(struct run *run, struct lane *lane, const struct record *record, int64_t begin_ns, bool is_partial)
 {
 	uint16_t id = lane->id;
@@ -77,6 +90,8 @@ static void start_batch(struct run *run, struct lane *lane, const struct record 
 	if (!track)
 		return;
 	run->private->step_lane = id;
+	if (!lane->has_run_batches && record->batch.number == 0)
+		settle_before(run, id);
 	renumber(run, track, record);
 	*lane = (struct lane){ .has_step = true, .has_run_batches = true, .is_partial = is_partial, .id = id,
 		.track = (unsigned)(track - run->tracks), .ordinal = track->end, .begin_ns = begin_ns, .covered_until_ns = begin_ns, .next_sequence = next_sequence };
@@ -336,8 +351,8 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *publ
 	           (double)record->span.memory_bytes);
 	if (total) {
 		total->depth = record->span.depth < total->depth ? record->span.depth : total->depth;
-		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch. */
-		total->seen_s += lane->has_run_batches ? seconds : 0;
+		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch, until that is known to be the run's first. */
+		*(lane->has_run_batches ? &total->seen_s : &total->before_s) += seconds;
 	}
 	run_note_span(run, record);
 	if (lane->has_step)

@@ -31,6 +31,7 @@ struct total {
 	bool has_histogram;          /* false: part of it was never in a histogram */
 	/* Spans: of what was seen as events, whatever `upto` says: all, in batches, between them. A nested one in a step counts as in its batch. */
 	double seen_s, in_batch_s, between_s;
+	double before_s;             /* before the first batch that was seen in the lane */
 	uint32_t next;               /* place + 1 of the same in another lane: operations.c's */
 	bool is_changed;
 };

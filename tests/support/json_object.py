@@ -9,7 +9,7 @@ OPERATION = {"name": str, "depth": int, "count": int} | dict.fromkeys(
     ("total_s", "self_s", "cpu_s", "mean_s", "min_s", "max_s", "p95_s", "share_ratio"), float)
 KIND = {"kind": str, "count": int, "median_s": float, "p95_s": float}
 LATE = {"*": {"count": int, "last": float, "median": float, "mean": float}}
-MODE = {"count": int, "operations": [OPERATION], "operations_left_out": int, "kinds": [KIND], "figures": LATE} | FIGURES
+MODE = {"count": int, "samples_per_s": float, "operations": [OPERATION], "operations_left_out": int, "kinds": [KIND], "figures": LATE} | FIGURES
 CAUSE = {"what": str, "kind": str, "phase": str, "share_ratio": float, "excess_s": float, "next": str, "evidence": {"*": float}}
 TIMES = dict.fromkeys(("mean", "p50", "p95", "min", "max"), float)
 SPAN = {"name": str, "count": int, "total_s": float, "mean_s": float, "share_ratio": float}
@@ -24,7 +24,7 @@ SYSTEM = {
     "pressure": dict.fromkeys(("cpu_ratio", "memory_ratio", "io_ratio"), float),
     "memory": dict.fromkeys(("total_bytes", "available_bytes", "used_ratio", "cached_bytes", "dirty_bytes"), float),
     "swap": dict.fromkeys(("total_bytes", "used_bytes", "in_bytes_per_s", "out_bytes_per_s"), float),
-    "shm": dict.fromkeys(("total_bytes", "used_bytes", "used_ratio"), float),
+    "shm": dict.fromkeys(("total_bytes", "used_bytes", "used_ratio", "own_bytes"), float),
     "space": dict.fromkeys(("total_bytes", "free_bytes", "used_ratio"), float),
     "disks": [{"name": str} | dict.fromkeys(DISK, float)],
     "networks": [{"name": str, "received_bytes_per_s": float, "sent_bytes_per_s": float}],

@@ -84,7 +84,7 @@ def stream(file):
 def commands():
     with Run('maps', 'cmdline') as run:
         status, out, err = pmtop('list')
-        check('list answers', status == 0 and run.pid in out, status, out, err)
+        check('list answers, and names the file', status == 0 and run.pid in out and all(path in err for path in run.paths[:1]), status, out, err)
         status, out, err = pmtop('doctor', '-p', run.pid)
         check('doctor answers', status is not None and 'does not answer' not in err and 'machine' in out, status, out, err)
         status, out, err = pmtop('-s', 'blocked', '-b', '--format=json', '-n', '2', '-d', '0.2')

@@ -117,6 +117,64 @@ START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
 }
 END_TEST
 
+/* Healthy series, as real runs have them: `bytes` beyond 700 MB at each time, a batch every `step_s`. Nobody may say at any time that they grow. */
+static void check_never_grows(double (*bytes)(double at_s), double step_s, double until_s)
+{
+	struct script script;
+	script_open(&script, NULL);
+	script_process(&script, 0, TRAINER, 1, "train.py", true);
+	uint64_t batches = 0;
+	for (int i = 1; i < until_s * 5; i++) {
+		double at_s = (double)i / 5;
+		for (; (double)(batches + 1) * step_s <= at_s; batches++) {
+			script_batch_begin(&script, 0, (double)batches * step_s, batches);
+			script_batch_end(&script, 0, ((double)batches + 0.99) * step_s, (double)batches * step_s, NAN);
+		}
+		double anonymous = 700e6 + bytes(at_s);
+		script_figure(&script, at_s, METRIC_PROCESS_RESIDENT, TRAINER, anonymous + 100e6);
+		script_figure(&script, at_s, METRIC_PROCESS_ANONYMOUS, TRAINER, anonymous);
+		script_figure(&script, at_s, METRIC_PROCESS_FILE, TRAINER, 80e6);
+		script_figure(&script, at_s, METRIC_PROCESS_SHARED, TRAINER, 20e6);
+		script_figure(&script, at_s, METRIC_PROCESS_SWAP, TRAINER, 0);
+		script_figure(&script, at_s, METRIC_PROCESS_STATE, TRAINER, 'S');
+		script_apply(&script, at_s);
+		ck_assert_msg(!memory_is_growing(&script.model->memory), "%s at %.1f s", script.model->memory.verdict, at_s);
+	}
+	script_close(&script);
+}
+
+/* Steps of 8 s on a CPU: each takes its activations bit by bit, and gives them back. */
+static double within_slow_steps(double at_s) { return 40e6 * fmin(fmod(at_s, 8), 6); }
+/* An evaluation of 2 s after each 8 s of training. */
+static double by_evaluation(double at_s) { return fmod(at_s, 10) > 8 ? 150e6 * (fmod(at_s, 10) - 8) / 2 : 0; }
+/* Steady, with the noise of an allocator. */
+static double steady(double at_s) { return 3e6 * sin(at_s * 7) + 2e6 * sin(at_s * 1.3); }
+
+START_TEST(healthy_series_never_grow)
+{
+	check_never_grows(within_slow_steps, 8, 300);
+	check_never_grows(by_evaluation, 0.25, 180);
+	check_never_grows(steady, 0.1, 120);
+	check_never_grows(steady, 1000, 120);
+}
+END_TEST
+
+static double without_steps(double at_s) { return 10e6 * at_s; }
+
+START_TEST(growth_is_named_after_ten_batches_or_a_minute_without)
+{
+	struct play play;
+	open_play(&play, leak_in_the_trainer);
+	ck_assert_str_eq(play_until(&play, 0.8)->verdict, "unknown");
+	ck_assert(memory_is_growing(play_until(&play, 9)));
+	close_play(&play);
+	/* Ten seconds a step: not before the hundredth second. */
+	check_never_grows(without_steps, 10, 95);
+	/* No step was ever seen: not before the sixtieth. */
+	check_never_grows(without_steps, 1000, 59);
+}
+END_TEST
+
 static void leak_in_a_worker(struct play *play)
 {
 	play->trees[2].anonymous = 150e6 + LEAK_A_BATCH * (double)play->batches;
@@ -650,6 +708,8 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch);
+	tcase_add_test(tests, healthy_series_never_grow);
+	tcase_add_test(tests, growth_is_named_after_ten_batches_or_a_minute_without);
 	tcase_add_test(tests, leak_in_a_worker_names_it);
 	tcase_add_test(tests, workers_that_leak_alike_are_named_together);
 	tcase_add_test(tests, shared_pages_that_two_see_grow_once);

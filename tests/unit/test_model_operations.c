@@ -1,6 +1,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "src/model/run_private.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-6
@@ -169,6 +170,30 @@ START_TEST(span_outside_of_steps_has_no_share_in_them)
 }
 END_TEST
 
+/* A garbage collection of the start, before any batch: it takes nothing from what lies between batches. */
+START_TEST(span_before_the_first_batch_covers_nothing_between_batches)
+{
+	enum { BATCHES = 20 };
+	struct script script;
+	script_open(&script, NULL);
+	script_span(&script, 0, 0.1, 0.9, STORY_DECODE, NAME_NONE);
+	for (uint64_t i = 0; i < BATCHES; i++) {
+		double at_s = 1 + (double)i * 0.1;
+		script_batch_begin(&script, 0, at_s, i);
+		script_batch_end(&script, 0, at_s + 0.09, at_s, NAN);
+		/* The same operation in some of the gaps, which is how it is known to lie there. */
+		if (i == 5)
+			script_span(&script, 0, at_s + 0.091, at_s + 0.093, STORY_DECODE, NAME_NONE);
+	}
+	script_apply(&script, 4);
+	const struct run *run = script_run(&script);
+	const struct operation *between = operation_of(run, NAME_NONE, run->private->between);
+	ck_assert_double_eq_tol(between->total_s, (BATCHES - 1) * 0.01 - 0.002, 0.002);
+	ck_assert_double_eq_tol(operation_of(run, NAME_NONE, STORY_DECODE)->total_s, 0.802, NEAR);
+	script_close(&script);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model operations");
@@ -180,6 +205,7 @@ int main(void)
 	tcase_add_test(tests, operations_are_nested_with_self_and_unattributed_time);
 	tcase_add_test(tests, unattributed_time_of_the_whole_run_is_known_to_a_late_monitor);
 	tcase_add_test(tests, span_outside_of_steps_has_no_share_in_them);
+	tcase_add_test(tests, span_before_the_first_batch_covers_nothing_between_batches);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);
