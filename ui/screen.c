@@ -342,6 +342,12 @@ void screen_message(struct screen *screen, const char *text)
 	snprintf(screen->scene.message, sizeof screen->scene.message, "%s", text);
 }
 
+void screen_message_again(struct screen *screen, const char *before, const char *text)
+{
+	if (strncmp(screen->scene.message, before, sizeof screen->scene.message - 1) == 0)
+		screen_message(screen, text);
+}
+
 void screen_set_recording(struct screen *screen, bool goes_on, double bytes)
 {
 	screen->scene.is_recording = goes_on;

@@ -24,6 +24,8 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 bool screen_write(const struct screen *screen, struct buffer *out);
 const char *screen_view_name(const struct screen *screen);
 void screen_message(struct screen *screen, const char *text);
+/* The same in place of `before`, where that is still shown. */
+void screen_message_again(struct screen *screen, const char *before, const char *text);
 /* What the header says of a recording; false: nothing is recorded. */
 void screen_set_recording(struct screen *screen, bool goes_on, double bytes);
 /* True once, after a batch was flagged or unflagged by hand. */

@@ -42,7 +42,8 @@ struct watch {
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
-	size_t silent_count;         /* files that did not answer when they were last counted */
+	size_t silent_count;         /* files that did not answer when they were last counted … */
+	char silent[sizeof ((struct missing *)0)->text];     /* … and what was shown of them */
 	struct sample_set *held;
 	bool is_dirty, has_quit;
 };
@@ -89,6 +90,9 @@ static void name_silent_files(struct watch *watch)
 	}
 	if (count > watch->silent_count)
 		screen_message(watch->screen, newest->text);
+	else if (count > 0)
+		screen_message_again(watch->screen, watch->silent, newest->text);
+	snprintf(watch->silent, sizeof watch->silent, "%s", count ? newest->text : "");
 	watch->silent_count = count;
 }
 

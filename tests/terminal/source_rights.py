@@ -216,6 +216,8 @@ def mount(source, where, kind, flags, data):
 
 def serve_nothing(where, ready):
     """In a child: a FUSE mount in a mount namespace of its own, which answers INIT and then nothing more."""
+    if not os.path.exists('/dev/fuse'):
+        os.mknod('/dev/fuse', stat.S_IFCHR | 0o600, os.makedev(10, 229))
     fuse = os.open('/dev/fuse', os.O_RDWR)
     if libc.unshare(CLONE_NEWNS):
         raise OSError(ctypes.get_errno(), 'unshare')
