@@ -729,7 +729,7 @@ static void *many_body(void *argument)
 static void many_events_body(void *argument, int in, int out)
 {
 	(void)argument;
-	struct pmtop_options options = { .lanes = 4, .slots = 65536 };
+	struct pmtop_options options = { .lanes = 4, .slots = 65536, .directory = "" };
 	struct pmtop *pm = pmtop_open("many", &options);
 	pthread_t threads[MANY_THREADS];
 	pthread_barrier_init(&all_have_lanes, NULL, MANY_THREADS);
