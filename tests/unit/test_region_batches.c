@@ -21,6 +21,7 @@ static void setup(void)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	options.slots = 32768;
+	options.lanes = 1;
 	open_with(&options);
 }
 
