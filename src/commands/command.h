@@ -9,7 +9,8 @@
 #include "src/base/status.h"
 #include "src/settings/settings.h"
 
-enum exit_code { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2, EXIT_NO_TARGET = 3, EXIT_NO_PERMISSION = 4, EXIT_REGRESSION = 5 };
+/* EXIT_ENDED: nothing could be watched, for the command of our own ended well before that; a shell sees its lowest byte, 0. */
+enum exit_code { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2, EXIT_NO_TARGET = 3, EXIT_NO_PERMISSION = 4, EXIT_REGRESSION = 5, EXIT_ENDED = 256 };
 
 enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_SVG };
 

@@ -246,6 +246,22 @@ static void wait_for_starting(struct session *session)
 	collector_set_period(session->collector, period_ns);
 }
 
+static enum exit_code code_of_child(int status)
+{
+	return (enum exit_code)(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* A command may be over before it can be watched: its status is ours all the same. */
+static bool has_ended_at_once(const struct session *session, const char *name, enum exit_code *code)
+{
+	int status;
+	if (!session->child || waitpid(session->child, &status, WNOHANG) != session->child)
+		return false;
+	fprintf(stderr, "pmtop: %.100s ended before it could be watched\n", name);
+	*code = code_of_child(status) == EXIT_OK ? EXIT_ENDED : code_of_child(status);
+	return true;
+}
+
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
 {
 	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
@@ -270,8 +286,9 @@ enum exit_code session_open(struct session *session, const struct options *optio
 		status = target_open(&session->target, pid, "/proc", &reason);
 	else if (status == STATUS_OK)
 		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .synthetic = options->demo, .region_path = session->region_path, .uid = region_owner(session->region_path) };
+	enum exit_code child_code;
 	if (status != STATUS_OK)
-		return fail(status, &reason);
+		return has_ended_at_once(session, options->child ? options->child[0] : "", &child_code) ? child_code : fail(status, &reason);
 
 	set_choices(session, options);
 	if (options->command != &collect_command)
@@ -462,5 +479,5 @@ enum exit_code session_close(struct session *session)
 	int status = 0;
 	if (!session->child || waitpid(session->child, &status, 0) < 0)
 		return EXIT_OK;
-	return (enum exit_code)(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	return code_of_child(status);
 }

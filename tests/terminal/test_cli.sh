@@ -94,6 +94,15 @@ LC_ALL=C grep -q '[^ -~]' "$scratch/out" && not_ok c_locale_report_is_ascii_only
 TERM=dumb expect dumb_terminal_gets_lines 0 '^  Batch' ''            -- -p $trainer_pid -n 10 -d 0.2
 expect without_a_terminal_the_list_is_printed 0 'clitest' ''         --
 
+# A command of our own gives its exit status, however soon it ends.
+for code in 0 1 7; do
+	for try in 1 2 3 4 5; do
+		timeout 20 "$pmtop" -- sh -c "exit $code" > "$scratch/out" 2> "$scratch/err" < /dev/null
+		[ $? -eq $code ] || break
+	done
+	[ $try -eq 5 ] && ok || not_ok "exit status $code of a command that ends at once"
+done
+
 # A reader that leaves ends the command quietly, and at once.
 timeout 10 "$pmtop" -b --format=json -d 0.1 -p $trainer_pid 2> "$scratch/err" | head -n 1 > "$scratch/out"
 [ ! -s "$scratch/err" ] && [ "$(wc -l < "$scratch/out")" -eq 1 ] && kill -0 $trainer_pid && ok || not_ok head_ends_it_quietly
