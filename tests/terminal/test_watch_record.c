@@ -172,6 +172,17 @@ START_TEST(r_begins_a_recording_and_ends_it)
 }
 END_TEST
 
+/* Rates are those of the last 200 steps: of a mode with fewer the single batches before the recording are missing. */
+static void drop_rates(char *text)
+{
+	static const char key[] = ",\"samples_per_s\":";
+	for (char *at; (at = strstr(text, key));) {
+		char *end = at + sizeof key - 1;
+		end += strspn(end, "0123456789.e+-");
+		memmove(at, end, strlen(end) + 1);
+	}
+}
+
 /* Whoever records from the middle of the run on knows of it what the region still told: all but the single batches before. */
 START_TEST(recording_from_the_middle_on_tells_the_same_as_the_live_run)
 {
@@ -195,6 +206,10 @@ START_TEST(recording_from_the_middle_on_tells_the_same_as_the_live_run)
 	for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
 		part_of(&live, same[i], &of_live);
 		part_of(&again, same[i], &of_again);
+		if (strcmp(same[i], "modes") == 0) {
+			drop_rates(of_live.data);
+			drop_rates(of_again.data);
+		}
 		ck_assert_msg(is_same(of_live.data, of_again.data), "%s\n%s", of_live.data, of_again.data);
 	}
 	part_of(&again, "batch", &of_again);
