@@ -63,6 +63,17 @@ size_t hang_paths(struct hang_path paths[HANG_PATHS_MAX])
 	return count;
 }
 
+/* The lock is held. A process that has made so many files hang has made all of them: each would cost a second. */
+static bool has_many_silent(const char *path)
+{
+	enum { MANY = 6 };
+	const char *end = strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9' ? strchr(path + 6, '/') : NULL;
+	size_t count = 0, length = end ? (size_t)(end - path) + 1 : 0;
+	for (size_t i = 0; end && i < refused.count; i++)
+		count += strncmp(refused.paths[i].path, path, length) == 0;
+	return count >= MANY;
+}
+
 static bool is_refused(int directory_fd, const char *path)
 {
 	char whole[HANG_PATH_SIZE];
@@ -70,7 +81,7 @@ static bool is_refused(int directory_fd, const char *path)
 		return false;
 	write_path(directory_fd, path, whole);
 	pthread_mutex_lock(&refused.lock);
-	bool is_there = find_refused(whole) < refused.count;
+	bool is_there = find_refused(whole) < refused.count || has_many_silent(whole);
 	pthread_mutex_unlock(&refused.lock);
 	return is_there;
 }

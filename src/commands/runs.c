@@ -20,7 +20,7 @@
 #include "src/sources/region_calls.h"
 #include "src/sources/region_worker.h"
 
-enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MOST = 64, TRIES_MAX = 16 };
+enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MOST = 64, TRIES_MAX = 16, PROCESS_TRIES_MAX = 8 };
 
 struct found {
 	struct run_row *rows;
@@ -321,6 +321,7 @@ static int by_worth(const void *left, const void *right)
 
 struct search {
 	const struct gpu_users *users;
+	bool without_processes;
 	struct found found;
 };
 
@@ -329,7 +330,7 @@ static void search(void *context)
 	struct search *search = context;
 	struct found *found = &search->found;
 	/* Processes first: they say which of the files in /dev/shm are alive, also in other namespaces. */
-	DIR *proc = file_open_folder(AT_FDCWD, "/proc");
+	DIR *proc = search->without_processes ? NULL : file_open_folder(AT_FDCWD, "/proc");
 	for (struct dirent *entry; proc && (entry = file_next(proc));) {
 		int pid = atoi(entry->d_name);
 		if (pid > 0)
@@ -363,8 +364,9 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 		struct search *work = calloc(1, sizeof *work);
 		if (!work)
 			return 0;
-		work->users = users;
-		/* A search that hangs is begun anew without the file that does not answer. */
+		/* A search that hangs is begun anew without the file that does not answer. Somebody may have made very many of these: then what stands in
+		 * /dev/shm is shown alone. */
+		*work = (struct search){ .users = users, .without_processes = tries >= PROCESS_TRIES_MAX };
 		if (!hang_run(search, work, HANG_LIMIT_NS, path))
 			continue;
 		size_t count = work->found.count;

@@ -2065,11 +2065,15 @@ static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_
 	return 1;
 }
 
-/* The one whose name that is, by what `*out` says of it where it is dead; `remove`: then it is removed, still locked. */
-static int pmtop_i_look_at_dead(int folder, const char *name, struct pmtop_i_dead *out, int remove)
+/* The one whose name that is, by what `*out` says of it where it is dead; `remove`: then it is removed, still locked. What a live one takes is added
+ * to *live. */
+static int pmtop_i_look_at_dead(int folder, const char *name, struct pmtop_i_dead *out, int remove, uint64_t *live)
 {
+	struct stat status;
 	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int is_dead = fd >= 0 && pmtop_i_is_dead(folder, name, fd, out);
+	if (fd >= 0 && !is_dead && live && !fstat(fd, &status))
+		*live += (uint64_t)status.st_blocks * 512u;
 	if (is_dead && remove)
 		unlinkat(folder, name, 0);
 	if (fd >= 0)
@@ -2125,7 +2129,7 @@ static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *c
 	while (at > 0 && pmtop_i_is_less(&newest[at - 1], dead))
 		at--;
 	if (*count == PMTOP_I_DEAD)
-		pmtop_i_look_at_dead(folder, at == PMTOP_I_DEAD ? dead->name : newest[--*count].name, &ignored, 1);
+		pmtop_i_look_at_dead(folder, at == PMTOP_I_DEAD ? dead->name : newest[--*count].name, &ignored, 1, NULL);
 	if (at == PMTOP_I_DEAD)
 		return;
 	memmove(&newest[at + 1], &newest[at], (*count - at) * sizeof *newest);
@@ -2133,15 +2137,16 @@ static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *c
 	++*count;
 }
 
-/* What dead processes of this user left behind stays as evidence: the newest, runs before their children, as many as together take a tenth of the file system, for a day. A forked
- * child calls this, too, in which only what is safe in a signal handler may be called: so no opendir. */
-static void pmtop_i_clean(const char *directory)
+/* What dead processes of this user left behind stays as evidence: the newest, runs before their children, as many as take a tenth of the file system together with the living and
+ * with the region of `size` that is about to be made, but always the newest run's; for a day. A forked child calls this, too, in which only what is safe
+ * in a signal handler may be called: so no opendir. */
+static void pmtop_i_clean(const char *directory, uint64_t size)
 {
 	struct pmtop_i_dead newest[PMTOP_I_DEAD], dead;
 	struct statfs system;
 	struct timespec now;
 	unsigned count = 0;
-	uint64_t bytes = 0, room;
+	uint64_t bytes = size, room;
 	long length;
 	char entries[4096];
 	int folder = directory[0] ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -2149,19 +2154,20 @@ static void pmtop_i_clean(const char *directory)
 		return;
 	while ((length = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
 		for (long at = 0; at < length;) {
-			uint16_t size;                  /* struct linux_dirent64: inode, offset (8 bytes each), size, type, name */
-			memcpy(&size, entries + at + 16, sizeof size);
+			uint16_t step;                  /* struct linux_dirent64: inode, offset (8 bytes each), size, type, name */
+			memcpy(&step, entries + at + 16, sizeof step);
 			const char *name = entries + at + 19;
-			if (pmtop_i_is_others(folder, name) && pmtop_i_look_at_dead(folder, name, &dead, 0))
+			if (pmtop_i_is_others(folder, name) && pmtop_i_look_at_dead(folder, name, &dead, 0, &bytes))
 				pmtop_i_sort_in(folder, newest, &count, &dead);
-			at += size;
+			at += step;
 		}
 	clock_gettime(CLOCK_REALTIME, &now);
 	room = fstatfs(folder, &system) ? 0 : (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 10;
 	for (unsigned i = 0; i < count; i++) {
+		int is_kept = i == 0 && !newest[i].is_child && newest[i].bytes <= room;
 		bytes += newest[i].bytes;
-		if (bytes > room || now.tv_sec - newest[i].time.tv_sec > PMTOP_I_STALE_S)
-			pmtop_i_look_at_dead(folder, newest[i].name, &dead, 1);
+		if ((bytes > room && !is_kept) || now.tv_sec - newest[i].time.tv_sec > PMTOP_I_STALE_S)
+			pmtop_i_look_at_dead(folder, newest[i].name, &dead, 1, NULL);
 	}
 	close(folder);
 }
@@ -2180,7 +2186,7 @@ static int pmtop_i_become_child(struct pmtop *pm)
 	pm->base = NULL;
 	memcpy(pm->parent_uuid, pm->uuid, sizeof pm->uuid);
 	uint64_t size = pm->size;
-	pmtop_i_clean(pm->directory);
+	pmtop_i_clean(pm->directory, size);
 	int made = pmtop_i_make_undisturbed(pm, &parents);
 	munmap(base, size);
 	return made;
@@ -2248,6 +2254,7 @@ struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *given
 	int saved_errno = errno;
 	struct pmtop_options options = pmtop_i_options(given);
 	const char *directory = options.directory ? options.directory : "/dev/shm";
+	struct pmtop_section sections[PMTOP_SECTION_TYPES];
 	struct pmtop *pm = pmtop_i_new(&options);
 	if (!pm)
 		goto failed;
@@ -2259,7 +2266,8 @@ struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *given
 	pm->options.directory = NULL;
 	pm->names_generation = (uint32_t)__atomic_add_fetch(&pmtop_i_generations, 1, __ATOMIC_RELAXED);
 	pm->has_key = !pthread_key_create(&pm->key, pmtop_i_thread_ended);
-	pmtop_i_clean(pm->directory);
+	memset(sections, 0, sizeof sections);
+	pmtop_i_clean(pm->directory, pmtop_i_layout(&pm->options, sections));
 	if (pmtop_i_make_undisturbed(pm, NULL)) {
 		errno = saved_errno;
 		return pm;

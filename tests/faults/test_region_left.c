@@ -65,9 +65,8 @@ START_TEST(killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest)
 	struct pmtop *pm = pmtop_open("next", NULL);
 	ck_assert_ptr_nonnull(pm);
 	ck_assert_str_ne(pm->path, "");
-	ck_assert_double_le(used_bytes(), 6.4 * MEGABYTE + (double)pm->size);
+	ck_assert_double_le(used_bytes(), 6.4 * MEGABYTE);
 	ck_assert_int_eq(access(newest, F_OK), 0);
-	ck_assert_int_eq(access(path, F_OK), 0);
 	/* PyTorch's loaders have room for what they pass. */
 	int fd = open("/dev/shm/torch", O_RDWR | O_CREAT, 0600);
 	ck_assert_int_eq(posix_fallocate(fd, 0, 48 * MEGABYTE), 0);
@@ -90,8 +89,8 @@ START_TEST(children_that_end_by_exit_leave_as_little)
 		}
 		waitpid(pid, NULL, 0);
 	}
-	/* The parent's, a tenth of the file system, and the child's that came last. */
-	ck_assert_double_le(used_bytes(), 6.4 * MEGABYTE + 2 * (double)pm->size);
+	/* The parent's, and what the last children left, in a tenth of the file system. */
+	ck_assert_double_le(used_bytes(), 6.4 * MEGABYTE);
 	ck_assert_int_eq(access(pm->path, F_OK), 0);
 	pmtop_close(pm);
 }

@@ -206,25 +206,31 @@ def run_block(monkeypatch, tmp_path, capsys):
 
 
 def pattern_of(sample):
-    """What a line like this sample looks like: its words and widths, any figures with as many places."""
+    """What a line like this sample looks like: its words and widths, any figures with as many places, and seconds that three would show as 0.000
+    in a unit of their own."""
     def figure(match):
         places = match.group(3)
+        if match.group(4):
+            return rf"(?:\d+\.\d{{3}}s|{SMALL})"
         return ("[+-]" if match.group(1) else "") + r"\d+" + (rf"\.\d{{{len(places)}}}" if places else "")
-    parts = re.finditer(r"([+-])?(\d+)(?:\.(\d+))?|\D", sample)
+    parts = re.finditer(r"([+-])?(\d+)(?:\.(\d+)((?<=\.\d{3})s)?)?|\D", sample)
     return re.compile("".join(figure(part) if part.group(2) else re.escape(part.group(0)) for part in parts))
+
+
+SMALL = r"\d+(?:\.\d+)? [mµn]s"
 
 
 def same_places(line, sample, without_gpu=False, count=True):
     """Whether a table's row has the columns of a sample's row where the sample has them; the count of another one ends elsewhere."""
     def columns(text):
-        return [(part.end(), part.group(0)) for part in re.finditer(r"\S+", text[31:])][0 if count else 1:]
+        return [(part.end(), part.group(0)) for part in re.finditer(rf"{SMALL}|\S+", text[31:])][0 if count else 1:]
     told, wanted = columns(line), columns(sample)
     assert [end for end, _ in told] == [end for end, _ in wanted], (line, sample)
     for number, ((_, figure), (_, like)) in enumerate(zip(told, wanted)):
         if without_gpu and number >= len(wanted) - 2:
             assert figure == "–", line
         else:
-            assert pattern_of(like).fullmatch(figure), (line, sample)
+            assert pattern_of(like).fullmatch(figure) or re.fullmatch(SMALL, figure), (line, sample)
 
 
 def has_table(out, sample, names, without_gpu=True, count=True):

@@ -345,10 +345,10 @@ def test_deep_rows_still_show_their_names():
 
 
 @pytest.mark.parametrize("seconds, shown", [
-    (0.0004, "0.000"), (999999.9994, "999999.999"), (9999999.5, "9999999.50"), (1e12, "1000000000000"),
+    (0.0004, "400 µs"), (0.0, "0.000"), (0.001, "0.001"), (999999.9994, "999999.999"), (9999999.5, "9999999.50"), (1e12, "1000000000000"),
 ])
 def test_long_times_keep_their_column(seconds, shown):
-    assert row("x", 0, seconds)[30:].split()[0] == shown
+    assert row("x", 0, seconds)[30:41].strip() == shown or row("x", 0, seconds)[30:].split()[0] == shown
     assert len(row("x", 0, seconds)) == (83 if len(shown) <= 11 else 85)
 
 

@@ -173,9 +173,22 @@ def mb_change(figure: Optional[float]) -> str:
     return UNKNOWN if figure is None else f"{round(figure, 1) + 0.0:+.1f}"
 
 
+def small_seconds(seconds: float) -> Optional[str]:
+    """What three places of a second would show as 0.000, in its own unit: "451 µs"; None for all else."""
+    if seconds == 0 or abs(seconds) >= 0.001:
+        return None
+    scaled, unit = next((seconds / scale, unit) for scale, unit in ((1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")) if abs(seconds) >= 0.9995 * scale or scale == 1e-9)
+    size = abs(scaled)
+    return f"{scaled:.{2 if size < 9.995 else 1 if size < 99.95 else 0}f} {unit}"
+
+
+def brief_seconds(seconds: float) -> str:
+    return small_seconds(seconds) or f"{seconds:.3f}s"
+
+
 def result_lines(name: str, seconds: float, cpu_mb: Optional[float], gpu_mb: Optional[float], peak_mb: Optional[float]) -> str:
     """The lines of track_performance; a figure that is not known is left out."""
-    text = f"[Performance] {visible(name)}: {seconds:.3f}s"
+    text = f"[Performance] {visible(name)}: {brief_seconds(seconds)}"
     if cpu_mb is not None:
         text += f", CPU {mb_change(cpu_mb)}MB"
     if gpu_mb is not None:
@@ -187,7 +200,7 @@ def result_lines(name: str, seconds: float, cpu_mb: Optional[float], gpu_mb: Opt
 
 def batch_line(index: int, seconds: float, gpu: Optional[GpuMemory], resident: Optional[int]) -> str:
     """Up to the loss and the end of the line."""
-    text = f"  Batch {index}: {seconds:.3f}s"
+    text = f"  Batch {index}: {brief_seconds(seconds)}"
     if gpu is not None and gpu.allocated is not None:
         text += f", GPU {gpu.allocated / BYTES_PER_MB:.1f}MB"
     if resident is not None:
@@ -197,7 +210,7 @@ def batch_line(index: int, seconds: float, gpu: Optional[GpuMemory], resident: O
 
 def epoch_line(seconds: float, gpu: Optional[GpuMemory], resident: Optional[int]) -> str:
     """The resident set stands there only where there is nothing to say of a GPU."""
-    text = f"  Epoch end: {seconds:.3f}s total"
+    text = f"  Epoch end: {brief_seconds(seconds)} total"
     if gpu is None or gpu == (None, None, None):
         return text + ("\n" if resident is None else f", CPU {resident / BYTES_PER_MB:.1f}MB\n")
     if gpu.allocated is not None:
@@ -215,7 +228,8 @@ def loss_end(loss: Optional[float]) -> str:
 
 def timing_line(mean_s: Optional[float], least_s: float, most_s: float) -> str:
     """Empty where there was no batch."""
-    return "" if mean_s is None else f"  Batch timing: avg={mean_s:.3f}s, min={least_s:.3f}s, max={most_s:.3f}s\n"
+    return "" if mean_s is None else (
+        f"  Batch timing: avg={brief_seconds(mean_s)}, min={brief_seconds(least_s)}, max={brief_seconds(most_s)}\n")
 
 
 def visible(text: str) -> str:
@@ -254,6 +268,8 @@ def seconds_column(seconds: Optional[float], cells: int) -> str:
     """With 3 places, or as many as leave a blank."""
     if seconds is None:
         return UNKNOWN.rjust(cells)
+    if small := small_seconds(seconds):
+        return small.rjust(cells)
     texts = [f"{seconds:.{places}f}" for places in (3, 2, 1, 0)]
     return next((text for text in texts if len(text) < cells), texts[-1]).rjust(cells)
 
