@@ -65,6 +65,12 @@ static const char *label_of(const struct options *options, char out[32])
 	return options->child ? options->child[0] : options->replay ? options->replay : options->run_name ? options->run_name : options->demo ? "demo" : out;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat first, second;
+	return b && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino && S_ISREG(first.st_mode);
+}
+
 static enum exit_code save(struct check *check)
 {
 	const struct summary *now = &check->now;
@@ -77,7 +83,9 @@ static enum exit_code save(struct check *check)
 			fprintf(stderr, "pmtop: %s has %zu batches after its warm-up, a baseline takes %d: look longer\n", now->label, now->step_count, CONTRAST_LEAST);
 		return EXIT_RUNTIME;
 	}
-	enum status status = summary_save(check->options->save, now, &reason);
+	enum status status = is_same_file(check->options->save, check->options->replay)
+		? reason_set(&reason, STATUS_INVALID, "name another file with --save", "%s is the recording itself", check->options->save)
+		: summary_save(check->options->save, now, &reason);
 	if (status != STATUS_OK)
 		return fail(status, &reason);
 	if (check->options->format == FORMAT_TEXT)

@@ -64,6 +64,11 @@ ln -s /proc/self/fd/1 standard
 check baseline_into_standard_output sh -c '"$1" check --save=standard run.pmtop | grep -q "pmtop summary"' sh "$pmtop"
 check the_link_to_it_stays [ -L standard ]
 
+# -- what is read is never replaced ----------------------------------------------------------------------------------------------------------
+cp run.pmtop same.pmtop
+check a_recording_is_not_replaced_by_its_baseline sh -c '"$1" check --save=same.pmtop same.pmtop; [ $? -eq 2 ] && cmp run.pmtop same.pmtop' sh "$pmtop"
+rm same.pmtop
+
 # -- many at once ----------------------------------------------------------------------------------------------------------------------------
 for i in 1 2 3 4 5 6 7 8; do
 	( save many.json > /dev/null 2> "err.$i" < /dev/null; echo $? > "code.$i" ) &
