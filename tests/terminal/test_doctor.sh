@@ -107,5 +107,18 @@ doctor what_a_killed_run_left 0 -- -s doctored.$trainer_pid
 has killed_run_is_told                   '^run doctored, which has ended'
 rm -f /dev/shm/pmtop.*."$trainer_pid".*
 
+# A library whose own start never ends is left behind in a process of its own, and the other checks follow.
+cat > "$scratch/hangs.c" <<'END'
+#include <unistd.h>
+void nvmlInit_v2(void);
+void nvmlInit_v2(void) {}
+__attribute__((constructor)) static void hang(void) { for (;;) pause(); }
+END
+${CC:-cc} -shared -fPIC -o "$scratch/hangs.so" "$scratch/hangs.c"
+PMTOP_NVML="$scratch/hangs.so" timeout 60 "$pmtop" doctor > "$scratch/out" 2> "$scratch/err" < /dev/null
+[ $? -eq 0 ] && ok || not_ok library_that_hangs_does_not_keep_doctor
+has library_that_hangs_is_told           '^  missing +NVIDIA library +no answer for 4 s'
+has checks_after_it_are_made             '^  (ok|missing|off) +CPU counters '
+
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
