@@ -34,6 +34,7 @@ struct doctor {
 	const struct model *model;       /* of the target, once it is watched */
 	const char *group;               /* of the rows to come */
 	char process[200];               /* what the target's group is called */
+	bool has_gpus;                   /* of any maker */
 	size_t count;
 	struct finding findings[FINDINGS_MOST];
 };
@@ -69,7 +70,8 @@ void doctor_say_library(struct doctor *doctor, const char *file, const char *pac
 /* pmtop itself, the terminal; the machine. */
 void doctor_check_machine(struct doctor *doctor);
 /* Drivers, libraries, devices and rights of NVIDIA's, AMD's, Intel's and other GPUs: files and dlopen alone, for a driver can hang. */
-void doctor_check_gpus(struct doctor *doctor);
+void doctor_check_nvidia(struct doctor *doctor);
+void doctor_check_other_gpus(struct doctor *doctor);
 /* The CPUs' counters, energy meters and heat sensors. */
 void doctor_check_counters(struct doctor *doctor);
 /* What the model got of the target after a few readings, and what the target itself is. */

@@ -296,10 +296,16 @@ static void check_pids(struct doctor *doctor)
 			"in a container: NVIDIA's driver may name pids of the host; a run's GPUs are then taken from LOCAL_RANK and CUDA_VISIBLE_DEVICES");
 }
 
-void doctor_check_gpus(struct doctor *doctor)
+void doctor_check_nvidia(struct doctor *doctor)
 {
 	doctor->group = "GPUs";
-	bool has_nvidia = check_nvidia(doctor), has_drm = check_drm(doctor);
-	if (has_nvidia || has_drm)
+	doctor->has_gpus |= check_nvidia(doctor);
+}
+
+void doctor_check_other_gpus(struct doctor *doctor)
+{
+	doctor->group = "GPUs";
+	doctor->has_gpus |= check_drm(doctor);
+	if (doctor->has_gpus)
 		check_pids(doctor);
 }

@@ -319,6 +319,7 @@ void doctor_check_machine(struct doctor *doctor)
 		doctor_row(doctor, checks[i].name, checks[i].is_essential);
 		doctor_run(doctor, checks[i].check);
 	}
-	doctor_run(doctor, doctor_check_gpus);
+	doctor_run(doctor, doctor_check_nvidia);
+	doctor_run(doctor, doctor_check_other_gpus);
 	doctor_run(doctor, doctor_check_counters);
 }

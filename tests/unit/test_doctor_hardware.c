@@ -97,7 +97,8 @@ static void expect(const char *name, enum finding_state state, const char *text,
 
 START_TEST(nothing_here_is_no_fault)
 {
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA driver", FINDING_OFF, "no NVIDIA GPU", "");
 	expect("NVIDIA library", FINDING_OFF, "none is needed", "");
 	expect("AMD, Intel, others", FINDING_OFF, "no render node", "");
@@ -116,7 +117,8 @@ static void put_card(const char *vendor, const char *driver)
 START_TEST(a_card_without_its_driver_is_named)
 {
 	put_card("0x10de\n", NULL);
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA driver", FINDING_MISSING, "0000:01:00.0", "modprobe nvidia");
 }
 END_TEST
@@ -124,7 +126,8 @@ END_TEST
 START_TEST(a_card_with_another_driver_is_named)
 {
 	put_card("0x10de\n", "../../../bus/pci/drivers/nouveau");
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA driver", FINDING_MISSING, "driven by nouveau", "install NVIDIA's driver");
 }
 END_TEST
@@ -132,7 +135,8 @@ END_TEST
 START_TEST(another_makers_card_is_not_nvidias)
 {
 	put_card("0x1002\n", NULL);
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA driver", FINDING_OFF, "no NVIDIA GPU", "");
 }
 END_TEST
@@ -145,7 +149,8 @@ static void put_driver(void)
 START_TEST(driver_without_devices_and_library)
 {
 	put_driver();
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA driver", FINDING_OK, "580.82.07", "");
 	expect("NVIDIA devices", FINDING_MISSING, "no /dev/nvidiactl", "--gpus all");
 	expect("NVIDIA library", FINDING_MISSING, "no libnvidia-ml.so.1", "--gpus all");
@@ -157,12 +162,14 @@ START_TEST(devices_are_counted)
 	put_driver();
 	put("dev/nvidiactl", "");
 	put("dev/nvidia-uvm", "");
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA devices", FINDING_MISSING, "no /dev/nvidia0", "nvidia-smi -L");
 	put("dev/nvidia0", "");
 	put("dev/nvidia1", "");
 	doctor.count = 0;
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA devices", FINDING_OK, "2 GPUs", "");
 }
 END_TEST
@@ -171,7 +178,8 @@ START_TEST(nvml_may_be_left_closed)
 {
 	put_driver();
 	settings.nvml = false;
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA library", FINDING_OFF, "not to be opened", "--no-nvml");
 }
 END_TEST
@@ -180,7 +188,8 @@ START_TEST(a_library_that_is_not_nvidias_is_refused)
 {
 	doctor.nvml_path = "libc.so.6";
 	put_driver();
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA library", FINDING_MISSING, "is not NVIDIA's library", "libnvidia-ml1");
 }
 END_TEST
@@ -191,11 +200,13 @@ START_TEST(parts_of_gpus_need_a_right)
 	put("proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
 	put("proc/driver/nvidia/capabilities/gpu0/mig/gi2/access", "");
 	put("proc/driver/nvidia/capabilities/mig/monitor", "DeviceFileMinor: 2\nDeviceFileMode: 256\n");
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("MIG", FINDING_MISSING, "2 parts", "NVIDIA_MIG_MONITOR_DEVICES");
 	put("dev/nvidia-caps/nvidia-cap2", "");
 	doctor.count = 0;
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("MIG", FINDING_OK, "2 parts", "");
 }
 END_TEST
@@ -204,14 +215,16 @@ START_TEST(pids_in_a_container_are_told)
 {
 	put_driver();
 	link_to("proc/self/ns/pid", "pid:[4026531836]");
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("GPU processes", FINDING_OK, "", "");
 	char path[128];
 	snprintf(path, sizeof path, "%s/proc/self/ns/pid", root);
 	unlink(path);
 	link_to("proc/self/ns/pid", "pid:[4026532999]");
 	doctor.count = 0;
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("GPU processes", FINDING_MISSING, "CUDA_VISIBLE_DEVICES", "--pid=host");
 }
 END_TEST
@@ -236,7 +249,8 @@ START_TEST(render_nodes_are_told_with_their_drivers)
 	put_node("renderD130", "nvidia");
 	put("dev/dri/renderD128", "");
 	has_rights("0000000000000000");
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("renderD128", FINDING_OK, "amdgpu (AMD) card-of-renderD128", "");
 	expect("renderD129", FINDING_MISSING, "no /dev/dri/renderD129", "--device=/dev/dri");
 	ck_assert_ptr_null(look("renderD130"));
@@ -248,7 +262,8 @@ START_TEST(render_nodes_are_told_with_their_drivers)
 	put("sys/class/kfd/kfd/topology/generation_id", "1\n");
 	put("sys/class/kfd/kfd/proc/1/pasid", "1\n");
 	doctor.count = 0;
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	expect("Intel, whole device", FINDING_OK, "CAP_PERFMON", "");
 	expect("KFD", FINDING_OK, "ROCm", "");
 }
@@ -264,7 +279,8 @@ START_TEST(a_node_that_may_not_be_opened_names_its_group)
 	if (access(path, R_OK) == 0 && (setegid(65534) != 0 || seteuid(65534) != 0))
 		return;
 	chmod(root, 0755);
-	doctor_check_gpus(&doctor);
+	doctor_check_nvidia(&doctor);
+	doctor_check_other_gpus(&doctor);
 	bool is_other = geteuid() == 65534;
 	if (is_other)
 		ck_assert(seteuid(0) == 0 && setegid(0) == 0);
