@@ -61,11 +61,11 @@ static bool reader_is_gone(void)
 	return poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/* What comes while the reader does not read is applied, and recorded; the reader is given the newest. */
+/* What comes while the reader does not read is applied, and recorded; the reader is given the newest. A recording waits. */
 static bool go_on_unread(void *context)
 {
 	struct stream *stream = context;
-	while (session_step(&stream->session))
+	while (!stream->session.player && session_step(&stream->session))
 		stream->has_news = true;
 	session_tick(&stream->session);
 	return !is_interrupted;

@@ -88,8 +88,25 @@ def recording():
         report = subprocess.run([PMTOP, 'report', path], env=ENVIRONMENT, capture_output=True, text=True, timeout=LIMIT)
         check('the recording is whole', report.returncode == 0 and 'unread' in report.stdout, report)
         os.close(out), os.close(into)
+        replayed(path)
     trainer.kill()
     trainer.wait()
+
+
+def replayed(path):
+    """Of a recording nothing is left out, however slowly it is read."""
+    words = [PMTOP, '-r', path, '-b', '--format=json']
+    wanted = subprocess.run(words, env=ENVIRONMENT, capture_output=True, timeout=LIMIT).stdout.count(b'\n')
+    out, into = os.pipe()
+    fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, 4096)
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=into, env=ENVIRONMENT)
+    wait_for(lambda: is_full(into))
+    time.sleep(1)
+    os.close(into)
+    with os.fdopen(out, 'rb') as reader:
+        shown = reader.read().count(b'\n')
+    process.wait(LIMIT)
+    check('of a recording nothing is left out', shown == wanted and wanted > 10, shown, wanted)
 
 
 def late():
