@@ -154,8 +154,9 @@ START_TEST(eight_h100_take_less_than_a_hundredth_of_a_cpu)
 	ms_a_second(0.25, 15);
 	double ms = ms_a_second(15.25, 60);
 	ck_assert_msg(ms > 3 && ms < 9, "%g ms a second", ms);
+	/* Calls that other programs interrupt look dear, and are made more seldom: a third of what an idle machine shows. */
 	for (unsigned i = 0; i < 8; i++)
-		ck_assert_msg(calls_of("field/83", i) >= 5 && calls_of("field/270", i) >= 6 && calls_of("field/197", i) >= 30,
+		ck_assert_msg(calls_of("field/83", i) >= 3 && calls_of("field/270", i) >= 3 && calls_of("field/197", i) >= 10,
 			"GPU %u: energy %u, time throttled %u, PCIe %u times", i, calls_of("field/83", i), calls_of("field/270", i), calls_of("field/197", i));
 }
 END_TEST
