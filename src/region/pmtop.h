@@ -2044,8 +2044,8 @@ static int pmtop_i_make_undisturbed(struct pmtop *pm, const struct pmtop_i_names
 /* A region of this user that nobody writes any more, in the folder of that descriptor. Its time is that of its last sign of life, to a minute. */
 struct pmtop_i_dead { struct timespec time; uint64_t bytes; int is_child; char name[64]; };
 
-/* The writer holds a POSIX lock, which any close of the file by its program drops, and from ABI 1.0's second release on also one of flock(2), which
- * lasts as long as the mapping, in children that it left behind too. */
+/* A writer holds a POSIX lock, which its program drops with any close of the file. It also holds a lock of flock(2), which lasts as long as the mapping,
+ * even in children that outlive it; writers with the first header of ABI 1.0 do not. */
 static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_dead *out)
 {
 	static const uint8_t none[16] = { 0 };
