@@ -323,3 +323,16 @@ const char *format_celsius(char out[NUMBER_SIZE], double celsius)
 	snprintf(out, NUMBER_SIZE, fabs(celsius) < 1e12 ? "%.0f °C" : "%.3g °C", rint(celsius) + 0.0);
 	return out;
 }
+
+const char *format_grouped(char out[NUMBER_SIZE], uint64_t count)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count), at = 0;
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = '\0';
+	return out;
+}

@@ -10,26 +10,13 @@
 
 #include "src/base/clock.h"
 #include "src/base/new_file.h"
+#include "src/base/text.h"
 #include "src/commands/command.h"
 #include "src/commands/repair_survey.h"
 
 enum { PATH_SIZE = 4096, LOSSES_SHOWN = 10, WRITTEN_AT_ONCE = 1 << 20 };
 
 /* -- in words ------------------------------------------------------------------------------------------------------------------- */
-
-/* "1,204" */
-static const char *number_text(char out[32], uint64_t number)
-{
-	char digits[24];
-	int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number), at = 0;
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			out[at++] = ',';
-		out[at++] = digits[i];
-	}
-	out[at] = '\0';
-	return out;
-}
 
 static const char *clock_text(char out[32], const struct stream_header *header, int64_t time_ns)
 {
@@ -55,7 +42,7 @@ static void say_losses(const struct survey *survey)
 {
 	char lost[32], all[32], from[32], to[32];
 	const struct loss *first = survey->losses, *last = &survey->losses[survey->loss_count - 1];
-	printf("%s block%s of %s lost, ", number_text(lost, survey->lost), survey->lost == 1 ? "" : "s", number_text(all, survey->lost + survey->count));
+	printf("%s block%s of %s lost, ", format_grouped(lost, survey->lost), survey->lost == 1 ? "" : "s", format_grouped(all, survey->lost + survey->count));
 	if (survey->loss_count > 1)
 		printf("in %zu places between ", survey->loss_count);
 	printf("%s %s %s", clock_text(from, &survey->header, first->from_ns), survey->loss_count > 1 ? "and" : "to", clock_text(to, &survey->header, last->to_ns));
@@ -72,7 +59,7 @@ static void say_places(const struct survey *survey)
 			printf("  and %zu more\n", survey->loss_count - i);
 			break;
 		}
-		printf("  %s block%s, %s to %s\n", number_text(lost, loss->blocks), loss->blocks == 1 ? "" : "s", clock_text(from, &survey->header, loss->from_ns),
+		printf("  %s block%s, %s to %s\n", format_grouped(lost, loss->blocks), loss->blocks == 1 ? "" : "s", clock_text(from, &survey->header, loss->from_ns),
 			clock_text(to, &survey->header, loss->to_ns));
 	}
 }
@@ -82,7 +69,7 @@ static void say(const char *name, const struct survey *survey)
 	char number[32], from[32], to[32];
 	const char *between = "";
 	if (is_whole(survey)) {
-		printf("%s is whole: %s blocks, %s to %s, and its index\n", name, number_text(number, survey->count),
+		printf("%s is whole: %s blocks, %s to %s, and its index\n", name, format_grouped(number, survey->count),
 			clock_text(from, &survey->header, survey->pieces[0].time_ns), clock_text(to, &survey->header, survey->pieces[survey->count - 1].time_ns));
 		return;
 	}
@@ -100,7 +87,7 @@ static void say(const char *name, const struct survey *survey)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (!rows[i].count)
 			continue;
-		printf("%s%s %s", between, number_text(number, rows[i].count), rows[i].count == 1 ? rows[i].one : rows[i].many);
+		printf("%s%s %s", between, format_grouped(number, rows[i].count), rows[i].count == 1 ? rows[i].one : rows[i].many);
 		between = "; ";
 	}
 	if (!survey->has_index) {
@@ -108,7 +95,7 @@ static void say(const char *name, const struct survey *survey)
 		between = "; ";
 	}
 	if (survey->other_at)
-		printf("%sanother recording begins at byte %s, and is left out", between, number_text(number, survey->other_at));
+		printf("%sanother recording begins at byte %s, and is left out", between, format_grouped(number, survey->other_at));
 	putchar('\n');
 	say_places(survey);
 }
@@ -257,7 +244,7 @@ static enum exit_code run_repair(const struct options *options, const struct set
 		bool is_wanted = options->write || !is_tidy(&survey);
 		status = is_wanted ? write_file(fd, &survey, path, &why) : STATUS_OK;
 		if (status == STATUS_OK && is_wanted)
-			printf("%s: %s blocks and %s index: pmtop -r %s\n", path, number_text(number, survey.count), is_tidy(&survey) ? "their" : "a new", path);
+			printf("%s: %s blocks and %s index: pmtop -r %s\n", path, format_grouped(number, survey.count), is_tidy(&survey) ? "their" : "a new", path);
 	}
 	if (fd >= 0)
 		close(fd);
