@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "src/base/file_aside.h"
 #include "src/base/hang_watch.h"
 
 enum status status_of_errno(int error)
@@ -51,6 +53,15 @@ enum status file_reread(int fd, char *out, size_t size, size_t *length)
 
 enum status file_read(int directory_fd, const char *path, char *out, size_t size, size_t *length)
 {
+	char whole[HANG_PATH_SIZE];
+	if (file_is_aside(directory_fd, path, whole)) {
+		ssize_t got = file_aside_read(whole, out, size - 1);
+		if (got < 0)
+			return status_of_errno(errno);
+		out[got] = '\0';
+		*length = (size_t)got;
+		return STATUS_OK;
+	}
 	int fd = file_open(directory_fd, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return status_of_errno(errno);
@@ -61,6 +72,11 @@ enum status file_read(int directory_fd, const char *path, char *out, size_t size
 
 int file_open(int directory_fd, const char *path, int flags)
 {
+	char whole[HANG_PATH_SIZE];
+	if (file_is_aside(directory_fd, path, whole)) {
+		errno = EOPNOTSUPP;
+		return flags & O_DIRECTORY ? -1 : file_aside_open(whole);
+	}
 	if (!hang_begin(directory_fd, path))
 		return -1;
 	int fd = openat(directory_fd, path, flags | O_CLOEXEC);
@@ -92,11 +108,13 @@ int file_stat(int directory_fd, const char *path, struct stat *out, int flags)
 {
 	if (!hang_begin(directory_fd, path))
 		return -1;
-	struct stat file;
-	int result = fstatat(directory_fd, path, &file, flags);
+	struct statx file;
+	/* A FUSE file system is not asked: what the kernel knows of it will do. */
+	int result = statx(directory_fd, path, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &file);
 	hang_end();
 	if (result == 0)
-		*out = file;
+		*out = (struct stat){ .st_dev = makedev(file.stx_dev_major, file.stx_dev_minor), .st_ino = file.stx_ino, .st_mode = file.stx_mode,
+			.st_uid = file.stx_uid, .st_gid = file.stx_gid, .st_size = (off_t)file.stx_size, .st_blocks = (blkcnt_t)file.stx_blocks };
 	return result;
 }
 
@@ -114,11 +132,8 @@ int file_space(const char *path, struct statvfs *out)
 
 bool file_is_there(int directory_fd, const char *path)
 {
-	if (!hang_begin(directory_fd, path))
-		return false;
-	int result = faccessat(directory_fd, path, F_OK, 0);
-	hang_end();
-	return result == 0;
+	struct stat file;
+	return file_stat(directory_fd, path, &file, 0) == 0;
 }
 
 DIR *file_open_folder(int directory_fd, const char *path)

@@ -25,6 +25,7 @@ int file_open(int directory_fd, const char *path, int flags);
 ssize_t file_read_some(int fd, void *out, size_t size);
 /* readlinkat, NUL-terminated. */
 ssize_t file_link(int directory_fd, const char *path, char *out, size_t size);
+/* fstatat, of which out has device, inode, mode, owner, group, size and blocks. */
 int file_stat(int directory_fd, const char *path, struct stat *out, int flags);
 int file_space(const char *path, struct statvfs *out);
 bool file_is_there(int directory_fd, const char *path);

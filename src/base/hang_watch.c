@@ -33,16 +33,18 @@ static struct {
 
 /* -- which files do not answer -------------------------------------------------------------------------------------------------- */
 
-static void write_path(int directory_fd, const char *path, char out[HANG_PATH_SIZE])
+void hang_write_path(int directory_fd, const char *path, char out[HANG_PATH_SIZE])
 {
 	char link[64];
 	size_t used = 0;
+	int error = errno;
 	if (path[0] != '/' && directory_fd != AT_FDCWD) {
 		snprintf(link, sizeof link, "/proc/self/fd/%d", directory_fd);
 		ssize_t length = readlink(link, out, HANG_PATH_SIZE - 1);
 		used = length > 0 ? (size_t)length : 0;
 	}
 	snprintf(out + used, HANG_PATH_SIZE - used, "%s%s", used && path[0] ? "/" : "", path);
+	errno = error;
 }
 
 /* The lock is held. */
@@ -74,19 +76,24 @@ static bool has_many_silent(const char *path)
 	return count >= MANY;
 }
 
+bool hang_is_refused(const char *path)
+{
+	pthread_mutex_lock(&refused.lock);
+	bool is_there = find_refused(path) < refused.count || has_many_silent(path);
+	pthread_mutex_unlock(&refused.lock);
+	return is_there;
+}
+
 static bool is_refused(int directory_fd, const char *path)
 {
 	char whole[HANG_PATH_SIZE];
 	if (atomic_load_explicit(&refused.count, memory_order_relaxed) == 0)
 		return false;
-	write_path(directory_fd, path, whole);
-	pthread_mutex_lock(&refused.lock);
-	bool is_there = find_refused(whole) < refused.count || has_many_silent(whole);
-	pthread_mutex_unlock(&refused.lock);
-	return is_there;
+	hang_write_path(directory_fd, path, whole);
+	return hang_is_refused(whole);
 }
 
-static void refuse(const char *path)
+void hang_refuse(const char *path)
 {
 	pthread_mutex_lock(&refused.lock);
 	if (find_refused(path) == refused.count && refused.count < HANG_PATHS_MAX) {
@@ -97,7 +104,7 @@ static void refuse(const char *path)
 	pthread_mutex_unlock(&refused.lock);
 }
 
-static void accept_again(const char *path)
+void hang_accept(const char *path)
 {
 	pthread_mutex_lock(&refused.lock);
 	size_t at = find_refused(path);
@@ -133,8 +140,8 @@ void hang_end(void)
 	if (!(turn & ABANDONED) && atomic_compare_exchange_strong(&current->turn, &turn, turn + 1))
 		return;
 	char path[HANG_PATH_SIZE];
-	write_path(current->directory_fd, current->path, path);
-	accept_again(path);
+	hang_write_path(current->directory_fd, current->path, path);
+	hang_accept(path);
 	free(current);
 	current = NULL;
 	pthread_exit(NULL);
@@ -192,10 +199,10 @@ static bool abandon(struct hang_watch *watch, uint64_t turn, char path[HANG_PATH
 {
 	/* The path first: once it is abandoned the thread may return, and take it along. */
 	char whole[HANG_PATH_SIZE];
-	write_path(watch->directory_fd, watch->path, whole);
-	refuse(whole);
+	hang_write_path(watch->directory_fd, watch->path, whole);
+	hang_refuse(whole);
 	if (!atomic_compare_exchange_strong(&watch->turn, &turn, turn | ABANDONED)) {
-		accept_again(whole);
+		hang_accept(whole);
 		return false;
 	}
 	memcpy(path, whole, sizeof whole);

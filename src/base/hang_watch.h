@@ -32,6 +32,12 @@ struct hang_path {
 	char path[HANG_PATH_SIZE];
 	int64_t since_ns;          /* CLOCK_MONOTONIC: when the first read of it was left behind */
 };
+/* One that another than a thread was left with (file_aside.h), its absolute path: refused from now on, until it is accepted again. */
+void hang_refuse(const char *path);
+void hang_accept(const char *path);
+bool hang_is_refused(const char *path);
+/* The absolute path of `path` (as for openat), cut to fit. Keeps errno. */
+void hang_write_path(int directory_fd, const char *path, char out[HANG_PATH_SIZE]);
 /* Those of now; returns how many. */
 size_t hang_paths(struct hang_path paths[HANG_PATHS_MAX]);
 

@@ -12,7 +12,7 @@
 #include "src/model/code.h"
 #include "src/sources/access.h"
 #include "src/sources/python/py_stack.h"
-#include "src/sources/python/remote_reader.h"
+#include "src/sources/python/remote.h"
 #include "src/sources/target.h"
 
 enum { FUNCTION_WIDTH_MOST = 40, READ_MAX_S = 4 };

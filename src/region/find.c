@@ -63,6 +63,26 @@ bool maps_has(int directory_fd, uint64_t device, uint64_t inode)
 	return found;
 }
 
+/* A FUSE server can keep whoever asks it for anything: a mapping on such a file system is no region. */
+static bool is_on_fuse(int directory_fd, uint64_t device)
+{
+	char buffer[PROC_BUFFER_SIZE];
+	FILE *mounts = open_at(directory_fd, "mountinfo", buffer);
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	while (mounts && !found && getline(&line, &size, mounts) > 0) {
+		unsigned major_number, minor_number;
+		const char *type = strstr(line, " - ");
+		found = type && !strncmp(type, " - fuse", 7) && sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) == 2 &&
+		        makedev(major_number, minor_number) == device;
+	}
+	free(line);
+	if (mounts)
+		fclose(mounts);
+	return found;
+}
+
 /* Who the process is in its own namespaces: what a region's header must name. */
 struct self { int32_t pid; uint64_t pid_namespace; };
 
@@ -111,10 +131,11 @@ static bool find_in_folder(const char *folder, const struct mapping *mapping, bo
 	const struct dirent *entry;
 	bool found = false;
 	while (directory && !found && (entry = readdir(directory))) {
-		struct stat file;
-		if (entry->d_name[0] == '.' || fstatat(dirfd(directory), entry->d_name, &file, is_links ? 0 : AT_SYMLINK_NOFOLLOW))
+		struct statx file;
+		/* What the kernel knows of the file, without asking a FUSE server that a descriptor may lead to. */
+		if (entry->d_name[0] == '.' || statx(dirfd(directory), entry->d_name, (is_links ? 0 : AT_SYMLINK_NOFOLLOW) | AT_STATX_DONT_SYNC, STATX_INO, &file))
 			continue;
-		if (file.st_dev != mapping->device || file.st_ino != mapping->inode)
+		if (makedev(file.stx_dev_major, file.stx_dev_minor) != mapping->device || file.stx_ino != mapping->inode)
 			continue;
 		int length = snprintf(out->path, sizeof out->path, "%s/%s", folder, entry->d_name);
 		found = length > 0 && (size_t)length < sizeof out->path;
@@ -175,7 +196,7 @@ size_t region_find(int directory_fd, pid_t pid, struct region_location *out, siz
 		/* Most lines by far are of libraries: they need not be taken apart. */
 		if ((!strstr(line, "pmtop") && !strstr(line, "/#")) || !parse_mapping(line, &mapping) || !may_be_region(&mapping) || is_known(out, count, &mapping))
 			continue;
-		if (locate(process, &mapping, &out[count]) && is_own(&out[count], &self))
+		if (!is_on_fuse(directory_fd, mapping.device) && locate(process, &mapping, &out[count]) && is_own(&out[count], &self))
 			count++;
 	}
 	free(line);

@@ -98,7 +98,7 @@ static bool has_ptrace_right(void)
 static bool is_dumpable(int directory_fd, uid_t uid)
 {
 	struct stat file;
-	return uid == 0 || fstatat(directory_fd, "environ", &file, 0) < 0 || file.st_uid == uid;
+	return uid == 0 || file_stat(directory_fd, "environ", &file, 0) < 0 || file.st_uid == uid;
 }
 
 static void explain_yama(pid_t pid, int scope, struct reason *out)

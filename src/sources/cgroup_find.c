@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "src/base/file.h"
-#include "src/sources/mounts.h"
+#include "src/base/mounts.h"
 
 /* One of "cpu,cpuacct"? */
 static bool has_word(const char *words, size_t length, const char *word)

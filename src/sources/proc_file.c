@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include "src/base/file.h"
+#include "src/base/file_aside.h"
 
 enum status proc_file_read(int directory_fd, int *fd, bool keep, const char *name, char *out, size_t size, size_t *length)
 {
+	char whole[HANG_PATH_SIZE];
+	if (*fd < 0 && file_is_aside(directory_fd, name, whole))
+		return file_read(directory_fd, name, out, size, length);
 	if (*fd < 0) {
 		*fd = file_open(directory_fd, name, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 		if (*fd < 0)

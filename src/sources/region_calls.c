@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "src/base/file_aside.h"
 #include "src/base/hang_watch.h"
 
 enum { LISTED_MAX = 512 };
@@ -29,9 +30,16 @@ static size_t find_by_lock(pid_t pid, struct region_location *out, size_t max)
 	return count;
 }
 
+/* Where the read itself may be for ever, it is not begun. */
+static bool begin(int directory_fd, const char *path)
+{
+	char whole[HANG_PATH_SIZE];
+	return !file_is_aside(directory_fd, path, whole) && hang_begin(directory_fd, path);
+}
+
 size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *out, size_t max)
 {
-	if (!hang_begin(directory_fd, "maps"))
+	if (!begin(directory_fd, "maps"))
 		return find_by_lock(pid, out, max);
 	size_t count = region_find(directory_fd, pid, out, max);
 	hang_end();
@@ -40,7 +48,7 @@ size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *ou
 
 size_t region_calls_list(const char *folder, uid_t owner, struct region_location *out, size_t max)
 {
-	if (!hang_begin(AT_FDCWD, folder))
+	if (!begin(AT_FDCWD, folder))
 		return 0;
 	size_t count = region_list(folder, owner, out, max);
 	hang_end();
@@ -49,7 +57,7 @@ size_t region_calls_list(const char *folder, uid_t owner, struct region_location
 
 enum region_status region_calls_open(const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE])
 {
-	if (!hang_begin(AT_FDCWD, location->path)) {
+	if (!begin(AT_FDCWD, location->path)) {
 		snprintf(message, REGION_MESSAGE_SIZE, "reading %.50s does not return", location->path);
 		return REGION_IO;
 	}
@@ -62,7 +70,7 @@ bool region_calls_is_live(const struct region *region, int directory_fd)
 {
 	if (directory_fd < 0)
 		return region_is_live(region, directory_fd);
-	if (!hang_begin(directory_fd, "maps"))
+	if (!begin(directory_fd, "maps"))
 		return true;
 	bool is_live = region_is_live(region, directory_fd);
 	hang_end();
@@ -72,7 +80,7 @@ bool region_calls_is_live(const struct region *region, int directory_fd)
 bool region_calls_is_in_place(const struct region *region)
 {
 	const char *path = region_path(region);
-	if (!hang_begin(AT_FDCWD, path))
+	if (!begin(AT_FDCWD, path))
 		return true;
 	bool is_in_place = region_is_in_place(region);
 	hang_end();
@@ -81,7 +89,7 @@ bool region_calls_is_in_place(const struct region *region)
 
 int64_t region_calls_clock_offset_ns(const struct region *region, int directory_fd)
 {
-	if (directory_fd < 0 || !hang_begin(directory_fd, "timens_offsets"))
+	if (directory_fd < 0 || !begin(directory_fd, "timens_offsets"))
 		return 0;
 	int64_t offset_ns = region_clock_offset_ns(region, directory_fd);
 	hang_end();

@@ -2,7 +2,7 @@
 #ifndef PMTOP_SOURCES_STACKS_STUCK_H
 #define PMTOP_SOURCES_STACKS_STUCK_H
 
-#include "src/sources/python/remote_reader.h"
+#include "src/base/remote_reader.h"
 
 /* A read that takes longer has not just waited for a disk. */
 #define STACKS_STUCK_LIMIT_NS INT64_C(200000000)

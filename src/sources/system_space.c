@@ -7,7 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/file.h"
-#include "src/sources/mounts.h"
+#include "src/base/mounts.h"
 #include "src/sources/system_private.h"
 
 #define SPACE_NS (10 * NS_PER_S)

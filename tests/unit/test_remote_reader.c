@@ -11,7 +11,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/python/remote.h"
-#include "src/sources/python/remote_reader.h"
+#include "src/base/remote_reader.h"
 #include "src/sources/stacks_stuck.h"
 #include "tests/support/children.h"
 
@@ -84,6 +84,28 @@ START_TEST(it_keeps_no_descriptor)
 		count += entry->d_name[0] != '.';
 	closedir(folder);
 	ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
+START_TEST(a_file_is_read_as_far_as_there_is_room)
+{
+	char text[32], folder[] = "/tmp/pmtop-reader-XXXXXX", path[64];
+	size_t length;
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/file", folder);
+	ck_assert(!remote_reader_file(reader, path, text, sizeof text, &length));
+	ck_assert_int_eq(errno, ENOENT);
+	FILE *file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fputs("some words", file);
+	fclose(file);
+	ck_assert(remote_reader_file(reader, path, text, sizeof text, &length));
+	ck_assert_uint_eq(length, 10);
+	ck_assert_int_eq(memcmp(text, "some words", 10), 0);
+	ck_assert(remote_reader_file(reader, path, text, 4, &length));
+	ck_assert_uint_eq(length, 4);
+	unlink(path);
+	rmdir(folder);
 }
 END_TEST
 
@@ -179,6 +201,7 @@ int main(void)
 	tcase_add_test(tests, many_pieces_are_read_as_one_would);
 	tcase_add_test(tests, errors_are_those_of_the_kernel);
 	tcase_add_test(tests, it_keeps_no_descriptor);
+	tcase_add_test(tests, a_file_is_read_as_far_as_there_is_room);
 	tcase_add_test(tests, one_that_was_killed_is_started_again);
 	tcase_add_test(tests, one_that_does_not_answer_is_left_behind);
 	tcase_add_test(tests, it_ends_with_its_thread);

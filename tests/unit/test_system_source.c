@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/sources/mounts.h"
+#include "src/base/mounts.h"
 #include "src/sources/source.h"
 #include "src/sources/target.h"
 #include "tests/support/fake_proc.h"

@@ -70,15 +70,24 @@ static bool read_frame(const struct py_process *process, uint64_t address, struc
 	return true;
 }
 
+/* Whether the walk's last frame is one that it has come by: no stack does, a mixture of two moments may, and it would go round for ever.
+ * Brent's method: the last is compared with that of the last power of two. */
+static bool goes_round(const struct py_walk *walk)
+{
+	size_t last = walk->count - 1, mark = 1;
+	while (mark * 2 <= last)
+		mark *= 2;
+	return last > 0 && walk->frames[last].address == walk->frames[mark - 1].address;
+}
+
 static bool walk_down(const struct py_process *process, uint64_t newest, struct py_walk *walk)
 {
 	struct window window = { .begin = 0, .end = 0 };
 	walk->count = 0;
 	walk->is_cut = false;
 	for (uint64_t address = newest; address && !walk->is_cut; address = walk->frames[walk->count - 1].previous) {
-		if (!read_frame(process, address, &window, &walk->frames[walk->count]) || walk->frames[walk->count].previous == address)
+		if (!read_frame(process, address, &window, &walk->frames[walk->count++]) || goes_round(walk))
 			return false;
-		walk->count++;
 		walk->is_cut = walk->count == PY_FRAMES_MOST;
 	}
 	return true;
@@ -195,10 +204,9 @@ static bool walk_copy(const struct py_process *process, const struct copies *cop
 		const unsigned char *bytes = in_copies(copies, address, layout->frame_size);
 		if (!bytes)
 			return false;
-		decode(layout, address, bytes + copy * copies->size, &walk->frames[walk->count]);
-		if (walk->frames[walk->count].previous == address)
+		decode(layout, address, bytes + copy * copies->size, &walk->frames[walk->count++]);
+		if (goes_round(walk))
 			return false;
-		walk->count++;
 		walk->is_cut = walk->count == PY_FRAMES_MOST;
 	}
 	return true;

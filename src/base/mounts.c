@@ -1,4 +1,4 @@
-#include "src/sources/mounts.h"
+#include "src/base/mounts.h"
 
 #include <string.h>
 

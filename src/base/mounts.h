@@ -1,7 +1,7 @@
 /* mounts.h: what is mounted where, by mountinfo (proc_pid_mountinfo(5)), which says so without touching any of the file systems: one whose server is
  * gone would not answer. */
-#ifndef PMTOP_SOURCES_MOUNTS_H
-#define PMTOP_SOURCES_MOUNTS_H
+#ifndef PMTOP_BASE_MOUNTS_H
+#define PMTOP_BASE_MOUNTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "src/sources/python/remote_reader.h"
+#include "src/base/remote_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 /* PIECES_MAX: UIO_MAXIOV. BYTES_MAX: more than a walk wants at once, for its copies have to be of one moment; only pages that are used exist. */
 enum { PIECES_MAX = 1024, BYTES_MAX = 4 << 20, SLICE_MS = 20, PATIENCE = 20, STAT_SIZE = 512 };
 
-enum operation { READ_MEMORY, OPEN_MAPS, READ_MAPS, TEST_SELF };
+enum operation { READ_MEMORY, OPEN_MAPS, READ_MAPS, READ_FILE, TEST_SELF };
 
 /* A number that one side counts up and the other waits for. */
 struct bell { _Atomic uint32_t number; _Atomic bool is_awaited; };
@@ -32,6 +32,7 @@ struct bell { _Atomic uint32_t number; _Atomic bool is_awaited; };
 /* Shared with the child. */
 struct channel {
 	struct bell asked, answered;         /* numbers of the newest request and answer */
+	_Atomic bool is_left;                /* nobody waits for it any more */
 	enum operation operation;
 	pid_t pid;
 	int error;                           /* errno; 0 = it was read */
@@ -105,12 +106,12 @@ static int open_maps(struct channel *channel, int *maps)
 	return *maps < 0 ? errno : 0;
 }
 
-static int read_maps(struct channel *channel, int maps)
+static int read_all(struct channel *channel, int fd)
 {
 	size_t wanted = channel->size;
 	channel->size = 0;
 	while (channel->size < wanted) {
-		ssize_t got = read(maps, channel->bytes + channel->size, wanted - channel->size);
+		ssize_t got = read(fd, channel->bytes + channel->size, wanted - channel->size);
 		if (got < 0)
 			return errno;
 		if (got == 0)
@@ -120,12 +121,23 @@ static int read_maps(struct channel *channel, int maps)
 	return 0;
 }
 
+static int read_file(struct channel *channel)
+{
+	int fd = open((const char *)channel->bytes, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return errno;
+	int error = read_all(channel, fd);
+	close(fd);
+	return error;
+}
+
 static int answer(struct channel *channel, int *maps)
 {
 	switch (channel->operation) {
 	case READ_MEMORY: return read_memory(channel);
 	case OPEN_MAPS: return open_maps(channel, maps);
-	case READ_MAPS: return read_maps(channel, *maps);
+	case READ_MAPS: return read_all(channel, *maps);
+	case READ_FILE: return read_file(channel);
 	case TEST_SELF: return test_self(channel);
 	}
 	return EINVAL;
@@ -156,6 +168,8 @@ static _Noreturn void serve(struct channel *channel, pid_t parent)
 	for (;; done++) {
 		while (atomic_load(&channel->asked.number) == done)
 			bell_wait(&channel->asked, done, NULL);
+		if (channel->is_left)
+			_exit(0);
 		channel->error = answer(channel, &maps);
 		channel->cpu_ns = clock_process_cpu_ns();
 		bell_ring(&channel->answered, done + 1);
@@ -209,9 +223,15 @@ static void drop_channel(struct remote_reader *reader)
 	reader->channel = NULL;
 }
 
+/* Who waits for a file goes on waiting, and ends when it answers. */
 static void give_up(struct remote_reader *reader, int64_t begin_ns)
 {
-	kill(reader->child, SIGKILL);
+	struct channel *channel = reader->channel;
+	channel->is_left = true;
+	if (channel->operation == READ_FILE)
+		bell_ring(&channel->asked, atomic_load(&channel->asked.number) + 1);
+	else
+		kill(reader->child, SIGKILL);
 	reader->left[reader->left_count++] = reader->stuck_child = reader->child;
 	reader->stuck_ns = begin_ns;
 	drop_channel(reader);
@@ -373,6 +393,20 @@ bool remote_reader_maps(struct remote_reader *reader, pid_t pid, bool is_first, 
 	}
 	channel->size = size < BYTES_MAX ? size : BYTES_MAX;
 	if (!ask(reader, READ_MAPS, pid))
+		return false;
+	*length = channel->size;
+	memcpy(out, channel->bytes, *length);
+	return true;
+}
+
+bool remote_reader_file(struct remote_reader *reader, const char *path, char *out, size_t size, size_t *length)
+{
+	struct channel *channel = prepare(reader);
+	if (!channel)
+		return false;
+	snprintf((char *)channel->bytes, PATH_MAX, "%s", path);
+	channel->size = size < BYTES_MAX ? size : BYTES_MAX;
+	if (!ask(reader, READ_FILE, 0))
 		return false;
 	*length = channel->size;
 	memcpy(out, channel->bytes, *length);
