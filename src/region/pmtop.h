@@ -425,6 +425,7 @@ extern "C" {
 #define PMTOP_I_TOUCH_NS UINT64_C(60000000000)         /* how often the file's time says that the run goes on */
 #define PMTOP_I_STALE_S 86400
 #define PMTOP_I_DEAD 16u                               /* regions of the dead that stay */
+#define PMTOP_I_FILES_LEFT 32u                         /* a file system with fewer free inodes has no room for a region */
 #define PMTOP_I_HALVINGS 4u                            /* of a region for which there is little room */
 #define PMTOP_I_TMPFS 0x01021994
 #define PMTOP_I_WIPED_SIZE 65536u                      /* no page is larger */
@@ -497,7 +498,7 @@ struct pmtop {
 	/* under the state lock */
 	uint32_t flags, epochs_begun, epoch_mode, epoch_index, meta_count;
 	int epoch_has_batches;
-	uint64_t epoch_begin_ns, samples_per_batch, batches, touched_ns;
+	uint64_t epoch_begin_ns, samples_per_batch, batches, touched_ns, neighbour_bytes;
 	struct { uint64_t begin_ns, end_ns, index, samples; uint32_t mode, kind; int has_open_step; } batch;   /* the last; its step may end later than itself */
 	uint64_t bin_count, per_bin;
 	uint64_t epochs_ended, epochs_ns;
@@ -1973,14 +1974,21 @@ static void pmtop_i_drop_region(struct pmtop *pm)
 	pm->base = NULL;
 }
 
-/* A region takes an eighth at most of what is free, for others need /dev/shm as well: a smaller ring and fewer totals before none. False: it cannot. */
+/* A region takes an eighth at most of what is free, and all of a user a quarter of the file system, for others need /dev/shm as well: a smaller ring
+ * and fewer totals before none. False: it cannot. */
 static int pmtop_i_shrink(struct pmtop *pm, struct pmtop_section sections[PMTOP_SECTION_TYPES])
 {
 	struct statfs system;
 	struct pmtop_options *options = &pm->options, asked = pm->options;
 	if (statfs(pm->directory, &system))
 		return 1;               /* opening it will say why */
-	uint64_t most = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize / 8;
+	if (!system.f_blocks)
+		return 1;               /* a tmpfs without a limit */
+	uint64_t most = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize / 8, quarter = (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 4;
+	quarter = quarter > pm->neighbour_bytes ? quarter - pm->neighbour_bytes : 0;
+	most = most < quarter ? most : quarter;
+	if (system.f_files && system.f_ffree < PMTOP_I_FILES_LEFT)
+		most = 0;
 	for (unsigned i = 0; pm->size > most && i < PMTOP_I_HALVINGS; i++) {
 		options->slots = options->slots > 64 ? options->slots / 2 : options->slots;
 		options->totals = options->totals > 32 ? options->totals / 2 : options->totals;
@@ -2072,7 +2080,7 @@ static int pmtop_i_look_at_dead(int folder, const char *name, struct pmtop_i_dea
 	struct stat status;
 	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int is_dead = fd >= 0 && pmtop_i_is_dead(folder, name, fd, out);
-	if (fd >= 0 && !is_dead && live && !fstat(fd, &status))
+	if (fd >= 0 && !is_dead && live && !fstat(fd, &status) && status.st_uid == geteuid())
 		*live += (uint64_t)status.st_blocks * 512u;
 	if (is_dead && remove)
 		unlinkat(folder, name, 0);
@@ -2139,8 +2147,8 @@ static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *c
 
 /* What dead processes of this user left behind stays as evidence: the newest, runs before their children, as many as take a tenth of the file system together with the living and
  * with the region of `size` that is about to be made, but always the newest run's; for a day. A forked child calls this, too, in which only what is safe
- * in a signal handler may be called: so no opendir. */
-static void pmtop_i_clean(const char *directory, uint64_t size)
+ * in a signal handler may be called: so no opendir. What they and the living take: pm->neighbour_bytes. */
+static void pmtop_i_clean(struct pmtop *pm, uint64_t size)
 {
 	struct pmtop_i_dead newest[PMTOP_I_DEAD], dead;
 	struct statfs system;
@@ -2149,7 +2157,8 @@ static void pmtop_i_clean(const char *directory, uint64_t size)
 	uint64_t bytes = size, room;
 	long length;
 	char entries[4096];
-	int folder = directory[0] ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int folder = pm->directory[0] ? open(pm->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	pm->neighbour_bytes = 0;
 	if (folder < 0)
 		return;
 	while ((length = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
@@ -2162,12 +2171,15 @@ static void pmtop_i_clean(const char *directory, uint64_t size)
 			at += step;
 		}
 	clock_gettime(CLOCK_REALTIME, &now);
-	room = fstatfs(folder, &system) ? 0 : (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 10;
+	room = fstatfs(folder, &system) ? 0 : system.f_blocks ? (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 10 : UINT64_MAX;
+	pm->neighbour_bytes = bytes - size;
 	for (unsigned i = 0; i < count; i++) {
 		int is_kept = i == 0 && !newest[i].is_child && newest[i].bytes <= room;
 		bytes += newest[i].bytes;
 		if ((bytes > room && !is_kept) || now.tv_sec - newest[i].time.tv_sec > PMTOP_I_STALE_S)
 			pmtop_i_look_at_dead(folder, newest[i].name, &dead, 1, NULL);
+		else
+			pm->neighbour_bytes += newest[i].bytes;
 	}
 	close(folder);
 }
@@ -2186,7 +2198,7 @@ static int pmtop_i_become_child(struct pmtop *pm)
 	pm->base = NULL;
 	memcpy(pm->parent_uuid, pm->uuid, sizeof pm->uuid);
 	uint64_t size = pm->size;
-	pmtop_i_clean(pm->directory, size);
+	pmtop_i_clean(pm, size);
 	int made = pmtop_i_make_undisturbed(pm, &parents);
 	munmap(base, size);
 	return made;
@@ -2267,7 +2279,7 @@ struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *given
 	pm->names_generation = (uint32_t)__atomic_add_fetch(&pmtop_i_generations, 1, __ATOMIC_RELAXED);
 	pm->has_key = !pthread_key_create(&pm->key, pmtop_i_thread_ended);
 	memset(sections, 0, sizeof sections);
-	pmtop_i_clean(pm->directory, pmtop_i_layout(&pm->options, sections));
+	pmtop_i_clean(pm, pmtop_i_layout(&pm->options, sections));
 	if (pmtop_i_make_undisturbed(pm, NULL)) {
 		errno = saved_errno;
 		return pm;

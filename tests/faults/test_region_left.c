@@ -144,6 +144,75 @@ START_TEST(where_there_is_little_room_a_region_is_smaller)
 END_TEST
 
 /* Lets go of the POSIX lock, as any program does that closes a file which it did not know to be locked. */
+START_TEST(many_that_live_leave_most_of_the_file_system)
+{
+	enum { CHILDREN = 48 };
+	mount_shm("size=64m");
+	struct pmtop *pm = pmtop_open("parent", NULL);
+	int begun[2];
+	pid_t children[CHILDREN];
+	ck_assert_int_eq(pipe(begun), 0);
+	for (int i = 0; i < CHILDREN; i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			train(pm);
+			char is_refused = pm->wiped.generation ? 0 : 1;
+			_exit(write(begun[1], &is_refused, 1) == 1 && pause());
+		}
+		char is_refused = 1;
+		ck_assert_int_eq(read(begun[0], &is_refused, 1), 1);
+		ck_assert_int_eq(is_refused, 0);
+	}
+	ck_assert_double_le(used_bytes(), 16.1 * MEGABYTE);
+	for (int i = 0; i < CHILDREN; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	pmtop_close(pm);
+}
+END_TEST
+
+START_TEST(a_file_system_without_a_limit_keeps_evidence)
+{
+	char path[224];
+	mount_shm("size=0");
+	killed_run("killed", path);
+	ck_assert_str_ne(path, "");
+	struct pmtop *pm = pmtop_open("next", NULL);
+	ck_assert_str_ne(pm->path, "");
+	ck_assert_int_eq(access(path, F_OK), 0);
+	pmtop_close(pm);
+}
+END_TEST
+
+START_TEST(the_last_inodes_are_for_others)
+{
+	mount_shm("size=64m,nr_inodes=30");
+	struct pmtop *pm = pmtop_open("run", NULL);
+	ck_assert_ptr_nonnull(pm);
+	ck_assert_str_eq(pm->path, "");
+	pmtop_close(pm);
+}
+END_TEST
+
+/* A name of ours is not ours: it must not push out what is. */
+START_TEST(another_users_file_leaves_no_less_room)
+{
+	char path[2][224];
+	mount_shm("size=128m");
+	killed_run("first", path[0]);
+	killed_run("second", path[1]);
+	int fd = open("/dev/shm/pmtop.0.77.0123456789abcdef", O_RDWR | O_CREAT, 0666);
+	ck_assert_int_eq(posix_fallocate(fd, 0, 60 * MEGABYTE), 0);
+	ck_assert_int_eq(fchown(fd, 2000, 2000), 0);
+	close(fd);
+	struct pmtop *pm = pmtop_open("next", NULL);
+	ck_assert_int_eq(access(path[0], F_OK), 0);
+	ck_assert_int_eq(access(path[1], F_OK), 0);
+	pmtop_close(pm);
+}
+END_TEST
+
 static void lose_lock(const struct pmtop *pm)
 {
 	close(open(pm->path, O_RDONLY));
@@ -330,6 +399,7 @@ int main(int count, char **words)
 	const TTest *const tests[] = {
 		killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest, children_that_end_by_exit_leave_as_little, of_many_sixteen_stay, a_runs_evidence_outlasts_that_of_any_children,
 		where_there_is_little_room_a_region_is_smaller, a_live_region_is_never_removed_though_its_lock_was_lost, a_second_open_in_a_process_leaves_the_firsts_lock,
+		many_that_live_leave_most_of_the_file_system, a_file_system_without_a_limit_keeps_evidence, the_last_inodes_are_for_others, another_users_file_leaves_no_less_room,
 		evidence_of_a_long_run_is_kept_when_it_is_started_again, the_last_sign_of_life_is_the_newest_event, the_last_sign_of_life_outlasts_a_suspend, a_file_with_holes_is_no_region,
 		ones_own_are_listed_among_a_thousand_of_others, a_vfork_child_that_publishes_costs_its_lane_one_record_at_most,
 	};
