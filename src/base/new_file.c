@@ -26,9 +26,9 @@ static int folder_length(const char *path)
 	return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* As the kernel's fs.protected_symlinks (Documentation/admin-guide/sysctl/fs.rst): in a folder where everybody may write, such as /tmp, a link counts
- * only if it is ours or the folder's owner made it. */
-static bool is_trusted_link(const char *path, const struct stat *link)
+/* As the kernel's fs.protected_symlinks and protected_fifos (Documentation/admin-guide/sysctl/fs.rst): in a folder where everybody may write, such as
+ * /tmp, a link or a FIFO counts only if it is ours or the folder's owner made it. */
+static bool is_trusted(const char *path, const struct stat *link)
 {
 	char folder[NEW_FILE_PATH_SIZE];
 	struct stat about;
@@ -61,7 +61,7 @@ static int find_place(struct new_file *file, const char *path, bool *is_straight
 	if (*is_straight || lstat(path, &link) < 0)
 		return 0;
 	bool is_link = S_ISLNK(link.st_mode);
-	if (is_link && (!is_trusted_link(path, &link) || stat(path, there) < 0))
+	if ((!S_ISREG(link.st_mode) && !S_ISDIR(link.st_mode) && !is_trusted(path, &link)) || (is_link && stat(path, there) < 0))
 		return 0;
 	if (!is_link)
 		*there = link;
@@ -93,6 +93,19 @@ static int open_beside(struct new_file *file, mode_t mode)
 	return error;
 }
 
+/* A pipe, a device, a descriptor: as it is. Another that took its place since is not written to. */
+static int open_straight(struct new_file *file, const struct stat *there)
+{
+	struct stat opened;
+	file->fd = open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+	if (file->fd < 0)
+		return errno;
+	if (!there->st_mode || (fstat(file->fd, &opened) == 0 && opened.st_dev == there->st_dev && opened.st_ino == there->st_ino))
+		return 0;
+	new_file_drop(file);
+	return EBUSY;
+}
+
 int new_file_open(struct new_file *file, const char *path, mode_t mode)
 {
 	struct stat there;
@@ -101,10 +114,8 @@ int new_file_open(struct new_file *file, const char *path, mode_t mode)
 	int error = find_place(file, path, &is_straight, &there);
 	if (error)
 		return error;
-	if (is_straight) {
-		file->fd = open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
-		return file->fd < 0 ? errno : 0;
-	}
+	if (is_straight)
+		return open_straight(file, &there);
 	error = open_beside(file, mode);
 	if (error)
 		return error;

@@ -97,7 +97,7 @@ static bool take_choice(const struct choose *choose, struct chosen *chosen)
 	if (index < 0)
 		return false;
 	const struct run_row *run = &choose->runs[index];
-	if (run->is_live)
+	if (run->is_live && !run->is_elsewhere)
 		chosen->pid = run->pid;
 	else
 		snprintf(chosen->run_name, sizeof chosen->run_name, "%s.%d", run->run, (int)run->pid);

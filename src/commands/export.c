@@ -26,6 +26,11 @@ static void interrupt(int signal_number)
 	is_interrupted = 1;
 }
 
+static bool goes_on(void)
+{
+	return !is_interrupted;
+}
+
 struct work {
 	struct session session;
 	const struct options *options;
@@ -80,6 +85,7 @@ static struct buffer *file_in_folder(const struct export_scene *scene, const cha
 		work->is_open = false;
 		return NULL;
 	}
+	file->goes_on = goes_on;
 	snprintf(work->names[work->file_count], NAME_SIZE, "%s", name);
 	return &work->files[work->file_count++].out;
 }
@@ -169,6 +175,8 @@ static enum exit_code export_run(struct work *work, const struct settings *setti
 	enum exit_code code = session_open(&work->session, work->options, settings);
 	if (code != EXIT_OK)
 		return code;
+	for (size_t i = 0; i < work->file_count; i++)
+		work->files[i].goes_on = goes_on;
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
 	/* A limit on the size of files is told like a full disk. */

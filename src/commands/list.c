@@ -30,7 +30,8 @@ static void list_as_json(struct buffer *out, const struct gpu_users *users, cons
 	for (size_t i = 0; i < count; i++) {
 		const struct run_row *row = &rows[i];
 		json_open_object(&json, NULL);
-		json_integer(&json, "pid", row->pid);
+		if (!row->is_elsewhere)
+			json_integer(&json, "pid", row->pid);
 		json_text(&json, "run", row->run[0] ? row->run : NULL);
 		json_text(&json, "rank", row->rank[0] ? row->rank : NULL);
 		json_text(&json, "run_id", row->run_id[0] ? row->run_id : NULL);
@@ -82,6 +83,8 @@ static void list_as_table(struct buffer *out, const struct gpu_users *users, con
 		const struct run_row *row = &rows[i];
 		char number[NUMBER_SIZE], pid[16], state[sizeof row->state + 16], rate[NUMBER_SIZE + 2] = "-", gpu[GPU_WORDS_SIZE];
 		snprintf(pid, sizeof pid, "%d", (int)row->pid);
+		if (row->is_elsewhere)
+			snprintf(pid, sizeof pid, "-");
 		if (row->rate_per_s > 0)
 			snprintf(rate, sizeof rate, "%s/s", format_rate(number, row->rate_per_s));
 		add_cell(out, pid, widths[0]);
@@ -107,7 +110,7 @@ static enum exit_code run_list(const struct options *options, const struct setti
 	struct gpu_users *users = gpu_users_open(options, settings);
 	gpu_users_read(users, GPU_WAIT_S);
 	size_t count = runs_find(users, &rows);
-	runs_print_silent();
+	runs_print_left_out();
 	int code = 0;
 	if (options->format == FORMAT_JSON)
 		list_as_json(&out, users, rows, count);

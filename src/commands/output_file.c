@@ -1,6 +1,8 @@
 #include "src/commands/output_file.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,13 +36,30 @@ static void say(const struct output_file *file, const char *why, int *code)
 	*code = 1;
 }
 
+static bool goes_on(void *context)
+{
+	const struct output_file *file = context;
+	return !file->goes_on || file->goes_on();
+}
+
+/* −1 and EINTR: nobody took any for a while. A pipe that is ready takes PIPE_BUF bytes without waiting. */
+static ssize_t write_some(const struct output_file *file, const char *data, size_t length)
+{
+	enum { LOOK_MS = 100 };
+	struct pollfd ready = { .fd = file->file.fd, .events = POLLOUT };
+	if (file->file.beside[0])
+		return write(file->file.fd, data, length);
+	errno = EINTR;
+	return poll(&ready, 1, LOOK_MS) <= 0 ? -1 : write(file->file.fd, data, length < PIPE_BUF ? length : PIPE_BUF);
+}
+
 bool output_file_drain(struct output_file *file, int *code)
 {
 	if (file->file.fd == STDOUT_FILENO)
-		return output_flush(&file->out, code);
+		return output_flush_while(&file->out, code, goes_on, file);
 	for (size_t done = 0; done < file->out.length;) {
-		ssize_t written = write(file->file.fd, file->out.data + done, file->out.length - done);
-		if (written < 0 && errno == EINTR)
+		ssize_t written = write_some(file, file->out.data + done, file->out.length - done);
+		if (written < 0 && errno == EINTR && goes_on(file))
 			continue;
 		if (written < 0 && errno != EPIPE)
 			say(file, strerror(errno), code);

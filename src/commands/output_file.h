@@ -12,6 +12,7 @@
 struct output_file {
 	struct new_file file;        /* its descriptor may be standard output */
 	struct buffer out;
+	bool (*goes_on)(void);       /* asked whenever nobody reads what is written: false ends it. NULL: always */
 };
 
 /* `path` NULL or "-": standard output. `not_this` (may be NULL) is a file that must not be replaced: what is read. */

@@ -25,10 +25,14 @@ enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MOST = 64, TRIES_MAX = 1
 struct found {
 	struct run_row *rows;
 	size_t count;
+	bool is_cut;
 };
+
+static bool last_was_cut;
 
 static struct run_row *add_row(struct found *found)
 {
+	found->is_cut |= found->count == RUNS_MAX;
 	if (found->count == RUNS_MAX)
 		return NULL;
 	struct run_row *rows = realloc(found->rows, (found->count + 1) * sizeof *rows);
@@ -116,22 +120,33 @@ static void say_when(char out[32], time_t when)
 	strftime(out, 32, then.tm_yday == today.tm_yday && then.tm_year == today.tm_year ? "%H:%M" : "%Y-%m-%d %H:%M", &then);
 }
 
+static void say_by_name(struct run_row *row, const char *what)
+{
+	char name[sizeof row->run + 16], word[sizeof row->how];
+	snprintf(name, sizeof name, "%s.%d", row->run, (int)row->pid);
+	snprintf(row->how, sizeof row->how, "%s: pmtop -s %s", what, text_shell_word(word, sizeof word, name));
+}
+
 static void describe_state(struct region *region, const struct region_state *state, struct run_row *row)
 {
 	const char *mode;
 	size_t length;
-	char when[32], name[sizeof row->run + 16], word[sizeof row->how];
+	char when[32];
 	if (!row->is_live) {
 		say_when(when, (time_t)(region_last_sign_ns(region) / NS_PER_S));
 		snprintf(row->state, sizeof row->state, "ended %s (%s)", when, state->is_ended ? "closed" : "killed");
-		snprintf(name, sizeof name, "%s.%d", row->run, (int)row->pid);
-		snprintf(row->how, sizeof row->how, "last events kept: pmtop -s %s", text_shell_word(word, sizeof word, name));
+		say_by_name(row, "last events kept");
 		return;
 	}
 	if (state->in_epoch && state->mode && region_read_name(region, state->mode, &mode, &length) == REGION_OK)
 		text_clean(row->state, sizeof row->state, mode, length);
 	else
 		snprintf(row->state, sizeof row->state, "%s", state->in_epoch || state->in_batch ? "training" : "between epochs");
+}
+
+static bool is_process(const struct run_row *row, pid_t pid)
+{
+	return row->is_live && !row->is_elsewhere && row->pid == pid;
 }
 
 static void add_region(struct found *found, const struct region_location *location, uid_t owner, pid_t pid)
@@ -152,9 +167,12 @@ static void add_region(struct found *found, const struct region_location *locati
 		row->inode = location->inode;
 		row->is_live = pid || identity.is_live;
 		row->pid = pid ? pid : identity.writer_pid ? identity.writer_pid : identity.pid;
+		row->is_elsewhere = row->is_live && !pid && !identity.writer_pid;
 		snprintf(row->path, sizeof row->path, "%s", location->path);
 		text_clean(row->run, sizeof row->run, identity.run_name, strnlen(identity.run_name, sizeof identity.run_name));
 		snprintf(row->how, sizeof row->how, "published (pmtop.h %u.%u)", identity.abi_major, identity.abi_minor);
+		if (row->is_elsewhere)
+			say_by_name(row, "published in another container");
 		row->epoch = read_epoch(region, &state);
 		row->epochs = state.epochs_planned;
 		row->batch = state.batches_in_epoch;
@@ -164,7 +182,7 @@ static void add_region(struct found *found, const struct region_location *locati
 		read_rank(region, state.meta_count, row);
 		read_rate(region, row);
 		run_groups_read(region, row);
-		if (row->is_live)
+		if (row->is_live && !row->is_elsewhere)
 			read_resident(row->pid, row);
 	}
 	region_close(region);
@@ -214,7 +232,7 @@ static bool read_status(pid_t pid, char name[32], pid_t *parent, uid_t *uid)
 static bool has_pid(const struct found *found, pid_t pid)
 {
 	for (size_t i = 0; i < found->count; i++) {
-		if (found->rows[i].is_live && found->rows[i].pid == pid)
+		if (is_process(&found->rows[i], pid))
 			return true;
 	}
 	return false;
@@ -253,7 +271,7 @@ static struct run_row *row_above(const struct found *found, pid_t pid)
 	uid_t uid;
 	for (int steps = 0; pid > 1 && steps < TREE_DEPTH_MOST; steps++) {
 		for (size_t i = 0; i < found->count; i++)
-			if (found->rows[i].is_live && found->rows[i].pid == pid)
+			if (is_process(&found->rows[i], pid))
 				return &found->rows[i];
 		if (!read_status(pid, name, &pid, &uid))
 			break;
@@ -343,6 +361,7 @@ static void search(void *context)
 	const uid_t owners[] = { geteuid(), REGION_ANYBODY };
 	for (size_t i = 0; locations && i < (geteuid() == 0 ? 2 : 1); i++) {
 		size_t count = region_calls_list("/dev/shm", owners[i], locations, RUNS_MAX);
+		found->is_cut |= count == RUNS_MAX;
 		for (size_t k = 0; k < count; k++) {
 			struct stat file;
 			if (lstat(locations[k].path, &file) == 0 && (geteuid() == 0 || file.st_uid == geteuid()))
@@ -371,14 +390,17 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 			continue;
 		size_t count = work->found.count;
 		*rows = work->found.rows;
+		last_was_cut = work->found.is_cut;
 		free(work);
 		return count;
 	}
 	return 0;
 }
 
-void runs_print_silent(void)
+void runs_print_left_out(void)
 {
+	if (last_was_cut)
+		fprintf(stderr, "pmtop: there are more than %d runs: the others are left out (pmtop -p PID watches any)\n", RUNS_MAX);
 	struct hang_path paths[HANG_PATHS_MAX];
 	size_t count = hang_paths(paths);
 	for (size_t i = 0; i < count; i++)

@@ -19,6 +19,7 @@ struct run_row {
 	char path[512];              /* of the region's file */
 	uint64_t device, inode;
 	bool is_live;
+	bool is_elsewhere;           /* live, in a pid namespace that is not seen from here: pid is what it is there */
 	char state[48];              /* "train", "validation", "between batches", "ended 14:02", "running" */
 	char how[288];               /* how it can be watched */
 	uint32_t epoch, epochs;      /* ordinal, planned; 0 = unknown */
@@ -37,8 +38,8 @@ struct run_row {
 /* All of them, the published and live ones first, the ranks of one run together and in their order. `users` says who uses a GPU; NULL: nobody asks. *rows is the caller's
  * to free; 0 with NULL when there are none. */
 size_t runs_find(const struct gpu_users *users, struct run_row **rows);
-/* On standard error, a line for each file that did not answer: what it would have said is missing. */
-void runs_print_silent(void);
+/* On standard error, what runs_find left out: a line for each file that did not answer, and one where there are too many runs. */
+void runs_print_left_out(void);
 /* By run name, or NAME.PID; a live one before an ended one. STATUS_NOT_FOUND, or STATUS_INVALID when several have that name. */
 enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not);
 

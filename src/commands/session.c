@@ -63,7 +63,7 @@ static enum status find_run(struct session *session, const char *name, pid_t *pi
 	if (status == STATUS_OK) {
 		snprintf(session->wanted_run, sizeof session->wanted_run, "%s", row->run);
 		session->wanted_pid = row->pid;
-		if (row->is_live)
+		if (row->is_live && !row->is_elsewhere)
 			*pid = row->pid;
 		else
 			snprintf(session->region_path, sizeof session->region_path, "%s", row->path);

@@ -15,7 +15,8 @@
 
 #include "src/region/guard.h"
 
-enum { REGION_SIZE_MAX = 1 << 30 };
+/* Above what the most lanes and slots of pmtop.h take. */
+#define REGION_SIZE_MAX (INT64_C(2) << 30)
 
 static enum region_status refuse(char *message, enum region_status status, const char *text)
 {
@@ -55,7 +56,7 @@ static enum region_status check_file(const struct region_location *location, uid
 	if (file->st_size < (off_t)PMTOP_HEADER_SIZE)
 		return refuse(message, REGION_CUT_SHORT, "region was cut short");
 	if (file->st_size > REGION_SIZE_MAX)
-		return refuse(message, REGION_DAMAGED, "region is larger than 1 GiB");
+		return refuse(message, REGION_DAMAGED, "region is larger than 2 GiB");
 	return REGION_OK;
 }
 

@@ -172,6 +172,14 @@ static uid_t owner_of(const struct target *target, const struct target_member *m
 	return target->uid;
 }
 
+/* Whose a member's region may be: its own; or root's, where it began as root, for nobody else can make such a file. */
+static uid_t owner_of_region(const struct region_location *location, uid_t owner)
+{
+	struct stat file;
+	int flags = location->is_descriptor_link ? 0 : AT_SYMLINK_NOFOLLOW;
+	return file_stat(AT_FDCWD, location->path, &file, flags) == 0 && file.st_uid == 0 ? 0 : owner;
+}
+
 static bool is_denied(const struct target_member *member)
 {
 	int fd = file_open(member->directory_fd, "maps", O_RDONLY);
@@ -188,7 +196,7 @@ static void search_member(struct region_reader *reader, size_t index)
 	size_t count = region_calls_find(member->directory_fd, member->pid, found, FOUND_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (!is_known(reader, &found[i]))
-			open_run(reader, &found[i], owner_of(target, member), member);
+			open_run(reader, &found[i], owner_of_region(&found[i], owner_of(target, member)), member);
 	if (count == 0 && index == 0 && is_denied(member))
 		target_explain_denied(target, member, &reader->missing);
 }
@@ -229,7 +237,7 @@ static void search(struct region_reader *reader, int64_t now_ns)
 	}
 }
 
-/* -s: the region of a run that is over, by its file. */
+/* -s: the region of a run that is over, or whose process is not seen from this pid namespace, by its file. It gets the first slot. */
 static void open_path(struct region_reader *reader)
 {
 	const struct target *target = reader->target;
@@ -243,7 +251,9 @@ static void open_path(struct region_reader *reader)
 	}
 	location.device = status.st_dev;
 	location.inode = status.st_ino;
-	open_run(reader, &location, target->uid, NULL);
+	struct slot *slot = open_run(reader, &location, target->uid, NULL);
+	if (slot)
+		slot->is_elsewhere = region_calls_is_live(region_run_region(slot->run), -1);
 }
 
 /* -- other ranks of the run, wherever their processes are --------------------------------------------------------------------- */
@@ -433,7 +443,7 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 		read_slot(reader, slot, out, now_ns);
 		tell_process(slot, out, now_ns);
 		/* Others may go on when the target is over. */
-		has_runs |= slot->run != NULL && !slot->is_elsewhere;
+		has_runs |= slot->run != NULL && (!slot->is_elsewhere || (target->pid == 0 && i == 0));
 	}
 	tell_lapped(reader, out, now_ns);
 	region_workers_read(reader->workers, target, now_ns, out);

@@ -60,7 +60,9 @@ static bool is_rank(const struct facts *facts, struct region_rank *out)
 bool region_rank_read(struct region *region, struct region_rank *out)
 {
 	struct facts facts;
+	struct region_identity identity;
 	read_facts(region, &facts);
+	out->begun_ns = region_identify(region, &identity) == REGION_OK ? identity.start_realtime_ns : 0;
 	return is_rank(&facts, out);
 }
 
@@ -114,6 +116,9 @@ static bool look_at(const struct region_location *location, const struct region_
 	bool is_known = region_identify(region, &identity) == REGION_OK;
 	read_facts(region, &facts);
 	bool is_of_run = is_known && is_rank(&facts, &out->rank) && strcmp(out->rank.run_id, rank->run_id) == 0;
+	/* Runs that follow each other at one address have one name. */
+	if (is_of_run && !identity.is_live && region_last_sign_ns(region) < rank->begun_ns)
+		is_of_run = false;
 	if (is_of_run) {
 		out->is_live = identity.is_live;
 		out->start_ns = identity.start_ns;

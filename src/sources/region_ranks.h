@@ -15,6 +15,7 @@ enum { REGION_RUN_ID_SIZE = 200, REGION_RANKS_PASSED_MAX = 512 };
 struct region_rank {
 	char run_id[REGION_RUN_ID_SIZE];
 	long rank, world_size;
+	int64_t begun_ns;            /* CLOCK_REALTIME */
 };
 
 /* False where the region publishes no place in a run of several. */

@@ -203,6 +203,38 @@ START_TEST(region_of_another_owner_is_refused)
 }
 END_TEST
 
+/* Its region is root's then, and what its children publish is not its own. */
+static void became_another_user_body(void *argument, int in, int out)
+{
+	(void)argument;
+	published = pmtop_open("train", NULL);
+	setgroups(0, NULL);
+	if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+		_exit(98);
+	for (;;) {
+		publish(published, 10);
+		child_ready(out);
+		child_wait(in);
+	}
+}
+
+START_TEST(region_of_one_who_was_root_is_its_own)
+{
+	char path[256];
+	struct child child = child_start(became_another_user_body, NULL);
+	child_await(&child);
+	find_region(child.pid, path, sizeof path);
+	open_source(child.pid);
+	ck_assert_uint_eq(target.uid, NOBODY);
+	read_source();
+	ck_assert_uint_eq(account.opened, 1);
+	ck_assert_uint_eq(account.batch_ends, 10);
+	child_kill(&child);
+	close_source();
+	unlink(path);
+}
+END_TEST
+
 START_TEST(what_is_no_regular_file_is_said_to_be_none)
 {
 	char path[] = "/dev/shm/pmtop-test-fifo";
@@ -452,6 +484,7 @@ int main(void)
 	tcase_add_test(all, region_file_that_was_replaced_is_let_go);
 	tcase_add_test(all, region_with_a_second_link_is_refused);
 	tcase_add_test(all, region_of_another_owner_is_refused);
+	tcase_add_test(all, region_of_one_who_was_root_is_its_own);
 	tcase_add_loop_test(all, what_is_no_regular_file_is_said_to_be_none, 0, 2);
 	tcase_add_loop_test(all, hostile_bytes_hurt_nobody, 0, 2);
 	tcase_add_test(all, region_whose_lock_was_lost_is_still_live);

@@ -620,6 +620,7 @@ class Identity(unittest.TestCase):
             ({"TORCHELASTIC_RUN_ID": "none", "MASTER_ADDR": "h", "MASTER_PORT": "29500", "RANK": "1", "LOCAL_RANK": "0", "WORLD_SIZE": "2"},
              {"run_id": "h:29500", "RANK": "1", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}),
             ({"TORCHELASTIC_RUN_ID": "job", "MASTER_ADDR": "h", "MASTER_PORT": "1"}, {"run_id": "job h:1"}),
+            ({"MASTER_ADDR": "localhost", "MASTER_PORT": "1"}, {"run_id": "localhost net %d:1" % os.stat("/proc/self/ns/net").st_ino}),
             ({"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "4", "SLURM_PROCID": "3", "SLURM_LOCALID": "1"},
              {"run_id": "slurm 7.0", "RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "4"}),
             ({"SLURM_JOB_ID": "7"}, {}),

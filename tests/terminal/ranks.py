@@ -135,6 +135,19 @@ class Ranks(unittest.TestCase):
         self.assertEqual((told["still"]["rank"], told["still"]["state"], told["ranks"][1]["open_span"]), (1, "stuck", "backward"))
         self.assertEqual(told["ranks"][1]["batches"], 30)
 
+    def test_a_rank_of_an_earlier_run_at_the_same_address_is_none_of_this(self):
+        earlier = self.start(1)
+        until(lambda: any(row["pid"] == earlier.pid and row.get("batches_in_epoch") for row in json.loads(said("list", "--json"))), "that it trains")
+        earlier.kill()
+        earlier.wait()
+        only = self.start(0)
+        newest = self.watch(only.pid)
+        until(lambda: newest().get("batch", {}).get("count", 0) > 20, "that it trains")
+        # Other ranks are looked for every two seconds.
+        time.sleep(3)
+        self.assertEqual([r["pid"] for r in newest()["ranks"]], [only.pid])
+        self.assertNotIn("still", newest())
+
     def test_a_killed_rank_is_named_also_by_a_pmtop_that_comes_later(self):
         fast, slow = self.pair()
         newest = self.watch(fast.pid)

@@ -64,6 +64,22 @@ ln -s /proc/self/fd/1 standard
 check baseline_into_standard_output sh -c '"$1" check --save=standard run.pmtop | grep -q "pmtop summary"' sh "$pmtop"
 check the_link_to_it_stays [ -L standard ]
 
+# Nobody reads: a signal ends it all the same.
+sh -c 'exec 3<> pipe; head -c 65536 /dev/zero >&3; exec sleep 60' &
+reader=$!
+sleep 0.2
+check nobody_reads_the_pipe sh -c 'timeout -k 20 2 "$1" export --to=csv -o pipe run.pmtop; [ $? -eq 124 ]' sh "$pmtop"
+kill $reader
+# Somebody else's pipe in a folder like /tmp is replaced as a link is.
+mkfifo -m 666 everybodys/theirs
+chown 65534 everybodys/theirs
+timeout 60 cat everybodys/theirs > stolen &
+reader=$!
+check export_over_their_pipe timeout 20 "$pmtop" export --to=csv -o everybodys/theirs run.pmtop
+check their_pipe_was_replaced private everybodys/theirs
+kill $reader
+check their_pipe_got_nothing [ ! -s stolen ]
+
 # -- what is read is never replaced ----------------------------------------------------------------------------------------------------------
 cp run.pmtop same.pmtop
 check a_recording_is_not_replaced_by_its_baseline sh -c '"$1" check --save=same.pmtop same.pmtop; [ $? -eq 2 ] && cmp run.pmtop same.pmtop' sh "$pmtop"

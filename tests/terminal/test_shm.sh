@@ -54,6 +54,27 @@ list
 grep "$victim" "$scratch/out" | grep -q '2001-02-03' && not_ok the_end_is_not_the_files_time || ok
 grep "$victim" "$scratch/out" | grep -Eq 'ended ([0-9-]+ )?[0-9][0-9]:[0-9][0-9] \(killed\)' && ok || not_ok the_end_has_a_time
 
+# -- a container that shares this /dev/shm has the same pids for other processes
+rm -f /dev/shm/pmtop.*
+unshare -p -f --kill-child "$trainer" --name elsewhere --epochs 100 --workers 0 --batches 1000 --step-ms 5 > "$scratch/trainer" 2>&1 &
+container=$!
+inside() { unshare -p -f --kill-child --mount-proc timeout 60 "$pmtop" "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null; }
+for _ in $(seq 100); do
+	inside list --format=json
+	grep -q '"run":"elsewhere"' "$scratch/out" && break
+	sleep 0.1
+done
+python3 -c 'import json, sys
+row, = [row for row in json.load(open(sys.argv[1])) if row.get("run") == "elsewhere"]
+sys.exit(not (row["live"] and "pid" not in row and "rss_bytes" not in row and "pmtop -s elsewhere.1" in row["how"]))' "$scratch/out" && ok || not_ok another_containers_run_has_no_figures_of_a_process_of_this_one
+inside -s elsewhere -b --format=json -n 3 -d 0.3
+python3 -c 'import json, sys
+first, *_, last = map(json.loads, open(sys.argv[1]))
+sys.exit(not (last["batch"]["count"] > first["batch"]["count"] and not last.get("memory", {}).get("rss_bytes")))' "$scratch/out" && ok || not_ok another_containers_run_is_watched_by_its_name
+kill -KILL $container
+wait $container 2> "$scratch/err"
+crash last
+
 # -- a thousand files of somebody else: whole regions of dead writers, and some with holes, which reading must not fill
 python3 - << 'PYTHON'
 import glob, os
@@ -69,6 +90,7 @@ before=$(df --output=used /dev/shm | tail -n 1)
 list --format=json
 after=$(df --output=used /dev/shm | tail -n 1)
 [ "$(grep -o "\"pid\": *$victim" "$scratch/out" | wc -l)" -eq 1 ] && ok || not_ok ones_own_crashed_run_is_listed_beside_a_thousand_files
+grep -q 'more than 512 runs' "$scratch/err" && ok || not_ok what_is_left_out_is_said
 [ $((after - before)) -le 64 ] && ok || { not_ok holes_are_not_filled; echo "    $before KiB, then $after KiB"; }
 
 echo "$passed passed, $failed failed"

@@ -38,13 +38,24 @@ def _is_one_of_several(environment: Mapping[str, str]) -> bool:
     return environment.get("SLURM_NTASKS", "1") != "1" or "WORLD_SIZE" in environment
 
 
+def _address(environment: Mapping[str, str]) -> str:
+    """Of a run's first rank. "localhost" is another one in each network namespace, so that two containers may have the same."""
+    address = environment["MASTER_ADDR"]
+    if address == "localhost" or address.startswith("127.") or address == "::1":
+        try:
+            address += " net %d" % os.stat("/proc/self/ns/net").st_ino
+        except OSError:
+            pass
+    return address
+
+
 def run_id(environment: Mapping[str, str] = os.environ) -> Optional[str]:
     """The same in all ranks of one run and, as far as the launcher lets, in no other; None where there is nothing to tell it by."""
     parts = []
     if environment.get("TORCHELASTIC_RUN_ID", "none") != "none":
         parts.append(environment["TORCHELASTIC_RUN_ID"])
     if environment.get("MASTER_ADDR") and environment.get("MASTER_PORT"):
-        parts.append(environment["MASTER_ADDR"] + ":" + environment["MASTER_PORT"])
+        parts.append(_address(environment) + ":" + environment["MASTER_PORT"])
     if environment.get("SLURM_JOB_ID") and _is_one_of_several(environment):
         step = environment.get("SLURM_STEP_ID")
         parts.append("slurm " + environment["SLURM_JOB_ID"] + ("." + step if step else ""))
