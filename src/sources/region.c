@@ -19,7 +19,7 @@
 #include "src/sources/target.h"
 
 /* Looking for regions reads a member's maps, which may be long: more and more seldom while there is none. */
-enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STATUS_SIZE = 16 * 1024, STAT_SIZE = 2048 };
+enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STAT_SIZE = 2048 };
 /* The publisher's own bound, and by how much larger a ring is proposed. */
 enum { RING_SLOTS_MOST = 65536, RING_MORE = 4 };
 #define SEARCH_FIRST_NS (NS_PER_S / 20)
@@ -162,24 +162,6 @@ static struct slot *open_run(struct region_reader *reader, const struct region_l
 
 /* -- looking for them ----------------------------------------------------------------------------------------------------------- */
 
-static uid_t owner_of(const struct target *target, const struct target_member *member)
-{
-	char text[STATUS_SIZE];
-	size_t length;
-	uint64_t uid;
-	if (file_read(member->directory_fd, "status", text, sizeof text, &length) == STATUS_OK && proc_field(text, "Uid", 1, &uid))
-		return (uid_t)uid;
-	return target->uid;
-}
-
-/* Whose a member's region may be: its own; or root's, where it began as root, for nobody else can make such a file. */
-static uid_t owner_of_region(const struct region_location *location, uid_t owner)
-{
-	struct stat file;
-	int flags = location->is_descriptor_link ? 0 : AT_SYMLINK_NOFOLLOW;
-	return file_stat(AT_FDCWD, location->path, &file, flags) == 0 && file.st_uid == 0 ? 0 : owner;
-}
-
 static bool is_denied(const struct target_member *member)
 {
 	int fd = file_open(member->directory_fd, "maps", O_RDONLY);
@@ -196,7 +178,7 @@ static void search_member(struct region_reader *reader, size_t index)
 	size_t count = region_calls_find(member->directory_fd, member->pid, found, FOUND_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (!is_known(reader, &found[i]))
-			open_run(reader, &found[i], owner_of_region(&found[i], owner_of(target, member)), member);
+			open_run(reader, &found[i], region_calls_owner(&found[i], member->directory_fd, target->uid), member);
 	if (count == 0 && index == 0 && is_denied(member))
 		target_explain_denied(target, member, &reader->missing);
 }

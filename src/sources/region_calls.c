@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "src/base/file.h"
 #include "src/base/file_aside.h"
 #include "src/base/hang_watch.h"
+#include "src/sources/proc_file.h"
 
-enum { LISTED_MAX = 512 };
+enum { LISTED_MAX = 512, STATUS_SIZE = 16 * 1024 };
 
 /* Without the process's maps: its regions are those whose lock it holds. */
 static size_t find_by_lock(pid_t pid, struct region_location *out, size_t max)
@@ -53,6 +55,19 @@ size_t region_calls_list(const char *folder, uid_t owner, struct region_location
 	size_t count = region_list(folder, owner, out, max);
 	hang_end();
 	return count;
+}
+
+uid_t region_calls_owner(const struct region_location *location, int directory_fd, uid_t otherwise)
+{
+	char text[STATUS_SIZE];
+	size_t length;
+	uint64_t uid;
+	struct stat file;
+	int flags = location->is_descriptor_link ? 0 : AT_SYMLINK_NOFOLLOW;
+	if (file_stat(AT_FDCWD, location->path, &file, flags) == 0 && file.st_uid == 0)
+		return 0;
+	bool is_known = file_read(directory_fd, "status", text, sizeof text, &length) == STATUS_OK && proc_field(text, "Uid", 1, &uid);
+	return is_known ? (uid_t)uid : otherwise;
 }
 
 enum region_status region_calls_open(const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE])

@@ -8,6 +8,9 @@
  * no offset. */
 size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *out, size_t max);
 size_t region_calls_list(const char *folder, uid_t owner, struct region_location *out, size_t max);
+/* Whose the region of the process at `directory_fd` may be: its own, `otherwise` where that is not known; or root's, where it began as root, for nobody
+ * else can make such a file. */
+uid_t region_calls_owner(const struct region_location *location, int directory_fd, uid_t otherwise);
 enum region_status region_calls_open(const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE]);
 bool region_calls_is_live(const struct region *region, int directory_fd);
 bool region_calls_is_in_place(const struct region *region);
