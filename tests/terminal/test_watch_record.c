@@ -189,7 +189,7 @@ START_TEST(recording_from_the_middle_on_tells_the_same_as_the_live_run)
 	static const char *const same[] = { "run", "batch", "epochs", "operations", "modes", "epoch", "run_eta_s", "lost_events" };
 	char path[PATH_MAX], command[PATH_MAX + 128];
 	struct buffer live = BUFFER_INIT, again = BUFFER_INIT, of_live = BUFFER_INIT, of_again = BUFFER_INIT;
-	TRAIN("--name", "middle", "--epochs", "4", "--batches", "100", "--step-ms", "5", "--workers", "2");
+	TRAIN("--name", "middle", "--epochs", "4", "--batches", "100", "--step-ms", "20", "--workers", "2");
 	snprintf(command, sizeof command, "%s -b -d 0.1 --format=json -p %s", watching_pmtop, trainer_pid_text);
 	FILE *pipe = popen(command, "r");
 	struct vt *vt = watch(120, 40);
