@@ -111,6 +111,12 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	buffer_release(&stream.out);
 	if (is_interrupted && stream.session.child)
 		kill(stream.session.child, SIGTERM);
+	/* What -w asked for is not whole. */
+	struct reason why;
+	recording_end(&stream.session.recording);
+	stream.session.recording.is_told = false;
+	if (recording_has_stopped(&stream.session.recording, &why) && stream.session.recording.state.error && fail(STATUS_IO, &why) != EXIT_OK && !stream.session.child)
+		output_code = EXIT_RUNTIME;
 	code = session_close(&stream.session);
 	return output_code ? EXIT_RUNTIME : code;
 }
