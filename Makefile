@@ -59,7 +59,7 @@ NEEDS_CFLAGS := $(shell $(PKG_CONFIG) --cflags ncursesw yaml-0.1 libdrm 2>/dev/n
 LIBS := $(shell $(PKG_CONFIG) --libs ncursesw yaml-0.1 2>/dev/null) -lm -ldl
 TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil
 
-SOURCES := $(wildcard src/*/*.c src/sources/gpu/*.c src/sources/python/*.c ui/*.c ui/views/*.c)
+SOURCES := $(sort $(shell find src ui -name '*.c' ! -path src/main.c ! -path 'src/python/*'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 RULES := $(sort $(wildcard config/rules/*.yaml))
 SUPPORT := $(wildcard tests/support/*.c)
@@ -127,7 +127,7 @@ $(BUILD)/.needs-test: .ci/deps
 
 # NVIDIA's library, invented: as drivers are now, and as they were. No sanitizer: it is loaded into a pmtop that may have none.
 FAKE_NVML := $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(patsubst %,$(BUILD)/tests/fake_nvml/libnvidia-ml-%.so.1,r535 old bare)
-$(FAKE_NVML): $(wildcard tests/fake_nvml/*.[ch]) src/sources/gpu/nvml.h | $(BUILD)/.needs
+$(FAKE_NVML): $(wildcard tests/fake_nvml/*.[ch]) src/sources/gpu/nvidia/nvml.h | $(BUILD)/.needs
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(FAKE_KIND) -std=c11 $(filter-out -Wmissing-prototypes,$(WARNINGS)) -O1 -g -fPIC -shared -fvisibility=hidden -pthread -o $@ $(filter %.c,$^) -lm
 %-r535.so.1: FAKE_KIND := -DFAKE_R535
@@ -164,7 +164,7 @@ t/%: $(BUILD)/tests/% $(WORKLOADS) $(FAKE_NVML)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
 
 # The queue alone, from what it is made of: for ThreadSanitizer, which need not see the rest built.
-QUEUE_PARTS := tests/unit/test_queue.c src/collect/queue.c src/samples/sample_set.c $(wildcard src/base/*.c)
+QUEUE_PARTS := tests/unit/test_queue.c src/collect/queue.c src/samples/sample_set.c $(wildcard src/base/*.c src/base/*/*.c)
 check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $(BUILD)/test_queue $(QUEUE_PARTS) $(LIBS) $(TEST_LIBS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/run $(BUILD)/test_queue

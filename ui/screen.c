@@ -6,10 +6,10 @@
 #include <strings.h>
 
 #include "src/base/text.h"
-#include "src/model/ranks.h"
-#include "ui/chrome.h"
-#include "ui/layout.h"
-#include "ui/views/parts.h"
+#include "src/model/ranks/ranks.h"
+#include "ui/widgets/chrome.h"
+#include "ui/core/layout.h"
+#include "ui/widgets/parts.h"
 
 struct screen {
 	struct scene scene;

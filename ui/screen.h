@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ui/replay_line.h"
-#include "ui/view.h"
+#include "ui/widgets/replay_line.h"
+#include "ui/widgets/view.h"
 
 struct screen;
 

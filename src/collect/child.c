@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/start.h"
+#include "src/base/files/start.h"
 #include "src/base/text.h"
 #include "src/samples/stream.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 
 /* A reading takes so much at most: what is more waits in the pipe, and its sender with it. */
 enum { READ_AT_ONCE = 64 * 1024, READ_MOST = 256 * 1024, PIPE_BYTES = 256 * 1024, NONSENSE_MOST = 64 * 1024, NAME_SIZE = 48, DRAIN_MS = 20 };

@@ -14,7 +14,7 @@
 
 #include "src/base/status.h"
 #include "src/samples/sample_set.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 
 struct collector;
 struct source;

@@ -5,7 +5,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "src/base/hang_watch.h"
+#include "src/base/files/hang_watch.h"
 #include "src/collect/collector.h"
 
 enum { SOURCES_MAX = 16, LEFT_BEHIND_MAX = 32, TREE = -1 };

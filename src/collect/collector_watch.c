@@ -7,7 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/collect/ledger.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 
 #define CHECK_NS (500 * NS_PER_MS)
 

@@ -5,7 +5,7 @@
 #include "src/collect/child.h"
 #include "src/sources/choices.h"
 #include "src/sources/gpu/gpu.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 
 /* Without persistence mode a driver takes seconds for each of its GPUs at the start; later it answers several times a second, or not at all. */
 #define START_NS (60 * NS_PER_S)

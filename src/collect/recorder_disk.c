@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/new_file.h"
+#include "src/base/files/new_file.h"
 
 #define SYNC_NS NS_PER_S
 enum { NAME_SIZE = DISK_PATH_SIZE + 16, FILES_TRIED = 1000 };

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "src/base/clock.h"
-#include "src/base/new_file.h"
+#include "src/base/files/new_file.h"
 #include "src/base/text.h"
 #include "src/commands/summarize.h"
-#include "src/commands/output.h"
+#include "src/session/output.h"
 #include "src/compare/judgement.h"
 #include "src/compare/summary_file.h"
 

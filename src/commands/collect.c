@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/commands/session_private.h"
-#include "src/commands/signals.h"
+#include "src/session/session_private.h"
+#include "src/session/signals.h"
 #include "src/sources/gpu/gpu.h"
 
 enum status collect_sources(const char *names, const struct source **chosen, unsigned *count, struct reason *why_not)

@@ -4,7 +4,7 @@
 
 #include "src/commands/summarize.h"
 #include "src/commands/options.h"
-#include "src/commands/output.h"
+#include "src/session/output.h"
 #include "src/compare/comparison.h"
 #include "src/compare/ranking.h"
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/commands/output_file.h"
-#include "src/commands/session.h"
-#include "src/commands/window.h"
+#include "src/session/output_file.h"
+#include "src/session/session.h"
+#include "src/session/window.h"
 #include "src/export/exporter.h"
 
 enum { FILES_MOST = 80, NAME_SIZE = 200 };

@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 #include "src/base/text.h"
 #include "src/commands/command.h"
-#include "src/commands/output.h"
-#include "src/commands/runs.h"
+#include "src/session/output.h"
+#include "src/session/runs/runs.h"
 
 /* Longer than it takes to begin where the driver stays loaded; where it does not, the list goes without. */
 #define GPU_WAIT_S 1.5

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/commands/output.h"
-#include "src/commands/overlay.h"
-#include "src/commands/seek.h"
+#include "src/session/output.h"
+#include "src/playback/overlay.h"
+#include "src/session/replay/seek.h"
 #include "ui/screen.h"
-#include "ui/term_text.h"
+#include "ui/terminal/term_text.h"
 
 /* As asked for, else as the terminal is, else 120×40. */
 static void choose_size(const struct options *options, int *width, int *height)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "src/commands/options_rows.h"
-#include "src/sources/synthetic.h"
+#include "src/sources/synthetic/synthetic.h"
 
 enum { ROWS_MOST = 64, LONG_ONLY = 256 };
 

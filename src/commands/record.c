@@ -9,9 +9,9 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/commands/output.h"
-#include "src/commands/session.h"
-#include "src/commands/signals.h"
+#include "src/session/output.h"
+#include "src/session/session.h"
+#include "src/session/signals.h"
 #include "src/commands/summary.h"
 
 enum { WAITING_MOST = 64 * 1024 };

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/new_file.h"
+#include "src/base/files/new_file.h"
 #include "src/base/text.h"
 #include "src/commands/command.h"
-#include "src/commands/repair_survey.h"
+#include "src/playback/repair_survey.h"
 
 enum { PATH_SIZE = 4096, LOSSES_SHOWN = 10, WRITTEN_AT_ONCE = 1 << 20 };
 

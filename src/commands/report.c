@@ -1,6 +1,6 @@
 /* pmtop report: the tables of a run as it stands now. */
-#include "src/commands/output.h"
-#include "src/commands/seek.h"
+#include "src/session/output.h"
+#include "src/session/replay/seek.h"
 #include "src/export/export.h"
 
 static enum exit_code run_report(const struct options *options, const struct settings *settings)

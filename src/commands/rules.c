@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 #include "src/base/text.h"
-#include "src/commands/output.h"
-#include "src/commands/session.h"
+#include "src/session/output.h"
+#include "src/session/session.h"
 #include "src/rules/rule_now.h"
 
 /* Conditions that last a while are seen to last; rates need two readings. */

@@ -4,16 +4,16 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 #include "src/base/text.h"
 #include "src/commands/command.h"
-#include "src/commands/output.h"
-#include "src/commands/runs.h"
-#include "src/model/code.h"
-#include "src/sources/access.h"
+#include "src/session/output.h"
+#include "src/session/runs/runs.h"
+#include "src/model/code/code.h"
+#include "src/sources/target/access.h"
 #include "src/sources/python/py_stack.h"
 #include "src/sources/python/remote.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 
 enum { FUNCTION_WIDTH_MOST = 40, READ_MAX_S = 4 };
 

@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "src/commands/output.h"
-#include "src/commands/seek.h"
+#include "src/session/output.h"
+#include "src/session/replay/seek.h"
 #include "src/export/export.h"
 
 static volatile sig_atomic_t is_interrupted;

@@ -8,7 +8,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/commands/session.h"
+#include "src/session/session.h"
 #include "src/compare/keeper.h"
 #include "src/compare/summary_file.h"
 

@@ -3,7 +3,7 @@
 #define PMTOP_COMMANDS_SUMMARY_H
 
 #include "src/base/buffer.h"
-#include "src/commands/session.h"
+#include "src/session/session.h"
 
 /* "pmtop: train.py 4711 has ended, peak resident 1.20 GB" */
 void summary_target(struct buffer *out, const struct model *model, bool is_replay);

@@ -13,18 +13,18 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/new_file.h"
+#include "src/base/files/new_file.h"
 #include "src/base/text.h"
-#include "src/commands/choose.h"
-#include "src/commands/output.h"
-#include "src/commands/overlay.h"
-#include "src/commands/replay.h"
-#include "src/commands/session.h"
-#include "src/commands/signals.h"
+#include "src/session/runs/choose.h"
+#include "src/session/output.h"
+#include "src/playback/overlay.h"
+#include "src/session/replay/replay.h"
+#include "src/session/session.h"
+#include "src/session/signals.h"
 #include "src/commands/summary.h"
-#include "src/commands/watch_record.h"
+#include "src/session/watch_record.h"
 #include "ui/screen.h"
-#include "ui/terminal.h"
+#include "ui/terminal/terminal.h"
 
 /* Sets held back by a pause, at most: an hour at 10 Hz, or some 100 MB; then the oldest are applied and the picture moves on. */
 enum { HELD_MAX = 36000, HELD_RECORDS_MAX = 1000000 };

@@ -2,7 +2,7 @@
 #ifndef PMTOP_COMPARE_COMPARE_JSON_H
 #define PMTOP_COMPARE_COMPARE_JSON_H
 
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 #include "src/compare/summary.h"
 
 void summary_as_json(struct json *json, const struct summary *summary);

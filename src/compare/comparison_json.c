@@ -1,6 +1,6 @@
 #include "src/compare/comparison.h"
 
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 #include "src/compare/compare_json.h"
 
 void summary_as_json(struct json *json, const struct summary *summary)

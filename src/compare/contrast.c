@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/statistics.h"
+#include "src/model/statistics/statistics.h"
 
 enum { BLOCKS_LEAST = 5, BLOCKS_MOST = 32, HALVINGS = 60, ALIKE_IN_A_ROW = 10 };
 static const double normal_95 = 1.959964, normal_p95 = 1.644854;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/statistics.h"
+#include "src/model/statistics/statistics.h"
 
 static const double outer = 0.05;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/json_tree.h"
+#include "src/base/formats/json_tree.h"
 #include "src/base/text.h"
 
 static void take_text(char *out, size_t size, const struct json_value *object, const char *key)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "src/export/exporter.h"
-#include "src/rules/explain.h"
+#include "src/explain/explain.h"
 
 struct finished_batch {
 	unsigned rank;                       /* index into model->runs */

@@ -2,7 +2,7 @@
 #ifndef PMTOP_EXPORT_PATTERNS_H
 #define PMTOP_EXPORT_PATTERNS_H
 
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 #include "src/export/export.h"
 
 /* "patterns": an array, empty where nothing was found. */

@@ -6,7 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/export/table.h"
-#include "src/rules/rank_words.h"
+#include "src/explain/rank_words.h"
 
 static void compare(const struct model *model, int run, struct ranks *out)
 {

@@ -3,7 +3,7 @@
 #define PMTOP_EXPORT_RANKS_H
 
 #include "src/base/buffer.h"
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 #include "src/model/model.h"
 
 /* The members `world_size`, `ranks[]`, `slowest{}` and `still{}` of the object that is open. */

@@ -4,7 +4,7 @@
 #define PMTOP_EXPORT_REQUESTS_H
 
 #include "src/base/buffer.h"
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 #include "src/model/model.h"
 
 void json_requests(struct json *json, const struct model *model, const struct run *run, int64_t realtime_offset_ns);

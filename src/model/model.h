@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/model/energy.h"
-#include "src/model/gpus.h"
-#include "src/model/code.h"
-#include "src/model/perf.h"
-#include "src/model/run.h"
-#include "src/model/series.h"
-#include "src/model/system.h"
-#include "src/model/workers.h"
+#include "src/model/energy/energy.h"
+#include "src/model/gpus/gpus.h"
+#include "src/model/code/code.h"
+#include "src/model/machine/perf.h"
+#include "src/model/run/run.h"
+#include "src/model/statistics/series.h"
+#include "src/model/machine/system.h"
+#include "src/model/workers/workers.h"
 #include "src/samples/sample_set.h"
 
 enum { MODEL_RUNS_MAX = 64, MODEL_MISSING_MAX = 32 };

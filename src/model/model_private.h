@@ -2,9 +2,9 @@
 #ifndef PMTOP_MODEL_MODEL_PRIVATE_H
 #define PMTOP_MODEL_MODEL_PRIVATE_H
 
-#include "src/model/memory_private.h"
+#include "src/model/memory/memory_private.h"
 #include "src/model/model.h"
-#include "src/model/run_private.h"
+#include "src/model/run/run_private.h"
 
 enum { PROCESSES_MOST = 512, RUN_IDS = 256 };
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/run_private.h"
+#include "src/model/run/run_private.h"
 
 enum { TREND_BATCHES_LEAST = 20, TREND_POINTS_MOST = 64 };
 #define RENEW_NS NS_PER_S

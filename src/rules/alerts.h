@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "src/model/model.h"
-#include "src/rules/patterns.h"
+#include "src/explain/patterns/patterns.h"
 #include "src/settings/settings.h"
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };   /* "info", "warning", "critical" */

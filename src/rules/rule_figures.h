@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 #include "src/model/model.h"
-#include "src/model/ranks.h"
-#include "src/rules/advice.h"
-#include "src/rules/explain.h"
-#include "src/rules/patterns.h"
-#include "src/rules/stall.h"
+#include "src/model/ranks/ranks.h"
+#include "src/explain/advice.h"
+#include "src/explain/explain.h"
+#include "src/explain/patterns/patterns.h"
+#include "src/explain/stall.h"
 
 enum rule_scope { RULE_OF_MODEL, RULE_OF_RUN, RULE_OF_PHASE, RULE_SCOPES };      /* "model", "run", "phase" */
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/model/statistics.h"
+#include "src/model/statistics/statistics.h"
 #include "src/rules/rule_figures.h"
 
 /* The guides' bound: of the slowest to the fastest. */

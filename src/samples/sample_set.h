@@ -141,7 +141,7 @@ struct gpu_process_row {
 	X(BRANCH_MISSES,    "branch misses",         false) \
 	X(STALLED_FRONT,    "stalled, front end",    false)    /* cycles */ \
 	X(STALLED_BACK,     "stalled, back end",     false) \
-	X(FLOPS,            "FLOPs",                 false)    /* floating-point operations, by the formulas of src/sources/perf_events.c */ \
+	X(FLOPS,            "FLOPs",                 false)    /* floating-point operations, by the formulas of src/sources/perf/perf_events.c */ \
 	X(MEMORY_BYTES,     "memory traffic",        false)    /* bytes, of a whole socket: instance is the socket, not a process */
 
 enum perf_role {

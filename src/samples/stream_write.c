@@ -1,4 +1,4 @@
-#include "src/base/crc32c.h"
+#include "src/base/formats/crc32c.h"
 #include "src/samples/bytes.h"
 #include "src/samples/codec.h"
 #include "src/samples/stream.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/text.h"
 
 void config_show_path(char out[CONFIG_NAME_SIZE], const char *path)

@@ -1,6 +1,6 @@
 #include "src/sources/choices.h"
 
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 
 const struct source_choices *source_choices(const struct target *target)
 {

@@ -16,8 +16,8 @@
 
 #include "src/base/clock.h"
 #include "tests/support/vt.h"
-#include "ui/plot.h"
-#include "ui/terminal.h"
+#include "ui/core/plot.h"
+#include "ui/terminal/terminal.h"
 
 enum { WIDTH = 200, HEIGHT = 50, POINTS = 2 * WIDTH, WARM_UP = 5, ROUNDS_MOST = 16 };
 

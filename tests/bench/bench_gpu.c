@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/sources/gpu/nvidia_private.h"
+#include "src/sources/gpu/nvidia/nvidia_private.h"
 #include "tests/support/fake_gpus.h"
 
 enum { ROUNDS = 9, PROCESSES = 8 };

@@ -13,8 +13,8 @@
 
 #include "src/base/clock.h"
 #include "src/sources/choices.h"
-#include "src/sources/perf_system.h"
-#include "src/sources/perf_threads.h"
+#include "src/sources/perf/perf_system.h"
+#include "src/sources/perf/perf_threads.h"
 
 enum { ROUNDS_MAX = 101, THREADS = 64 };
 

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/commands/stations.h"
-#include "src/commands/timeline.h"
+#include "src/session/replay/stations.h"
+#include "src/playback/timeline.h"
 #include "tests/support/recorded.h"
 
 static double seconds_since(int64_t from_ns)

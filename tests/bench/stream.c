@@ -17,11 +17,11 @@
 
 #include "src/base/clock.h"
 #include "src/collect/ledger.h"
-#include "src/commands/player.h"
+#include "src/playback/player.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/samples/stream.h"
-#include "src/sources/synthetic.h"
+#include "src/sources/synthetic/synthetic.h"
 
 enum { READINGS_A_SECOND = 5, SETS_MOST = 256, REPEATS = 16, MOMENTS = 20 };
 #define START_NS (INT64_C(100000) * NS_PER_S)
@@ -32,7 +32,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* -- make: dictionaries as src/commands/recording.c paces them ------------------------------------------------------------------- */
+/* -- make: dictionaries as src/playback/recording.c paces them ------------------------------------------------------------------- */
 
 struct making {
 	FILE *file;

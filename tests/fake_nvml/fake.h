@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "src/sources/gpu/nvml.h"
+#include "src/sources/gpu/nvidia/nvml.h"
 #include "tests/fake_nvml/script.h"
 
 struct nvml_device { unsigned gpu, part; };

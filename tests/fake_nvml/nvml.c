@@ -1,6 +1,6 @@
 /* A driver's library that says what a script says (script.h). Built in several kinds: as drivers are now; FAKE_R535: with lists of 32-byte processes;
  * FAKE_OLD: without any of the newer symbols; FAKE_BARE: with next to none. What is written is checked against nvml.h's declarations alone. */
-#include "src/sources/gpu/nvml.h"
+#include "src/sources/gpu/nvidia/nvml.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/sources/choices.h"
 #include "src/sources/source.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/sets.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "src/sources/source.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/sets.h"
 

@@ -14,7 +14,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/source.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/run_account.h"
 #include "tests/support/sets.h"

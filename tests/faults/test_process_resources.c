@@ -13,7 +13,7 @@
 #include "src/collect/collector.h"
 #include "src/collect/queue.h"
 #include "src/sources/source.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/sources/python/py_counter.h"
+#include "src/sources/python/counters/py_counter.h"
 
 enum { OPENINGS = 4, LOOKS = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5 };
 

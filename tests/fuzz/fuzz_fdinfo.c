@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "src/samples/sample_set.h"
-#include "src/sources/gpu/amd_metrics.h"
-#include "src/sources/gpu/fdinfo.h"
-#include "src/sources/gpu/intel_memory.h"
-#include "src/sources/process_place.h"
+#include "src/sources/gpu/amd/amd_metrics.h"
+#include "src/sources/gpu/drm/fdinfo.h"
+#include "src/sources/gpu/intel/intel_memory.h"
+#include "src/sources/proc/process_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

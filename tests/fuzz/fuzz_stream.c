@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/crc32c.h"
+#include "src/base/formats/crc32c.h"
 #include "src/collect/ledger.h"
-#include "src/commands/player.h"
-#include "src/commands/repair_survey.h"
+#include "src/playback/player.h"
+#include "src/playback/repair_survey.h"
 #include "src/model/model.h"
 #include "src/samples/stream.h"
-#include "src/sources/synthetic.h"
+#include "src/sources/synthetic/synthetic.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@ stats = pytest.importorskip("scipy.stats")
 runs = pytest.importorskip("statsmodels.sandbox.stats.runs")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ("src/model/statistics.c", "src/model/significance.c", "src/model/series.c", "src/base/histogram.c")
+SOURCES = ("src/model/statistics/statistics.c", "src/model/statistics/significance.c", "src/model/statistics/series.c", "src/base/histogram.c")
 SEEDS = range(60)
 
 

@@ -8,7 +8,7 @@
 #include "tests/support/gpu_node.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
-#include "ui/views/throttle_lane.h"
+#include "ui/widgets/throttle_lane.h"
 
 static void play(struct stage *stage, const struct gpu_node *node, int width, int height)
 {

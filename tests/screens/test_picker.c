@@ -3,8 +3,8 @@
 
 #include "tests/support/stage.h"
 #include "tests/support/picture.h"
-#include "ui/keys.h"
-#include "ui/picker.h"
+#include "ui/core/keys.h"
+#include "ui/widgets/picker.h"
 
 static const struct picker_row rows[] = {
 	{ 48213, "resnet50", "0/1", "7/50", "642/1500", "4.7/s", "3.42 GB", NULL, "train", "published (pmtop.h 1.0)", false, false },

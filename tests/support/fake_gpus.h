@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "src/sources/choices.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 #include "tests/support/fake_proc.h"
 
 enum { FAKE_TARGET = 100 };

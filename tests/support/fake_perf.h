@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/sources/perf_opener.h"
+#include "src/sources/perf/perf_opener.h"
 
 enum { FAKE_PERF_MOST = 8192, FAKE_PERF_REFUSALS = 8, FAKE_PERF_ANY = -1000 };
 

@@ -2,7 +2,7 @@
 #ifndef PMTOP_TESTS_SUPPORT_PICTURE_H
 #define PMTOP_TESTS_SUPPORT_PICTURE_H
 
-#include "ui/canvas.h"
+#include "ui/core/canvas.h"
 
 /* Rows separated by newlines, each ending with "|" so that blanks can be seen. Fails the test with both pictures. */
 void picture_expect(const struct canvas *canvas, const char *expected);

@@ -10,7 +10,7 @@
 #include "src/base/buffer.h"
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "ui/term_text.h"
+#include "ui/terminal/term_text.h"
 
 /* 14:00:00 UTC on 20 November 2026, when a story starts. */
 static const int64_t story_realtime_ns = INT64_C(1795183200) * NS_PER_S;

@@ -9,7 +9,7 @@
 #include "src/rules/alerts.h"
 #include "src/settings/settings.h"
 #include "tests/support/story.h"
-#include "ui/canvas.h"
+#include "ui/core/canvas.h"
 #include "ui/screen.h"
 
 struct stage {

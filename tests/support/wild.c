@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/model/run.h"
+#include "src/model/run/run.h"
 
 /* xorshift64* (Vigna, 2014). */
 static uint64_t random_state;

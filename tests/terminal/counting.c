@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/sources/python/py_counter.h"
+#include "src/sources/python/counters/py_counter.h"
 
 static int64_t now_of(clockid_t clock)
 {

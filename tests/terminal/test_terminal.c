@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tests/support/vt.h"
-#include "ui/terminal.h"
+#include "ui/terminal/terminal.h"
 
 /* A small program that draws: it counts, says its size and the last key, and does what some keys ask. */
 

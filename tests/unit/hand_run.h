@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/model/run_private.h"
+#include "src/model/run/run_private.h"
 
 enum { DATA = 1, DECODE, COLLATE, FORWARD, BACKWARD, OPTIMIZER, CHECKPOINT, EXTRA, NAMES = 40, METAS = 4, BATCHES = 400 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/rules/patterns.h"
+#include "src/explain/patterns/patterns.h"
 
 enum { STEPS_RING = 8192, STEPS_BASE_S = 1000 };
 

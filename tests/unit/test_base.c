@@ -8,7 +8,7 @@
 
 #include "src/base/buffer.h"
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/status.h"
 #include "src/samples/sample_set.h"
 

@@ -6,9 +6,9 @@
 
 #include "src/base/text.h"
 #include "tests/support/picture.h"
-#include "ui/canvas.h"
-#include "ui/term_text.h"
-#include "ui/theme.h"
+#include "ui/core/canvas.h"
+#include "ui/terminal/term_text.h"
+#include "ui/core/theme.h"
 
 START_TEST(a_percentage_never_loses_its_sign)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "src/rules/explain.h"
+#include "src/explain/explain.h"
 #include "tests/unit/hand_run.h"
 
 static struct run run;

@@ -13,7 +13,7 @@
 #include "src/collect/child.h"
 #include "src/collect/collector.h"
 #include "src/samples/stream.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 #include "tests/support/sets.h"
 
 enum { SETS = 30, LARGE_SETS = 20000, FIGURES = 8, BEATS_LEAST = 15 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/base/crc32c.h"
+#include "src/base/formats/crc32c.h"
 #include "src/samples/codec.h"
 #include "src/samples/layout.h"
 

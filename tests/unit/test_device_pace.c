@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/rules/explain.h"
-#include "src/rules/patterns.h"
+#include "src/explain/explain.h"
+#include "src/explain/patterns/patterns.h"
 #include "tests/support/script.h"
 
 enum { SYNC = STORY_NAME_COUNT, GPU_BATCH, GPU_BACKWARD, BATCHES_MOST = 1024 };

@@ -10,7 +10,7 @@
 
 /* libcheck has a macro of that name. */
 #undef fail
-#include "src/commands/doctor.h"
+#include "src/doctor/doctor.h"
 
 static char root[64];
 static struct doctor doctor;

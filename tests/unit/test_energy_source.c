@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "src/sources/choices.h"
-#include "src/sources/energy_private.h"
+#include "src/sources/energy/energy_private.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "src/base/text.h"
-#include "src/rules/explain.h"
+#include "src/explain/explain.h"
 #include "tests/unit/hand_run.h"
 
 static struct run run;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "src/rules/alerts.h"
-#include "src/rules/explain.h"
+#include "src/explain/explain.h"
 #include "tests/support/script.h"
 
 /* Guide 000_92dc6d78458fd3fe, "AGGREGATE STATISTICS": batch_forward 150 times, 15.234 s in all, mean 0.102, least 0.085, most 0.425: "outlier!" */

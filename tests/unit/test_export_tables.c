@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/base/crc32c.h"
+#include "src/base/formats/crc32c.h"
 #include "src/export/exporter.h"
 #include "tests/support/told.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/sources/foreign_file.h"
+#include "src/sources/target/foreign_file.h"
 
 enum { NOBODY = 65534, BUSY_THREADS = 4, READS = 50 };
 

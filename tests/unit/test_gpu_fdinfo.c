@@ -8,8 +8,8 @@
 
 #include "src/base/clock.h"
 #include "src/samples/sample_set.h"
-#include "src/sources/gpu/fdinfo.h"
-#include "src/sources/gpu/fdinfo_tree.h"
+#include "src/sources/gpu/drm/fdinfo.h"
+#include "src/sources/gpu/drm/fdinfo_tree.h"
 #include "tests/support/children.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/fake_proc.h"

@@ -9,8 +9,8 @@
 #include <umockdev.h>
 #include <unistd.h>
 
-#include "src/sources/gpu/drm_devices.h"
-#include "src/sources/gpu/intel_memory.h"
+#include "src/sources/gpu/drm/drm_devices.h"
+#include "src/sources/gpu/intel/intel_memory.h"
 
 #define GIB (1024.0 * 1024.0 * 1024.0)
 

@@ -8,8 +8,8 @@
 
 /* libcheck has a macro of that name. */
 #undef fail
-#include "src/commands/gpu_users.h"
-#include "src/commands/runs.h"
+#include "src/session/runs/gpu_users.h"
+#include "src/session/runs/runs.h"
 
 static struct gpu_users users;
 static struct sample_set set;

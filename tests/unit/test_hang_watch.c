@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/file.h"
-#include "src/base/hang_watch.h"
+#include "src/base/files/file.h"
+#include "src/base/files/hang_watch.h"
 
 #define LIMIT_NS (50 * NS_PER_MS)
 

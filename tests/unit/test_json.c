@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/base/json.h"
+#include "src/base/formats/json.h"
 
 static struct buffer out;
 

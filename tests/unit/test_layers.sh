@@ -18,18 +18,18 @@ plant() { # FILE INCLUDE
 is layers_hold kept "$tests/layers.sh"
 plant src/base/text.c '"src/model/model.h"'
 is base_may_not_see_the_model broken "$scratch/tree/tests/layers.sh"
-plant src/model/run.c '"src/base/text.h"'
+plant src/model/run/run.c '"src/base/text.h"'
 is model_may_see_base kept "$scratch/tree/tests/layers.sh"
 plant ui/screen.c '<curses.h>'
 is only_one_file_may_see_curses broken "$scratch/tree/tests/layers.sh"
-plant src/model/run.c '"text.h"'
+plant src/model/run/run.c '"text.h"'
 is headers_are_named_from_the_root broken "$scratch/tree/tests/layers.sh"
-plant src/model/run.c '<Python.h>'
+plant src/model/run/run.c '<Python.h>'
 is python_is_for_the_package_alone broken "$scratch/tree/tests/layers.sh"
 mkdir -p "$scratch/tree/src/python/pmtop"
 mv "$scratch/tree/src/model/run.c" "$scratch/tree/src/python/pmtop/_pmtop.c"
 is the_package_may_see_python kept "$scratch/tree/tests/layers.sh"
-plant src/model/run.c '"model.h"'
+plant src/model/run/run.c '"model.h"'
 is headers_beside_are_for_the_package_alone broken "$scratch/tree/tests/layers.sh"
 mkdir -p "$scratch/tree/src/python/pmtop"
 mv "$scratch/tree/src/model/run.c" "$scratch/tree/src/python/pmtop/_pmtop.c"

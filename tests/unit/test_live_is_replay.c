@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/commands/session.h"
-#include "ui/chrome.h"
+#include "src/session/session.h"
+#include "ui/widgets/chrome.h"
 #include "ui/screen.h"
-#include "ui/term_text.h"
+#include "ui/terminal/term_text.h"
 
 /* Last, for it has a macro of the name of one of our functions. */
 #include <check.h>

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "src/base/histogram.h"
-#include "src/model/around.h"
-#include "src/model/readings.h"
+#include "src/model/batch_window/around.h"
+#include "src/model/machine/readings.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-3

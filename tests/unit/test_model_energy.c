@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/energy_curve.h"
+#include "src/model/energy/energy_curve.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-6

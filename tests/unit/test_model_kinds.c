@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "src/rules/alerts.h"
-#include "src/rules/explain.h"
+#include "src/explain/explain.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-6

@@ -1,7 +1,7 @@
 #include <check.h>
 #include <math.h>
 
-#include "src/model/run_private.h"
+#include "src/model/run/run_private.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-6

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/perf.h"
+#include "src/model/machine/perf.h"
 #include "tests/support/script.h"
 
 enum { CLOCK, CYCLES, INSTRUCTIONS, FLOPS, BYTES, FAULTS };

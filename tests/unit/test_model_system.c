@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/system.h"
+#include "src/model/machine/system.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-6

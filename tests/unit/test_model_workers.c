@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/base/histogram.h"
-#include "src/model/workers.h"
+#include "src/model/workers/workers.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-9

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
-#include "src/commands/moment.h"
+#include "src/playback/moment.h"
 
 static const struct { const char *text; enum moment_kind kind; double value; } good[] = {
 	{ "90s", MOMENT_SECONDS, 90 }, { "5m", MOMENT_SECONDS, 300 }, { "2h", MOMENT_SECONDS, 7200 }, { "1h30m", MOMENT_SECONDS, 5400 },

@@ -5,9 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/commands/overlay.h"
+#include "src/playback/overlay.h"
 #include "tests/support/recorded.h"
-#include "ui/earlier.h"
+#include "ui/widgets/earlier.h"
 
 /* Last, for it has a macro of the name of one of our functions. */
 #include <check.h>

@@ -1,7 +1,7 @@
 #include <check.h>
 #include <stdio.h>
 
-#include "src/model/run_private.h"
+#include "src/model/run/run_private.h"
 #include "tests/unit/steps_run.h"
 
 enum { DATA = 1, DECODE, FORWARD, OPTIMIZER, NAMES };

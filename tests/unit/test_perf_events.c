@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/sources/perf_events.h"
-#include "src/sources/perf_system.h"
+#include "src/sources/perf/perf_events.h"
+#include "src/sources/perf/perf_system.h"
 #include "tests/support/fake_proc.h"
 
 static struct fake_proc proc;

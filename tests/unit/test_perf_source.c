@@ -10,8 +10,8 @@
 
 #include "src/base/clock.h"
 #include "src/sources/choices.h"
-#include "src/sources/perf_reader.h"
-#include "src/sources/target.h"
+#include "src/sources/perf/perf_reader.h"
+#include "src/sources/target/target.h"
 #include "tests/support/fake_perf.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"

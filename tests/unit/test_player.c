@@ -8,7 +8,7 @@
 
 #include "src/base/clock.h"
 #include "src/collect/recorder.h"
-#include "src/commands/player.h"
+#include "src/playback/player.h"
 
 static char folder[64], path[128];
 static struct sample_set set, back;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/support/picture.h"
-#include "ui/plot.h"
+#include "ui/core/plot.h"
 
 static const struct rect ROOM = {0, 0, 16, 4};
 

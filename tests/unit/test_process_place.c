@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "src/collect/ledger.h"
-#include "src/sources/process_place.h"
+#include "src/sources/proc/process_place.h"
 #include "src/sources/source.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/commands/recording.h"
-#include "src/commands/recording_late.h"
+#include "src/playback/recording.h"
+#include "src/playback/recording_late.h"
 #include "src/sources/source.h"
 
 /* -- a run whose snapshots and readings have the size that a test asks for -- */

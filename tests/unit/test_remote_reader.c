@@ -11,8 +11,8 @@
 
 #include "src/base/clock.h"
 #include "src/sources/python/remote.h"
-#include "src/base/remote_reader.h"
-#include "src/sources/stacks_stuck.h"
+#include "src/base/files/remote_reader.h"
+#include "src/sources/inferred/stacks_stuck.h"
 #include "tests/support/children.h"
 
 enum { PIECES = 3000, SIZE = 40 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/export/export.h"
-#include "src/model/requests.h"
+#include "src/model/requests/requests.h"
 #include "tests/support/script.h"
 
 static const char *pattern(const char *name)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
-#include "src/model/requests.h"
+#include "src/model/requests/requests.h"
 #include "src/rules/rule_now.h"
 #include "tests/unit/hand_run.h"
 

@@ -6,7 +6,7 @@
 
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
-#include "src/rules/explain.h"
+#include "src/explain/explain.h"
 #include "tests/support/story.h"
 
 static struct story_options options;

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/commands/seek.h"
-#include "src/commands/stations.h"
-#include "src/commands/timeline.h"
+#include "src/session/replay/seek.h"
+#include "src/session/replay/stations.h"
+#include "src/playback/timeline.h"
 #include "src/export/export.h"
 #include "tests/support/recorded.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "src/base/clock.h"
-#include "src/model/series.h"
+#include "src/model/statistics/series.h"
 
 #define S NS_PER_S
 

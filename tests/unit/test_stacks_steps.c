@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/sources/stacks_steps.h"
+#include "src/sources/inferred/stacks_steps.h"
 #include "tests/support/sets.h"
 
 enum { LENGTH = 40 };

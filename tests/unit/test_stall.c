@@ -1,7 +1,7 @@
 #include <check.h>
 #include <math.h>
 
-#include "src/rules/stall.h"
+#include "src/explain/stall.h"
 #include "tests/support/script.h"
 
 enum { BATCHES = 60, EPOCHS = 2, PID = 100 };

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/model/statistics.h"
+#include "src/model/statistics/statistics.h"
 
 static uint64_t random_state;
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "tests/support/picture.h"
-#include "ui/earlier.h"
-#include "ui/views/step_height.h"
+#include "ui/widgets/earlier.h"
+#include "ui/widgets/step_height.h"
 
 static void add_many(struct step_height *height, double step_s, size_t count)
 {

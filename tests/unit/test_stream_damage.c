@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/crc32c.h"
+#include "src/base/formats/crc32c.h"
 #include "src/collect/ledger.h"
 #include "src/collect/recorder.h"
 #include "src/samples/codec.h"
-#include "src/sources/synthetic.h"
+#include "src/sources/synthetic/synthetic.h"
 #include "tests/support/thin.h"
 
 enum { BLOCKS_MOST = 400, SMALL_SETS = 10, LARGE_SETS = 150 };

@@ -7,7 +7,7 @@
 #include "src/base/clock.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
-#include "src/sources/synthetic.h"
+#include "src/sources/synthetic/synthetic.h"
 #include "tests/support/thin.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)

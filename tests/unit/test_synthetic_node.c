@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/sources/synthetic.h"
-#include "src/sources/target.h"
+#include "src/sources/synthetic/synthetic.h"
+#include "src/sources/target/target.h"
 #include "tests/support/thin.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)

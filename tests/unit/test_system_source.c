@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/mounts.h"
+#include "src/base/files/mounts.h"
 #include "src/sources/source.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 

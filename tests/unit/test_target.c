@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/sources/command.h"
-#include "src/base/file.h"
-#include "src/sources/target.h"
+#include "src/sources/target/command.h"
+#include "src/base/files/file.h"
+#include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/protobuf.h"
-#include "src/export/trace_lane.h"
+#include "src/base/formats/protobuf.h"
+#include "src/export/trace/trace_lane.h"
 
 /* Slices of a lane, as text: "batch 0 1000-2000 { 1 1000-1200 }", names of spans being numbers; "|2" where they stand on the second track beside. */
 static struct trace_lane lane;

@@ -1,7 +1,7 @@
 /* Help: every key, and what the signs mean. */
 #include "src/base/text.h"
-#include "ui/layout.h"
-#include "ui/views/parts.h"
+#include "ui/core/layout.h"
+#include "ui/widgets/parts.h"
 
 /* An entry without a key is a heading. */
 struct entry { const char *keys, *what; };

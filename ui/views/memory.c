@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "ui/layout.h"
-#include "ui/views/panels.h"
-#include "ui/views/parts.h"
-#include "ui/views/trace.h"
+#include "ui/core/layout.h"
+#include "ui/views/overview/panels.h"
+#include "ui/widgets/parts.h"
+#include "ui/widgets/trace.h"
 
 /* -- what memory is made of --------------------------------------------------------------------------------------- */
 

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/layout.h"
-#include "ui/table.h"
-#include "ui/views/panels.h"
-#include "ui/views/parts.h"
+#include "ui/core/layout.h"
+#include "ui/core/table.h"
+#include "ui/views/overview/panels.h"
+#include "ui/widgets/parts.h"
 
 enum operation_cell { CELL_NAME, CELL_COUNT, CELL_TOTAL, CELL_SELF, CELL_MEAN, CELL_MIN, CELL_MAX, CELL_P95, CELL_CPU, CELL_SHARE, CELL_BAR, CELLS };
 

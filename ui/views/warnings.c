@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "ui/layout.h"
-#include "ui/views/batch_focus.h"
-#include "ui/views/evidence.h"
-#include "ui/views/panels.h"
-#include "ui/views/parts.h"
-#include "ui/views/trace.h"
+#include "ui/core/layout.h"
+#include "ui/widgets/batch_focus.h"
+#include "ui/views/batches/evidence.h"
+#include "ui/views/overview/panels.h"
+#include "ui/widgets/parts.h"
+#include "ui/widgets/trace.h"
 
 /* -- rows: warnings first, then missing figures --------------------------------------------------------------------------------- */
 

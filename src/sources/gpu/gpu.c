@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/sources/gpu/vendor.h"
 
 #define RETRY_FIRST_NS (2 * NS_PER_S)

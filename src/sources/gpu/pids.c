@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/file.h"
-#include "src/sources/command.h"
+#include "src/base/files/file.h"
+#include "src/sources/target/command.h"
 
 /* The pid namespace of the machine itself has this number: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
 #define INITIAL_NAMESPACE "pid:[4026531836]"

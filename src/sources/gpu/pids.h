@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 
 struct pid_seen;
 struct pid_numbers;

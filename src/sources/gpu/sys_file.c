@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 bool sys_join(char out[SYS_PATH_SIZE], const char *folder, const char *name)
 {

@@ -13,7 +13,7 @@
 #include "src/base/status.h"
 #include "src/samples/sample_set.h"
 #include "src/sources/choices.h"
-#include "src/sources/target.h"
+#include "src/sources/target/target.h"
 
 /* Numbers of a vendor's GPUs: from its place in the table × this. A part (MIG) counts on after its GPU: first + 100 + 16 × index + part. */
 enum { GPU_INSTANCES = 10000 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/sources/python/remote.h"
 
 /* Of a whole search, over all that is mapped: what a process maps is up to it, and so is where its tables of symbols lead. A CPython takes one image,

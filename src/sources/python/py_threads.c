@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/text.h"
-#include "src/sources/proc_file.h"
+#include "src/sources/proc/proc_file.h"
 #include "src/sources/python/py_walk.h"
 #include "src/sources/python/remote.h"
 

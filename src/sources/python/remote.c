@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "src/base/remote_reader.h"
+#include "src/base/files/remote_reader.h"
 
 /* UIO_MAXIOV: the kernel takes no more at once. */
 enum { PIECES_A_CALL = 1024 };

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/base/remote_reader.h"
+#include "src/base/files/remote_reader.h"
 
 /* All of it, or false with errno set: EPERM we may not, ESRCH it is gone, EFAULT nothing is there,
  * ETIMEDOUT it does not answer: a page that never comes (userfaultfd, FUSE), an address space that stays locked. */

@@ -12,7 +12,7 @@
 #include "src/export/export.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
-#include "src/sources/synthetic.h"
+#include "src/sources/synthetic/synthetic.h"
 
 enum { READINGS_A_SECOND = 5 };
 #define START_NS (INT64_C(100000) * NS_PER_S)

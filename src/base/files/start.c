@@ -1,0 +1,59 @@
+#include "src/base/files/start.h"
+
+#include <fcntl.h>
+#include <features.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+static int set_actions(posix_spawn_file_actions_t *actions, int output)
+{
+	int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (!error)
+		error = output >= 0 ? posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO)
+		                    : posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	if (!error)
+		error = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+	/* Ours are all closed on exec; those that somebody left open for us are not. */
+	if (!error)
+		error = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+#endif
+	return error;
+}
+
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+	sigset_t none, all;
+	sigemptyset(&none);
+	sigfillset(&all);
+	int error = posix_spawnattr_setsigmask(attributes, &none);
+	if (!error)
+		error = posix_spawnattr_setsigdefault(attributes, &all);
+	if (!error)
+		error = posix_spawnattr_setpgroup(attributes, 0);
+	if (!error)
+		error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	return error;
+}
+
+int start_program(char *const *words, char *const *environment, int output, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int error = posix_spawn_file_actions_init(&actions);
+	if (error)
+		return error;
+	error = posix_spawnattr_init(&attributes);
+	if (error)
+		goto out;
+	error = set_actions(&actions, output);
+	if (!error)
+		error = set_attributes(&attributes);
+	if (!error)
+		error = posix_spawnp(pid, words[0], &actions, &attributes, words, environment);
+	posix_spawnattr_destroy(&attributes);
+out:
+	posix_spawn_file_actions_destroy(&actions);
+	return error;
+}

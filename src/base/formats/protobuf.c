@@ -1,0 +1,81 @@
+#include "src/base/formats/protobuf.h"
+
+#include <string.h>
+
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MOST = 10 };
+
+static size_t encode(char out[VARINT_MOST], uint64_t value)
+{
+	size_t length = 0;
+	for (; value >= 0x80; value >>= 7)
+		out[length++] = (char)(value | 0x80);
+	out[length++] = (char)value;
+	return length;
+}
+
+static void add_varint(struct buffer *out, uint64_t value)
+{
+	char bytes[VARINT_MOST];
+	buffer_add(out, bytes, encode(bytes, value));
+}
+
+static void add_tag(struct buffer *out, unsigned field, unsigned wire)
+{
+	add_varint(out, (uint64_t)field << 3 | wire);
+}
+
+void protobuf_uint(struct buffer *out, unsigned field, uint64_t value)
+{
+	add_tag(out, field, WIRE_VARINT);
+	add_varint(out, value);
+}
+
+void protobuf_int(struct buffer *out, unsigned field, int64_t value)
+{
+	protobuf_uint(out, field, (uint64_t)value);
+}
+
+void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value)
+{
+	char bytes[8];
+	for (unsigned i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)(value >> 8 * i);
+	add_tag(out, field, WIRE_FIXED64);
+	buffer_add(out, bytes, sizeof bytes);
+}
+
+void protobuf_double(struct buffer *out, unsigned field, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	protobuf_fixed64(out, field, bits);
+}
+
+void protobuf_text(struct buffer *out, unsigned field, const char *text)
+{
+	size_t length = strlen(text);
+	add_tag(out, field, WIRE_BYTES);
+	add_varint(out, length);
+	buffer_add(out, text, length);
+}
+
+size_t protobuf_begin(struct buffer *out, unsigned field)
+{
+	add_tag(out, field, WIRE_BYTES);
+	return out->length;
+}
+
+/* The length stands before the message and is known only now. */
+void protobuf_end(struct buffer *out, size_t begin)
+{
+	char bytes[VARINT_MOST];
+	if (out->failed || begin > out->length)
+		return;
+	size_t size = out->length - begin, length = encode(bytes, size);
+	if (!buffer_reserve(out, length))
+		return;
+	memmove(out->data + begin + length, out->data + begin, size);
+	memcpy(out->data + begin, bytes, length);
+	out->length += length;
+	out->data[out->length] = '\0';
+}

@@ -1,0 +1,345 @@
+/* What the model knows of the target after a few readings, figure by figure, and what the target is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/files/file.h"
+#include "src/base/text.h"
+#include "src/doctor/doctor.h"
+#include "src/model/model.h"
+#include "src/model/run/refusals.h"
+
+enum { MAPS_SIZE = 256 * 1024 };
+
+/* Why a figure is missing, as the screen says it; NULL: nothing was said. */
+static const struct missing *why_missing(const struct model *model, const char *figure)
+{
+	for (size_t i = 0; i < model->missing_count; i++)
+		if (strcmp(model->missing[i].figure, figure) == 0)
+			return &model->missing[i];
+	return NULL;
+}
+
+/* -- figures of the target and of its cgroup ----------------------------------------------------------------------------------- */
+
+static const struct figure_row {
+	const char *name;
+	enum metric metric;
+	const char *figure;              /* its name among what is missing */
+	bool is_essential;
+	const char *is_there, *is_not, *remedy;      /* the latter two where nothing was said; NULL: leave to look */
+} figure_rows[] = {
+	{ "CPU", METRIC_PROCESS_CPU_USER, "CPU", true, "time on CPUs, state, threads", "its stat could not be read", "" },
+	{ "memory", METRIC_PROCESS_RESIDENT, "memory", true, "resident set and its peak", "its status could not be read", "" },
+	{ "memory by kind", METRIC_PROCESS_ANONYMOUS, "memory", false, "anonymous, file and shared, swapped out", "the kernel does not tell kinds of memory",
+	  "a kernel from 4.5 on" },
+	{ "disk I/O", METRIC_PROCESS_READ, "disk I/O", false, "bytes read from and written to disks", "its io could not be read", NULL },
+	{ "waits for CPU", METRIC_PROCESS_RUN_QUEUE_WAIT, "run-queue wait", false, "of its main thread", "the kernel does not count it",
+	  "boot a kernel with CONFIG_SCHED_INFO" },
+	{ "waits for disk", METRIC_PROCESS_DISK_WAIT, "disk wait", false, "of all its threads", "the kernel does not count it",
+	  "sudo sysctl kernel.task_delayacct=1, before the run starts" },
+	{ "page faults", METRIC_PROCESS_MAJOR_FAULTS, "faults", false, "minor, and those that read the disk", "its stat could not be read", "" },
+	{ "descriptors", METRIC_PROCESS_DESCRIPTORS, "descriptors", false, "how many files it has open", "nothing is told of them", "" },
+};
+
+static void say_missing(struct doctor *doctor, const struct model *model, const struct figure_row *row)
+{
+	const struct missing *missing = why_missing(model, row->figure);
+	if (missing)
+		doctor_say(doctor, FINDING_MISSING, missing->remedy, "%s", missing->text);
+	else
+		doctor_say(doctor, FINDING_MISSING, row->remedy ? row->remedy : doctor_access_remedy(), "%s", row->is_not);
+}
+
+static void check_figures(struct doctor *doctor, const struct model *model)
+{
+	const struct process *target = model_target(model);
+	for (size_t i = 0; i < sizeof figure_rows / sizeof *figure_rows; i++) {
+		const struct figure_row *row = &figure_rows[i];
+		doctor_row(doctor, row->name, row->is_essential);
+		if (target && !isnan(target->now[row->metric]))
+			doctor_say(doctor, FINDING_OK, NULL, "%s", row->is_there);
+		else
+			say_missing(doctor, model, row);
+	}
+}
+
+static void check_cgroup(struct doctor *doctor, const struct model *model)
+{
+	const struct system *system = &model->system;
+	const struct missing *missing = why_missing(model, "cgroup");
+	double memory = system->now[METRIC_CGROUP_MEMORY], limit = system->now[METRIC_CGROUP_MEMORY_LIMIT], cpus = system->now[METRIC_CGROUP_CPU_LIMIT];
+	char text[NUMBER_SIZE], has_cpus[64] = "no limit of CPUs";
+	doctor_row(doctor, "its cgroup", false);
+	if (cpus > 0)
+		snprintf(has_cpus, sizeof has_cpus, "at most %.4g CPUs", cpus);
+	if (!(memory > 0))
+		doctor_say(doctor, FINDING_MISSING, missing ? missing->remedy : "", "%s", missing ? missing->text : "nothing is told of its memory");
+	else if (limit > 0)
+		doctor_say(doctor, FINDING_OK, NULL, "at most %s of memory, %s%s", format_bytes(text, limit), has_cpus, system->owns_cgroup ? ", its own" : "");
+	else
+		doctor_say(doctor, FINDING_OK, NULL, "no limit of memory, %s%s", has_cpus, system->owns_cgroup ? ", its own" : "");
+}
+
+/* -- what it publishes --------------------------------------------------------------------------------------------------------- */
+
+static void check_refused(struct doctor *doctor, const struct run *run)
+{
+	if (!run_refused_gaps(run))
+		return;
+	doctor_row(doctor, "refused calls", false);
+	doctor_say(doctor, FINDING_MISSING, run_refused_remedy(run), "%" PRIu64 "%s%s: their events are in no figure", run_refused_gaps(run),
+		run_refused_why(run)[0] ? ", mostly because " : "", run_refused_why(run));
+}
+
+static void check_region(struct doctor *doctor, const struct model *model)
+{
+	const struct missing *missing = why_missing(model, "region");
+	doctor_row(doctor, "batches", false);
+	if (model->run_count == 0) {
+		doctor_say(doctor, FINDING_MISSING, missing && missing->remedy[0] ? missing->remedy
+			: "in Python: import pmtop.torch; pmtop.torch.instrument(); in C: include pmtop.h (man pmtop.h)", "%s", missing ? missing->text : "nothing is published");
+		return;
+	}
+	const struct run *run = &model->runs[0];
+	char more[48] = "";
+	if (run->is_counted) {
+		doctor_say(doctor, FINDING_OK, "for phases and causes: import pmtop.torch; pmtop.torch.instrument()", "counted from outside, by its DataLoaders: it publishes nothing");
+		return;
+	}
+	if (model->run_count > 1)
+		snprintf(more, sizeof more, ", and %u more", model->run_count - 1);
+	doctor_say(doctor, FINDING_OK, NULL, "published: run %.60s, ABI %s%s", run->name, run->abi, more);
+	check_refused(doctor, run);
+	doctor_row(doctor, "epochs", false);
+	if (run->epoch_count)
+		doctor_say(doctor, FINDING_OK, NULL, "%zu seen", run->epoch_count);
+	else
+		doctor_say(doctor, FINDING_MISSING, "pmtop.epoch() around each pass (pmtop_epoch_begin in C)", "no epoch is published: a leak takes longer to tell from a cache");
+	doctor_row(doctor, "evidence of batches", false);
+	const struct track *track = run_main(run);
+	const struct batch *newest = track->end > track->first ? track_batch(track, track->end - 1) : NULL;
+	const struct batch *batch = newest && newest->end_ns ? newest : track->end > track->first + 1 ? track_batch(track, track->end - 2) : NULL;
+	if (!batch)
+		doctor_say(doctor, FINDING_OFF, NULL, "no batch has ended yet");
+	else if (batch->has_evidence)
+		doctor_say(doctor, FINDING_OK, NULL, "CPU time, faults, switches and waits of each");
+	else
+		doctor_say(doctor, FINDING_MISSING, "publish with the option evidence (man pmtop.h)", "batches have no CPU time, faults and waits of their own");
+}
+
+static void check_code(struct doctor *doctor, const struct model *model)
+{
+	const struct missing *missing = why_missing(model, "stacks");
+	int group = code_main_group(model);
+	doctor_row(doctor, "lines of Python", false);
+	if (group >= 0)
+		doctor_say(doctor, FINDING_OK, NULL, "Python %s: its stack is looked at %.0f times a second", model->code.groups[group].python, model->code.groups[group].hz);
+	else
+		doctor_say(doctor, FINDING_OFF, missing ? missing->remedy : NULL, "%s", missing ? missing->text : "no Python is seen");
+}
+
+static void check_workers(struct doctor *doctor, const struct model *model)
+{
+	struct crew_now workers;
+	model_crew_now(model, model->run_count ? 0 : -1, &workers);
+	doctor_row(doctor, "loader workers", false);
+	if (workers.count > 0 && model->run_count == 0 && workers.published == 0)
+		doctor_say(doctor, FINDING_OK, NULL, "%u child processes", workers.count);
+	else if (workers.count == 0)
+		doctor_say(doctor, FINDING_OFF, NULL, "none is seen");
+	else if (workers.published == 0)
+		doctor_say(doctor, FINDING_OFF, "pmtop.torch.instrument() before the loader is made", "%u, which publish nothing: their state and I/O are known, not their items",
+			workers.count);
+	else
+		doctor_say(doctor, FINDING_OK, NULL, "%u, of which %u publish", workers.count, workers.published);
+}
+
+static void check_allocator(struct doctor *doctor, const struct model *model)
+{
+	struct allocator allocator = { NAN, NAN, NAN };
+	doctor_row(doctor, "GPU allocator", false);
+	if (model->run_count)
+		allocator = run_allocator(&model->runs[0]);
+	if (!isnan(allocator.allocated_bytes) || !isnan(allocator.reserved_bytes))
+		doctor_say(doctor, FINDING_OK, NULL, "published");
+	else
+		doctor_say(doctor, FINDING_OFF, NULL, "no gauge cuda.allocated_bytes is published");
+}
+
+/* -- GPUs and counters --------------------------------------------------------------------------------------------------------- */
+
+static void check_gpu_use(struct doctor *doctor, const struct model *model)
+{
+	const struct missing *hidden = why_missing(model, "GPU processes");
+	const struct gpus *gpus = &model->gpus;
+	unsigned ours = 0, by_place = 0;
+	double bytes = 0;
+	char list[64] = "", text[NUMBER_SIZE];
+	for (size_t i = 0; i < gpus->count; i++) {
+		const struct gpu *gpu = &gpus->gpus[i];
+		if (!gpu->is_ours)
+			continue;
+		ours++;
+		by_place += gpu->is_ours_by_place;
+		bytes += gpu->run_memory_bytes;
+		size_t used = strlen(list);
+		if (used + 8 < sizeof list)
+			snprintf(list + used, sizeof list - used, "%s%u", used ? ", " : "", gpu->index);
+	}
+	doctor_row(doctor, "its GPUs", false);
+	if (gpus->count == 0)
+		doctor_say(doctor, FINDING_OFF, why_missing(model, "gpu") ? why_missing(model, "gpu")->remedy : NULL, "%s", why_missing(model, "gpu") ? why_missing(model, "gpu")->text : "no GPU is read");
+	else if (ours && by_place)
+		doctor_say(doctor, FINDING_MISSING, hidden ? hidden->remedy : "", "%s, by its environment alone: %s", list, hidden ? hidden->text : "the driver does not list it");
+	else if (ours)
+		doctor_say(doctor, FINDING_OK, NULL, "%s, with %s of memory, as the driver says", list, format_bytes(text, bytes));
+	else if (hidden)
+		doctor_say(doctor, FINDING_MISSING, hidden->remedy, "%s", hidden->text);
+	else
+		doctor_say(doctor, FINDING_OFF, NULL, "the drivers list none of its processes on the %zu here", gpus->count);
+}
+
+static void check_counts(struct doctor *doctor, const struct model *model)
+{
+	const struct missing *missing = why_missing(model, "counters");
+	doctor_row(doctor, "CPU counters", false);
+	if (model->perf.event_count > 0 && perf_find(&model->perf, PERF_ROLE_CYCLES))
+		doctor_say(doctor, FINDING_OK, NULL, "cycles and others of each thread");
+	else if (model->perf.event_count == 0 && !doctor->settings->counters_always)
+		doctor_say(doctor, FINDING_OFF, "view 9, or --counters", "not counted until somebody looks");
+	else if (missing)
+		doctor_say(doctor, FINDING_MISSING, missing->remedy, "%s", missing->text);
+	else if (model->perf.event_count > 0)
+		doctor_say(doctor, FINDING_OK, NULL, "those of the kernel alone: CPU time, faults, switches");
+	else
+		doctor_say(doctor, FINDING_MISSING, NULL, "nothing is told of them");
+}
+
+/* -- what it is ---------------------------------------------------------------------------------------------------------------- */
+
+static void read_link(pid_t pid, const char *what, char *out, size_t size)
+{
+	char path[64], target[512];
+	if (pid)
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, what);
+	else
+		snprintf(path, sizeof path, "/proc/self/%s", what);
+	ssize_t length = readlink(path, target, sizeof target);
+	text_clean(out, size, target, length > 0 ? (size_t)length : 0);
+}
+
+static void check_namespaces(struct doctor *doctor, pid_t pid)
+{
+	static const struct { const char *file, *name; } spaces[] = { { "ns/pid", "processes" }, { "ns/mnt", "files" }, { "ns/user", "users" }, { "ns/time", "time" } };
+	char others[96] = "";
+	bool is_denied = false;
+	doctor_row(doctor, "namespaces", false);
+	for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+		char its[128], ours[128];
+		read_link(pid, spaces[i].file, its, sizeof its);
+		read_link(0, spaces[i].file, ours, sizeof ours);
+		is_denied |= !its[0] && ours[0];
+		if (its[0] && strcmp(its, ours) != 0)
+			snprintf(others + strlen(others), sizeof others - strlen(others), "%s%s", others[0] ? ", " : "", spaces[i].name);
+	}
+	if (is_denied)
+		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "they may not be looked at");
+	else if (others[0])
+		doctor_say(doctor, FINDING_OK, NULL, "a container's (%s): followed through /proc/%d/root", others, (int)pid);
+	else
+		doctor_say(doctor, FINDING_OK, NULL, "those of pmtop");
+}
+
+/* "3.11" from "…/python3.11" or "…/libpython3.11.so.1.0". */
+static bool python_version(const char *text, char *out, size_t size)
+{
+	for (const char *at = text; (at = strstr(at, "python3.")); at++) {
+		size_t digits = strspn(at + 8, "0123456789");
+		if (digits > 0 && digits < 4 && (at[8 + digits] == '\0' || strchr(" \n./\"", at[8 + digits]))) {
+			snprintf(out, size, "3.%.*s", (int)digits, at + 8);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void say_python(struct doctor *doctor, const struct model *model, const char *program, const char *maps)
+{
+	char version[16] = "";
+	bool is_python = python_version(program, version, sizeof version) || python_version(maps, version, sizeof version);
+	if (!program[0] && !maps[0])
+		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "which program it is may not be looked at");
+	else if (!is_python)
+		doctor_say(doctor, FINDING_OFF, NULL, "%.160s is no Python", program[0] ? program : "its program");
+	else if (strstr(maps, "/pmtop/_pmtop"))
+		doctor_say(doctor, FINDING_OK, NULL, "%s, with the package pmtop", version);
+	else if (model->run_count)
+		doctor_say(doctor, FINDING_OK, NULL, "%s", version);
+	else
+		doctor_say(doctor, FINDING_OFF, "pip install pmtop, then import pmtop.torch; pmtop.torch.instrument() in the program", "%s, without the package pmtop", version);
+}
+
+static void check_python(struct doctor *doctor, const struct model *model, pid_t pid)
+{
+	char *maps = calloc(1, MAPS_SIZE), path[64], program[512];
+	size_t length;
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	if (maps && file_read(AT_FDCWD, path, maps, MAPS_SIZE, &length) != STATUS_OK)
+		maps[0] = '\0';
+	read_link(pid, "exe", program, sizeof program);
+	doctor_row(doctor, "Python", false);
+	say_python(doctor, model, program, maps ? maps : "");
+	free(maps);
+}
+
+/* What the screen says that is missing and no row has told. */
+static void add_the_rest(struct doctor *doctor, const struct model *model)
+{
+	static const char *const told[] = {
+		"region", "cgroup", "GPU processes", "counters", "gpu",
+		/* the machine's own rows */
+		"CPU energy", "temperatures", "CPU throttle counts", "CPU clock",
+	};
+	for (size_t i = 0; i < model->missing_count; i++) {
+		const struct missing *missing = &model->missing[i];
+		bool is_told = false;
+		for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+			is_told |= strcmp(missing->figure, told[k]) == 0;
+		for (size_t k = 0; k < sizeof figure_rows / sizeof *figure_rows; k++)
+			is_told |= strcmp(missing->figure, figure_rows[k].figure) == 0;
+		if (is_told)
+			continue;
+		doctor_row(doctor, missing->figure, false);
+		doctor_say(doctor, FINDING_MISSING, missing->remedy, "%s", missing->text);
+	}
+}
+
+void doctor_check_process(struct doctor *doctor)
+{
+	const struct model *model = doctor->model;
+	pid_t pid = model->target_pid;
+	if (pid)
+		snprintf(doctor->process, sizeof doctor->process, "process %d, %.120s", (int)pid, model->command);
+	else
+		snprintf(doctor->process, sizeof doctor->process, "run %.120s, which has ended", model->run_count ? model->runs[0].name : "");
+	doctor->group = doctor->process;
+	check_region(doctor, model);
+	check_code(doctor, model);
+	check_allocator(doctor, model);
+	if (pid) {
+		check_workers(doctor, model);
+		check_figures(doctor, model);
+		check_cgroup(doctor, model);
+		check_gpu_use(doctor, model);
+		check_counts(doctor, model);
+		check_namespaces(doctor, pid);
+		check_python(doctor, model, pid);
+	}
+	add_the_rest(doctor, model);
+}

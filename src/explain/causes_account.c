@@ -1,0 +1,154 @@
+#include "src/explain/causes.h"
+
+#include <math.h>
+
+double over(double this_value, double usual_value)
+{
+	double excess = this_value - usual_value;
+	return isfinite(excess) ? fmax(excess, 0) : NAN;
+}
+
+double pool_take(double *from_s, double most_s)
+{
+	double taken = isnan(most_s) ? 0 : fmin(fmax(most_s, 0), *from_s);
+	*from_s -= taken;
+	return taken;
+}
+
+double pool_take_cpu(struct pool *pool, double most_s)
+{
+	return pool_take(&pool->cpu_s, most_s * pool->wait_ratio);
+}
+
+/* -- records: a batch's reaches from the end of the one before to its own end -- */
+
+static bool is_behind(const struct explain_row *row)
+{
+	return row->name == NAME_BETWEEN;
+}
+
+/* The batch of the run that ended just before this one, or ends next; NULL where it is not kept, or of another mode. */
+static const struct batch *neighbour(const struct case_file *file, int step)
+{
+	const struct batch *batch = file->batch;
+	for (unsigned i = 0; i < file->run->track_count; i++) {
+		const struct track *track = &file->run->tracks[i];
+		const struct batch *here = track->ring ? track_batch(track, batch->ordinal) : NULL;
+		if (!here || here->number != batch->number || here->begin_ns != batch->begin_ns)
+			continue;
+		const struct batch *other = track_batch(track, batch->ordinal + (uint64_t)(int64_t)step);
+		return other && other->number == batch->number + (uint64_t)(int64_t)step ? other : NULL;
+	}
+	return NULL;
+}
+
+const struct evidence *account_evidence(const struct case_file *file, const struct explain_row *row)
+{
+	const struct batch *batch = is_behind(row) ? neighbour(file, 1) : file->batch;
+	return batch && batch->has_evidence ? &batch->evidence : NULL;
+}
+
+static double outermost_s(const struct phase_time *phases, unsigned count, uint32_t name)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (phases[i].name == name && phases[i].parent == NAME_NONE)
+			return (double)phases[i].seconds;
+	return 0;
+}
+
+/* By how much the part of a record's window that is not of this step was slower than usual: what it tells may be of that. */
+static double spilt_s(const struct case_file *file, bool behind)
+{
+	const struct batch *other = neighbour(file, behind ? 1 : -1);
+	double spilt = 0;
+	if (other && behind)
+		spilt = over(other->batch_s, file->usual->batch_s);
+	else if (other)
+		spilt = over(outermost_s(other->phases, other->phase_count, NAME_BETWEEN),
+		             outermost_s(file->usual->phases, file->usual->phase_count, NAME_BETWEEN));
+	return isnan(spilt) ? 0 : spilt;
+}
+
+/* -- sharing out -- */
+
+static double own_cpu_s(const struct case_file *file, const struct explain_row *row)
+{
+	const struct phase_time *this = NULL, *usual = NULL;
+	for (unsigned i = 0; i < file->batch->phase_count; i++)
+		if (file->batch->phases[i].name == row->name && file->batch->phases[i].parent == row->parent)
+			this = &file->batch->phases[i];
+	for (unsigned i = 0; i < file->usual->phase_count; i++)
+		if (file->usual->phases[i].name == row->name && file->usual->phases[i].parent == row->parent)
+			usual = &file->usual->phases[i];
+	return this ? over((double)this->cpu_s, usual ? (double)usual->cpu_s : 0) : NAN;
+}
+
+/* The time of phases that publish their own is theirs; what the record has beyond them is shared out among the others. */
+static void share_cpu(struct case_file *file, struct pool *pools, size_t count, bool behind, double cpu_s)
+{
+	double others_s = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct pool *pool = &pools[i];
+		if (is_behind(pool->row) != behind)
+			continue;
+		double own_s = own_cpu_s(file, pool->row);
+		pool->cpu_s = isnan(own_s) ? NAN : pool_take(&pool->left_s, own_s);
+		if (isnan(own_s))
+			others_s += pool->left_s;
+		else
+			cpu_s = fmax(cpu_s - pool->cpu_s, 0);
+	}
+	double ratio = others_s > 0 && !isnan(cpu_s) ? fmin(cpu_s / others_s, 1) : 0;
+	for (size_t i = 0; i < count; i++)
+		if (is_behind(pools[i].row) == behind && isnan(pools[i].cpu_s))
+			pools[i].cpu_s = pool_take(&pools[i].left_s, ratio * pools[i].left_s);
+}
+
+static double left_of(const struct pool *pools, size_t count, bool behind)
+{
+	double left_s = 0;
+	for (size_t i = 0; i < count; i++)
+		left_s += is_behind(pools[i].row) == behind ? pools[i].left_s : 0;
+	return left_s;
+}
+
+/* Where CPUs are contended, each second of work usually brings so many of waiting: those of more work are part of it. */
+static void share_rest(struct pool *pools, size_t count, bool behind, double queue_s, double usual_wait_ratio)
+{
+	double left_s = left_of(pools, count, behind);
+	double ratio = left_s > 0 && !isnan(queue_s) ? fmin(queue_s / left_s, 1) : 0;
+	for (size_t i = 0; i < count; i++) {
+		if (is_behind(pools[i].row) != behind)
+			continue;
+		pools[i].queue_s = pool_take(&pools[i].left_s, ratio * pools[i].left_s);
+		double carried_s = pool_take(&pools[i].queue_s, pools[i].cpu_s * usual_wait_ratio);
+		pools[i].wait_ratio = pools[i].cpu_s > 0 ? 1 + carried_s / pools[i].cpu_s : 1;
+		pools[i].cpu_s += carried_s;
+		pools[i].away_s = pool_take(&pools[i].left_s, INFINITY);
+		pools[i].is_queue_known = !isnan(queue_s);
+	}
+}
+
+void account_share_out(struct case_file *file, struct pool *pools, size_t count)
+{
+	double usual_wait_ratio = file->usual->evidence.run_queue_wait_s / file->usual->evidence.cpu_s;
+	for (int behind = 0; behind < 2; behind++) {
+		const struct explain_row place = { .name = behind ? NAME_BETWEEN : NAME_NONE };
+		const struct evidence *record = account_evidence(file, &place);
+		double spilt = spilt_s(file, behind), cpu_s = NAN, queue_s = NAN;
+		if (record) {
+			cpu_s = fmax(over(record->cpu_s, file->usual->evidence.cpu_s) - file->named_s[behind] - spilt, 0);
+			queue_s = fmax(over(record->run_queue_wait_s, file->usual->evidence.run_queue_wait_s) - spilt, 0);
+		}
+		bool is_known = record && isfinite(record->cpu_s) && isfinite(file->usual->evidence.cpu_s);
+		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->usual->evidence.run_queue_wait_s) ? queue_s : NAN;
+		double fits = left_of(pools, count, behind) / (cpu_s + queue_s);
+		if (fits < 1) {
+			cpu_s *= fits;
+			queue_s *= fits;
+		}
+		share_cpu(file, pools, count, behind, is_known ? cpu_s : NAN);
+		if (is_known)
+			share_rest(pools, count, behind, queue_s, usual_wait_ratio);
+	}
+}

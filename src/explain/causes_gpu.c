@@ -1,0 +1,140 @@
+/* What a slower GPU, or slower CPUs, cost a batch: by how far their clock fell and for how much of it. */
+#include "src/explain/causes.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+
+/* Clocks are read a few times a second: what they say of a batch is about right. */
+#define SEEN_TOLERANCE 1.25
+#define HZ_PER_MHZ 1e6
+
+/* Seconds by which work that took `usual_s` became longer: no more than the clock's ratio makes of it, nor than was lost while it was low. */
+static double lost_s(const struct case_file *file, const struct around_event *event, double usual_s)
+{
+	bool is_sound = event->value > 0 && event->usual > event->value && isfinite(event->usual) && usual_s > 0;
+	if (!is_sound)
+		return 0;
+	double by_work_s = usual_s * (event->usual / event->value - 1), part = event->part_ratio >= 0 && event->part_ratio <= 1 ? event->part_ratio : 1;
+	double by_time_s = file->around->seconds * part * (1 - event->value / event->usual);
+	return SEEN_TOLERANCE * fmin(by_work_s, by_time_s);
+}
+
+static unsigned megahertz(double hz)
+{
+	return hz > 0 && hz < UINT_MAX * HZ_PER_MHZ ? (unsigned)(hz / HZ_PER_MHZ + 0.5) : 0;
+}
+
+static void say_fall(const struct around_event *event, const char *whose, char who[AROUND_TEXT_SIZE])
+{
+	char words[AROUND_GPU_SIZE + 2 * AROUND_TEXT_SIZE];
+	snprintf(words, sizeof words, "%s clock fell from %u to %u MHz%s%s", whose, megahertz(event->usual), megahertz(event->value), *event->text ? ", " : "",
+	         event->text);
+	text_clean(who, AROUND_TEXT_SIZE, words, strlen(words));
+}
+
+static enum cause_kind kind_of_fall(const struct around_event *event)
+{
+	return event->held & GPU_HELD_BY_HEAT ? CAUSE_GPU_HEAT : event->held & GPU_HELD_BY_POWER ? CAUSE_GPU_POWER : CAUSE_GPU_CLOCK;
+}
+
+/* Loading is no work of the GPU's; a thread may wait for it anywhere else. */
+static bool may_wait_for_gpu(const struct case_file *file, const struct explain_row *row)
+{
+	return row->depth == 0 && row->excess_s > 0 && phase_kind(file->run, row->name) != PHASE_DATA;
+}
+
+/* Of what a slower GPU costs the whole step, the part of one phase. */
+static double part_of(const struct case_file *file, const struct pool *pool)
+{
+	double whole_s = 0;
+	for (size_t i = 0; i < file->out->row_count; i++)
+		whole_s += may_wait_for_gpu(file, &file->out->rows[i]) ? file->out->rows[i].excess_s : 0;
+	return may_wait_for_gpu(file, pool->row) ? pool->row->excess_s / whole_s : 0;
+}
+
+/* A thread that waits for the GPU sleeps, or (by default) asks over and over, which is work on the CPU. */
+static double take_wait(struct pool *pool, double most_s)
+{
+	double taken_s = pool_take(&pool->away_s, most_s);
+	taken_s += pool_take(&pool->cpu_s, most_s - taken_s);
+	return taken_s + pool_take(&pool->left_s, most_s - taken_s);
+}
+
+static void claim_slower(struct case_file *file, struct pool *pool)
+{
+	const struct around_event *event = seen_event(file, AROUND_GPU_SLOWED, 0);
+	if (!event)
+		return;
+	double busy = event->busy_ratio >= 0 && event->busy_ratio <= 1 ? event->busy_ratio : 1;
+	struct claim claim = { .kind = kind_of_fall(event),
+		.seconds = take_wait(pool, lost_s(file, event, file->usual->step_s * busy) * part_of(file, pool)) };
+	say_fall(event, *event->gpu ? event->gpu : "GPU", claim.who);
+	claim_evidence(&claim, "gpu_clock_hz", event->value, event->usual);
+	claim_evidence(&claim, "gpu_slowed_ratio", event->part_ratio, NAN);
+	causes_add(file, pool->row, &claim);
+}
+
+/* Two programs take turns. Only where it was surely there, and it is known how busy it kept the GPU. */
+static void claim_shared(struct case_file *file, struct pool *pool)
+{
+	const struct around_event *event = seen_event(file, AROUND_GPU_SHARED, 0);
+	if (!event || event->time_ns > file->around->to_ns || !(event->value > 0 && event->value < 1))
+		return;
+	double most_s = file->usual->step_s * event->value / (1 - event->value);
+	struct claim claim = { .kind = CAUSE_GPU_SHARED, .seconds = take_wait(pool, most_s * part_of(file, pool)) };
+	snprintf(claim.who, sizeof claim.who, "%.*s", (int)strcspn(event->text, " "), event->text);
+	claim_evidence(&claim, "gpu_newcomers", 1, 0);
+	claim_evidence(&claim, "newcomer_busy_ratio", event->value, NAN);
+	causes_add(file, pool->row, &claim);
+}
+
+/* The span in which pmtop.torch and others see the host wait until the device is done. */
+static double waited_longer_s(const struct case_file *file, const struct explain_row *row)
+{
+	const struct explain_row *end = file->out->rows + file->out->row_count, *first = row;
+	double seconds = 0;
+	for (; row < end && (row == first || row->depth > first->depth); row++)
+		if (row->excess_s > 0 && strcmp(run_name(file->run, row->name), "sync") == 0)
+			seconds += row->excess_s;
+	return seconds;
+}
+
+static void claim_waited(struct case_file *file, struct pool *pool)
+{
+	struct claim claim = { .kind = CAUSE_GPU_WAIT, .seconds = take_wait(pool, waited_longer_s(file, pool->row)) };
+	claim_evidence(&claim, "waited_s", claim.seconds, NAN);
+	causes_add(file, pool->row, &claim);
+}
+
+void claim_gpu(struct case_file *file, struct pool *pool)
+{
+	claim_slower(file, pool);
+	claim_shared(file, pool);
+	claim_waited(file, pool);
+}
+
+void claim_device(struct case_file *file, struct pool *pool)
+{
+	claim_bigger(file, pool);
+	claim_slower(file, pool);
+	claim_shared(file, pool);
+	struct claim claim = { .kind = CAUSE_GPU_WORK, .seconds = pool_take(&pool->away_s, INFINITY) };
+	claim_evidence(&claim, "gpu_s", pool->row->this_s, pool->row->usual_s);
+	causes_add(file, pool->row, &claim);
+}
+
+void claim_cpu_heat(struct case_file *file, struct pool *pool)
+{
+	const struct around_event *event = seen_event(file, AROUND_CPU_SLOWED, 0);
+	if (!event)
+		return;
+	double most_s = lost_s(file, event, file->usual->evidence.cpu_s) * pool->row->excess_s / file->whole_s;
+	struct claim claim = { .kind = CAUSE_CPU_HEAT, .seconds = pool_take(&pool->cpu_s, most_s) };
+	say_fall(event, "CPU", claim.who);
+	claim_evidence(&claim, "cpu_clock_hz", event->value, event->usual);
+	causes_add(file, pool->row, &claim);
+}

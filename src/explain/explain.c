@@ -1,0 +1,120 @@
+#include "src/explain/explain.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/explain/causes.h"
+
+/* Of the usual samples: from here on a batch is a bigger one. */
+#define BIGGER_RATIO 1.2
+
+/* -- phases against the usual ones -- */
+
+static const struct phase_time *find_phase(const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (phases[i].name == name && phases[i].parent == parent)
+			return &phases[i];
+	return NULL;
+}
+
+static bool has_row(const struct explanation *out, uint32_t name, uint32_t parent)
+{
+	for (size_t i = 0; i < out->row_count; i++)
+		if (out->rows[i].name == name && out->rows[i].parent == parent)
+			return true;
+	return false;
+}
+
+static void add_row(struct explanation *out, const struct phase_time *this, const struct phase_time *usual, unsigned depth)
+{
+	const struct phase_time *phase = this ? this : usual;
+	double this_s = this ? (double)this->seconds : NAN, usual_s = usual ? (double)usual->seconds : NAN;
+	out->rows[out->row_count++] = (struct explain_row){
+		.name = phase->name, .parent = phase->parent, .depth = depth, .this_s = this_s, .usual_s = usual_s,
+		.excess_s = out->usual_batches ? (this ? this_s : 0) - (usual ? usual_s : 0) : NAN,
+	};
+}
+
+struct pair { const struct batch *batch; const struct usual *usual; };
+
+/* The phases below `parent`: first those of this batch, then those that it lacks. A name that turns up again below itself is taken once,
+ * so this ends whatever the parents say; phases whose parent is not here would be counted twice, and are left out. */
+static void add_below(struct explanation *out, const struct pair *pair, uint32_t parent, unsigned depth)
+{
+	const struct batch *batch = pair->batch;
+	const struct usual *usual = pair->usual;
+	unsigned usual_count = out->usual_batches ? usual->phase_count : 0;
+	for (unsigned i = 0; i < batch->phase_count + usual_count && out->row_count < EXPLAIN_ROWS_MAX; i++) {
+		bool is_here = i < batch->phase_count;
+		const struct phase_time *phase = is_here ? &batch->phases[i] : &usual->phases[i - batch->phase_count];
+		if (phase->parent != parent || has_row(out, phase->name, parent))
+			continue;
+		add_row(out, is_here ? phase : NULL, find_phase(usual->phases, usual_count, phase->name, parent), depth);
+		if (phase->name != parent && depth < RUN_PHASES_MAX)
+			add_below(out, pair, phase->name, depth + 1);
+	}
+}
+
+/* A phase by the device's clock: published as gpu.PHASE_s. */
+static uint32_t phase_of_figure(const struct run *run, const struct batch *batch, uint32_t figure)
+{
+	char phase[64];
+	const char *name = run_name(run, figure);
+	size_t length = strlen(name);
+	if (length <= strlen("gpu._s") || strncmp(name, "gpu.", 4) != 0 || strcmp(name + length - 2, "_s") != 0)
+		return NAME_NONE;
+	snprintf(phase, sizeof phase, "%.*s", (int)(length - strlen("gpu._s")), name + 4);
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (strcmp(run_name(run, batch->phases[i].name), phase) == 0)
+			return batch->phases[i].name;
+	return NAME_NONE;
+}
+
+/* What the device took for each phase; the rest of its time is unattributed. */
+static void add_device_rows(const struct run *run, const struct batch *batch, const struct usual *usual, struct explanation *out)
+{
+	struct phase_time this_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)batch->paced_s }, usual_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)usual->step_s };
+	for (unsigned i = 0; i < batch->figure_count && i < usual->figure_count; i++) {
+		struct phase_time this = { .name = phase_of_figure(run, batch, batch->figures[i].name), .seconds = batch->figures[i].value };
+		struct phase_time usual_one = { .name = this.name, .seconds = usual->figures[i].value };
+		if (this.name == NAME_NONE || isnan(usual_one.seconds))
+			continue;
+		this_rest.seconds -= this.seconds;
+		usual_rest.seconds -= usual_one.seconds;
+		add_row(out, &this, &usual_one, 0);
+	}
+	add_row(out, &this_rest, &usual_rest, 0);
+}
+
+void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out)
+{
+	*out = (struct explanation){ .step_s = batch_pace_s(batch), .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = batch->samples, .usual_samples = NAN,
+		.usual_batches = usual->batches };
+	if (usual->batches) {
+		out->usual_samples = usual->evidence.samples;
+		out->is_bigger = out->usual_samples > 0 && batch->samples >= BIGGER_RATIO * out->usual_samples;
+		out->usual_s = usual->step_s;
+		out->excess_s = out->step_s - usual->step_s;
+		out->ratio = out->step_s / usual->step_s;
+	}
+	out->is_by_device = batch->is_by_device && usual->batches > 0;
+	if (out->is_by_device)
+		add_device_rows(run, batch, usual, out);
+	else
+		add_below(out, &(struct pair){ batch, usual }, NAME_NONE, 0);
+	struct case_file file;       /* its claims are not cleared: lists call this for every row that they draw */
+	file.run = run;
+	file.batch = batch;
+	file.usual = usual;
+	file.around = around;
+	file.out = out;
+	file.whole_s = NAN;
+	file.named_s[0] = file.named_s[1] = 0;
+	file.claim_count = 0;
+	if (out->excess_s > 0)
+		causes_find(&file);
+	explain_context(&file);
+}

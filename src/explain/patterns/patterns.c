@@ -1,0 +1,287 @@
+#include "src/explain/patterns/patterns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/base/text.h"
+#include "src/explain/patterns/patterns_private.h"
+
+enum { ROUNDS_MOST = 6 };
+/* Of many steps a few new ones change little, and a look costs more: it is for the part that is new, and for so many once a second. */
+enum { STEPS_A_LOOK = 512, STEPS_A_SECOND = 512 };
+
+const char *pattern_kind_name(enum pattern_kind kind)
+{
+	static const char *const names[] = { [PATTERN_PERIOD] = "period", [PATTERN_DRIFT] = "drift", [PATTERN_KINDS] = "kinds" };
+	return names[kind];
+}
+
+const char *pattern_unit_name(enum pattern_unit unit)
+{
+	static const char *const names[] = { [PATTERN_BATCHES] = "batches", [PATTERN_SECONDS] = "seconds" };
+	return names[unit];
+}
+
+/* -- looking -- */
+
+/* What it costs, a step. */
+static double weight(const struct pattern *pattern, double step_s)
+{
+	double excess_s = pattern->after_s - pattern->before_s;
+	switch (pattern->kind) {
+	case PATTERN_PERIOD: return pattern->unit == PATTERN_BATCHES ? excess_s / pattern->period : excess_s * step_s / pattern->period;
+	case PATTERN_KINDS: return excess_s * (double)pattern->count / (double)pattern->of;
+	default: return excess_s;
+	}
+}
+
+static void add_pattern(struct patterns *patterns, const struct pattern *pattern, double step_s)
+{
+	size_t at = patterns->count;
+	while (at > 0 && weight(&patterns->list[at - 1], step_s) < weight(pattern, step_s))
+		at--;
+	if (at == PATTERNS_MAX)
+		return;
+	size_t kept = patterns->count < PATTERNS_MAX ? patterns->count : PATTERNS_MAX - 1;
+	memmove(&patterns->list[at + 1], &patterns->list[at], (kept - at) * sizeof *pattern);
+	patterns->list[at] = *pattern;
+	patterns->count = kept + 1;
+}
+
+/* A longer look at the same batches, or what follows each of them. */
+static bool is_told(const struct patterns *patterns, const struct pattern *pattern)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		const struct pattern *other = &patterns->list[i];
+		if (other->kind == pattern->kind && other->unit == pattern->unit && fabs(other->period - pattern->period) <= 0.02 * pattern->period)
+			return true;
+	}
+	return false;
+}
+
+/* Accumulation is meant to be: where it was published, what comes with each of its steps is no pattern. */
+static bool is_meant(const struct steps *steps, const struct pattern *pattern)
+{
+	unsigned accumulation = run_accumulation(steps->run);
+	return accumulation && pattern->unit == PATTERN_BATCHES && pattern->period == accumulation;
+}
+
+/* A period that was found, with its members; they are marked only once it is chosen. */
+struct found_period { bool is_found; struct pattern pattern; bool members[STEPS_MOST]; };
+
+static void try_period(struct steps *steps, bool (*find)(struct steps *steps, struct pattern *out), struct found_period *out)
+{
+	size_t size = steps->count * sizeof *steps->is_member;
+	out->is_found = find(steps, &out->pattern);
+	memcpy(out->members, steps->is_member, size);
+	memset(steps->is_member, 0, size);
+}
+
+static double explained_s(const struct found_period *period)
+{
+	return period->is_found ? (double)period->pattern.count * (period->pattern.after_s - period->pattern.before_s) : 0;
+}
+
+static double slow_members_since(const struct steps *steps, const struct found_period *period, uint64_t ordinal)
+{
+	double slow = 0;
+	for (size_t row = 0; row < steps->count; row++)
+		slow += period->members[row] && steps->is_slow[row] && steps->batches[row]->ordinal >= ordinal;
+	return slow;
+}
+
+/* The surer ones first: each later one has to explain noticeably more to be taken instead. A count of batches is exact, so what leaves it now and
+ * then is a matter of time; and of what a period makes a little slower, some stand out that look like a longer one. */
+static bool find_period(struct steps *steps, bool has_epoch_first, struct pattern *out)
+{
+	static const double more = 1.3, more_in_time = 1.08, clearly_slower = 1.5;
+	struct found_period *tried = calloc(4, sizeof *tried), *best = tried;
+	if (!tried)
+		return false;
+	struct found_period *first = &tried[0], *comb = &tried[1], *beat = &tried[2], *mild = &tried[3];
+	if (!has_epoch_first)
+		try_period(steps, find_epoch_first, first);
+	try_period(steps, find_comb, comb);
+	if (explained_s(comb) > (first->is_found ? more : 1) * explained_s(first))
+		best = comb;
+	try_period(steps, find_beat, beat);
+	if (beat->is_found && (!best->is_found || (double)beat->pattern.count > more_in_time * slow_members_since(steps, best, beat->pattern.first) + 1))
+		best = beat;
+	if (!best->is_found || best->pattern.after_s < clearly_slower * best->pattern.before_s)
+		try_period(steps, find_mild, mild);
+	if (explained_s(mild) > more * explained_s(best))
+		best = mild;
+	bool is_found = best->is_found;
+	*out = best->pattern;
+	memcpy(steps->is_member, best->members, steps->count * sizeof *steps->is_member);
+	free(tried);
+	return is_found;
+}
+
+/* Where every 50th batch of each epoch is slow, so is each epoch's first. */
+static void leave_out_epoch_first(struct patterns *found, const struct steps *steps, const struct pattern *pattern)
+{
+	const struct batch *last = track_batch(steps->track, pattern->last);
+	if (!pattern->is_by_index || !last || last->index % (uint64_t)pattern->period != 0)
+		return;
+	for (size_t i = 0; i < found->count; i++) {
+		if (!found->list[i].is_epoch_first)
+			continue;
+		memmove(&found->list[i], &found->list[i + 1], (found->count - i - 1) * sizeof found->list[0]);
+		found->count--;
+	}
+}
+
+static void find_periods(struct steps *steps, struct patterns *found, double step_s)
+{
+	struct pattern pattern;
+	bool has_epoch_first = false;
+	for (unsigned round = 0; round < ROUNDS_MOST && find_period(steps, has_epoch_first, &pattern); round++) {
+		has_epoch_first |= pattern.is_epoch_first;
+		if (!is_meant(steps, &pattern) && !is_told(found, &pattern)) {
+			leave_out_epoch_first(found, steps, &pattern);
+			describe_period(steps, &pattern);
+			add_pattern(found, &pattern, step_s);
+		}
+		steps_take_members(steps);
+	}
+}
+
+static bool is_same(const struct pattern *pattern, const struct pattern *before)
+{
+	if (pattern->kind != before->kind || pattern->unit != before->unit)
+		return false;
+	if (pattern->kind != PATTERN_PERIOD)
+		return pattern->is_creeping == before->is_creeping;
+	return fabs(pattern->period - before->period) <= 0.02 * before->period;
+}
+
+static void keep_since(struct patterns *found, const struct patterns *before, int64_t now_ns)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		struct pattern *pattern = &found->list[i];
+		pattern->since_ns = now_ns;
+		for (size_t k = 0; k < before->count; k++)
+			if (is_same(pattern, &before->list[k]))
+				pattern->since_ns = before->list[k].since_ns;
+	}
+}
+
+static void look(struct patterns *patterns, const struct model *model, const struct run *run)
+{
+	struct patterns found = { .renewed_ns = patterns->renewed_ns, .seen = patterns->seen, .looks = patterns->looks + 1 };
+	struct pattern pattern;
+	struct steps *steps = malloc(sizeof *steps);
+	if (!steps)
+		return;
+	if (steps_gather(steps, model, run, patterns)) {
+		double step_s = run_main(run)->recent.p50_s;
+		find_periods(steps, &found, step_s);
+		if (find_drift(steps, &pattern))
+			add_pattern(&found, &pattern, step_s);
+		else if (find_kinds(steps, &pattern))
+			add_pattern(&found, &pattern, step_s);
+	}
+	free(steps);
+	keep_since(&found, patterns, model->now_ns);
+	*patterns = found;
+}
+
+void patterns_update(struct patterns *patterns, const struct model *model, const struct run *run)
+{
+	const struct track *track = run_main(run);
+	uint64_t kept = track->end - track->first < STEPS_MOST ? track->end - track->first : STEPS_MOST, least = 1 + kept / STEPS_A_LOOK;
+	int64_t pause_ns = (int64_t)(1 + kept / STEPS_A_SECOND) * NS_PER_S;
+	if (patterns->renewed_ns && model->now_ns - patterns->renewed_ns < pause_ns && run->is_live)
+		return;
+	if (track->end == patterns->seen || (track->end > patterns->seen && track->end - patterns->seen < least && run->is_live))
+		return;
+	patterns->renewed_ns = model->now_ns;
+	patterns->seen = track->end;
+	look(patterns, model, run);
+}
+
+/* -- words -- */
+
+static const char *ordinal_ending(uint64_t number)
+{
+	static const char *const endings[] = { "th", "st", "nd", "rd" };
+	bool is_teen = number % 100 >= 11 && number % 100 <= 13;
+	return endings[!is_teen && number % 10 <= 3 ? number % 10 : 0];
+}
+
+static void add_where(const struct pattern *pattern, char *out, size_t size)
+{
+	if (strcmp(pattern->what, "unknown") == 0)
+		snprintf(out, size, ", cause unknown");
+	else
+		snprintf(out, size, "%s%s", strstr(pattern->what, ": ") ? ", " : ", in ", pattern->what);
+}
+
+static void name_batch(const struct run *run, uint64_t ordinal, char out[NUMBER_SIZE * 2])
+{
+	const struct batch *batch = track_batch(run_main(run), ordinal);
+	if (batch && batch->epoch_ordinal)
+		snprintf(out, NUMBER_SIZE * 2, "%u/%llu", (unsigned)run_epoch_number(run, batch->epoch_ordinal), (unsigned long long)batch->index);
+	else
+		snprintf(out, NUMBER_SIZE * 2, "%llu", (unsigned long long)(batch ? batch->index : ordinal));
+}
+
+/* "every 40th batch" */
+static const char *period_name(const struct pattern *pattern, char out[64])
+{
+	unsigned long long period = (unsigned long long)pattern->period;
+	char seconds[NUMBER_SIZE];
+	if (pattern->is_epoch_first)
+		snprintf(out, 64, "each epoch's first batch");
+	else if (pattern->unit == PATTERN_SECONDS)
+		snprintf(out, 64, "every %s a batch", format_seconds(seconds, pattern->period));
+	else
+		snprintf(out, 64, "every %llu%s batch%s", period, ordinal_ending(period), pattern->is_by_index ? " of an epoch" : "");
+	return out;
+}
+
+static void period_words(const struct pattern *pattern, const char *where, char *out, size_t size)
+{
+	char name[64];
+	snprintf(out, size, "%s is %.1f× slower%s (%llu of %llu)", period_name(pattern, name), pattern->after_s / pattern->before_s, where,
+		(unsigned long long)pattern->count, (unsigned long long)pattern->of);
+}
+
+const char *pattern_label(const struct pattern *pattern, const struct run *run, char *out, size_t size)
+{
+	char name[64], first[NUMBER_SIZE * 2];
+	if (pattern->kind != PATTERN_PERIOD)
+		return pattern_words(pattern, run, out, size);
+	name_batch(run, pattern->first, first);
+	snprintf(out, size, "%s (%llu of %llu, from %s)", period_name(pattern, name), (unsigned long long)pattern->count, (unsigned long long)pattern->of, first);
+	return out;
+}
+
+const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size)
+{
+	char where[sizeof pattern->what + 8], before[NUMBER_SIZE], after[NUMBER_SIZE], first[NUMBER_SIZE * 2], share[NUMBER_SIZE];
+	if (size == 0)
+		return out;
+	add_where(pattern, where, sizeof where);
+	format_seconds(before, pattern->before_s);
+	format_seconds(after, pattern->after_s);
+	name_batch(run, pattern->first, first);
+	switch (pattern->kind) {
+	case PATTERN_PERIOD:
+		period_words(pattern, where, out, size);
+		break;
+	case PATTERN_DRIFT:
+		snprintf(out, size, pattern->is_creeping ? "slower and slower since batch %s: a step took %s, now %s%s" : "slower since batch %s: a step took %s, now %s%s",
+			first, before, after, where);
+		break;
+	case PATTERN_KINDS:
+		format_percent(share, (double)pattern->count / (double)pattern->of);
+		snprintf(out, size, "two kinds of batches: %s, and %s of them %s%s", before, share, after, where);
+		break;
+	}
+	return out;
+}

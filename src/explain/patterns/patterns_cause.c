@@ -1,0 +1,422 @@
+/* What a pattern's batches have in common: the phase that is longer, the cause that explanations name, and what could make just this pattern. */
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/model/statistics/statistics.h"
+#include "src/explain/advice.h"
+#include "src/explain/explain.h"
+#include "src/explain/patterns/patterns_private.h"
+
+enum { PHASES_COMPARED_MOST = 48, FLAGGED_EXPLAINED = 4, ACCUMULATION_MOST = 64, ROUND_LEAST = 10, MARKED_LEAST = 3, REFRESHES_MOST = 4 };
+/* Of the members, and at most so many of the others, where something goes with them. */
+#define MEMBERS_RATIO 0.8
+#define OTHERS_RATIO 0.1
+#define MAIN_RATIO 0.5
+#define BIGGER_RATIO 1.1
+#define ROUND_SECONDS_RATIO 0.01
+#define SIZES_APART 0.9
+
+/* -- phases -- */
+
+struct phase_excess { uint32_t name, parent; double excess_s; };
+
+struct comparison {
+	const struct steps *steps;
+	const struct compared *others, *these;
+	double excess_s;             /* of the whole step */
+	enum cause_kind cause;       /* so say the explanations */
+	size_t count;
+	struct phase_excess phases[PHASES_COMPARED_MOST];
+};
+
+static const struct phase_time *find_phase(const struct batch *batch, uint32_t name, uint32_t parent)
+{
+	for (unsigned i = 0; i < batch->phase_count; i++)
+		if (batch->phases[i].name == name && batch->phases[i].parent == parent)
+			return &batch->phases[i];
+	return NULL;
+}
+
+static double median_of_phase(const struct steps *steps, const struct compared *rows, uint32_t name, uint32_t parent)
+{
+	double values[COMPARED_MOST];
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct phase_time *phase = find_phase(steps->batches[rows->rows[i]], name, parent);
+		values[i] = phase ? (double)phase->seconds : 0;
+	}
+	return median_of(values, rows->count);
+}
+
+static double median_of_steps(const struct steps *steps, const struct compared *rows)
+{
+	double values[COMPARED_MOST];
+	for (size_t i = 0; i < rows->count; i++)
+		values[i] = steps->step_s[rows->rows[i]];
+	return median_of(values, rows->count);
+}
+
+static bool has_row(const struct comparison *comparison, const struct phase_time *phase)
+{
+	for (size_t i = 0; i < comparison->count; i++)
+		if (comparison->phases[i].name == phase->name && comparison->phases[i].parent == phase->parent)
+			return true;
+	return false;
+}
+
+static void compare(const struct steps *steps, const struct compared *others, const struct compared *these, struct comparison *out)
+{
+	*out = (struct comparison){ .steps = steps, .others = others, .these = these };
+	out->excess_s = median_of_steps(steps, these) - median_of_steps(steps, others);
+	for (size_t i = 0; i < these->count; i++) {
+		const struct batch *batch = steps->batches[these->rows[i]];
+		for (unsigned k = 0; k < batch->phase_count && out->count < PHASES_COMPARED_MOST; k++) {
+			const struct phase_time *phase = &batch->phases[k];
+			if (has_row(out, phase))
+				continue;
+			double excess_s = median_of_phase(steps, these, phase->name, phase->parent) - median_of_phase(steps, others, phase->name, phase->parent);
+			out->phases[out->count++] = (struct phase_excess){ phase->name, phase->parent, excess_s };
+		}
+	}
+}
+
+/* The part in which most of it lies; NULL: in no one. */
+static const struct phase_excess *main_part(const struct comparison *comparison, uint32_t parent, double excess_s)
+{
+	const struct phase_excess *most = NULL;
+	for (size_t i = 0; i < comparison->count; i++)
+		if (comparison->phases[i].parent == parent && comparison->phases[i].name != parent && (!most || comparison->phases[i].excess_s > most->excess_s))
+			most = &comparison->phases[i];
+	return most && most->excess_s > MAIN_RATIO * excess_s ? most : NULL;
+}
+
+static void name_phase(const struct comparison *comparison, struct pattern *pattern)
+{
+	const struct phase_excess *part = main_part(comparison, NAME_NONE, comparison->excess_s);
+	char path[256];
+	snprintf(pattern->what, sizeof pattern->what, "unknown");
+	pattern->phase = NAME_NONE;
+	if (!part || part->name == NAME_UNATTRIBUTED)
+		return;
+	pattern->phase = part->name;
+	int used = snprintf(path, sizeof path, "%s", run_name(comparison->steps->run, part->name));
+	for (unsigned depth = 1; depth < RUN_PHASES_MAX && (size_t)used < sizeof path && (part = main_part(comparison, part->name, part->excess_s)); depth++)
+		used += snprintf(path + used, sizeof path - (size_t)used, " › %s", run_name(comparison->steps->run, part->name));
+	text_clean(pattern->what, sizeof pattern->what, path, strlen(path));
+}
+
+/* -- what the explanations of its flagged batches say -- */
+
+/* Of one kind of cause in one phase; `what` where all agree. */
+struct said { struct cause cause; double share; bool differs; };
+
+static void add_said(struct said *list, size_t *count, const struct cause *cause)
+{
+	size_t at = 0;
+	while (at < *count && (list[at].cause.kind != cause->kind || list[at].cause.phase != cause->phase))
+		at++;
+	if (at == *count)
+		list[(*count)++] = (struct said){ .cause = *cause };
+	list[at].share += cause->share_ratio;
+	list[at].differs |= strcmp(list[at].cause.what, cause->what) != 0;
+}
+
+/* Returns of which kind they are, where they say anything. */
+static enum cause_kind take_explanations(const struct steps *steps, struct pattern *pattern)
+{
+	struct said list[FLAGGED_EXPLAINED * EXPLAIN_CAUSES_MAX];
+	const struct run *run = steps->run;
+	size_t count = 0, explained = 0;
+	for (size_t i = run->flagged_count; i-- > 0 && explained < FLAGGED_EXPLAINED;) {
+		const struct flagged *flagged = &run->flagged[i];
+		size_t row = flagged->mode == steps->track->mode ? steps_row(steps, flagged->batch.ordinal) : steps->count;
+		struct explanation why;
+		if (row == steps->count || !steps->is_member[row])
+			continue;
+		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+		explained += why.cause_count > 0;
+		for (size_t k = 0; k < why.cause_count; k++)
+			add_said(list, &count, &why.causes[k]);
+	}
+	const struct said *most = NULL;
+	for (size_t i = 0; i < count; i++)
+		if (!most || list[i].share > most->share)
+			most = &list[i];
+	if (!most || most->cause.phase == NAME_NONE || most->share < MAIN_RATIO / 2 * (double)explained)
+		return CAUSE_UNKNOWN;
+	pattern->phase = most->cause.phase;
+	const char *words = cause_kind_name(most->cause.kind);
+	if (most->differs && words[0])
+		snprintf(pattern->what, sizeof pattern->what, "%.40s: %s", run_name(run, most->cause.phase), words);
+	else if (!most->differs)
+		snprintf(pattern->what, sizeof pattern->what, "%.*s", (int)sizeof pattern->what - 1, most->cause.what);
+	/* Cut where it is too long, a letter could be cut in two. */
+	char whole[sizeof pattern->what];
+	memcpy(whole, pattern->what, sizeof whole);
+	text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
+	return most->cause.kind;
+}
+
+/* -- candidates -- */
+
+static const char *loader_meta(const struct run *run, const char *key)
+{
+	char full[48];
+	snprintf(full, sizeof full, "loader.%s", key);
+	const char *value = run_meta(run, full);
+	return value ? value : run_meta(run, key);
+}
+
+/* 0 = not known. */
+static unsigned long published_count(const struct run *run, const char *key)
+{
+	const char *value = loader_meta(run, key);
+	char *end;
+	unsigned long count = value && isdigit((unsigned char)*value) ? strtoul(value, &end, 10) : 0;
+	return count > 0 && *end == '\0' && count < 100000 ? count : 0;
+}
+
+__attribute__((format(printf, 2, 3)))
+static bool say(struct pattern *pattern, const char *format, ...)
+{
+	char text[256];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	text_clean(pattern->candidate, sizeof pattern->candidate, text, strlen(text));
+	return true;
+}
+
+static bool is_in_data(const struct comparison *comparison, const struct pattern *pattern)
+{
+	enum phase_kind kind = pattern->phase == NAME_NONE ? PHASE_DATA : phase_kind(comparison->steps->run, pattern->phase);
+	return kind == PHASE_DATA || kind == PHASE_BETWEEN;
+}
+
+static bool goes_with(const struct comparison *comparison, bool (*has)(const struct steps *steps, size_t row, const void *what), const void *what)
+{
+	size_t these = 0, others = 0;
+	for (size_t i = 0; i < comparison->these->count; i++)
+		these += has(comparison->steps, comparison->these->rows[i], what);
+	for (size_t i = 0; i < comparison->others->count; i++)
+		others += has(comparison->steps, comparison->others->rows[i], what);
+	return these > 0 && (double)these >= MEMBERS_RATIO * (double)comparison->these->count && (double)others <= OTHERS_RATIO * (double)comparison->others->count;
+}
+
+static bool is_epoch_begin(const struct comparison *comparison, struct pattern *pattern)
+{
+	const char *persistent = loader_meta(comparison->steps->run, "persistent_workers");
+	bool is_off = persistent && (strcmp(persistent, "False") == 0 || strcmp(persistent, "false") == 0 || strcmp(persistent, "0") == 0);
+	return pattern->is_epoch_first && say(pattern, "epoch length %.0f%s", pattern->period, is_off ? "; persistent_workers is off" : "");
+}
+
+static bool has_span(const struct steps *steps, size_t row, const void *what)
+{
+	const struct phase_excess *phase = what;
+	return find_phase(steps->batches[row], phase->name, phase->parent) != NULL;
+}
+
+static bool is_span(const struct comparison *comparison, struct pattern *pattern)
+{
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct phase_excess *phase = &comparison->phases[i];
+		bool is_published = phase->name != NAME_UNATTRIBUTED && phase->name != NAME_BETWEEN;
+		if (is_published && phase->excess_s > MAIN_RATIO * comparison->excess_s && goes_with(comparison, has_span, phase))
+			return say(pattern, "only these have “%.60s”", run_name(comparison->steps->run, phase->name));
+	}
+	return false;
+}
+
+static bool follows_other_mode(const struct steps *steps, size_t row, const void *what)
+{
+	(void)what;
+	const struct batch *batch = steps->batches[row], *before = row > 0 ? steps->batches[row - 1] : NULL;
+	return before && before->ordinal + 1 == batch->ordinal && batch->number > before->number + 1;
+}
+
+static bool precedes_other_mode(const struct steps *steps, size_t row, const void *what)
+{
+	return row + 1 < steps->count && follows_other_mode(steps, row + 1, what);
+}
+
+static const char *other_mode(const struct steps *steps)
+{
+	for (unsigned i = 0; i < steps->run->track_count; i++)
+		if (&steps->run->tracks[i] != steps->track && steps->run->tracks[i].count > 0)
+			return run_name(steps->run, steps->run->tracks[i].mode);
+	return "batches of another mode";
+}
+
+static bool is_other_mode(const struct comparison *comparison, struct pattern *pattern)
+{
+	if (comparison->steps->run->track_count < 2)
+		return false;
+	if (goes_with(comparison, follows_other_mode, NULL))
+		return say(pattern, "%.60s ran just before each", other_mode(comparison->steps));
+	return goes_with(comparison, precedes_other_mode, NULL) && say(pattern, "%.60s runs after each", other_mode(comparison->steps));
+}
+
+static bool has_mark(const struct steps *steps, size_t row, const void *what)
+{
+	const struct batch *batch = steps->batches[row];
+	(void)what;
+	for (size_t i = 0; i < steps->run->mark_count; i++) {
+		int64_t since_ns = steps->run->marks[i].time_ns - batch->begin_ns;
+		if (since_ns >= 0 && (double)since_ns * 1e-9 <= batch->step_s)
+			return true;
+	}
+	return false;
+}
+
+/* Marks are kept for as long as there is room; members of before cannot have any. */
+static bool is_mark(const struct comparison *comparison, struct pattern *pattern)
+{
+	const struct run *run = comparison->steps->run;
+	struct compared newest = { .count = 0 };
+	if (run->mark_count < MARKED_LEAST)
+		return false;
+	for (size_t i = 0; i < comparison->these->count; i++)
+		if (comparison->steps->batches[comparison->these->rows[i]]->begin_ns >= run->marks[0].time_ns - (int64_t)(comparison->excess_s * 2e9))
+			newest.rows[newest.count++] = comparison->these->rows[i];
+	struct comparison shorter = { .steps = comparison->steps, .these = &newest, .others = comparison->others };
+	return newest.count >= MARKED_LEAST && goes_with(&shorter, has_mark, NULL) && say(pattern, "each has a mark: “%.60s”", run->marks[run->mark_count - 1].text);
+}
+
+static double median_samples(const struct steps *steps, const struct compared *rows)
+{
+	double values[COMPARED_MOST];
+	size_t count = 0;
+	for (size_t i = 0; i < rows->count; i++)
+		if (isfinite(steps->batches[rows->rows[i]]->samples))
+			values[count++] = steps->batches[rows->rows[i]]->samples;
+	return median_of(values, count);
+}
+
+static bool is_bigger(const struct comparison *comparison, struct pattern *pattern)
+{
+	double these = median_samples(comparison->steps, comparison->these), others = median_samples(comparison->steps, comparison->others);
+	return these >= BIGGER_RATIO * others && say(pattern, "bigger batches: %.0f samples, the others %.0f", these, others);
+}
+
+/* Only some batches end with a step of the optimizer. */
+static bool is_accumulation(const struct comparison *comparison, struct pattern *pattern)
+{
+	const struct run *run = comparison->steps->run;
+	bool is_known = run_accumulation(run) || comparison->steps->track->kind_count > 1;
+	return !is_known && pattern->period <= ACCUMULATION_MOST && pattern->phase != NAME_NONE && phase_kind(run, pattern->phase) == PHASE_OPTIMIZER
+		&& say(pattern, "gradient accumulation over %.0f batches, as it seems", pattern->period);
+}
+
+static bool is_epoch_length(const struct comparison *comparison, struct pattern *pattern)
+{
+	const struct steps *steps = comparison->steps;
+	double length = (double)steps->run->state.batches_per_epoch;
+	if (length <= 0 && steps->epoch_count > 2)
+		length = steps->epochs[steps->epoch_count - 1].first_place - steps->epochs[steps->epoch_count - 2].first_place;
+	return length > 0 && pattern->period == length && say(pattern, "epoch length %.0f", length);
+}
+
+static bool is_loader(const struct comparison *comparison, struct pattern *pattern)
+{
+	const struct run *run = comparison->steps->run;
+	unsigned long workers = published_count(run, "num_workers"), factor = published_count(run, "prefetch_factor");
+	if (!workers || !is_in_data(comparison, pattern))
+		return false;
+	if (factor > 1 && pattern->period == (double)(workers * factor))
+		return say(pattern, "prefetch_factor %lu × %lu workers", factor, workers);
+	return workers > 1 && pattern->period == (double)workers && say(pattern, "%lu workers: one of them is slower", workers);
+}
+
+static bool is_round(const struct comparison *comparison, struct pattern *pattern)
+{
+	bool is_in_loader = pattern->phase != NAME_NONE && phase_kind(comparison->steps->run, pattern->phase) == PHASE_DATA;
+	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_LEAST) == 0 && say(pattern, "a round number: logging or saving every %.0f?", pattern->period);
+}
+
+static bool is_round_time(const struct comparison *comparison, struct pattern *pattern)
+{
+	double whole = round(pattern->period);
+	(void)comparison;
+	return whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole && say(pattern, "a round time: something that runs every %.0f s?", whole);
+}
+
+/* Where all CPUs are taken, whoever looks takes one. */
+static bool is_own_refresh(const struct comparison *comparison, struct pattern *pattern)
+{
+	double times = round(pattern->period / comparison->steps->model->refresh_s);
+	char refresh[NUMBER_SIZE];
+	return comparison->cause == CAUSE_CPU_WAIT && times >= 1 && times <= REFRESHES_MOST
+		&& fabs(pattern->period - times * comparison->steps->model->refresh_s) <= ROUND_SECONDS_RATIO * pattern->period
+		&& say(pattern, "pmtop's own refresh, every %s: -d 2 takes less", format_seconds(refresh, comparison->steps->model->refresh_s));
+}
+
+typedef bool candidate_test(const struct comparison *comparison, struct pattern *pattern);
+
+/* The surest first. */
+static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_other_mode, is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
+static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_other_mode, is_mark, is_bigger, is_round_time, NULL };
+
+/* -- the three -- */
+
+/* The newest members, and those next to them. */
+static void choose_rows(const struct steps *steps, struct compared *others, struct compared *these)
+{
+	others->count = these->count = 0;
+	for (size_t row = steps->count; row-- > 0 && these->count < COMPARED_MOST;) {
+		if (!steps->is_member[row])
+			continue;
+		these->rows[these->count++] = row;
+		const size_t beside[] = { row + 1, row - 1 };
+		for (size_t i = 0; i < 2 && others->count < COMPARED_MOST; i++)
+			if (beside[i] < steps->count && !steps->is_member[beside[i]] && steps->kind[beside[i]] == steps->kind[row])
+				others->rows[others->count++] = beside[i];
+	}
+}
+
+void describe_period(const struct steps *steps, struct pattern *pattern)
+{
+	struct compared others, these;
+	struct comparison comparison;
+	choose_rows(steps, &others, &these);
+	compare(steps, &others, &these, &comparison);
+	name_phase(&comparison, pattern);
+	comparison.cause = take_explanations(steps, pattern);
+	for (candidate_test *const *test = pattern->unit == PATTERN_BATCHES ? of_batches : of_seconds; *test && !(*test)(&comparison, pattern);)
+		test++;
+}
+
+void describe_drift(const struct steps *steps, const struct compared *before, const struct compared *after, struct pattern *pattern)
+{
+	struct comparison comparison;
+	size_t first = steps_row(steps, pattern->first);
+	compare(steps, before, after, &comparison);
+	name_phase(&comparison, pattern);
+	const struct batch *batch = first < steps->count ? steps->batches[first] : NULL;
+	if (batch && !pattern->is_creeping && batch->epoch_ordinal > 1 && batch->index <= 1)
+		say(pattern, "epoch %u began there", (unsigned)batch->epoch);
+}
+
+static bool has_fewer(const struct steps *steps, size_t row, const void *samples)
+{
+	return steps->batches[row]->samples < *(const double *)samples;
+}
+
+void describe_kinds(const struct steps *steps, const struct compared *fast, const struct compared *slow, struct pattern *pattern)
+{
+	struct comparison comparison;
+	compare(steps, fast, slow, &comparison);
+	name_phase(&comparison, pattern);
+	double few = median_samples(steps, fast), many = median_samples(steps, slow), border = (few + many) / 2;
+	size_t right = 0;
+	for (size_t i = 0; i < fast->count; i++)
+		right += has_fewer(steps, fast->rows[i], &border);
+	for (size_t i = 0; i < slow->count; i++)
+		right += !has_fewer(steps, slow->rows[i], &border);
+	if (many > few && (double)right >= SIZES_APART * (double)(fast->count + slow->count))
+		say(pattern, "by batch size: %.0f and %.0f samples", few, many);
+}

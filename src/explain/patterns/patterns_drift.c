@@ -1,0 +1,314 @@
+/* Slower since a batch, or slower and slower: steps against their own kind and size, by rank, with what the places in an epoch explain left out. */
+#include <math.h>
+
+#include "src/model/statistics/significance.h"
+#include "src/model/statistics/statistics.h"
+#include "src/explain/patterns/patterns_private.h"
+
+enum { SIDE_LEAST = 50, WINDOW_LEAST = 2 * SIDE_LEAST, BLOCKS_MOST = 256, CALM_BLOCK = 10, SIZES = 8, CLASS_LEAST = 8, CREEP_LEAST = 400, CREEP_POINTS = 64, SAME_PLACE_LEAST = 20,
+	HISTORY_BLOCKS = 64, CALM_BLOCKS = 16, REFINEMENTS = 3, AFTER_LEAST_OF = 8, AFTER_LEAST_MOST = 150 };
+#define DRIFT_RATIO 0.1
+#define DRIFT_DEVIATIONS 3
+/* Before and after have to last so long; where they are shorter the growth has to be larger by as much: a machine wavers within a second. */
+#define DRIFT_LEAST_S 2.0
+#define DRIFT_P_MOST 1e-7
+#define SIZES_DIFFER 1.05
+/* What was so slow before, for a while, is no news: this quantile of what was, and how much of the growth has to lie above it. */
+#define HISTORY_QUANTILE 0.9
+#define HISTORY_RATIO 0.3
+#define THROUGHOUT_RATIO 0.9
+/* Of the whole growth: what each quarter has to add where steps creep. */
+#define CREEP_QUARTER_RATIO 0.15
+#define MAD_TO_DEVIATION 1.4826
+
+/* Rows, with their step as a share of what is usual for their kind and size. */
+struct relative { size_t count; uint16_t rows[STEPS_MOST]; double values[STEPS_MOST]; };
+
+/* -- leaving out what kinds and sizes explain -- */
+
+struct sizes { double least, most; };
+
+static struct sizes sizes_of(const struct steps *steps)
+{
+	struct sizes sizes = { INFINITY, -INFINITY };
+	for (size_t row = 0; row < steps->count; row++) {
+		sizes.least = fmin(sizes.least, steps->batches[row]->samples);
+		sizes.most = fmax(sizes.most, steps->batches[row]->samples);
+	}
+	return sizes;
+}
+
+static unsigned class_of(const struct steps *steps, const struct sizes *sizes, size_t row)
+{
+	double samples = steps->batches[row]->samples;
+	unsigned size = 0;
+	if (isfinite(samples) && sizes->most > SIZES_DIFFER * sizes->least)
+		size = (unsigned)((samples - sizes->least) / (sizes->most - sizes->least) * (SIZES - 1) + 0.5);
+	return steps->kind[row] * SIZES + size;
+}
+
+static void make_relative(const struct steps *steps, struct relative *out)
+{
+	uint8_t classes[STEPS_MOST];
+	double values[STEPS_MOST], usual[RUN_KINDS_MAX * SIZES];
+	struct sizes sizes = sizes_of(steps);
+	size_t counts[RUN_KINDS_MAX * SIZES] = { 0 };
+	for (size_t row = 0; row < steps->count; row++) {
+		classes[row] = (uint8_t)class_of(steps, &sizes, row);
+		counts[classes[row]] += !steps->is_taken[row];
+	}
+	for (unsigned class = 0; class < RUN_KINDS_MAX * SIZES; class++) {
+		size_t count = 0;
+		usual[class] = NAN;
+		if (counts[class] < CLASS_LEAST)
+			continue;
+		for (size_t row = 0; row < steps->count; row++)
+			if (classes[row] == class && !steps->is_taken[row])
+				values[count++] = steps->step_s[row];
+		usual[class] = median_of(values, count);
+	}
+	out->count = 0;
+	for (size_t row = 0; row < steps->count; row++) {
+		if (steps->is_taken[row] || isnan(usual[classes[row]]))
+			continue;
+		out->rows[out->count] = (uint16_t)row;
+		out->values[out->count++] = steps->step_s[row] / usual[classes[row]];
+	}
+}
+
+/* -- medians of stretches -- */
+
+static double median_between(const struct relative *all, size_t from, size_t to)
+{
+	double values[STEPS_MOST];
+	for (size_t i = from; i < to; i++)
+		values[i - from] = all->values[i];
+	return median_of(values, to - from);
+}
+
+/* At most `most` of them. */
+static size_t medians_of_blocks(const struct relative *all, size_t from, size_t to, size_t block, double *out, size_t most)
+{
+	size_t count = 0;
+	for (; count < most && block > 0 && from + block <= to; from += block)
+		out[count++] = median_between(all, from, from + block);
+	return count;
+}
+
+/* How much the medians of ten steps, or more, waver there: what comes and goes slowly makes that wide, as it should. */
+static double wavering(const struct relative *all, size_t from, size_t to, double median)
+{
+	double blocks[STEPS_MOST / CALM_BLOCK + 1];
+	size_t block = (to - from) / CALM_BLOCKS > CALM_BLOCK ? (to - from) / CALM_BLOCKS : CALM_BLOCK;
+	size_t count = medians_of_blocks(all, from, to, block, blocks, sizeof blocks / sizeof *blocks);
+	return MAD_TO_DEVIATION * mad_of(blocks, count, median);
+}
+
+/* -- places in the epoch -- */
+
+/* Whether batches of the same places in earlier epochs, from before the change, were as slow: then the place is what makes it. */
+static bool is_by_place(const struct steps *steps, const struct relative *all, size_t at, double halfway)
+{
+	double values[STEPS_MOST];
+	size_t count = 0;
+	uint64_t least = UINT64_MAX, most = 0;
+	uint32_t epoch = steps->batches[all->rows[all->count - 1]]->epoch_ordinal;
+	for (size_t i = at; i < all->count; i++) {
+		const struct batch *batch = steps->batches[all->rows[i]];
+		if (batch->epoch_ordinal != epoch)
+			return false;
+		least = batch->index < least ? batch->index : least;
+		most = batch->index > most ? batch->index : most;
+	}
+	for (size_t i = 0; i < at; i++) {
+		const struct batch *batch = steps->batches[all->rows[i]];
+		if (batch->epoch_ordinal != epoch && batch->index >= least && batch->index <= most)
+			values[count++] = all->values[i];
+	}
+	return count >= SAME_PLACE_LEAST && median_of(values, count) > halfway;
+}
+
+/* -- what was before -- */
+
+static bool was_so_before(const struct relative *all, size_t at, double after, double grown)
+{
+	double blocks[STEPS_MOST / CALM_BLOCK + 1];
+	size_t block = at / HISTORY_BLOCKS > CALM_BLOCK ? at / HISTORY_BLOCKS : CALM_BLOCK;
+	size_t count = medians_of_blocks(all, 0, at, block, blocks, sizeof blocks / sizeof *blocks);
+	return after - quantile_of(blocks, count, HISTORY_QUANTILE) < HISTORY_RATIO * grown;
+}
+
+/* The longer it went well the longer it takes to say that it no longer does: there were more chances of a passing burst. */
+static size_t after_least(size_t before)
+{
+	size_t least = before / AFTER_LEAST_OF;
+	return least < SIDE_LEAST ? SIDE_LEAST : least > AFTER_LEAST_MOST ? AFTER_LEAST_MOST : least;
+}
+
+/* -- the change -- */
+
+/* Nearly all of its stretches are slower: not some bursts that came close together. */
+static bool is_slower_throughout(const struct relative *all, size_t from, double halfway)
+{
+	double blocks[STEPS_MOST / CALM_BLOCK + 1];
+	size_t length = all->count - from, block = length / CALM_BLOCKS > CALM_BLOCK ? length / CALM_BLOCKS : CALM_BLOCK, slower = 0;
+	size_t count = medians_of_blocks(all, from, all->count, block, blocks, sizeof blocks / sizeof *blocks);
+	for (size_t i = 0; i < count; i++)
+		slower += blocks[i] > halfway;
+	return (double)slower >= THROUGHOUT_RATIO * (double)count;
+}
+
+struct drift {
+	size_t from, to, at;         /* before: from … to; after: at … the newest */
+	double before, after;
+	bool is_creeping;
+};
+
+static void set_medians(const struct relative *all, struct drift *drift)
+{
+	drift->before = median_between(all, drift->from, drift->to);
+	drift->after = median_between(all, drift->at, all->count);
+}
+
+/* The place from which on the distances to both medians are the least; which moves the medians. */
+static void refine(const struct relative *all, struct drift *drift)
+{
+	for (unsigned round = 0; round < REFINEMENTS; round++) {
+		double sum = 0, least = INFINITY;
+		for (size_t i = drift->from; i + SIDE_LEAST <= all->count; i++) {
+			if (i >= drift->from + SIDE_LEAST && sum < least) {
+				least = sum;
+				drift->at = drift->to = i;
+			}
+			sum += fabs(all->values[i] - drift->before) - fabs(all->values[i] - drift->after);
+		}
+		set_medians(all, drift);
+	}
+}
+
+static double lasted_s(const struct steps *steps, const struct relative *all, size_t from, size_t to)
+{
+	double sum = 0;
+	for (size_t i = from; i < to; i++)
+		sum += steps->step_s[all->rows[i]];
+	return sum;
+}
+
+static double growth_least(const struct steps *steps, const struct relative *all, const struct drift *drift)
+{
+	double shorter_s = fmin(lasted_s(steps, all, drift->from, drift->to), lasted_s(steps, all, drift->at, all->count));
+	return DRIFT_RATIO * fmax(1, DRIFT_LEAST_S / shorter_s);
+}
+
+static bool is_worth_telling(const struct steps *steps, const struct relative *all, const struct drift *drift)
+{
+	double grown = drift->after - drift->before, halfway = (drift->after + drift->before) / 2;
+	double waver = fmax(wavering(all, drift->from, drift->to, drift->before), wavering(all, drift->at, all->count, drift->after));
+	if (grown < growth_least(steps, all, drift) * drift->before || grown < DRIFT_DEVIATIONS * waver)
+		return false;
+	/* It is still so. */
+	if (median_between(all, all->count - SIDE_LEAST / 2, all->count) < halfway)
+		return false;
+	return is_slower_throughout(all, drift->at, halfway) && !is_by_place(steps, all, drift->at, halfway);
+}
+
+static bool find_change(const struct steps *steps, const struct relative *all, size_t from, struct drift *out)
+{
+	double blocks[BLOCKS_MOST + 1], ranks[BLOCKS_MOST + 1];
+	uint32_t order[BLOCKS_MOST + 1];
+	size_t length = all->count - from, block = (length + BLOCKS_MOST - 1) / BLOCKS_MOST;
+	struct change change;
+	size_t count = medians_of_blocks(all, from, all->count, block, blocks, sizeof blocks / sizeof *blocks);
+	if (!change_point(blocks, count, ranks, order, &change) || change.k <= 0 || change.p_value > DRIFT_P_MOST)
+		return false;
+	size_t at = from + change.at * block;
+	if (at < from + SIDE_LEAST || at + SIDE_LEAST > all->count)
+		return false;
+	*out = (struct drift){ .from = from, .to = at, .at = at };
+	set_medians(all, out);
+	refine(all, out);
+	if (all->count - out->at < after_least(out->at))
+		return false;
+	return is_worth_telling(steps, all, out) && !was_so_before(all, out->at, out->after, out->after - out->before);
+}
+
+/* -- slower and slower -- */
+
+static bool grows_in_each_quarter(const struct relative *all, double *first, double *last)
+{
+	double quarters[4];
+	for (size_t i = 0; i < 4; i++)
+		quarters[i] = median_between(all, i * all->count / 4, (i + 1) * all->count / 4);
+	*first = quarters[0];
+	*last = quarters[3];
+	for (size_t i = 1; i < 4; i++)
+		if (quarters[i] - quarters[i - 1] < CREEP_QUARTER_RATIO * (*last - *first))
+			return false;
+	return *last > *first;
+}
+
+static bool find_creep(const struct steps *steps, const struct relative *all, struct drift *out)
+{
+	double blocks[CREEP_POINTS + 1], at[CREEP_POINTS + 1];
+	struct slope slope;
+	if (all->count < CREEP_LEAST)
+		return false;
+	*out = (struct drift){ .to = all->count / 4, .at = all->count * 3 / 4, .is_creeping = true };
+	if (!grows_in_each_quarter(all, &out->before, &out->after))
+		return false;
+	size_t block = (all->count + CREEP_POINTS - 1) / CREEP_POINTS, count = medians_of_blocks(all, 0, all->count, block, blocks, CREEP_POINTS);
+	for (size_t i = 0; i < count; i++)
+		at[i] = (double)i;
+	if (!theil_sen(at, blocks, count, &slope) || !(slope.low_per_s > 0) || !is_worth_telling(steps, all, out))
+		return false;
+	/* From one end to the other, not from one quarter's middle to another's. */
+	double grown = slope.per_s * (double)count, middle = median_between(all, 0, all->count);
+	out->before = middle - grown / 2;
+	out->after = middle + grown / 2;
+	return out->before > 0;
+}
+
+/* -- making the pattern -- */
+
+static void spread_rows(const struct relative *all, size_t from, size_t to, struct compared *out)
+{
+	size_t count = to - from < COMPARED_MOST ? to - from : COMPARED_MOST;
+	out->count = count;
+	for (size_t i = 0; i < count; i++)
+		out->rows[i] = all->rows[from + i * (to - from) / count];
+}
+
+static double usual_step(const struct steps *steps, const struct relative *all)
+{
+	double values[STEPS_MOST];
+	for (size_t i = 0; i < all->count; i++)
+		values[i] = steps->step_s[all->rows[i]] / all->values[i];
+	return median_of(values, all->count);
+}
+
+static void make_pattern(const struct steps *steps, const struct relative *all, const struct drift *drift, struct pattern *out)
+{
+	double usual_s = usual_step(steps, all);
+	size_t slower = drift->is_creeping ? 0 : drift->at;
+	struct compared before, after;
+	*out = (struct pattern){ .kind = PATTERN_DRIFT, .unit = PATTERN_BATCHES, .period = NAN, .is_creeping = drift->is_creeping,
+		.count = all->count - slower, .of = all->count - slower, .first = steps->batches[all->rows[slower]]->ordinal,
+		.last = steps->batches[all->rows[all->count - 1]]->ordinal, .before_s = drift->before * usual_s, .after_s = drift->after * usual_s };
+	spread_rows(all, drift->from, drift->to, &before);
+	spread_rows(all, drift->at, all->count, &after);
+	describe_drift(steps, &before, &after, out);
+}
+
+/* A change of long ago is found in all that is kept, one of just now only in what is new. */
+bool find_drift(struct steps *steps, struct pattern *out)
+{
+	struct relative all;
+	struct drift drift;
+	make_relative(steps, &all);
+	bool is_found = all.count >= WINDOW_LEAST && (find_creep(steps, &all, &drift) || find_change(steps, &all, 0, &drift));
+	for (size_t window = all.count / 2; !is_found && window >= WINDOW_LEAST; window /= 2)
+		is_found = find_change(steps, &all, all.count - window, &drift);
+	if (is_found)
+		make_pattern(steps, &all, &drift, out);
+	return is_found;
+}

@@ -1,0 +1,139 @@
+/* Every k-th batch a little slower, too little for each to stand out: the scores of all steps folded by k. What is dear is looked at in turn. */
+#include <math.h>
+#include <string.h>
+
+#include "src/model/statistics/significance.h"
+#include "src/model/statistics/statistics.h"
+#include "src/explain/patterns/patterns_private.h"
+
+enum { MILD_PERIOD_MOST = 1024, ALWAYS_MOST = 16, TURNS = 16, FOLDED_MOST = 64, MEMBERS_LEAST = 8 };
+/* Standard deviations of a sum of members; half a million sums are tried. */
+#define FOLD_Z_LEAST 7.0
+/* Against the steps next to each: what wavers slowly lifts those as well. */
+#define PAIRS_Z_LEAST 4.0
+#define PAIRS_RATIO 0.75
+#define MILD_RATIO 0.05
+
+struct fold { enum clock_kind clock; uint32_t period, remainder, from; double z; };
+
+#define KNOWN_Z_LEAST 5.0
+
+static void fold_clock(const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t from, uint32_t period, float *sums)
+{
+	if (clock == CLOCK_RUN) {
+		fold_into(scores + from, steps->places - from, from, period, sums);
+		return;
+	}
+	for (size_t i = 0; i < steps->epoch_count; i++) {
+		const struct span_of_epoch *epoch = &steps->epochs[i];
+		uint32_t first = epoch->first_place > from ? epoch->first_place : from;
+		if (epoch->last_place >= first)
+			fold_into(scores + first, epoch->last_place - first + 1, epoch->first_index + (first - epoch->first_place), period, sums);
+	}
+}
+
+static void try_period(const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t period, struct fold *best)
+{
+	float sums[MILD_PERIOD_MOST];
+	uint32_t most = period * FOLDED_MOST, from = steps->places > most ? steps->places - most : 0;
+	double members = (double)(steps->places - from) / period;
+	/* In epochs of few periods some remainders come more often than others. */
+	if (members < MEMBERS_LEAST || (clock == CLOCK_EPOCH && 2 * period > steps->places / steps->epoch_count))
+		return;
+	memset(sums, 0, period * sizeof *sums);
+	fold_clock(steps, scores, clock, from, period, sums);
+	uint32_t top = 0;
+	for (uint32_t i = 1; i < period; i++)
+		top = sums[i] > sums[top] ? i : top;
+	double z = (double)sums[top] / sqrt(members) + (steps_knew(steps, period) ? FOLD_Z_LEAST - KNOWN_Z_LEAST : 0);
+	if (z > best->z)
+		*best = (struct fold){ clock, period, top, from, z };
+}
+
+static void mark_members(struct steps *steps, const struct fold *fold)
+{
+	for (size_t row = 0; row < steps->count; row++)
+		steps->is_member[row] = steps->place[row] >= fold->from && !steps->is_taken[row]
+			&& steps_remainder(steps, fold->clock, fold->period, row) == fold->remainder;
+}
+
+/* Whether those that are marked are slower than those next to them. */
+static bool measure(const struct steps *steps, const struct fold *fold, struct pattern *out)
+{
+	double these[STEPS_MOST], others[STEPS_MOST], excess[STEPS_MOST];
+	size_t count = 0, above = 0;
+	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = fold->period,
+		.is_by_index = fold->clock == CLOCK_EPOCH };
+	for (size_t row = 0; row < steps->count; row++) {
+		double around = steps->is_member[row] ? steps_around(steps, row) : NAN;
+		if (isnan(around))
+			continue;
+		these[count] = steps->step_s[row];
+		others[count] = around;
+		excess[count] = steps->step_s[row] / around - 1;
+		above += excess[count] > 0;
+		out->last = steps->batches[row]->ordinal;
+		out->first = count == 0 ? out->last : out->first;
+		count++;
+	}
+	out->count = above;
+	out->of = count;
+	double members = (double)count;
+	if (count < MEMBERS_LEAST || (double)above < PAIRS_RATIO * members || (2 * (double)above - members) / sqrt(members) < fmin(PAIRS_Z_LEAST, sqrt(members)))
+		return false;
+	out->after_s = median_of(these, count);
+	out->before_s = median_of(others, count);
+	return median_of(excess, count) >= MILD_RATIO;
+}
+
+/* It goes on: most of the newest are slower too. */
+static bool goes_on(const struct steps *steps)
+{
+	size_t seen = 0, above = 0;
+	for (size_t row = steps->count; row-- > 0 && seen < MEMBERS_LEAST;) {
+		if (!steps->is_member[row])
+			continue;
+		seen++;
+		above += steps->step_s[row] > steps_around(steps, row);
+	}
+	return above * 2 > seen;
+}
+
+static void spread_scores(const struct steps *steps, float *scores)
+{
+	memset(scores, 0, steps->places * sizeof *scores);
+	for (size_t row = 0; row < steps->count; row++)
+		scores[steps->place[row]] = steps->scores[row];
+}
+
+bool find_mild(struct steps *steps, struct pattern *out)
+{
+	const struct patterns *before = steps->before;
+	float scores[STEPS_MOST];
+	struct fold best = { .z = FOLD_Z_LEAST };
+	uint32_t most = steps->places / MEMBERS_LEAST < MILD_PERIOD_MOST ? steps->places / MEMBERS_LEAST : MILD_PERIOD_MOST;
+	spread_scores(steps, scores);
+	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
+		for (uint32_t period = 2; period <= most; period = period < ALWAYS_MOST ? period + 1 : period == ALWAYS_MOST ? period + 1 + before->looks % TURNS : period + TURNS)
+			try_period(steps, scores, clock, period, &best);
+		for (size_t i = 0; i < before->count; i++)
+			if (before->list[i].kind == PATTERN_PERIOD && before->list[i].unit == PATTERN_BATCHES && before->list[i].period >= 2 && before->list[i].period <= most)
+				try_period(steps, scores, clock, (uint32_t)before->list[i].period, &best);
+	}
+	if (best.period == 0)
+		return false;
+	best.period = steps_part(steps, best.clock, best.period, best.remainder, best.from);
+	best.remainder %= best.period;
+	uint32_t from = best.from;
+	best.from = 0;
+	mark_members(steps, &best);
+	/* All that is kept, or at least the newest. */
+	if (measure(steps, &best, out) && goes_on(steps))
+		return true;
+	best.from = from;
+	mark_members(steps, &best);
+	if (measure(steps, &best, out) && goes_on(steps))
+		return true;
+	memset(steps->is_member, 0, sizeof steps->is_member);
+	return false;
+}

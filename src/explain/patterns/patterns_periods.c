@@ -1,0 +1,322 @@
+/* Every k-th batch, by walking back from the newest slow ones: k is one where nearly all that it would make slow are, and chance would not do that. */
+#include <math.h>
+
+#include "src/model/statistics/significance.h"
+#include "src/model/statistics/statistics.h"
+#include "src/explain/patterns/patterns_private.h"
+
+enum { PERIOD_MOST = 2048, ANCHORS_MOST = 32, MISSES_MOST = 3, EPOCHS_LEAST = 3 };
+#define HITS_LEAST_RATIO 0.8
+/* A walk that has met so few is not going to get there. */
+#define HOPELESS_RATIO 0.6
+/* ln 5e-4: of the chance that steps without any period look like this one, all periods and begins that were tried taken together. */
+#define CHANCE_MOST (-7.6)
+/* What is known already is not given up at once: ln of how much likelier chance may be, and how many of the batches may fail. */
+#define KNOWN_BONUS 6
+#define KNOWN_HITS_RATIO 0.7
+
+/* What stands in each place; a walk that meets nothing slow in its first places is over, and of thousands of walks most are. */
+enum mark { MARK_FAST, MARK_SLOW, MARK_NONE };
+
+struct walk {
+	enum clock_kind clock;
+	uint32_t period, first_place, last_place;
+	size_t expected, hits;
+	double chance;
+	bool is_known;
+};
+
+struct cursor { uint32_t place; size_t epoch; };
+
+struct ground {
+	uint8_t marks[STEPS_MOST];           /* by place */
+	uint16_t slow_before[STEPS_MOST + 1];        /* by row */
+};
+
+static size_t epoch_of(const struct steps *steps, uint32_t place)
+{
+	size_t low = 0, high = steps->epoch_count;
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+		if (steps->epochs[middle].first_place <= place)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint32_t index_at(const struct span_of_epoch *epoch, uint32_t place)
+{
+	return epoch->first_index + (place - epoch->first_place);
+}
+
+/* To the last place of an earlier epoch that has the same remainder. */
+static bool step_to_epoch_before(const struct steps *steps, uint32_t period, struct cursor *cursor)
+{
+	uint32_t remainder = index_at(&steps->epochs[cursor->epoch], cursor->place) % period;
+	while (cursor->epoch > 0) {
+		const struct span_of_epoch *epoch = &steps->epochs[--cursor->epoch];
+		uint32_t last = index_at(epoch, epoch->last_place), back = (last % period + period - remainder) % period;
+		if (back <= last - epoch->first_index) {
+			cursor->place = epoch->last_place - back;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool step_back(const struct steps *steps, enum clock_kind clock, uint32_t period, struct cursor *cursor)
+{
+	uint32_t from = clock == CLOCK_RUN ? 0 : steps->epochs[cursor->epoch].first_place;
+	if (cursor->place - from >= period) {
+		cursor->place -= period;
+		return true;
+	}
+	return clock == CLOCK_EPOCH && step_to_epoch_before(steps, period, cursor);
+}
+
+static uint32_t counted(uint32_t upto, uint32_t period, uint32_t remainder)
+{
+	return upto >= remainder ? (upto - remainder) / period + 1 : 0;
+}
+
+/* How many were due since. */
+static size_t due_since(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t place)
+{
+	if (clock == CLOCK_RUN)
+		return (steps->places - 1 - place) / period;
+	size_t at = epoch_of(steps, place), due = 0;
+	uint32_t remainder = index_at(&steps->epochs[at], place) % period;
+	for (size_t i = at; i < steps->epoch_count && due < MISSES_MOST; i++) {
+		const struct span_of_epoch *epoch = &steps->epochs[i];
+		uint32_t from = i == at ? index_at(epoch, place) + 1 : epoch->first_index;
+		due += counted(index_at(epoch, epoch->last_place), period, remainder) - (from > 0 ? counted(from - 1, period, remainder) : 0);
+	}
+	return due;
+}
+
+/* How likely it is that steps of which as many are slow have any such period. */
+static double chance_of(const struct steps *steps, const uint16_t *slow_before, const struct walk *walk, size_t expected)
+{
+	uint32_t from = walk->first_place > walk->period ? walk->first_place - walk->period : 0;
+	size_t first = 0;
+	for (uint32_t place = from; place < steps->places; place++) {
+		if (steps->row_at[place]) {
+			first = (size_t)steps->row_at[place] - 1;
+			break;
+		}
+	}
+	size_t all = steps->count - first, slow = (size_t)(slow_before[steps->count] - slow_before[first]);
+	double length = (double)all, m = (double)expected;
+	double tried = (length * length / (2 * m * m) + 1) * m * (steps->restarts ? 2 : 1);
+	return chance_of_hits(all, slow, expected, walk->hits) + log(tried);
+}
+
+static bool walk_back(const struct steps *steps, const struct ground *ground, struct cursor cursor, struct walk *out)
+{
+	uint32_t anchor = cursor.place;
+	size_t expected = 1, hits = 1, misses = 0, due = SIZE_MAX;
+	double least = out->is_known ? KNOWN_HITS_RATIO : HITS_LEAST_RATIO;
+	bool is_found = false;
+	while (misses < MISSES_MOST && step_back(steps, out->clock, out->period, &cursor)) {
+		enum mark mark = (enum mark)ground->marks[cursor.place];
+		if (mark == MARK_NONE)
+			continue;
+		expected++;
+		if (mark == MARK_FAST) {
+			misses++;
+			if (expected > OCCURRENCES_LEAST && (double)hits < HOPELESS_RATIO * (double)expected)
+				break;
+			continue;
+		}
+		misses = 0;
+		if (++hits < OCCURRENCES_LEAST)
+			continue;
+		due = due == SIZE_MAX ? due_since(steps, out->clock, out->period, anchor) : due;
+		if (due > (out->is_known ? 2 : 1))
+			return false;
+		if ((double)hits >= least * (double)(expected + due)) {
+			is_found = true;
+			out->first_place = cursor.place;
+			out->hits = hits;
+			out->expected = expected + due;
+		}
+	}
+	out->last_place = anchor;
+	if (is_found)
+		out->chance = chance_of(steps, ground->slow_before, out, out->expected) - (out->is_known ? KNOWN_BONUS : 0);
+	return is_found;
+}
+
+/* -- making the pattern -- */
+
+/* Members are marked already. */
+static void measure_members(const struct steps *steps, struct pattern *out)
+{
+	double these[STEPS_MOST], others[STEPS_MOST];
+	size_t count = 0, known = 0;
+	for (size_t row = 0; row < steps->count; row++) {
+		if (!steps->is_member[row])
+			continue;
+		double around = steps_around(steps, row);
+		these[count++] = steps->step_s[row];
+		if (isfinite(around))
+			others[known++] = around;
+		out->last = steps->batches[row]->ordinal;
+		out->first = count == 1 ? out->last : out->first;
+	}
+	out->after_s = median_of(these, count);
+	out->before_s = median_of(others, known);
+}
+
+/* Where not all stand out by themselves: those with half the excess of the median one, or more. */
+static void count_members(const struct steps *steps, struct pattern *out)
+{
+	out->count = out->of = 0;
+	for (size_t row = 0; row < steps->count; row++) {
+		double around = steps->is_member[row] ? steps_around(steps, row) : NAN;
+		out->of += isfinite(around) ? 1 : 0;
+		out->count += steps->step_s[row] - around >= (out->after_s - out->before_s) / 2 ? 1 : 0;
+	}
+}
+
+static void make_pattern(struct steps *steps, const struct walk *walk, struct pattern *out)
+{
+	size_t anchor = (size_t)steps->row_at[walk->last_place] - 1;
+	uint32_t remainder = steps_remainder(steps, walk->clock, walk->period, anchor);
+	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = walk->period, .count = walk->hits, .of = walk->expected,
+		.is_by_index = walk->clock == CLOCK_EPOCH };
+	for (size_t row = 0; row < steps->count; row++)
+		steps->is_member[row] = steps->place[row] >= walk->first_place && !steps->is_taken[row]
+			&& steps_remainder(steps, walk->clock, walk->period, row) == remainder;
+	measure_members(steps, out);
+}
+
+static void lay_ground(const struct steps *steps, struct ground *ground)
+{
+	ground->slow_before[0] = 0;
+	for (size_t row = 0; row < steps->count; row++)
+		ground->slow_before[row + 1] = (uint16_t)(ground->slow_before[row] + steps->is_slow[row]);
+	for (uint32_t place = 0; place < steps->places; place++) {
+		uint16_t row = steps->row_at[place];
+		ground->marks[place] = row == 0 || steps->is_taken[row - 1] ? MARK_NONE : steps->is_slow[row - 1] ? MARK_SLOW : MARK_FAST;
+	}
+}
+
+static bool is_over_at_once(const uint8_t marks[STEPS_MOST], uint32_t from, uint32_t anchor, uint32_t period)
+{
+	_Static_assert(MISSES_MOST == 3 && MARK_FAST == 0, "all that are looked at are misses");
+	if (anchor < from + 3 * period)
+		return from == 0;
+	return (marks[anchor - period] | marks[anchor - 2 * period] | marks[anchor - 3 * period]) == 0;
+}
+
+static size_t newest_slow(const struct steps *steps, uint32_t places[ANCHORS_MOST])
+{
+	size_t count = 0;
+	for (size_t row = steps->count; row-- > 0 && count < ANCHORS_MOST;)
+		if (steps->is_slow[row])
+			places[count++] = steps->place[row];
+	return count;
+}
+
+static uint32_t longest_period(const struct steps *steps, enum clock_kind clock)
+{
+	uint32_t most = steps->places / (OCCURRENCES_LEAST - 1), longest = 0;
+	for (size_t i = 0; clock == CLOCK_EPOCH && i < steps->epoch_count; i++) {
+		uint32_t length = steps->epochs[i].last_place - steps->epochs[i].first_place;
+		longest = length > longest ? length : longest;
+	}
+	most = clock == CLOCK_EPOCH && longest < most ? longest : most;
+	return most < PERIOD_MOST ? most : PERIOD_MOST;
+}
+
+bool find_comb(struct steps *steps, struct pattern *out)
+{
+	struct ground ground;
+	uint32_t anchors[ANCHORS_MOST];
+	struct walk best = { .chance = CHANCE_MOST };
+	if (steps->slow_count < OCCURRENCES_LEAST)
+		return false;
+	size_t anchor_count = newest_slow(steps, anchors);
+	lay_ground(steps, &ground);
+	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
+		uint32_t most = longest_period(steps, clock), from[ANCHORS_MOST];
+		struct cursor cursors[ANCHORS_MOST];
+		for (size_t i = 0; i < anchor_count; i++) {
+			cursors[i] = (struct cursor){ anchors[i], clock == CLOCK_RUN ? 0 : epoch_of(steps, anchors[i]) };
+			from[i] = clock == CLOCK_RUN ? 0 : steps->epochs[cursors[i].epoch].first_place;
+		}
+		for (uint32_t period = 2; period <= most; period++) {
+			bool is_known = steps_knew(steps, period);
+			for (size_t i = 0; i < anchor_count; i++) {
+				if (is_over_at_once(ground.marks, from[i], anchors[i], period))
+					continue;
+				struct walk walk = { .clock = clock, .period = period, .is_known = is_known };
+				if (walk_back(steps, &ground, cursors[i], &walk) && walk.chance < best.chance)
+					best = walk;
+			}
+		}
+	}
+	if (best.period == 0)
+		return false;
+	uint32_t remainder = steps_remainder(steps, best.clock, best.period, (size_t)steps->row_at[best.last_place] - 1), whole = best.period;
+	best.period = steps_part(steps, best.clock, best.period, remainder, best.first_place);
+	make_pattern(steps, &best, out);
+	if (best.period != whole)
+		count_members(steps, out);
+	return true;
+}
+
+/* -- each epoch's first batch -- */
+
+static bool is_epoch_first(const struct steps *steps, size_t i)
+{
+	uint16_t row = steps->row_at[steps->epochs[i].first_place];
+	const struct batch *batch = steps->batches[row - 1], *before = row > 1 ? steps->batches[row - 2] : NULL;
+	return batch->index == 0 || (before && before->ordinal + 1 == batch->ordinal && before->epoch_ordinal != batch->epoch_ordinal);
+}
+
+static double epoch_length(const struct steps *steps)
+{
+	double lengths[EPOCHS_SEEN_MOST];
+	size_t count = 0;
+	if (steps->run->state.batches_per_epoch)
+		return (double)steps->run->state.batches_per_epoch;
+	for (size_t i = 1; i < steps->epoch_count; i++)
+		lengths[count++] = (double)(steps->epochs[i].first_place - steps->epochs[i - 1].first_place);
+	return round(median_of(lengths, count));
+}
+
+bool find_epoch_first(struct steps *steps, struct pattern *out)
+{
+	size_t expected = 0, hits = 0, first = 0, best_expected = 0, best_hits = 0, misses = 0;
+	for (size_t i = steps->epoch_count; i-- > 0 && misses < MISSES_MOST;) {
+		if (!is_epoch_first(steps, i))
+			continue;
+		bool is_slow = steps->is_slow[steps->row_at[steps->epochs[i].first_place] - 1];
+		expected++;
+		hits += is_slow;
+		misses = is_slow ? 0 : misses + 1;
+		if (is_slow && (double)hits >= HITS_LEAST_RATIO * (double)expected) {
+			first = i;
+			best_expected = expected;
+			best_hits = hits;
+		}
+	}
+	if (best_hits < EPOCHS_LEAST)
+		return false;
+	size_t from = (size_t)steps->row_at[steps->epochs[first].first_place] - 1, slow = 0;
+	for (size_t row = from; row < steps->count; row++)
+		slow += steps->is_slow[row];
+	if (chance_of_hits(steps->count - from, slow, best_expected, best_hits) + log((double)best_expected) > CHANCE_MOST)
+		return false;
+	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = epoch_length(steps), .count = best_hits, .of = best_expected,
+		.is_epoch_first = true };
+	for (size_t i = first; i < steps->epoch_count; i++)
+		if (is_epoch_first(steps, i))
+			steps->is_member[steps->row_at[steps->epochs[i].first_place] - 1] = true;
+	measure_members(steps, out);
+	return true;
+}

@@ -1,0 +1,17 @@
+/* json_events.h: what happened in a run, as JSON: members of an object that is open, the same in pmtop's one object and in its lines. Internal to src/export. */
+#ifndef PMTOP_EXPORT_JSON_JSON_EVENTS_H
+#define PMTOP_EXPORT_JSON_JSON_EVENTS_H
+
+#include "src/base/formats/json.h"
+#include "src/model/run/run.h"
+#include "src/rules/alerts.h"
+#include "src/explain/explain.h"
+
+/* "causes":[…], with their evidence. */
+void json_causes(struct json *json, const struct run *run, const struct explanation *why);
+/* Rule, severity, message, evidence, advice. */
+void json_alert(struct json *json, const struct alert *alert);
+/* Batches, total_s, mean_s, min_s, max_s. */
+void json_epoch_figures(struct json *json, const struct epoch *epoch);
+
+#endif

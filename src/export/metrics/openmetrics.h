@@ -1,0 +1,36 @@
+/* openmetrics.h: one text after OpenMetrics 1.0, family by family; to_openmetrics.c tells of runs and processes, openmetrics_hardware.c of the hardware.
+ * Internal to src/export.
+ *
+ *   openmetrics_begin(text, "gpu_power_watts", "gauge", "watts", "What it draws.");
+ *   buffer_clear(&text->labels), openmetrics_label(text, "gpu", "0");
+ *   openmetrics_sample(text, "", NULL, 412.5); */
+#ifndef PMTOP_EXPORT_METRICS_OPENMETRICS_H
+#define PMTOP_EXPORT_METRICS_OPENMETRICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/buffer.h"
+#include "src/export/exporter.h"
+
+/* Announced with its first sample: one without any is left out. Unit "": none. */
+struct openmetrics_family { const char *name, *type, *unit, *help; bool is_told; };
+
+struct openmetrics {
+	struct buffer *out;
+	const struct export_scene *scene;
+	struct openmetrics_family family;
+	struct buffer labels;
+};
+
+void openmetrics_begin(struct openmetrics *text, const char *name, const char *type, const char *unit, const char *help);
+/* An empty value is no label. */
+void openmetrics_label(struct openmetrics *text, const char *name, const char *value);
+void openmetrics_label_number(struct openmetrics *text, const char *name, int64_t value);
+/* Not where the value is not known. `quantile` may be NULL. */
+void openmetrics_sample(struct openmetrics *text, const char *suffix, const char *quantile, double value);
+
+/* GPUs, CPU counters, energy, heat. */
+void openmetrics_hardware(struct openmetrics *text);
+
+#endif

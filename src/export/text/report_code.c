@@ -1,0 +1,52 @@
+#include "src/export/text/report_code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/export/table.h"
+
+/* Fewer looks say nothing about a line. */
+enum { ROWS_MOST = 15, LOOKS_LEAST = 20, SHARE_CELLS = 8 };
+#define LEAST_SHARE 0.005
+
+static void add_line(struct buffer *out, const struct code *code, const struct code_line *line, double whole_s)
+{
+	const struct code_name *name = &code->codes[line->code];
+	const char *file = code_short_file(name->file), *slash = strrchr(file, '/');
+	char place[300], text[NUMBER_SIZE];
+	snprintf(place, sizeof place, "%.250s:%u", slash ? slash + 1 : file, line->line);
+	table_name(out, 0, place);
+	table_right(out, SHARE_CELLS, format_percent(text, line->self.total_s / whole_s));
+	table_right(out, SHARE_CELLS, format_percent(text, line->all.total_s / whole_s));
+	buffer_printf(out, "  %s\n", line->text ? line->text : name->function);
+}
+
+static void add_group(struct buffer *out, const struct model *model, size_t at)
+{
+	const struct code *code = &model->code;
+	const struct code_group *group = &code->groups[at];
+	const struct code_line *lines[ROWS_MOST];
+	size_t count = code_top_lines(code, at, lines, ROWS_MOST);
+	char title[160], looks[NUMBER_SIZE];
+	if (!group->is_used || group->looks < LOOKS_LEAST || count == 0)
+		return;
+	buffer_puts(out, "\n");
+	snprintf(title, sizeof title, "YOUR LINES: %sprocess %d (%s looks at its stack)", group->is_workers ? "loader workers of " : "", (int)group->pid,
+		format_count(looks, (double)group->looks));
+	table_title(out, title);
+	table_name(out, 0, "");
+	table_right(out, SHARE_CELLS, "Time");
+	table_right(out, SHARE_CELLS, "All");
+	buffer_puts(out, "\n");
+	table_rule(out, '-');
+	for (size_t i = 0; i < count && lines[i]->self.total_s >= LEAST_SHARE * group->seen.total_s; i++)
+		add_line(out, code, lines[i], group->seen.total_s);
+	table_rule(out, '-');
+}
+
+void report_code(struct buffer *out, const struct model *model)
+{
+	for (size_t i = 0; i < model->code.group_count; i++)
+		add_group(out, model, i);
+}

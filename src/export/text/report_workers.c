@@ -1,0 +1,27 @@
+#include "src/export/text/report_workers.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "src/base/text.h"
+
+void report_workers(struct buffer *out, const struct model *model, int run)
+{
+	const struct crew *crew = model_crew(model, run);
+	char mean[NUMBER_SIZE], low[NUMBER_SIZE], high[NUMBER_SIZE];
+	if (!crew)
+		return;
+	const struct worker_work *work = &crew->work;
+	buffer_printf(out, "Workers: %" PRIu64 " seen, %" PRIu64 " batches fetched", crew->seen, work->fetches);
+	if (!isnan(work->item.mean_s))
+		buffer_printf(out, ", %.0f items, %s an item (most %s to %s)", work->items, format_seconds(mean, work->item.mean_s),
+			format_seconds(low, work->item_p5_s), format_seconds(high, work->item.p95_s));
+	for (size_t i = 0; i < work->span_count; i++)
+		if (!isnan(work->spans[i].share_ratio))
+			buffer_printf(out, ", %s %s", work->spans[i].name, format_percent(low, work->spans[i].share_ratio));
+	if (work->failed)
+		buffer_printf(out, ", %" PRIu64 " failed", work->failed);
+	if (crew->died)
+		buffer_printf(out, ", %" PRIu64 " died", crew->died);
+	buffer_puts(out, "\n\n");
+}

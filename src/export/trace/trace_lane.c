@@ -1,0 +1,288 @@
+#include "src/export/trace/trace_lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a batch or an outermost span that goes on for ever: what came in it so far then stands for itself. */
+enum { BUILDING_MOST = 65536, UNCERTAIN_MOST = 1024 };
+
+static bool reserve(struct lane_slices *slices, size_t more)
+{
+	if (slices->first + slices->count + more <= slices->capacity)
+		return true;
+	if (slices->first > slices->count + more) {
+		memmove(slices->list, slices->list + slices->first, slices->count * sizeof *slices->list);
+		slices->first = 0;
+		return true;
+	}
+	size_t capacity = (slices->first + slices->count + more) * 2 + 64;
+	struct lane_slice *list = realloc(slices->list, capacity * sizeof *list);
+	if (!list)
+		return false;
+	slices->list = list;
+	slices->capacity = capacity;
+	return true;
+}
+
+static bool push(struct lane_slices *slices, const struct lane_slice *slice)
+{
+	if (!reserve(slices, 1))
+		return false;
+	slices->list[slices->first + slices->count++] = *slice;
+	return true;
+}
+
+void trace_lane_release(struct trace_lane *lane)
+{
+	free(lane->building.list);
+	free(lane->ready.list);
+	*lane = (struct trace_lane){ .has_batch = false };
+}
+
+/* -- units ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The first track on which nothing stands at that time any more; one beside each other where there is none. */
+static unsigned find_place(struct trace_lane *lane, const struct lane_slice *root)
+{
+	for (unsigned i = 0; i < lane->place_count; i++)
+		if (root->begin_ns >= lane->places[i])
+			return i;
+	return lane->place_count;
+}
+
+struct level { int64_t next_ns, end_ns; };       /* where the next slice within may begin, and must have ended */
+
+/* INT64_MAX: there is none. */
+static int64_t batch_begin(const struct lane_slices *from)
+{
+	for (size_t i = from->count; i-- > 0;)
+		if (from->list[from->first + i].is_batch)
+			return from->list[from->first + i].begin_ns;
+	return INT64_MAX;
+}
+
+/* The lane's own track is for batches first. */
+static bool does_nest(const struct lane_slice *slice, const struct level *within, int64_t batch_ns)
+{
+	if (within)
+		return slice->begin_ns >= within->next_ns && slice->end_ns <= within->end_ns;
+	return slice->is_batch || slice->begin_ns >= batch_ns || slice->end_ns <= batch_ns;
+}
+
+/* Hands on what nests, and keeps in `apart` what does not, each with all that lies in it. */
+static void hand_on(struct trace_lane *lane, const struct lane_slices *from, struct lane_slices *apart)
+{
+	struct level levels[LANE_LEVELS];
+	int64_t batch_ns = batch_begin(from);
+	int apart_level = -1;
+	unsigned place = 0;
+	for (size_t i = 0; i < from->count; i++) {
+		struct lane_slice slice = from->list[from->first + i];
+		struct level *within = slice.level ? &levels[slice.level - 1] : NULL;
+		bool is_apart = apart_level >= 0 && (int)slice.level > apart_level;
+		if (!is_apart)
+			apart_level = -1;
+		if (!is_apart && !does_nest(&slice, within, batch_ns)) {
+			is_apart = true;
+			apart_level = (int)slice.level;
+		}
+		if (is_apart) {
+			slice.level = (uint16_t)(slice.level - apart_level);
+			lane->failed |= !push(apart, &slice);
+			continue;
+		}
+		if (within)
+			within->next_ns = slice.end_ns;
+		else
+			place = find_place(lane, &slice);
+		levels[slice.level] = (struct level){ slice.begin_ns, slice.end_ns };
+		if (place == LANE_PLACES) {
+			lane->left_out++;
+			continue;
+		}
+		if (!within) {
+			lane->place_count += place == lane->place_count;
+			lane->places[place] = slice.end_ns;
+		}
+		slice.place = (uint16_t)place;
+		lane->failed |= !push(&lane->ready, &slice);
+	}
+}
+
+/* All that was built is final. Each turn takes the outermost of what is left, so it ends. */
+static void commit(struct trace_lane *lane)
+{
+	struct lane_slices from = lane->building, apart = { NULL, 0, 0, 0 };
+	if (from.count == 0)
+		return;
+	if (lane->place_count == 0) {
+		lane->places[0] = INT64_MIN;
+		lane->place_count = 1;
+	}
+	hand_on(lane, &from, &apart);
+	while (apart.count) {
+		struct lane_slices rest = apart;
+		apart = (struct lane_slices){ NULL, 0, 0, 0 };
+		hand_on(lane, &rest, &apart);
+		free(rest.list);
+	}
+	free(apart.list);
+	lane->building.first = lane->building.count = 0;
+	lane->batch.at = lane->gap_at = 0;
+}
+
+/* Before anything was put in there is no list. */
+static struct lane_slice *first_of(const struct lane_slices *slices)
+{
+	return slices->list ? slices->list + slices->first : NULL;
+}
+
+/* Puts `slice` before those of building[at …], which lie within it from now on. */
+static void enclose(struct trace_lane *lane, size_t at, const struct lane_slice *slice)
+{
+	struct lane_slices *building = &lane->building;
+	if (!push(building, slice)) {
+		lane->failed = true;
+		return;
+	}
+	struct lane_slice *list = first_of(building);
+	for (size_t i = building->count - 1; i > at; i--) {
+		list[i] = list[i - 1];
+		list[i].level = (uint16_t)(list[i].level + 1 < LANE_LEVELS ? list[i].level + 1 : LANE_LEVELS - 1);
+	}
+	list[at] = *slice;
+	list[at].level = 0;
+}
+
+void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
+{
+	struct lane_slices *building = &lane->building;
+	struct lane_slice *list = first_of(building);
+	struct lane_slice own = *span;
+	/* So that a level is left for the batch. */
+	own.depth = own.depth < LANE_LEVELS - 2 ? own.depth : LANE_LEVELS - 2;
+	size_t at = building->count;
+	for (size_t i = at; i-- > lane->batch.at;) {
+		if (list[i].level)
+			continue;
+		/* One that was over before has lost its own parent. */
+		if (list[i].depth <= own.depth || (list[i].begin_ns < own.begin_ns && list[i].end_ns <= own.begin_ns))
+			break;
+		at = i;
+	}
+	if (lane->gap_at > at)
+		lane->gap_at = at;
+	enclose(lane, at, &own);
+	lane->is_certain |= building->count >= UNCERTAIN_MOST;
+	if ((own.depth == 0 && !lane->has_batch && lane->is_certain) || building->count >= BUILDING_MOST)
+		commit(lane);
+}
+
+/* -- batches -------------------------------------------------------------------------------------------------------------------- */
+
+/* What was told in the batch and began before it does not lie in it: it comes first. Returns where the batch's own begin. */
+static size_t part(struct trace_lane *lane, size_t at, const struct lane_slice *batch)
+{
+	struct lane_slices *building = &lane->building, own = { NULL, 0, 0, 0 };
+	struct lane_slice *list = first_of(building);
+	bool is_own = true;
+	size_t kept = at;
+	size_t i = at;
+	while (i < building->count && list[i].begin_ns >= batch->begin_ns)
+		i++;
+	if (i == building->count)
+		return at;
+	for (i = at; i < building->count; i++) {
+		if (list[i].level == 0)
+			is_own = list[i].begin_ns >= batch->begin_ns;
+		if (!is_own)
+			list[kept++] = list[i];
+		else
+			lane->failed |= !push(&own, &list[i]);
+	}
+	building->count = kept;
+	for (i = 0; i < own.count; i++)
+		lane->failed |= !push(building, &own.list[i]);
+	free(own.list);
+	return kept;
+}
+
+static void close_batch(struct trace_lane *lane, const struct lane_slice *batch)
+{
+	enclose(lane, part(lane, lane->batch.at, batch), batch);
+	lane->has_batch = false;
+	lane->is_certain = true;
+	commit(lane);
+}
+
+/* One that runs and of which the end never came. */
+static void cut_batch(struct trace_lane *lane, int64_t time_ns)
+{
+	if (!lane->has_batch)
+		return;
+	bool is_in_gap = lane->gap_ns && lane->gap_ns >= lane->batch.begin_ns;
+	struct lane_slice batch = { .begin_ns = lane->batch.begin_ns, .end_ns = is_in_gap ? lane->gap_ns : time_ns, .is_batch = true, .is_unfinished = true,
+		.batch = { lane->batch.number, lane->batch.index, (double)__builtin_nan("") } };
+	if (batch.end_ns < batch.begin_ns)
+		batch.end_ns = batch.begin_ns;
+	/* What came after the gap is not its own. */
+	struct lane_slices *building = &lane->building, later = { NULL, 0, 0, 0 };
+	size_t kept = is_in_gap && lane->gap_at >= lane->batch.at ? lane->gap_at : building->count;
+	for (size_t i = kept; i < building->count; i++)
+		lane->failed |= !push(&later, &building->list[building->first + i]);
+	building->count = kept;
+	close_batch(lane, &batch);
+	for (size_t i = 0; i < later.count; i++)
+		lane->failed |= !push(building, &later.list[i]);
+	free(later.list);
+}
+
+void trace_lane_batch_begin(struct trace_lane *lane, int64_t time_ns, uint64_t number, uint64_t index)
+{
+	cut_batch(lane, time_ns);
+	commit(lane);
+	lane->has_batch = lane->is_certain = true;
+	lane->batch = (struct lane_open){ time_ns, number, index, lane->building.count };
+}
+
+void trace_lane_batch_end(struct trace_lane *lane, const struct lane_slice *batch)
+{
+	if (lane->has_batch && lane->batch.number != batch->batch.number)
+		cut_batch(lane, batch->begin_ns);
+	close_batch(lane, batch);
+}
+
+void trace_lane_gap(struct trace_lane *lane, int64_t time_ns)
+{
+	lane->gap_ns = time_ns;
+	lane->gap_at = lane->building.count;
+	lane->is_certain = false;
+}
+
+void trace_lane_finish(struct trace_lane *lane, int64_t time_ns)
+{
+	cut_batch(lane, time_ns);
+	commit(lane);
+}
+
+/* -- what is whole -------------------------------------------------------------------------------------------------------------- */
+
+size_t trace_lane_unit(const struct trace_lane *lane, const struct lane_slice **unit)
+{
+	const struct lane_slices *ready = &lane->ready;
+	size_t count = ready->count > 0;
+	*unit = first_of(ready);
+	while (count < ready->count && (*unit)[count].level)
+		count++;
+	return count;
+}
+
+void trace_lane_drop_unit(struct trace_lane *lane)
+{
+	const struct lane_slice *unit;
+	size_t count = trace_lane_unit(lane, &unit);
+	lane->ready.first += count;
+	lane->ready.count -= count;
+	if (lane->ready.count == 0)
+		lane->ready.first = 0;
+}

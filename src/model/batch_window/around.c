@@ -1,0 +1,344 @@
+#include "src/model/batch_window/around.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/batch_window/around_private.h"
+
+/* Some counters are read once a second: so long after the batch's end they are there too. */
+#define SETTLED_NS (1600 * NS_PER_MS)
+#define SWEEP_NS NS_PER_S
+#define MOST_OLD_NS (READINGS_KEPT_S * NS_PER_S)
+/* Of the CPU time that a child used, and of the time in which a state was seen, less is not worth a word. */
+#define CHILD_LEAST_S 0.02
+#define CHILD_LEAST_RATIO 0.05
+#define STATE_LEAST_S 0.005
+#define STATE_WHOLE_RATIO 0.9
+
+enum { EVENTS_OF_A_KIND = 3, SETTLED_IN_A_ROW = 32 };
+
+const struct around_figure *around_find(const struct around *around, enum metric metric, int32_t instance)
+{
+	for (size_t i = 0; i < around->figure_count; i++)
+		if (around->figures[i].metric == metric && around->figures[i].instance == instance)
+			return &around->figures[i];
+	return NULL;
+}
+
+/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+
+static void add_figure(struct around *out, enum metric metric, int32_t instance, const struct readings *readings)
+{
+	if (out->figure_count == AROUND_FIGURES_MOST || readings->count == 0)
+		return;
+	struct around_figure figure = { .metric = metric, .instance = instance };
+	readings_bounds(readings, out->from_ns, out->to_ns, &figure.least, &figure.most);
+	figure.usual = readings_usual(readings, out->from_ns) * out->seconds;
+	out->figures[out->figure_count++] = figure;
+}
+
+static void add_process_figures(struct around *out, int32_t pid, const struct watched *watched)
+{
+	for (size_t i = 0; i < SLOT_COUNT; i++)
+		add_figure(out, watched_metrics[i], pid, &watched->slots[i]);
+}
+
+/* How busy it was in the window: what children are chosen by, where there is no room for all. */
+static double busyness(const struct around *out, const struct watched *watched)
+{
+	static const struct { enum watched_slot slot; double per_s; } scales[] = {
+		{ SLOT_PROCESS_CPU_USER, 1e9 }, { SLOT_PROCESS_CPU_SYSTEM, 1e9 }, { SLOT_PROCESS_RUN_QUEUE_WAIT, 1e9 }, { SLOT_PROCESS_DISK_WAIT, 1e9 },
+		{ SLOT_PROCESS_READ, 1e8 }, { SLOT_PROCESS_WRITTEN, 1e8 },
+	};
+	double sum = 0;
+	for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+		sum += readings_estimate(&watched->slots[scales[i].slot], out->from_ns, out->to_ns) / scales[i].per_s;
+	return sum + readings_estimate(&watched->on_disk, out->from_ns, out->to_ns) + readings_estimate(&watched->stopped, out->from_ns, out->to_ns);
+}
+
+struct child { size_t process; double busyness; };
+
+static int by_busyness(const void *left, const void *right)
+{
+	const struct child *a = left, *b = right;
+	return a->busyness != b->busyness ? (a->busyness < b->busyness ? 1 : -1) : (a->process > b->process) - (a->process < b->process);
+}
+
+/* Was it there in the window? */
+static bool was_there(const struct model *model, size_t at, const struct around *out)
+{
+	const struct process *process = &model->processes[at];
+	return model->private->pasts[at].watched && process->seen_ns <= out->to_ns + NS_PER_S && (!process->is_gone || process->gone_ns >= out->from_ns);
+}
+
+static void add_child_figures(const struct model *model, size_t own, struct around *out)
+{
+	struct child children[WATCHED_MOST];
+	size_t count = 0;
+	for (size_t i = 0; i < model->process_count && count < WATCHED_MOST; i++)
+		if (i != own && was_there(model, i, out))
+			children[count++] = (struct child){ i, busyness(out, model->private->pasts[i].watched) };
+	qsort(children, count, sizeof *children, by_busyness);
+	for (size_t i = 0; i < count; i++)
+		add_process_figures(out, model->processes[children[i].process].pid, model->private->pasts[children[i].process].watched);
+}
+
+/* -- events --------------------------------------------------------------------------------------------------------------------- */
+
+struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid, int64_t time_ns, double value, const char *text)
+{
+	if (candidates->count == CANDIDATES_MOST)
+		return NULL;
+	struct around_event *event = &candidates->events[candidates->count++];
+	*event = (struct around_event){ .kind = kind, .pid = pid, .worker = UINT32_MAX, .time_ns = time_ns, .value = value, .usual = NAN, .part_ratio = NAN, .busy_ratio = NAN };
+	put_text(event->text, sizeof event->text, text);
+	return event;
+}
+
+static void add_state(const struct model *model, size_t at, const struct readings *readings, enum around_event_kind kind, bool is_stop,
+	const struct around *out, struct candidates *candidates)
+{
+	const struct process *process = &model->processes[at];
+	double seconds = readings_estimate(readings, out->from_ns, out->to_ns);
+	/* A stop lasts until it is over; a wait that was seen before the window and after it may have been two. */
+	bool is_seen = readings_grew_after(readings, out->from_ns, out->to_ns) || (is_stop && seconds >= STATE_WHOLE_RATIO * out->seconds);
+	if (!is_seen || seconds < STATE_LEAST_S)
+		return;
+	struct around_event *event = around_add(candidates, kind, process->pid, out->from_ns, seconds, process->command);
+	if (!event)
+		return;
+	event->usual = readings_usual(readings, out->from_ns) * out->seconds;
+	around_is_worker(model, process, &event->worker);
+}
+
+static double cpu_used(const struct watched *watched, const struct around *out)
+{
+	return 1e-9 * (readings_estimate(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns, out->to_ns)
+		+ readings_estimate(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns, out->to_ns));
+}
+
+static void add_child_that_ran(const struct model *model, size_t at, const struct around *out, struct candidates *candidates)
+{
+	const struct process *process = &model->processes[at];
+	const struct watched *watched = model->private->pasts[at].watched;
+	uint32_t id;
+	double used_s = cpu_used(watched, out);
+	if (out->readings == 0 || used_s < CHILD_LEAST_S || used_s < CHILD_LEAST_RATIO * out->seconds || around_is_worker(model, process, &id))
+		return;
+	struct around_event *event = around_add(candidates, AROUND_CHILD_RAN, process->pid, out->from_ns, used_s, process->command);
+	double usual_ns = readings_usual(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns)
+		+ readings_usual(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns);
+	if (event)
+		event->usual = usual_ns * 1e-9 * out->seconds;
+}
+
+static void add_processes(const struct model *model, size_t own, const struct around *out, struct candidates *candidates)
+{
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct watched *watched = model->private->pasts[i].watched;
+		if (!was_there(model, i, out))
+			continue;
+		add_state(model, i, &watched->on_disk, i == own ? AROUND_TARGET_ON_DISK : AROUND_WORKER_ON_DISK, false, out, candidates);
+		add_state(model, i, &watched->stopped, i == own ? AROUND_TARGET_STOPPED : AROUND_WORKER_STOPPED, true, out, candidates);
+		if (i != own)
+			add_child_that_ran(model, i, out, candidates);
+	}
+}
+
+/* CPU time that a child used after it came, where it is still known. */
+static double cpu_of(const struct model *model, int32_t pid, const struct around *out)
+{
+	for (size_t i = model->process_count; i-- > 0;)
+		if (model->processes[i].pid == pid)
+			return model->private->pasts[i].watched ? cpu_used(model->private->pasts[i].watched, out) : NAN;
+	return NAN;
+}
+
+static void add_moments(const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates)
+{
+	const struct surroundings *notes = surroundings_of(model);
+	for (size_t i = 0; i < notes->moment_count; i++) {
+		const struct moment *moment = &notes->moments[(notes->moment_next + MOMENTS_MOST - 1 - i) % MOMENTS_MOST];
+		if (moment->to_ns < out->from_ns || moment->from_ns >= out->to_ns || (moment->gpu >= 0 && !around_is_on(model, run, moment->gpu)))
+			continue;
+		double value = moment->kind == AROUND_CHILD_CAME ? cpu_of(model, moment->pid, out) : moment->value;
+		struct around_event *event = around_add(candidates, moment->kind, moment->pid, moment->to_ns, value, moment->text);
+		if (!event)
+			return;
+		event->worker = moment->worker;
+		around_name_gpu(model, moment->gpu, event->gpu);
+	}
+}
+
+static void add_fetch(const struct around *out, struct candidates *candidates, const struct fetch_noted *fetch, double long_s)
+{
+	int64_t upto_ns = fetch->end_ns && fetch->end_ns < out->to_ns ? fetch->end_ns : out->to_ns;
+	double seconds = seconds_between(fetch->begin_ns, upto_ns);
+	if (fetch->begin_ns >= out->to_ns || (fetch->end_ns && fetch->end_ns < out->from_ns) || !(seconds > long_s))
+		return;
+	struct around_event *event = around_add(candidates, AROUND_WORKER_FETCHED, fetch->pid, fetch->begin_ns, seconds, "");
+	if (!event)
+		return;
+	event->worker = fetch->worker;
+	event->usual = fetch->usual_s;
+}
+
+static void add_fetches(const struct model *model, const struct around *out, struct candidates *candidates)
+{
+	const struct surroundings *notes = surroundings_of(model);
+	const struct workers *workers = workers_of(model);
+	for (size_t i = 0; i < notes->fetch_count; i++)
+		add_fetch(out, candidates, &notes->fetches[(notes->fetch_next + FETCHES_NOTED - 1 - i) % FETCHES_NOTED], 0);
+	for (size_t i = 0; workers && i < workers->count; i++) {
+		const struct worker *worker = &workers->kept[i]->worker;
+		struct fetch_noted now = { worker->pid, worker->id, worker->fetch_begin_ns, 0, NAN };
+		double long_s;
+		if (worker->is_gone || worker->fetch_begin_ns == 0)
+			continue;
+		around_usual_fetch(model, workers->kept[i], &now.usual_s, &long_s);
+		add_fetch(out, candidates, &now, long_s);
+	}
+}
+
+static void add_marks(const struct run *run, const struct around *out, struct candidates *candidates)
+{
+	for (size_t i = run->mark_count; i-- > 0;)
+		if (run->marks[i].time_ns >= out->from_ns && run->marks[i].time_ns <= out->to_ns)
+			around_add(candidates, AROUND_MARKED, 0, run->marks[i].time_ns, NAN, run->marks[i].text);
+}
+
+/* What explains the most, if it is there, first. */
+static int importance(enum around_event_kind kind)
+{
+	static const enum around_event_kind order[] = { AROUND_SUSPENDED, AROUND_TARGET_STOPPED, AROUND_GPU_LOST, AROUND_GPU_REPORTED,
+		AROUND_GPU_SLOWED, AROUND_CLOCK_STEPPED, AROUND_CPU_SLOWED, AROUND_WORKER_WENT, AROUND_WORKER_STOPPED,
+		AROUND_WORKER_FETCHED, AROUND_WORKER_ON_DISK, AROUND_TARGET_ON_DISK, AROUND_GPU_SHARED,
+		AROUND_CHILD_CAME, AROUND_CHILD_RAN, AROUND_MARKED, AROUND_CHILD_WENT };
+	int at = 0;
+	while ((size_t)at < sizeof order / sizeof *order && order[at] != kind)
+		at++;
+	return at;
+}
+
+static int by_importance(const void *left, const void *right)
+{
+	const struct around_event *a = left, *b = right;
+	int first = importance(a->kind), second = importance(b->kind);
+	if (first != second)
+		return first - second;
+	double one = isnan(a->value) ? 0 : fabs(a->value), other = isnan(b->value) ? 0 : fabs(b->value);
+	if (one != other)
+		return one < other ? 1 : -1;
+	return a->time_ns != b->time_ns ? (a->time_ns < b->time_ns ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static void add_events(const struct model *model, const struct run *run, size_t own, struct around *out)
+{
+	struct candidates candidates = { .count = 0 };
+	size_t of_kind = 0;
+	add_moments(model, run, out, &candidates);
+	around_add_clocks(model, run, out, &candidates);
+	add_processes(model, own, out, &candidates);
+	add_fetches(model, out, &candidates);
+	add_marks(run, out, &candidates);
+	qsort(candidates.events, candidates.count, sizeof candidates.events[0], by_importance);
+	for (size_t i = 0; i < candidates.count && out->event_count < AROUND_EVENTS_MOST; i++) {
+		of_kind = i > 0 && candidates.events[i].kind == candidates.events[i - 1].kind ? of_kind + 1 : 1;
+		if (of_kind <= EVENTS_OF_A_KIND)
+			out->events[out->event_count++] = candidates.events[i];
+	}
+}
+
+/* -- a window ------------------------------------------------------------------------------------------------------------------- */
+
+static size_t process_of(const struct model *model, int32_t pid)
+{
+	for (size_t i = model->process_count; i-- > 0;)
+		if (model->processes[i].pid == pid)
+			return i;
+	return model->process_count;
+}
+
+static int64_t end_of(const struct batch *batch)
+{
+	return isfinite(batch->step_s) ? batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60) : batch->end_ns;
+}
+
+static bool is_over(const struct model *model, const struct run *run)
+{
+	return model->target_ended || !run->is_live;
+}
+
+bool model_around(const struct model *model, const struct run *run, const struct batch *batch, struct around *out)
+{
+	const struct surroundings *notes = surroundings_of(model);
+	int64_t from_ns = batch->begin_ns, to_ns = end_of(batch);
+	if (!notes || notes->processes_read_ns == 0 || batch->end_ns == 0 || to_ns <= from_ns)
+		return false;
+	if (to_ns <= readings_first_ns(&notes->process_readings) || (notes->processes_read_ns < to_ns && !is_over(model, run)))
+		return false;
+	size_t own = process_of(model, run->pid);
+	const struct watched *watched = own < model->process_count ? model->private->pasts[own].watched : NULL;
+	*out = (struct around){ .from_ns = from_ns, .to_ns = to_ns, .seconds = seconds_between(from_ns, to_ns) };
+	out->readings = readings_within(&notes->process_readings, from_ns, to_ns);
+	if (watched)
+		add_process_figures(out, run->pid, watched);
+	for (size_t i = 0; i < notes->machine_count; i++)
+		add_figure(out, notes->machine[i].metric, notes->machine[i].instance, &notes->machine[i].readings);
+	add_child_figures(model, own, out);
+	add_events(model, run, own, out);
+	return true;
+}
+
+/* -- flagged batches ------------------------------------------------------------------------------------------------------------ */
+
+/* Laid beside it as soon as it is known, and once more when the slower counters have been read, too. */
+static void capture(const struct model *model, const struct run *run, struct flagged *flagged)
+{
+	int64_t to_ns = end_of(&flagged->batch);
+	struct around *around;
+	if (flagged->batch.end_ns == 0)
+		return;
+	bool is_last = is_over(model, run) || model->now_ns >= to_ns + SETTLED_NS;
+	if (flagged->around && !is_last)
+		return;
+	around = malloc(sizeof *around);
+	bool is_known = around && model_around(model, run, &flagged->batch, around);
+	if (is_known) {
+		free(flagged->around);
+		flagged->around = around;
+	} else {
+		free(around);
+	}
+	flagged->is_around_settled = (is_known && is_last) || model->now_ns > to_ns + MOST_OLD_NS || is_over(model, run);
+}
+
+static void capture_flagged(const struct model *model, struct run *run, bool all)
+{
+	size_t settled = 0;
+	for (size_t i = run->flagged_count; i-- > 0 && (all || settled < SETTLED_IN_A_ROW);) {
+		settled = run->flagged[i].is_around_settled ? settled + 1 : 0;
+		if (settled == 0)
+			capture(model, run, &run->flagged[i]);
+	}
+}
+
+static void forget_gone(struct model *model)
+{
+	struct surroundings *notes = model->private->surroundings;
+	if (model->now_ns < notes->swept_ns + SWEEP_NS)
+		return;
+	notes->swept_ns = model->now_ns;
+	for (size_t i = 0; i < model->process_count; i++)
+		if (model->processes[i].is_gone && model->now_ns - model->processes[i].gone_ns > MOST_OLD_NS)
+			model_forget_watched(model, &model->private->pasts[i]);
+}
+
+void model_refresh_around(struct model *model, bool all)
+{
+	if (!surroundings_of(model))
+		return;
+	for (unsigned i = 0; i < model->run_count; i++)
+		capture_flagged(model, &model->runs[i], all);
+	forget_gone(model);
+}

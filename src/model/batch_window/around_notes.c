@@ -1,0 +1,262 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/batch_window/around_private.h"
+
+/* A fetch that takes so much longer than is usual, and so long at all, is noted. */
+#define LONG_FETCH_RATIO 1.3
+#define LONG_FETCH_LEAST_S 0.01
+/* The times of a reading may lie so far apart. */
+#define READ_APART_NS (20 * NS_PER_MS)
+#define TORCH_WORKER "pt_data_worker"
+
+const enum metric watched_metrics[SLOT_COUNT] = {
+#define WATCHED_METRIC(metric) [SLOT_##metric] = METRIC_##metric,
+	WATCHED_OF_ALL(WATCHED_METRIC)
+	WATCHED_OF_RUNS(WATCHED_METRIC)
+#undef WATCHED_METRIC
+};
+
+void model_init_around(struct model *model)
+{
+	model->private->surroundings = calloc(1, sizeof *model->private->surroundings);
+}
+
+static void free_watched(struct watched *watched)
+{
+	for (size_t i = 0; i < SLOT_COUNT; i++)
+		readings_release(&watched->slots[i]);
+	readings_release(&watched->on_disk);
+	readings_release(&watched->stopped);
+	free(watched);
+}
+
+void model_forget_watched(struct model *model, struct process_past *past)
+{
+	if (!past->watched)
+		return;
+	free_watched(past->watched);
+	past->watched = NULL;
+	model->private->surroundings->watched_count--;
+}
+
+void model_free_around(struct model *model)
+{
+	struct surroundings *notes = model->private->surroundings;
+	for (size_t i = 0; i < model->process_count; i++)
+		model_forget_watched(model, &model->private->pasts[i]);
+	for (size_t i = 0; notes && i < notes->machine_count; i++)
+		readings_release(&notes->machine[i].readings);
+	for (size_t i = 0; notes && i < notes->course_count; i++)
+		course_release(&notes->courses[i]);
+	if (notes)
+		readings_release(&notes->process_readings);
+	free(notes);
+}
+
+/* -- the machine ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_watched(enum metric metric, int32_t instance)
+{
+	switch (metric) {
+#define WATCHED_CASE(metric) case METRIC_##metric:
+	WATCHED_OF_SYSTEM(WATCHED_CASE)
+		return true;
+	WATCHED_OF_DEVICES(WATCHED_CASE)
+		return instance < DEVICES_WATCHED;
+#undef WATCHED_CASE
+	default:
+		return false;
+	}
+}
+
+void model_note_growth(struct model *model, enum metric metric, int32_t instance, int64_t time_ns, double growth)
+{
+	struct surroundings *notes = surroundings_of(model);
+	if (!notes || !is_watched(metric, instance))
+		return;
+	size_t at = 0;
+	while (at < notes->machine_count && (notes->machine[at].metric != metric || notes->machine[at].instance != instance))
+		at++;
+	if (at == MACHINE_COUNTERS_MOST)
+		return;
+	if (at == notes->machine_count)
+		notes->machine[notes->machine_count++] = (struct machine_counter){ .metric = metric, .instance = instance };
+	readings_push(&notes->machine[at].readings, time_ns, growth);
+}
+
+/* -- processes ------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_of_run(const struct model *model, const struct process *process)
+{
+	bool is = process->is_target;
+	for (unsigned i = 0; i < model->run_count && !is; i++)
+		is = model->runs[i].pid == process->pid;
+	return is;
+}
+
+/* NULL: there are too many. */
+static struct watched *watch(struct model *model, size_t process)
+{
+	struct surroundings *notes = surroundings_of(model);
+	struct process_past *past = &model->private->pasts[process];
+	if (past->watched || !notes || notes->watched_count >= WATCHED_MOST)
+		return past->watched;
+	past->watched = calloc(1, sizeof *past->watched);
+	if (past->watched) {
+		past->watched->is_of_run = is_of_run(model, &model->processes[process]);
+		notes->watched_count++;
+	}
+	return past->watched;
+}
+
+static size_t slot_of(enum metric metric)
+{
+	size_t slot = 0;
+	while (slot < SLOT_COUNT && watched_metrics[slot] != metric)
+		slot++;
+	return slot;
+}
+
+void model_note_process_growth(struct model *model, size_t process, enum metric metric, int64_t time_ns, double growth)
+{
+	size_t slot = slot_of(metric);
+	struct watched *watched = slot < SLOT_COUNT ? watch(model, process) : NULL;
+	if (watched && (slot < SLOTS_OF_ALL || watched->is_of_run))
+		readings_push(&watched->slots[slot], time_ns, growth);
+}
+
+void model_note_state(struct model *model, size_t process, int64_t time_ns)
+{
+	struct surroundings *notes = surroundings_of(model);
+	if (!notes)
+		return;
+	if (time_ns > notes->processes_read_ns) {
+		notes->processes_read_ns = time_ns;
+		readings_push(&notes->process_readings, time_ns, notes->process_readings.count ? 1 : NAN);
+	}
+	struct watched *watched = watch(model, process);
+	if (!watched)
+		return;
+	double seconds = watched->state ? seconds_between(watched->state_ns, time_ns) : NAN;
+	readings_push(&watched->on_disk, time_ns, watched->state && watched->state != 'D' ? 0 : seconds);
+	readings_push(&watched->stopped, time_ns, watched->state && watched->state != 'T' && watched->state != 't' ? 0 : seconds);
+	double code = model->processes[process].now[METRIC_PROCESS_STATE];
+	watched->state = code > 0 && code < 128 ? (char)code : 0;
+	watched->state_ns = time_ns;
+}
+
+void model_note_process_came(struct model *model, size_t process, int64_t time_ns)
+{
+	struct surroundings *notes = surroundings_of(model);
+	if (!notes || notes->processes_read_ns == 0 || notes->processes_read_ns >= time_ns)
+		return;
+	int64_t before_ns = model->private->pasts[process].came_after_ns = notes->processes_read_ns;
+	struct watched *watched = watch(model, process);
+	for (size_t i = 0; watched && i < SLOTS_OF_ALL; i++)
+		readings_begin(&watched->slots[i], before_ns);
+	model_note_moment(model, AROUND_CHILD_CAME, before_ns, time_ns, model->processes[process].pid, NAN, model->processes[process].command);
+}
+
+void model_note_process_went(struct model *model, size_t process, int64_t time_ns)
+{
+	struct surroundings *notes = surroundings_of(model);
+	uint32_t id;
+	if (notes && !around_is_worker(model, &model->processes[process], &id))
+		model_note_moment(model, AROUND_CHILD_WENT, notes->processes_read_ns, time_ns, model->processes[process].pid, NAN, model->processes[process].command);
+}
+
+/* -- workers -------------------------------------------------------------------------------------------------------------------- */
+
+bool around_is_worker(const struct model *model, const struct process *process, uint32_t *id)
+{
+	const struct workers *workers = workers_of(model);
+	*id = UINT32_MAX;
+	for (size_t i = 0; workers && i < workers->count; i++) {
+		if (workers->kept[i]->worker.pid != process->pid)
+			continue;
+		*id = workers->kept[i]->worker.id;
+		return true;
+	}
+	return strcmp(process->command, TORCH_WORKER) == 0;
+}
+
+/* A worker that is always slow is held against the others. */
+void around_usual_fetch(const struct model *model, const struct worker_kept *kept, double *usual_s, double *long_s)
+{
+	const struct workers *workers = workers_of(model);
+	double crew_s = NAN;
+	for (size_t i = 0; workers && i < workers->crew_count; i++)
+		if (workers->crews[i]->crew.owner == kept->worker.owner)
+			crew_s = workers->crews[i]->crew.work.fetch.p50_s;
+	*usual_s = fmin(kept->worker.work.fetch.p50_s, crew_s);
+	*long_s = fmax(*usual_s * LONG_FETCH_RATIO, LONG_FETCH_LEAST_S);
+}
+
+static const struct worker_kept *find_kept(const struct model *model, unsigned source_id)
+{
+	const struct workers *workers = workers_of(model);
+	for (size_t i = 0; workers && i < workers->count; i++)
+		if (workers->kept[i]->source_id == source_id && !workers->kept[i]->is_told_gone)
+			return workers->kept[i];
+	return NULL;
+}
+
+/* The longest of those that ended since the last reading, within what a bucket is wide; NAN where that is not told. */
+static double longest_new(const struct worker_kept *kept, const struct worker_row *row)
+{
+	for (size_t i = row->histogram ? HISTOGRAM_BUCKETS : 0; i-- > 0;)
+		if (row->histogram[i] > kept->histogram[i])
+			return fmin(histogram_lower_ns(i) * exp2(0.5 / HISTOGRAM_PER_OCTAVE) * 1e-9, row->max_s);
+	return NAN;
+}
+
+/* The longest is noted. If it can be the one that ran at the last reading it is; else it ended before the one that runs now began. */
+static void note_fetch(struct surroundings *notes, const struct model *model, const struct worker_kept *kept, const struct record *record)
+{
+	const struct worker_row *row = record->worker;
+	bool is_only = row->fetches == kept->worker.work.fetches + 1;
+	double usual_s, long_s, seconds = is_only ? row->total_s - kept->total_s : longest_new(kept, row);
+	around_usual_fetch(model, kept, &usual_s, &long_s);
+	if (!(seconds > long_s) || seconds > 1e6)
+		return;
+	int64_t length_ns = (int64_t)(seconds * 1e9), read_ns = kept->moments[kept->newest].time_ns;
+	int64_t last_end_ns = row->fetch_begin_ns && row->fetch_begin_ns < record->time_ns ? row->fetch_begin_ns : record->time_ns;
+	int64_t end_ns = kept->worker.fetch_begin_ns + length_ns;
+	if (kept->worker.fetch_begin_ns == 0 || end_ns < read_ns - READ_APART_NS || end_ns > last_end_ns + READ_APART_NS)
+		end_ns = last_end_ns;
+	notes->fetches[notes->fetch_next] = (struct fetch_noted){ row->pid, kept->worker.id, end_ns - length_ns, end_ns, usual_s };
+	notes->fetch_next = (notes->fetch_next + 1) % FETCHES_NOTED;
+	notes->fetch_count += notes->fetch_count < FETCHES_NOTED;
+}
+
+void model_note_worker(struct model *model, const struct record *record)
+{
+	struct surroundings *notes = surroundings_of(model);
+	const struct worker_kept *kept = notes ? find_kept(model, record->run) : NULL;
+	if (!kept)
+		return;
+	if (record->kind == RECORD_WORKER_GONE) {
+		if (!record->text || strcmp(record->text, "ended") != 0)
+			model_note_moment(model, AROUND_WORKER_WENT, notes->processes_read_ns, record->time_ns, kept->worker.pid, NAN, record->text);
+	} else if (record->worker && record->worker->pid == kept->worker.pid && record->worker->fetches > kept->worker.work.fetches) {
+		note_fetch(notes, model, kept, record);
+	}
+}
+
+/* -- moments -------------------------------------------------------------------------------------------------------------------- */
+
+void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid, double value, const char *text)
+{
+	struct surroundings *notes = surroundings_of(model);
+	if (!notes)
+		return;
+	struct moment *moment = &notes->moments[notes->moment_next];
+	notes->moment_next = (notes->moment_next + 1) % MOMENTS_MOST;
+	notes->moment_count += notes->moment_count < MOMENTS_MOST;
+	*moment = (struct moment){ .kind = kind, .pid = pid, .worker = UINT32_MAX, .gpu = -1, .from_ns = from_ns, .to_ns = to_ns, .value = value };
+	put_text(moment->text, sizeof moment->text, text ? text : "");
+	struct process process = { .pid = pid };
+	if (pid)
+		around_is_worker(model, &process, &moment->worker);
+}

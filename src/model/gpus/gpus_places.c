@@ -1,0 +1,199 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/model/gpus/gpus_private.h"
+
+/* -- GPUs by their numbers ----------------------------------------------------------------------------------------------------- */
+
+/* Of whom the numbers in an environment speak: the first of these that is here, else the first that there is. */
+static const char *numbered_vendor(const struct model *model)
+{
+	static const char *const preferred[] = { "NVIDIA", "AMD" };
+	for (size_t k = 0; k < sizeof preferred / sizeof *preferred; k++)
+		for (size_t i = 0; i < model->gpus.count; i++)
+			if (strcasecmp(model->gpus.gpus[i].vendor, preferred[k]) == 0)
+				return preferred[k];
+	return model->gpus.count ? model->gpus.gpus[0].vendor : "";
+}
+
+/* One that has parts is used through them: its first. */
+static size_t first_part(const struct model *model, size_t gpu)
+{
+	const struct gpus *gpus = &model->gpus;
+	return gpu + 1 < gpus->count && gpus->gpus[gpu + 1].parent == gpus->gpus[gpu].instance ? gpu + 1 : gpu;
+}
+
+/* −1: there is none. */
+static int gpu_numbered(const struct model *model, unsigned long number)
+{
+	const char *vendor = numbered_vendor(model);
+	const struct gpus *gpus = &model->gpus;
+	for (size_t i = 0; i < gpus->count; i++) {
+		if (gpus->gpus[i].parent >= 0 || gpus->gpus[i].index != number || strcasecmp(gpus->gpus[i].vendor, vendor) != 0)
+			continue;
+		return (int)first_part(model, i);
+	}
+	return -1;
+}
+
+/* As drivers take it: the begin of a name is enough. An older way to name a part, MIG-GPU-…/1/0, tells no more than its GPU. */
+static int gpu_called(const struct model *model, const char *text, size_t length)
+{
+	static const char of_gpu[] = "MIG-GPU-";
+	if (length > sizeof of_gpu - 1 && strncasecmp(text, of_gpu, sizeof of_gpu - 1) == 0) {
+		const char *slash = memchr(text, '/', length);
+		length = (slash ? (size_t)(slash - text) : length) - 4;
+		text += 4;
+	}
+	for (size_t i = 0; i < model->gpus.count; i++)
+		if (model->gpus.gpus[i].uuid[0] && strlen(model->gpus.gpus[i].uuid) >= length && strncasecmp(model->gpus.gpus[i].uuid, text, length) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* -- places --------------------------------------------------------------------------------------------------------------------- */
+
+/* What an environment and a run say about where it was to run. */
+struct place {
+	int32_t local_rank;                  /* −1: not told */
+	const char *visible;                 /* NULL: not told */
+	long device;                         /* of "cuda:1"; −1: not told */
+	int uuid_gpu;                        /* of the one whose UUID it publishes; −1: not told, or there is none such */
+	bool is_on_cpu, has_allocator;       /* allocator: it publishes what it holds on a GPU, so it is on one */
+};
+
+struct choice { size_t count; int gpus[GPUS_MOST]; };
+
+static void choose(struct choice *choice, int gpu)
+{
+	for (size_t i = 0; i < choice->count; i++)
+		if (choice->gpus[i] == gpu)
+			return;
+	if (choice->count < GPUS_MOST)
+		choice->gpus[choice->count++] = gpu;
+}
+
+static void choose_all(const struct model *model, struct choice *choice)
+{
+	const char *vendor = numbered_vendor(model);
+	for (size_t i = 0; i < model->gpus.count; i++)
+		if (model->gpus.gpus[i].parent < 0 && strcasecmp(model->gpus.gpus[i].vendor, vendor) == 0)
+			choose(choice, gpu_numbered(model, model->gpus.gpus[i].index));
+}
+
+/* "2,0", "GPU-8932f937,GPU-…", "MIG-…", "0.1": up to the first that is none, as the drivers do; "", "-1", "NoDevFiles" are none. */
+static void choose_visible(const struct model *model, const char *text, struct choice *choice)
+{
+	while (*text) {
+		text += strspn(text, " ");
+		size_t length = strcspn(text, ",");
+		int gpu;
+		if (length == 3 && strncasecmp(text, "all", 3) == 0) {
+			choose_all(model, choice);
+			return;
+		}
+		gpu = isdigit((unsigned char)*text) ? gpu_numbered(model, strtoul(text, NULL, 10)) : length > 4 ? gpu_called(model, text, length) : -1;
+		if (gpu < 0)
+			return;
+		choose(choice, gpu);
+		text += length;
+		text += *text == ',';
+	}
+}
+
+static uint64_t gpus_of_place(const struct model *model, const struct place *place)
+{
+	struct choice choice = { .count = 0 };
+	long number = place->device >= 0 ? place->device : place->local_rank;
+	uint64_t bits = 0;
+	if (place->uuid_gpu >= 0)
+		return gpu_bit(place->uuid_gpu);
+	if (place->is_on_cpu || (!place->visible && number < 0 && !place->has_allocator))
+		return 0;
+	if (place->visible)
+		choose_visible(model, place->visible, &choice);
+	else
+		choose_all(model, &choice);
+	if (number >= 0 && choice.count == 1)
+		return gpu_bit(choice.gpus[0]);
+	if (number >= 0)
+		return (size_t)number < choice.count ? gpu_bit(choice.gpus[number]) : 0;
+	if (!place->visible)
+		return choice.count ? gpu_bit(choice.gpus[0]) : 0;
+	for (size_t i = 0; i < choice.count; i++)
+		bits |= gpu_bit(choice.gpus[i]);
+	return bits;
+}
+
+static bool place_of_process(const struct process *process, struct place *out)
+{
+	*out = (struct place){ .local_rank = -1, .device = -1, .uuid_gpu = -1 };
+	if (!process)
+		return false;
+	out->local_rank = process->local_rank;
+	out->visible = process->has_visible_devices ? process->visible_devices : NULL;
+	return out->local_rank >= 0 || out->visible;
+}
+
+static long number_of(const char *text)
+{
+	char *end;
+	long number = text && isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
+	return number >= 0 && *end == '\0' && number < INT32_MAX ? number : -1;
+}
+
+/* "cuda:1", "hip:0", "xpu:2", "cpu"; else it is a GPU's name, which says nothing of where. */
+static void read_device(const char *text, struct place *out)
+{
+	const char *colon = text ? strchr(text, ':') : NULL;
+	if (colon)
+		out->device = number_of(colon + 1);
+	out->is_on_cpu = text && strcmp(text, "cpu") == 0;
+}
+
+/* A whole UUID as CUDA has it, without the driver's word before it: GPU-, MIG-. −1: none is that. */
+static int gpu_of_uuid(const struct model *model, const char *text)
+{
+	for (size_t i = 0; text && i < model->gpus.count; i++) {
+		const char *uuid = model->gpus.gpus[i].uuid, *dash = strchr(uuid, '-');
+		if (dash && (strcasecmp(dash + 1, text) == 0 || strcasecmp(uuid, text) == 0))
+			return (int)first_part(model, i);
+	}
+	return -1;
+}
+
+/* What is not known of its process's environment, its meta may tell. */
+static void place_of_run(const struct model *model, const struct run *run, struct place *out)
+{
+	static const char *const keys[] = { "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK" };
+	place_of_process(gpus_find_process(model, run->pid), out);
+	for (size_t i = 0; i < sizeof keys / sizeof *keys && !out->visible; i++)
+		out->visible = run_meta(run, keys[i]);
+	if (out->local_rank < 0)
+		out->local_rank = (int32_t)number_of(run_meta(run, "LOCAL_RANK"));
+	read_device(run_meta(run, "device"), out);
+	out->uuid_gpu = gpu_of_uuid(model, run_meta(run, "gpu.uuid"));
+	out->has_allocator = run_is_on_gpu(run);
+}
+
+uint64_t gpus_by_run_place(const struct model *model, const struct run *run)
+{
+	struct place place;
+	place_of_run(model, run, &place);
+	return gpus_of_place(model, &place);
+}
+
+uint64_t gpus_by_all_places(const struct model *model)
+{
+	struct place place;
+	uint64_t bits = 0;
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (model->runs[i].is_used && model->runs[i].is_live)
+			bits |= gpus_by_run_place(model, &model->runs[i]);
+	for (size_t i = 0; i < model->process_count; i++)
+		if (!model->processes[i].is_gone && !gpus_run_of_pid(model, model->processes[i].pid) && place_of_process(&model->processes[i], &place))
+			bits |= gpus_of_place(model, &place);
+	return bits;
+}

@@ -1,0 +1,95 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/ranks/ranks.h"
+
+static long count_of(const char *text)
+{
+	char *end;
+	long count = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
+	return count >= 0 && *end == '\0' ? count : -1;
+}
+
+long rank_world_size(const struct run *run)
+{
+	return count_of(run->world);
+}
+
+long rank_number(const struct run *run)
+{
+	return run->is_used && rank_world_size(run) > 1 ? count_of(run->rank) : -1;
+}
+
+bool ranks_are_of_one_run(const struct run *a, const struct run *b)
+{
+	const char *a_id = run_meta(a, "run_id"), *b_id = run_meta(b, "run_id");
+	if (rank_number(a) < 0 || rank_number(b) < 0 || !a_id != !b_id)
+		return false;
+	return a_id ? strcmp(a_id, b_id) == 0 : strcmp(a->name, b->name) == 0 && strcmp(a->world, b->world) == 0;
+}
+
+int ranks_any(const struct model *model)
+{
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (rank_number(&model->runs[i]) >= 0)
+			return (int)i;
+	return -1;
+}
+
+/* The first of its run that was found. */
+static unsigned leader_of(const struct model *model, unsigned run)
+{
+	unsigned leader = 0;
+	while (leader < run && !ranks_are_of_one_run(&model->runs[leader], &model->runs[run]))
+		leader++;
+	return leader;
+}
+
+struct place { unsigned leader, run; long number; };
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+	if (a->leader != b->leader)
+		return a->leader < b->leader ? -1 : 1;
+	return a->number != b->number ? (a->number < b->number ? -1 : 1) : (a->run > b->run) - (a->run < b->run);
+}
+
+unsigned ranks_order(const struct model *model, unsigned order[MODEL_RUNS_MAX])
+{
+	struct place places[MODEL_RUNS_MAX];
+	unsigned count = 0;
+	for (unsigned i = 0; i < model->run_count && i < MODEL_RUNS_MAX; i++)
+		if (model->runs[i].is_used)
+			places[count++] = (struct place){ leader_of(model, i), i, rank_number(&model->runs[i]) };
+	if (count)
+		qsort(places, count, sizeof *places, compare_places);
+	for (unsigned i = 0; i < count; i++)
+		order[i] = places[i].run;
+	return count;
+}
+
+/* When the target is over, that its other ranks go on makes none of them what is watched. */
+static bool is_better(const struct model *model, unsigned one, unsigned other)
+{
+	const struct run *a = &model->runs[one], *b = &model->runs[other];
+	bool a_lives = a->is_live && !model->target_ended, b_lives = b->is_live && !model->target_ended;
+	bool a_own = model->has_target && a->pid == model->target_pid, b_own = model->has_target && b->pid == model->target_pid;
+	if (a_lives != b_lives)
+		return a_lives;
+	if (a_own != b_own)
+		return a_own;
+	if (ranks_are_of_one_run(a, b) && rank_number(a) != rank_number(b))
+		return rank_number(a) < rank_number(b);
+	return a_lives ? one < other : one > other;
+}
+
+int ranks_first(const struct model *model, bool (*accepts)(const struct run *run, const void *argument), const void *argument)
+{
+	int best = -1;
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (model->runs[i].is_used && (!accepts || accepts(&model->runs[i], argument)) && (best < 0 || is_better(model, i, (unsigned)best)))
+			best = (int)i;
+	return best;
+}

@@ -1,0 +1,134 @@
+/* How far the run is, and how long it still takes.
+ *
+ * Epoch: the batches that are still to come, at the mean of the last 200 steps, and what the epochs before took beyond their steps (validation,
+ * checkpoints) less what this one has taken already. How many batches: the plan's, or the epoch's before.
+ * Run: this epoch's rest, then the epochs to come at the mean of the last ten epochs, begin to begin; while none is complete, at this one's
+ * expected length. Epochs of other modes do not count. */
+#include "src/model/run/run_private.h"
+
+enum { EPOCHS_RECENT = 10 };
+
+/* What the finished epochs of the main mode say. */
+struct past {
+	unsigned lengths, epochs;
+	double length_s;             /* mean, begin to begin */
+	double beyond_steps_s;       /* mean, of begin to end what is no step */
+	double pause_s;              /* mean, end to the next begin */
+	uint64_t batches;            /* of the newest */
+	uint32_t others_before;      /* epochs of other modes among those begun, as far as they are kept */
+};
+
+static double between_times(int64_t from_ns, int64_t to_ns)
+{
+	return to_ns > from_ns ? ((double)to_ns - (double)from_ns) * 1e-9 : 0;
+}
+
+/* An epoch's part that is no step. Its row knows batch times; steps are longer by what the run says. */
+static double beyond_steps(const struct run *run, const struct epoch *epoch)
+{
+	const struct track *track = run_main(run);
+	double step_to_batch = track->batch.mean_s > 0 && isfinite(track->step.mean_s) ? track->step.mean_s / track->batch.mean_s : 1;
+	double steps_s = epoch->batches && isfinite(epoch->mean_s) ? epoch->mean_s * (double)epoch->batches * step_to_batch : 0;
+	return fmax(epoch->total_s - steps_s, 0);
+}
+
+static void add_past_epoch(const struct run *run, const struct epoch *epoch, const struct epoch *next, struct past *past)
+{
+	if (past->epochs++ == 0)
+		past->batches = epoch->batches;
+	past->beyond_steps_s += beyond_steps(run, epoch);
+	if (!next)
+		return;
+	past->lengths++;
+	past->length_s += between_times(epoch->begin_ns, next->begin_ns);
+	past->pause_s += between_times(epoch->end_ns, next->begin_ns);
+}
+
+static struct past look_back(const struct run *run, uint32_t mode)
+{
+	struct past past = { 0 };
+	const struct epoch *next = NULL;
+	for (size_t i = run->epoch_count; i-- > 0;) {
+		const struct epoch *epoch = &run->epochs[i];
+		past.others_before += epoch->mode != mode;
+		if (epoch->mode != mode)
+			continue;
+		if (epoch->end_ns && past.epochs < EPOCHS_RECENT)
+			add_past_epoch(run, epoch, next, &past);
+		next = epoch;
+	}
+	if (past.epochs)
+		past.beyond_steps_s /= past.epochs;
+	if (past.lengths) {
+		past.length_s /= past.lengths;
+		past.pause_s /= past.lengths;
+	}
+	return past;
+}
+
+/* The epoch that is running, of the main mode; NULL: none. */
+static const struct epoch *running_epoch(const struct run *run, uint32_t mode)
+{
+	const struct epoch *epoch = run->epoch_count ? &run->epochs[run->epoch_count - 1] : NULL;
+	return epoch && epoch->end_ns == 0 && epoch->mode == mode ? epoch : NULL;
+}
+
+/* The mean of the last 200 steps; while the warm-up is among them, without it. */
+static double usual_step(const struct run *run)
+{
+	const struct track *track = run_main(run);
+	return track->judged.count > 0 && track->judged.count < RUN_RECENT ? track->judged.mean_s : track->recent.mean_s;
+}
+
+static void refresh_epoch(struct run *run, const struct epoch *epoch, const struct past *past)
+{
+	uint64_t planned = run->state.batches_per_epoch ? run->state.batches_per_epoch : past->batches;
+	if (planned == 0 || epoch->batches > planned)
+		return;
+	run->epoch_done_ratio = (double)epoch->batches / (double)planned;
+	double step_s = usual_step(run);
+	if (isnan(step_s) || run->private->closed_ns)
+		return;
+	double beyond_s = fmax(past->beyond_steps_s - beyond_steps(run, epoch), 0);
+	run->epoch_eta_s = (double)(planned - epoch->batches) * step_s + beyond_s;
+}
+
+/* Batches that are in no epoch, of which the plan says how many there are. */
+static void refresh_without_epochs(struct run *run)
+{
+	const struct run_state *state = &run->state;
+	double planned = (double)state->batches_per_epoch * (state->epochs_planned ? (double)state->epochs_planned : 1);
+	const struct track *track = run_main(run);
+	if (planned <= 0 || (double)track->count > planned)
+		return;
+	run->run_done_ratio = (double)track->count / planned;
+	if (!run->private->closed_ns)
+		run->run_eta_s = (planned - (double)track->count) * usual_step(run);
+}
+
+void run_refresh_eta(struct run *run, int64_t now_ns)
+{
+	run->epoch_done_ratio = run->epoch_eta_s = run->run_done_ratio = run->run_eta_s = NAN;
+	if (run->epoch_count == 0) {
+		refresh_without_epochs(run);
+		return;
+	}
+	uint32_t mode = run_main(run)->mode;
+	struct past past = look_back(run, mode);
+	const struct epoch *last = &run->epochs[run->epoch_count - 1], *epoch = running_epoch(run, mode);
+	if (epoch)
+		refresh_epoch(run, epoch, &past);
+	double begun = (double)last->ordinal - past.others_before, planned = run->state.epochs_planned;
+	double complete = begun - (epoch != NULL);
+	if (planned <= 0 || begun > planned || complete < 0 || (epoch && isnan(run->epoch_done_ratio) && complete == 0))
+		return;
+	run->run_done_ratio = (complete + (epoch && isfinite(run->epoch_done_ratio) ? run->epoch_done_ratio : 0)) / planned;
+	double to_come = planned - begun, length_s = past.length_s;
+	if (past.lengths == 0)
+		length_s = epoch ? epoch->total_s + run->epoch_eta_s : last->total_s;
+	if (run->private->closed_ns)
+		return;
+	/* Each length ends with a pause. Of the one that is running, its part that is over does not come again; the last epoch has none. */
+	double over_s = epoch ? 0 : fmin(past.pause_s, between_times(last->end_ns, now_ns));
+	run->run_eta_s = (epoch ? run->epoch_eta_s : 0) + (to_come > 0 ? to_come * length_s - over_s : 0);
+}

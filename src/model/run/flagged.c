@@ -1,0 +1,124 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/run/run_private.h"
+
+/* The list slides through its storage, so that dropping the oldest moves the rest only once in so many times. */
+enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MOST = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };
+
+static void drop_oldest(struct run *run)
+{
+	free(run->flagged->around);
+	run->flagged++;
+	run->flagged_count--;
+}
+
+void run_release_flagged(struct run *run)
+{
+	for (size_t i = 0; i < run->flagged_count; i++)
+		free(run->flagged[i].around);
+	free(run->private->flagged_storage);
+}
+
+static bool make_room(struct run *run)
+{
+	struct run_private *private = run->private;
+	size_t offset = private->flagged_storage ? (size_t)(run->flagged - private->flagged_storage) : 0;
+	if (run->flagged_count == RUN_FLAGGED_MAX) {
+		drop_oldest(run);
+		offset++;
+	}
+	if (offset + run->flagged_count < private->flagged_room)
+		return true;
+	if (private->flagged_room < FLAGGED_ROOM_MOST) {
+		size_t room = private->flagged_room ? private->flagged_room * 2 : FLAGGED_FIRST;
+		room = room < FLAGGED_ROOM_MOST ? room : FLAGGED_ROOM_MOST;
+		struct flagged *storage = realloc(private->flagged_storage, room * sizeof *storage);
+		if (storage) {
+			private->flagged_storage = storage;
+			private->flagged_room = room;
+			run->flagged = storage + offset;
+			return true;
+		}
+	}
+	if (private->flagged_room == 0)
+		return false;
+	if (offset == 0)
+		drop_oldest(run);
+	memmove(private->flagged_storage, run->flagged, run->flagged_count * sizeof *run->flagged);
+	run->flagged = private->flagged_storage;
+	return true;
+}
+
+/* In the order of time; newer ones are the rule. */
+static size_t place_for(const struct run *run, int64_t begin_ns)
+{
+	size_t place = run->flagged_count;
+	while (place > 0 && run->flagged[place - 1].batch.begin_ns > begin_ns)
+		place--;
+	return place;
+}
+
+void run_add_flagged(struct run *run, const struct track *track, const struct batch *batch)
+{
+	if (!make_room(run))
+		return;
+	size_t place = place_for(run, batch->begin_ns);
+	memmove(run->flagged + place + 1, run->flagged + place, (run->flagged_count - place) * sizeof *run->flagged);
+	run->flagged_count++;
+	struct flagged *flagged = &run->flagged[place];
+	*flagged = (struct flagged){ .mode = track->mode, .batch = *batch };
+	track_usual(track, batch->ordinal, &flagged->usual);
+}
+
+static struct flagged *find_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
+{
+	for (size_t i = run->flagged_count; i-- > 0;)
+		if (run->flagged[i].mode == mode && run->flagged[i].batch.ordinal == ordinal)
+			return &run->flagged[i];
+	return NULL;
+}
+
+static bool remove_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
+{
+	struct flagged *flagged = find_flagged(run, mode, ordinal);
+	if (!flagged)
+		return false;
+	size_t after = run->flagged_count - (size_t)(flagged - run->flagged) - 1;
+	free(flagged->around);
+	memmove(flagged, flagged + 1, after * sizeof *flagged);
+	run->flagged_count--;
+	return true;
+}
+
+void run_renew_flagged(struct run *run, const struct track *track, const struct batch *batch)
+{
+	struct flagged *flagged = find_flagged(run, track->mode, batch->ordinal);
+	if (flagged)
+		flagged->batch = *batch;
+}
+
+bool run_flag(struct run *run, unsigned index, uint64_t ordinal, bool flagged)
+{
+	if (index >= run->track_count)
+		return false;
+	struct track *track = &run->tracks[index];
+	struct batch *batch = track_slot(track, ordinal);
+	bool is_kept = batch || find_flagged(run, track->mode, ordinal);
+	if (!is_kept || (!batch && flagged))
+		return is_kept;
+	bool was_flagged = batch ? batch->is_flagged : true;
+	if (batch) {
+		batch->is_flagged = flagged;
+		batch->is_by_hand = true;
+	}
+	if (flagged && !was_flagged)
+		run_add_flagged(run, track, batch);
+	else if (flagged)
+		run_renew_flagged(run, track, batch);
+	else
+		remove_flagged(run, track->mode, ordinal);
+	track->flagged_count += (flagged && !was_flagged);
+	track->flagged_count -= (!flagged && was_flagged);
+	return true;
+}

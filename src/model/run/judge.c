@@ -1,0 +1,203 @@
+/* Which batches are out of line: the warm-up, and the medians of each kind that batches are held against. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/run/run_private.h"
+
+enum { WARMUP_FOLLOWERS = 10, WARMUP_FOLLOWERS_LEAST = 3 };
+
+const struct figures no_figures = { 0, 0, NAN, NAN, NAN, NAN, NAN, NAN };
+
+void track_init_judgement(struct track *track)
+{
+	struct track_private *private = track->private;
+	private->windows[0] = rolling_new(private->flag_window);
+	private->judged_counts = calloc(HISTOGRAM_BUCKETS, sizeof *private->judged_counts);
+	private->judged = no_figures;
+	private->place_ordinal = UINT64_MAX;
+	device_pace_restart(track);
+}
+
+void track_release_judgement(struct track *track)
+{
+	for (unsigned i = 0; i < RUN_KINDS_MAX; i++)
+		rolling_free(track->private->windows[i]);
+	free(track->private->judged_counts);
+}
+
+/* -- kinds -- */
+
+static uint32_t add_kind(struct track *track, uint32_t kind)
+{
+	if (kind == NAME_NONE || kind > NAMES_MOST)
+		return NAME_NONE;
+	if (track_kind(track, kind))
+		return kind;
+	if (track->kind_count == RUN_KINDS_MAX)
+		return NAME_NONE;
+	track->private->windows[track->kind_count] = rolling_new(track->private->flag_window);
+	track->kinds[track->kind_count++] = (struct batch_kind){ .kind = kind, .median_s = NAN, .p95_s = NAN };
+	return kind;
+}
+
+/* Counted from the batch after an optimizer step; so in the middle of an accumulation, and after losses, it is not known. */
+static void set_place(const struct run *run, struct track *track, struct batch *batch)
+{
+	struct track_private *private = track->private;
+	uint32_t accumulate = run->private->accumulate;
+	bool is_step = batch->kind == NAME_NONE, has_before = private->place_ordinal != UINT64_MAX && private->place_ordinal + 1 == batch->ordinal;
+	if (!accumulate || !track_kind(track, accumulate) || (!is_step && batch->kind != accumulate))
+		return;
+	bool is_begin = batch->ordinal == 0 && private->has_run_first;
+	batch->place = is_begin ? 1 : has_before ? private->place + 1 : 0;
+	private->place = is_step ? 0 : batch->place;
+	private->place_ordinal = is_step || batch->place ? batch->ordinal : UINT64_MAX;
+}
+
+void track_set_kind(const struct run *run, struct track *track, struct batch *batch, uint32_t kind)
+{
+	batch->kind = add_kind(track, kind);
+	set_place(run, track, batch);
+}
+
+/* -- the warm-up -- */
+
+static void add_judged(struct track *track, const struct batch *batch)
+{
+	struct track_private *private = track->private;
+	struct figures *judged = &private->judged;
+	double step_s = batch_pace_s(batch);
+	judged->min_s = judged->count ? fmin(judged->min_s, step_s) : step_s;
+	judged->max_s = judged->count ? fmax(judged->max_s, step_s) : step_s;
+	judged->count++;
+	judged->total_s += step_s;
+	judged->mean_s = judged->total_s / (double)judged->count;
+	judged->last_s = step_s;
+	if (private->judged_counts)
+		private->judged_counts[histogram_bucket((uint64_t)fmin(step_s * 1e9 + 0.5, 0x1p62))]++;
+	rolling_push(private->windows[track_kind(track, batch->kind)], step_s);
+}
+
+/* The median of the (at most ten) known steps of a kind from here on; NAN where there are fewer than three. */
+static double median_from(struct track *track, uint64_t ordinal, uint32_t kind)
+{
+	double steps[WARMUP_FOLLOWERS];
+	size_t count = 0;
+	for (ordinal = ordinal < track->first ? track->first : ordinal; ordinal < track->end && count < WARMUP_FOLLOWERS; ordinal++) {
+		const struct batch *batch = track_slot(track, ordinal);
+		if (batch && batch->kind == kind && isfinite(batch->step_s))
+			steps[count++] = batch_pace_s(batch);
+	}
+	return count >= WARMUP_FOLLOWERS_LEAST ? median_of(steps, count) : NAN;
+}
+
+static bool is_run_first(const struct track_private *private, uint64_t ordinal)
+{
+	return private->has_run_first && ordinal == private->candidates_first;
+}
+
+/* Marks what belongs to the warm-up, as far as can be said now. */
+static void find_warmup(struct track *track, double ratio)
+{
+	const struct track_private *private = track->private;
+	bool is_over[RUN_KINDS_MAX] = { false };
+	for (uint64_t ordinal = track->first; ordinal < track->end; ordinal++) {
+		struct batch *batch = track_slot(track, ordinal);
+		if (!batch)
+			continue;
+		unsigned kind = track_kind(track, batch->kind);
+		batch->is_warmup = is_run_first(private, ordinal);
+		if (ordinal >= private->candidates_end || ordinal < private->candidates_first || !isfinite(batch->step_s) || batch->is_warmup || is_over[kind])
+			continue;
+		double settled = median_from(track, private->candidates_end, batch->kind);
+		batch->is_warmup = batch->step_s > ratio * (isnan(settled) ? median_from(track, ordinal + 1, batch->kind) : settled);
+		is_over[kind] = !batch->is_warmup;
+	}
+}
+
+/* Says anew what the warm-up is and judges what came after it from the start; a matter of twenty steps. */
+static void settle_warmup(struct run *run, struct track *track)
+{
+	struct track_private *private = track->private;
+	const struct model_options *options = &run->private->options;
+	find_warmup(track, options->flag_ratio);
+	private->judged = no_figures;
+	for (unsigned i = 0; i < track->kind_count; i++)
+		rolling_clear(private->windows[i]);
+	if (private->judged_counts)
+		memset(private->judged_counts, 0, HISTOGRAM_BUCKETS * sizeof *private->judged_counts);
+	device_pace_restart(track);
+	for (uint64_t ordinal = track->first; ordinal < track->end; ordinal++) {
+		struct batch *batch = track_slot(track, ordinal);
+		if (!batch || !isfinite(batch->step_s))
+			continue;
+		device_pace_take(run, track, batch);
+		if (batch->is_warmup)
+			private->warmup_end_ns = batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60);
+		else
+			add_judged(track, batch);
+	}
+	private->is_decided = private->steps >= (uint64_t)options->warmup_most + WARMUP_FOLLOWERS;
+}
+
+/* -- flags -- */
+
+static bool is_out_of_line(const struct model_options *options, const struct batch *batch)
+{
+	double pace_s = batch_pace_s(batch);
+	return pace_s > batch->median_s + options->flag_mad * batch->mad_s && pace_s > options->flag_ratio * batch->median_s;
+}
+
+/* Against the window before it; then it becomes part of the window. */
+static void judge(struct run *run, struct track *track, struct batch *batch)
+{
+	const struct rolling *window = track->private->windows[track_kind(track, batch->kind)];
+	const struct model_options *options = &run->private->options;
+	size_t before = rolling_count(window);
+	if (before > 0 && before + 1 >= options->flag_after) {
+		batch->median_s = rolling_median(window);
+		batch->mad_s = rolling_mad(window);
+		bool is_mean = run->is_counted && batch->median_s < RUN_COUNTED_SINGLY_S;
+		if (!batch->is_by_hand && !is_mean && is_out_of_line(options, batch)) {
+			batch->is_flagged = true;
+			track->flagged_count++;
+			run_add_flagged(run, track, batch);
+		}
+	}
+	add_judged(track, batch);
+}
+
+void track_finish_step(struct run *run, struct track *track, struct batch *batch)
+{
+	struct track_private *private = track->private;
+	private->is_changed = true;
+	private->steps++;
+	track->kinds[track_kind(track, batch->kind)].count++;
+	rolling_push(private->recent, batch_pace_s(batch));
+	if (is_run_first(private, batch->ordinal)) {
+		track->slow_first_s = batch->step_s;
+		track->slow_first_kind = batch->kind;
+	}
+	if (private->candidates_end > 0 && !private->is_decided)
+		settle_warmup(run, track);
+	else
+		judge(run, track, batch);
+	if (batch->is_by_hand && batch->is_flagged)
+		run_renew_flagged(run, track, batch);
+}
+
+void track_refresh_judgement(struct track *track)
+{
+	const struct track_private *private = track->private;
+	track->judged = private->judged;
+	if (private->judged_counts && private->judged.count) {
+		double quantiles[2];
+		histogram_quantiles(private->judged_counts, 2, (const double[]){ 0.5, 0.95 }, private->judged.min_s, private->judged.max_s, quantiles);
+		track->judged.p50_s = quantiles[0];
+		track->judged.p95_s = quantiles[1];
+	}
+	for (unsigned i = 0; i < track->kind_count; i++) {
+		track->kinds[i].median_s = rolling_median(private->windows[i]);
+		track->kinds[i].p95_s = rolling_quantile(private->windows[i], 0.95);
+	}
+}

@@ -1,0 +1,483 @@
+#include "src/session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/text.h"
+#include "src/session/damage.h"
+#include "src/session/hooks.h"
+#include "src/session/runs/runs.h"
+#include "src/session/session_private.h"
+#include "src/model/ranks/ranks.h"
+#include "src/sources/synthetic/synthetic.h"
+#include "ui/widgets/view.h"
+
+/* Nobody reads warnings faster. */
+#define JUDGE_EVERY_NS (450 * NS_PER_MS)
+#define JUDGE_SELDOM_NS (60 * NS_PER_S)
+/* How long a first picture waits for a source that has begun, and how often it is looked at meanwhile. */
+#define START_MOST_NS (2 * NS_PER_S)
+#define START_LOOK_NS (50 * NS_PER_MS)
+
+enum exit_code fail(enum status status, const struct reason *reason)
+{
+	fprintf(stderr, "pmtop: %s%s%s\n", reason->text, reason->remedy[0] ? ": " : "", reason->remedy);
+	switch (status) {
+	case STATUS_NOT_FOUND: return EXIT_NO_TARGET;
+	case STATUS_DENIED: return EXIT_NO_PERMISSION;
+	case STATUS_INVALID: return EXIT_USAGE;
+	default: return EXIT_RUNTIME;
+	}
+}
+
+enum status view_unknown(const char *name, struct reason *reason)
+{
+#define VIEW_WORD(view) #view,
+	static const char *const words[] = { VIEWS(VIEW_WORD) };
+#undef VIEW_WORD
+	enum { COUNT = sizeof words / sizeof *words };
+	char shown[64], views[sizeof reason->remedy] = "";
+	for (size_t i = 0, used = 0; i < COUNT && used < sizeof views; i++)
+		used += (size_t)snprintf(views + used, sizeof views - used, "%s%s", i == 0 ? "" : i + 1 < COUNT ? ", " : " or ", words[i]);
+	text_clean(shown, sizeof shown, name, strlen(name));
+	return reason_set(reason, STATUS_INVALID, views, "no view is named %s", shown);
+}
+
+/* -s: a live run is watched through its process, an ended one through what it left. */
+static enum status find_run(struct session *session, const char *name, pid_t *pid, struct reason *why_not)
+{
+	struct run_row *rows;
+	size_t count = runs_find(NULL, &rows);
+	const struct run_row *row = NULL;
+	enum status status = runs_choose(rows, count, name, &row, why_not);
+	if (status == STATUS_OK) {
+		snprintf(session->wanted_run, sizeof session->wanted_run, "%s", row->run);
+		session->wanted_pid = row->pid;
+		if (row->is_live && !row->is_elsewhere)
+			*pid = row->pid;
+		else
+			snprintf(session->region_path, sizeof session->region_path, "%s", row->path);
+	}
+	free(rows);
+	return status;
+}
+
+/* The command's output would spoil the screen, or the stream: it goes to $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
+static int open_child_log(struct session *session)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char folder[400];
+	if (state && state[0] == '/')
+		snprintf(folder, sizeof folder, "%s/pmtop", state);
+	else if (home && home[0] == '/')
+		snprintf(folder, sizeof folder, "%s/.local/state/pmtop", home);
+	else
+		return open("/dev/null", O_WRONLY | O_CLOEXEC);
+	for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(folder, 0700);
+		*slash = '/';
+	}
+	mkdir(folder, 0700);
+	snprintf(session->child_log, sizeof session->child_log, "%s/output-%d.log", folder, (int)getpid());
+	int log = open(session->child_log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (log < 0)
+		session->child_log[0] = '\0';
+	return log >= 0 ? log : open("/dev/null", O_WRONLY | O_CLOEXEC);
+}
+
+static enum status start_child(struct session *session, char **command, bool is_output_ours, struct reason *why_not)
+{
+	int ready[2], log = is_output_ours ? open_child_log(session) : -1;
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return reason_set(why_not, STATUS_IO, NULL, "%s was not started: %s", command[0], strerror(errno));
+	pid_t child = fork();
+	if (child == 0) {
+		signal(SIGPIPE, SIG_DFL);
+		if (log >= 0) {
+			int nothing = open("/dev/null", O_RDONLY);
+			dup2(nothing, STDIN_FILENO);
+			dup2(log, STDOUT_FILENO);
+			dup2(log, STDERR_FILENO);
+		}
+		execvp(command[0], command);
+		int error = errno;
+		_exit(write(ready[1], &error, sizeof error) == (ssize_t)sizeof error ? 127 : 126);
+	}
+	if (log >= 0)
+		close(log);
+	close(ready[1]);
+	int error = child < 0 ? errno : 0;
+	if (child > 0 && read(ready[0], &error, sizeof error) > 0)
+		waitpid(child, NULL, 0);
+	close(ready[0]);
+	if (error)
+		return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --", "%s was not started: %s", command[0], strerror(error));
+	session->child = child;
+	return STATUS_OK;
+}
+
+static void end_session(struct session *session)
+{
+	if (session->collector)
+		collector_stop(session->collector);
+	player_close(session->player);
+	recording_end(&session->recording);
+	model_free(session->model);
+	hooks_close(session->hooks);
+	alerts_release(&session->alerts);
+	rule_book_free(session->rules);
+	sample_set_release(&session->set);
+	session->collector = NULL;
+	session->player = NULL;
+	session->model = NULL;
+	session->hooks = NULL;
+	session->rules = NULL;
+}
+
+static void note_faults(struct session *session, const struct rule_book *rules)
+{
+	const struct reason *faults;
+	size_t count = rules ? rule_book_faults(rules, &faults) : 0;
+	for (size_t i = 0; i < count; i++)
+		alerts_note(&session->alerts, clock_monotonic_ns(), "rule_file", SEVERITY_WARNING, &faults[i]);
+}
+
+/* A rule file that is wrong is left out, and said: here, and where warnings are. */
+static void read_rules(struct session *session)
+{
+	char folder[4096];
+	session->rules = rule_book_new();
+	if (!session->rules)
+		return;
+	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
+		rule_book_load_folder(session->rules, folder);
+	session->settings.rules = session->rules;
+	const struct reason *faults;
+	size_t count = rule_book_faults(session->rules, &faults);
+	for (size_t i = 0; i < count; i++)
+		fail(STATUS_INVALID, &faults[i]);
+	note_faults(session, session->rules);
+}
+
+/* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried again. */
+static enum status check_synthetic(const char *told, struct reason *why_not)
+{
+	struct synthetic *synthetic = NULL;
+	enum status status = synthetic_new(told, 0, &synthetic, why_not);
+	synthetic_free(synthetic);
+	return status;
+}
+
+static enum status start_collector(struct session *session, const struct options *options, struct reason *why_not)
+{
+	static const struct source *const invented[] = { &synthetic_source };
+	const struct source *chosen[COLLECT_SOURCES_MOST];
+	unsigned count;
+	int64_t period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
+	enum status status = collect_sources(options->only, chosen, &count, why_not);
+	if (status != STATUS_OK)
+		return status;
+	if (session->target.synthetic)
+		return collector_start_with(invented, 1, &session->target, period_ns, &session->collector, why_not);
+	return collector_start_with(chosen, count, &session->target, period_ns, &session->collector, why_not);
+}
+
+/* Root reads everybody's; anybody else only his own. */
+static uid_t region_owner(const char *path)
+{
+	struct stat file;
+	return geteuid() == 0 && stat(path, &file) == 0 ? file.st_uid : geteuid();
+}
+
+static void set_choices(struct session *session, const struct options *options)
+{
+	const struct settings *settings = &session->settings;
+	struct source_choices *choices = &session->choices;
+	const char *word = settings->counter_events.text;
+	choices->no_nvml = !settings->nvml;
+	choices->nvml_path = getenv("PMTOP_NVML");
+	choices->program = "/proc/self/exe";
+	choices->config = options->config;
+	choices->wants_counters = settings->counters_always;
+	choices->stacks_hz = settings->stacks_hz;
+	for (unsigned i = 0; i < settings->counter_events.count && i < CHOSEN_EVENTS_MOST; i++, word += strlen(word) + 1)
+		choices->events[choices->event_count++] = word;
+	session->target.choices = choices;
+}
+
+static void set_model_options(struct model_options *out, const struct settings *settings)
+{
+	model_options_default(out);
+	out->flag_mad = settings->flag_mad;
+	out->flag_ratio = settings->flag_ratio;
+	out->flag_after = (unsigned)settings->flag_after;
+	out->flag_window = (unsigned)settings->flag_window;
+	out->warmup_most = (unsigned)settings->warmup_most;
+	out->grid_g_per_kwh = settings->grid_g_per_kwh > 0 ? settings->grid_g_per_kwh : NAN;
+}
+
+/* Who shows one picture and no second wants it whole; a screen fills as things come. */
+static void wait_for_starting(struct session *session)
+{
+	int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + START_MOST_NS, period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
+	if (session->player || !collector_is_starting(session->collector))
+		return;
+	/* Else it would be seen at the next refresh, which may be long after. */
+	collector_set_period(session->collector, period_ns < START_LOOK_NS ? period_ns : START_LOOK_NS);
+	for (; now_ns < until_ns && !session_has_ended(session); now_ns = clock_monotonic_ns()) {
+		bool is_starting = collector_is_starting(session->collector);
+		while (session_step(session))
+			continue;
+		if (!is_starting)
+			break;
+		session_wait(session, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+	}
+	collector_set_period(session->collector, period_ns);
+}
+
+static enum exit_code code_of_child(int status)
+{
+	return (enum exit_code)(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* A command may be over before it can be watched: its status is ours all the same. */
+static bool has_ended_at_once(const struct session *session, const char *name, enum exit_code *code)
+{
+	int status;
+	if (!session->child || waitpid(session->child, &status, WNOHANG) != session->child)
+		return false;
+	fprintf(stderr, "pmtop: %.100s ended before it could be watched\n", name);
+	*code = code_of_child(status) == EXIT_OK ? EXIT_ENDED : code_of_child(status);
+	return true;
+}
+
+enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
+{
+	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
+	session->recorder_options = (struct recorder_options){ .file_bytes = (uint64_t)options->file_bytes, .most_bytes = (uint64_t)options->record_bytes };
+	struct reason reason = { 0 };
+	enum status status = session_check_recording(session, options, &reason);
+	pid_t pid = options->pid;
+	if (status != STATUS_OK)
+		return fail(status, &reason);
+	if (options->child) {
+		bool is_ours = options->command == &collect_command || (options->command == &watch_command && isatty(STDOUT_FILENO));
+		status = start_child(session, options->child, is_ours, &reason);
+		pid = session->child;
+	} else if (options->run_name) {
+		status = find_run(session, options->run_name, &pid, &reason);
+	}
+	if (options->demo)
+		status = check_synthetic(options->demo, &reason);
+	if (options->replay)
+		status = player_open(session->replayed = options->replay, 0, &session->player, &reason);
+	else if (status == STATUS_OK && pid)
+		status = target_open(&session->target, pid, "/proc", &reason);
+	else if (status == STATUS_OK)
+		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .synthetic = options->demo, .region_path = session->region_path, .uid = region_owner(session->region_path) };
+	enum exit_code child_code;
+	if (status != STATUS_OK)
+		return has_ended_at_once(session, options->child ? options->child[0] : "", &child_code) ? child_code : fail(status, &reason);
+
+	set_choices(session, options);
+	if (options->command != &collect_command)
+		read_rules(session);
+	/* A single look is nobody's watch. */
+	if (!session->player && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command))
+		session->hooks = hooks_new(&session->settings);
+	set_model_options(&session->model_options, settings);
+	double sla_s = session->rules ? rule_book_level(session->rules, "latency_over_sla") : NAN;
+	if (sla_s > 0)
+		session->model_options.sla_s = sla_s;
+	session->model = model_new(&session->model_options);
+	status = session->model ? STATUS_OK : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
+	if (status == STATUS_OK && !session->player)
+		status = session_begin_recording(session, options, &reason);
+	if (status == STATUS_OK && !session->player)
+		status = start_collector(session, options, &reason);
+	if (status != STATUS_OK) {
+		if (session->child && kill(session->child, SIGTERM) == 0)
+			waitpid(session->child, NULL, 0);
+		target_close(&session->target);
+		end_session(session);
+		return fail(status, &reason);
+	}
+	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
+	while (!session_step(session) && session->player && options->command != &watch_command && !session_has_ended(session))
+		session_wait(session, -1);
+	if (options->command == &once_command || options->command == &stream_command || options->command == &report_command)
+		wait_for_starting(session);
+	return EXIT_OK;
+}
+
+/* Nothing more will come. */
+static bool has_all(const struct session *session)
+{
+	return session->player ? player_has_ended(session->player) : collector_has_ended(session->collector);
+}
+
+void session_apply(struct session *session, const struct sample_set *set)
+{
+	struct model *model = session->model;
+	model_apply(model, set);
+	int64_t every_ns = model->now_ns < session->judge_from_ns ? JUDGE_SELDOM_NS : JUDGE_EVERY_NS;
+	if (session->judged_ns && model->now_ns - session->judged_ns < every_ns && !model->target_ended && !has_all(session))
+		return;
+	session->judged_ns = model->now_ns;
+	alerts_update(&session->alerts, model, &session->settings);
+	session_tick(session);
+}
+
+void session_tick(struct session *session)
+{
+	hooks_update(session->hooks, &session->alerts, session->model, clock_monotonic_ns());
+}
+
+int session_tick_ms(const struct session *session)
+{
+	return hooks_are_busy(session->hooks) ? 200 : -1;
+}
+
+void session_note_damage(struct session *session)
+{
+	const struct stream_losses *losses = session->player ? player_losses(session->player) : NULL;
+	if (!losses)
+		return;
+	session->model->damaged_blocks = losses->blocks;
+	session->model->damaged_bytes = losses->bytes;
+}
+
+bool session_take(struct session *session, struct sample_set *set)
+{
+	if (session->player) {
+		bool is_taken = player_take(session->player, set);
+		session_note_damage(session);
+		return is_taken;
+	}
+	while (collector_take(session->collector, set)) {
+		recording_note(&session->recording, session->collector, set, set->is_snapshot || !session->has_read);
+		session->has_read = true;
+		session_look_at_recording(session);
+		if (!set->is_snapshot)
+			return true;
+	}
+	return false;
+}
+
+bool session_step(struct session *session)
+{
+	if (!session_take(session, &session->set))
+		return false;
+	session_apply(session, &session->set);
+	return true;
+}
+
+int session_fd(const struct session *session)
+{
+	return session->player ? player_fd(session->player) : collector_fd(session->collector);
+}
+
+int session_wait_ms(const struct session *session)
+{
+	return session->player ? player_wait_ms(session->player) : -1;
+}
+
+static int shorter_ms(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+bool session_wait(const struct session *session, int timeout_ms)
+{
+	struct pollfd waiting = { .fd = session_fd(session), .events = POLLIN };
+	int own_ms = session_wait_ms(session);
+	return poll(&waiting, 1, shorter_ms(timeout_ms, own_ms)) > 0 || own_ms >= 0 || has_all(session);
+}
+
+bool session_has_ended(const struct session *session)
+{
+	struct pollfd waiting = { .fd = session_fd(session), .events = POLLIN };
+	return has_all(session) && (session->player || poll(&waiting, 1, 0) <= 0);
+}
+
+static bool has_wanted_name(const struct run *run, const void *argument)
+{
+	const struct session *session = argument;
+	return !session->wanted_run[0] || strcmp(run->name, session->wanted_run) == 0;
+}
+
+static bool is_wanted(const struct run *run, const void *argument)
+{
+	const struct session *session = argument;
+	return has_wanted_name(run, session) && (run->pid ? run->pid : run->inner_pid) == session->wanted_pid;
+}
+
+int session_run(const struct session *session)
+{
+	int run = ranks_first(session->model, is_wanted, session);
+	return run >= 0 ? run : ranks_first(session->model, has_wanted_name, session);
+}
+
+int64_t session_realtime_ns(const struct session *session)
+{
+	const struct stream_header *header = session->player ? player_header(session->player) : NULL;
+	int64_t offset_ns = header ? header->realtime_ns - header->monotonic_ns : clock_realtime_ns() - clock_monotonic_ns();
+	return offset_ns + session->model->now_ns;
+}
+
+bool session_again(const struct session *session, struct session *out)
+{
+	*out = (struct session){ .settings = session->settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 }, .model_options = session->model_options };
+	out->player = session->player ? player_again(session->player) : NULL;
+	out->model = out->player ? model_new(&out->model_options) : NULL;
+	if (!out->model) {
+		session_again_close(out);
+		return false;
+	}
+	note_faults(out, out->settings.rules);
+	return true;
+}
+
+#define SWAP(type, a, b) do { type swap_kept = (a); (a) = (b); (b) = swap_kept; } while (0)
+
+void session_swap(struct session *a, struct session *b)
+{
+	SWAP(struct player *, a->player, b->player);
+	SWAP(struct model *, a->model, b->model);
+	SWAP(struct alerts, a->alerts, b->alerts);
+	SWAP(int64_t, a->judged_ns, b->judged_ns);
+	SWAP(int64_t, a->judge_from_ns, b->judge_from_ns);
+}
+
+void session_again_close(struct session *again)
+{
+	end_session(again);
+}
+
+static void say_damage(const struct session *session)
+{
+	char text[DAMAGE_SIZE];
+	if (session->player && session->replayed && damage_text(player_losses(session->player), text))
+		fprintf(stderr, "pmtop: %s: %s\n", strcmp(session->replayed, "-") == 0 ? "standard input" : session->replayed, text);
+}
+
+enum exit_code session_close(struct session *session)
+{
+	say_damage(session);
+	end_session(session);
+	int status = 0;
+	if (!session->child || waitpid(session->child, &status, 0) < 0)
+		return EXIT_OK;
+	return code_of_child(status);
+}

@@ -1,0 +1,79 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/session/session_private.h"
+
+/* Who is watched: once a sampler looks after the target, as the model knows it. */
+static struct recording_subject subject_of(const struct session *session)
+{
+	const struct model *model = session->model;
+	const struct target *target = &session->target;
+	const struct process *process = session->collector ? model_target(model) : NULL;
+	struct recording_subject subject = { .command = target->synthetic ? "synthetic" : "" };
+	if (process)
+		subject = (struct recording_subject){ process->pid, process->start_ticks, process->command };
+	else if (!session->collector && target->member_count)
+		subject = (struct recording_subject){ target->pid, target->members[0].start_ticks, target->members[0].command };
+	return subject;
+}
+
+/* By the run's name, or by what the process is called. */
+static void name_recording(const struct session *session, const struct recording_subject *subject, char *out, size_t size)
+{
+	int run = session_run(session);
+	const char *name = run >= 0 ? session->model->runs[run].name : session->wanted_run;
+	recording_name(name[0] ? name : subject->command, subject->pid, clock_realtime_ns(), out, size);
+}
+
+enum status session_record(struct session *session, const char *path, struct reason *why_not)
+{
+	char made[RECORDING_PATH_SIZE];
+	if (session->player)
+		return reason_set(why_not, STATUS_INVALID, NULL, "this is a recording already");
+	if (session->collector && collector_has_ended(session->collector))
+		return reason_set(why_not, STATUS_INVALID, NULL, "nothing more comes that could be recorded");
+	struct recording_subject subject = subject_of(session);
+	if (!path)
+		name_recording(session, &subject, made, sizeof made);
+	enum status status = recording_begin(&session->recording, path ? path : made, &subject, &session->recorder_options, why_not);
+	if (status == STATUS_OK && session->collector)
+		collector_want_snapshot(session->collector);
+	return status;
+}
+
+void session_flag(struct session *session, unsigned run, uint32_t mode, uint64_t ordinal, bool is_flagged)
+{
+	if (run < session->model->run_count)
+		recording_flag(&session->recording, session->model->runs[run].id, mode, ordinal, is_flagged);
+}
+
+enum status session_begin_recording(struct session *session, const struct options *options, struct reason *why_not)
+{
+	target_refresh(&session->target);
+	if (options->command != &collect_command)
+		return options->write || options->command == &record_command ? session_record(session, options->write, why_not) : STATUS_OK;
+	struct recording_subject subject = subject_of(session);
+	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (out < 0)
+		return reason_set(why_not, STATUS_IO, NULL, "standard output: %s", strerror(errno));
+	return recording_begin_fd(&session->recording, out, &subject, why_not);
+}
+
+enum status session_check_recording(const struct session *session, const struct options *options, struct reason *why_not)
+{
+	bool is_recording = options->write && !options->replay && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command);
+	return is_recording ? recorder_check(options->write, &session->recorder_options, why_not) : STATUS_OK;
+}
+
+void session_look_at_recording(struct session *session)
+{
+	struct reason why;
+	recording_look(&session->recording);
+	if (!recording_has_stopped(&session->recording, &why) || !session->recording.path[0])
+		return;
+	enum severity severity = session->recording.state.error ? SEVERITY_WARNING : SEVERITY_INFO;
+	alerts_note(&session->alerts, session->model->now_ns, "recording", severity, &why);
+}

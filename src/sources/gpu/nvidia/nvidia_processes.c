@@ -1,0 +1,192 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sources/gpu/nvidia/nvidia_private.h"
+
+enum { LIST_COMPUTE, LIST_GRAPHICS, LIST_MPS };
+enum { PROCESSES_FIRST = 64, PROCESSES_MOST = 8192, TRIES = 4, COMMAND_SIZE = 256 };
+
+typedef int list_call(struct nvml_device *, unsigned *, void *);
+
+/* -- what the driver lists ------------------------------------------------------------------------------------------------------ */
+
+/* Room for `count` processes of the largest kind, whatever kind is expected: a driver that writes another one must not write beyond it. */
+static bool make_room(struct nvidia *nvidia, size_t count)
+{
+	size_t bytes = count * sizeof(struct nvml_process);
+	if (bytes <= nvidia->room_bytes)
+		return true;
+	void *room = realloc(nvidia->room, bytes);
+	if (!room)
+		return false;
+	nvidia->room = room;
+	nvidia->room_bytes = bytes;
+	return true;
+}
+
+static int ask_list(struct nvidia *nvidia, list_call *call, struct nvml_device *handle, unsigned *count)
+{
+	unsigned wanted = PROCESSES_FIRST;
+	int code = NVML_INSUFFICIENT_SIZE;
+	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= PROCESSES_MOST && make_room(nvidia, wanted); i++) {
+		memset(nvidia->room, 0, nvidia->room_bytes);
+		*count = wanted;
+		code = call(handle, count, nvidia->room);
+		/* More may have come by the next time. */
+		wanted = *count > wanted ? *count + *count / 4 : wanted * 2;
+	}
+	if (code == NVML_OK && *count > nvidia->room_bytes / sizeof(struct nvml_process))
+		*count = 0;
+	return code;
+}
+
+static bool add_user(struct nvidia_list *list, const struct nvidia_user *user)
+{
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? list->capacity * 2 : 16;
+		struct nvidia_user *users = realloc(list->users, capacity * sizeof *users);
+		if (!users)
+			return false;
+		list->users = users;
+		list->capacity = capacity;
+	}
+	list->users[list->count++] = *user;
+	return true;
+}
+
+/* A whole GPU with parts lists those of its parts too: they are told there. */
+static void take_list(const struct nvidia *nvidia, struct nvidia_device *device, size_t which, size_t stride, unsigned count)
+{
+	struct nvidia_list *list = &device->lists[which];
+	list->count = 0;
+	for (unsigned i = 0; i < count; i++) {
+		struct nvml_process process = { .gpu_instance = NVML_ABSENT_32 };
+		memcpy(&process, (const char *)nvidia->room + i * stride, stride);
+		struct nvidia_user user = { process.pid, which == LIST_GRAPHICS ? GPU_PROCESS_GRAPHICS : GPU_PROCESS_COMPUTE, (double)process.memory };
+		/* All-ones is "not available"; what is more than there is was never asked for by a process. */
+		if (process.memory == NVML_ABSENT_64 || user.memory_bytes > device->memory_total_bytes || user.memory_bytes >= 0x1p50)
+			user.memory_bytes = (double)NAN;
+		if (process.pid && !add_user(list, &user))
+			return;
+	}
+}
+
+static int read_list(struct nvidia *nvidia, struct nvidia_device *device, size_t which)
+{
+	static const enum nvml_call calls[NVIDIA_LISTS] = { NVML_CALL_compute_processes, NVML_CALL_graphics_processes, NVML_CALL_mps_processes };
+	list_call *const functions[NVIDIA_LISTS] = { nvidia->nvml.compute_processes, nvidia->nvml.graphics_processes, nvidia->nvml.mps_processes };
+	unsigned count = 0;
+	if (!functions[which])
+		return NVML_FUNCTION_NOT_FOUND;
+	int code = ask_list(nvidia, functions[which], device->handle, &count);
+	if (nvidia_hears(nvidia, device, code))
+		take_list(nvidia, device, which, nvml_process_size(&nvidia->nvml, calls[which]), count);
+	else
+		device->lists[which].count = 0;
+	return code;
+}
+
+void nvidia_read_graphics(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	(void)now_ns, (void)out;
+	read_list(nvidia, device, LIST_GRAPHICS);
+}
+
+/* -- what is told of them ------------------------------------------------------------------------------------------------------- */
+
+struct rows { struct gpu_process_row *rows; size_t count, most; unsigned hidden; };
+
+static struct gpu_process_row *find_row(struct rows *rows, int32_t pid)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].pid == pid)
+			return &rows->rows[i];
+	if (rows->count == rows->most)
+		return NULL;
+	rows->rows[rows->count] = (struct gpu_process_row){ .pid = pid, .command = "", .memory_bytes = (double)NAN, .busy_ratio = (double)NAN };
+	return &rows->rows[rows->count++];
+}
+
+static double more(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a > b ? a : b;
+}
+
+static double sum(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+/* A process that is in two lists has its memory in both. Those that are hidden are one row, of pid 0. */
+static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const struct nvidia_user *user, int64_t now_ns, struct rows *rows, struct sample_set *out)
+{
+	char command[COMMAND_SIZE];
+	int32_t pid = 0;
+	double busy_ratio = nvidia_use_of(device, user->told);
+	enum pid_place place = pids_find(&nvidia->pids, user->told, now_ns, &pid);
+	struct gpu_process_row *row = place == PID_GONE ? NULL : find_row(rows, pid);
+	if (!row)
+		return;
+	bool is_new = row->kind == 0;
+	row->kind |= user->kind;
+	if (place == PID_HIDDEN) {
+		rows->hidden++;
+		row->memory_bytes = sum(row->memory_bytes, user->memory_bytes);
+		row->busy_ratio = sum(row->busy_ratio, busy_ratio);
+		return;
+	}
+	row->memory_bytes = more(row->memory_bytes, user->memory_bytes);
+	row->busy_ratio = busy_ratio;
+	if (isnan(row->memory_bytes))
+		nvidia_lacks(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_NOT_SUPPORTED);
+	if (!is_new)
+		return;
+	pids_command(&nvidia->pids, pid, now_ns, command, sizeof command);
+	row->command = sample_set_text(out, command, strlen(command));
+}
+
+static void tell_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	size_t users = 0;
+	for (size_t i = 0; i < NVIDIA_LISTS; i++)
+		users += device->lists[i].count;
+	struct rows rows = { .most = users, .rows = users ? sample_set_allocate(out, users * sizeof *rows.rows) : NULL };
+	if (users && !rows.rows)
+		return;
+	for (size_t i = 0; i < NVIDIA_LISTS; i++)
+		for (size_t n = 0; n < device->lists[i].count; n++)
+			take_user(nvidia, device, &device->lists[i].users[n], now_ns, &rows, out);
+	device->hidden = rows.hidden;
+	struct record *record = sample_set_add(out, RECORD_GPU_PROCESSES, 0, now_ns);
+	if (!record)
+		return;
+	record->gpu_processes.gpu = device->instance;
+	record->gpu_processes.rows = rows.rows;
+	record->gpu_processes.count = rows.count;
+}
+
+void nvidia_read_users(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	int code = device->has_parts ? NVML_OK : device->list_code;
+	device->hidden = 0;
+	nvidia_lacks(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_OK);
+	if (!device->has_parts && (code == NVML_OK || device->lists[LIST_GRAPHICS].count))
+		tell_processes(nvidia, device, now_ns, out);
+	nvidia_lacks(device, NVIDIA_WANTED_PROCESSES, code == NVML_OK && device->hidden ? NVIDIA_LACK_HIDDEN : code);
+}
+
+void nvidia_read_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	(void)now_ns, (void)out;
+	for (size_t i = 0; i < NVIDIA_LISTS && device->has_parts; i++)
+		device->lists[i].count = 0;
+	if (device->has_parts)
+		return;
+	/* The first time all are wanted; later the graphics list has a pace of its own, for it may take the driver milliseconds. */
+	if (device->next_ns[NVIDIA_GROUP_graphics] == 0 && !device->whole)
+		read_list(nvidia, device, LIST_GRAPHICS);
+	device->list_code = read_list(nvidia, device, LIST_COMPUTE);
+	if (!device->has_failed)
+		read_list(nvidia, device, LIST_MPS);
+}

@@ -1,0 +1,155 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "src/base/clock.h"
+#include "src/sources/gpu/nvidia/nvidia_private.h"
+
+/* The driver keeps samples for some time; of what it had before the first look only the newest part is wanted. */
+enum { SAMPLES_FIRST = 64, SAMPLES_MOST = 4096, TRIES = 3 };
+#define FIRST_LOOK_US 2000000
+/* Stamps are of the date; a driver's may go a little ahead. One from far ahead would hide all that come after it. */
+#define AHEAD_MOST_US 5000000
+
+struct look { uint64_t newest_us, from_us, until_us; };
+
+static void take(struct nvidia_device *device, uint32_t told, double ratio)
+{
+	size_t at = 0;
+	while (at < device->use_count && device->uses[at].told != told)
+		at++;
+	if (at == NVIDIA_USES_MOST)
+		return;
+	if (at == device->use_count)
+		device->uses[device->use_count++] = (struct nvidia_use){ .told = told };
+	device->uses[at].sum += ratio;
+	device->uses[at].count++;
+}
+
+static bool is_sound(const struct look *look, uint32_t told, uint64_t time_us, uint32_t percent)
+{
+	return told && percent <= 100 && time_us > look->from_us && time_us <= look->until_us;
+}
+
+/* In two passes: the newest stamp says which of the first look's are new enough. */
+static void take_all(struct nvidia_device *device, const struct nvml_process_use *rows, size_t count)
+{
+	struct look look = { 0, device->use_seen_us, (uint64_t)(clock_realtime_ns() / 1000) + AHEAD_MOST_US };
+	for (size_t i = 0; i < count; i++)
+		if (is_sound(&look, rows[i].pid, rows[i].time_us, rows[i].sm) && rows[i].time_us > look.newest_us)
+			look.newest_us = rows[i].time_us;
+	if (!device->use_seen_us && look.newest_us > FIRST_LOOK_US)
+		look.from_us = look.newest_us - FIRST_LOOK_US;
+	for (size_t i = 0; i < count; i++)
+		if (is_sound(&look, rows[i].pid, rows[i].time_us, rows[i].sm))
+			take(device, rows[i].pid, rows[i].sm / 100.0);
+	if (look.newest_us)
+		device->use_seen_us = look.newest_us;
+}
+
+static bool has_entry(const struct nvidia_device *device, uint32_t told)
+{
+	return !isnan(nvidia_use_of(device, told));
+}
+
+static void take_idle(struct nvidia_device *device)
+{
+	for (size_t i = 0; i < NVIDIA_LISTS; i++)
+		for (size_t n = 0; n < device->lists[i].count; n++)
+			if (!has_entry(device, device->lists[i].users[n].told))
+				take(device, device->lists[i].users[n].told, 0);
+}
+
+/* -- what the driver has: it takes milliseconds over an answer, so the room that was enough is remembered ----------------------------- */
+
+static void *make_room(struct nvidia *nvidia, size_t bytes)
+{
+	if (bytes <= nvidia->use_room_bytes)
+		return nvidia->use_room;
+	void *room = realloc(nvidia->use_room, bytes);
+	if (!room)
+		return NULL;
+	nvidia->use_room = room;
+	nvidia->use_room_bytes = bytes;
+	return room;
+}
+
+static int ask_newer(struct nvidia *nvidia, struct nvidia_device *device, const struct nvml_process_use **rows, size_t *count)
+{
+	struct nvml_processes_use ask = { .version = NVML_VERSION(struct nvml_processes_use, 1), .last_seen_us = device->use_seen_us };
+	uint32_t wanted = device->use_rows ? device->use_rows : SAMPLES_FIRST;
+	int code = NVML_INSUFFICIENT_SIZE;
+	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= SAMPLES_MOST && (ask.rows = make_room(nvidia, wanted * sizeof *ask.rows)); i++) {
+		ask.count = device->use_rows = wanted;
+		code = nvidia->nvml.processes_use(device->handle, &ask);
+		*count = code == NVML_OK && ask.count <= wanted ? ask.count : 0;
+		wanted = ask.count > wanted ? ask.count + ask.count / 4 : wanted * 4;
+	}
+	*rows = ask.rows;
+	return code;
+}
+
+/* Asked without room it says how much it wants. */
+static int ask_room(struct nvidia *nvidia, struct nvidia_device *device)
+{
+	unsigned count = 0;
+	int code = nvidia->nvml.process_samples(device->handle, NULL, &count, device->use_seen_us);
+	device->use_rows = count && count <= SAMPLES_MOST - SAMPLES_MOST / 5 ? count + count / 4 : SAMPLES_MOST;
+	return code == NVML_INSUFFICIENT_SIZE ? NVML_OK : code;
+}
+
+static int ask_older(struct nvidia *nvidia, struct nvidia_device *device, const struct nvml_process_use **rows, size_t *count)
+{
+	int code = NVML_INSUFFICIENT_SIZE;
+	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE; i++) {
+		code = device->use_rows && i == 0 ? NVML_OK : ask_room(nvidia, device);
+		unsigned got = device->use_rows;
+		struct nvml_process_use *uses = code == NVML_OK ? make_room(nvidia, got * (sizeof *uses + sizeof(struct nvml_process_sample))) : NULL;
+		if (!uses)
+			return code;
+		struct nvml_process_sample *samples = (struct nvml_process_sample *)(void *)(uses + got);
+		code = nvidia->nvml.process_samples(device->handle, samples, &got, device->use_seen_us);
+		*count = code == NVML_OK && got <= device->use_rows ? got : 0;
+		for (size_t n = 0; n < *count; n++)
+			uses[n] = (struct nvml_process_use){ .pid = samples[n].pid, .time_us = samples[n].time_us, .sm = samples[n].sm };
+		*rows = uses;
+	}
+	return code;
+}
+
+static int ask(struct nvidia *nvidia, struct nvidia_device *device, const struct nvml_process_use **rows, size_t *count)
+{
+	int code = NVML_FUNCTION_NOT_FOUND;
+	if (nvidia->nvml.processes_use && !device->is_use_older)
+		code = ask_newer(nvidia, device, rows, count);
+	if (!nvml_is_unknown(code) || !nvidia->nvml.process_samples)
+		return code;
+	device->use_rows = device->is_use_older ? device->use_rows : 0;
+	device->is_use_older = true;
+	return ask_older(nvidia, device, rows, count);
+}
+
+void nvidia_read_use(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+{
+	const struct nvml_process_use *rows = NULL;
+	size_t count = 0;
+	(void)now_ns, (void)out;
+	device->has_use = false;
+	device->use_count = 0;
+	if (device->has_parts || (!device->uses && !(device->uses = calloc(NVIDIA_USES_MOST, sizeof *device->uses))))
+		return;
+	int code = ask(nvidia, device, &rows, &count);
+	if (nvidia_hears(nvidia, device, code))
+		take_all(device, rows, count);
+	/* None ran anything: not even their absence is an error. */
+	device->has_use = code == NVML_OK || code == NVML_NOT_FOUND;
+	if (device->has_use)
+		take_idle(device);
+}
+
+double nvidia_use_of(const struct nvidia_device *device, uint32_t told)
+{
+	for (size_t i = 0; i < device->use_count; i++)
+		if (device->uses[i].told == told)
+			return device->uses[i].sum / device->uses[i].count;
+	return (double)NAN;
+}

@@ -1,0 +1,123 @@
+#include "src/sources/gpu/nvidia/nvml.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/files/file.h"
+
+enum { SYMBOLS_MOST = 3, VERSION_SIZE = 32 };
+
+static const struct { size_t offset; const char *symbols[SYMBOLS_MOST]; } call_table[NVML_CALL_COUNT] = {
+#define NVML_CALL_ROW(name, arguments, ...) { offsetof(struct nvml, name), { __VA_ARGS__ } },
+	NVML_CALLS(NVML_CALL_ROW)
+#undef NVML_CALL_ROW
+};
+
+static void resolve(struct nvml *nvml)
+{
+	for (size_t i = 0; i < NVML_CALL_COUNT; i++) {
+		void *found = NULL;
+		nvml->symbols[i] = NVML_SYMBOL_ABSENT;
+		for (uint8_t s = 0; s < SYMBOLS_MOST && call_table[i].symbols[s] && !found; s++) {
+			found = dlsym(nvml->handle, call_table[i].symbols[s]);
+			nvml->symbols[i] = found ? s : NVML_SYMBOL_ABSENT;
+		}
+		memcpy((char *)nvml + call_table[i].offset, &found, sizeof found);
+	}
+}
+
+/* Of the driver in the kernel, or "". */
+static void kernel_version(const char *sys_root, char out[VERSION_SIZE])
+{
+	char path[512];
+	size_t length = 0;
+	snprintf(path, sizeof path, "%s/module/nvidia/version", sys_root ? sys_root : "/sys");
+	if (file_read(AT_FDCWD, path, out, VERSION_SIZE, &length) != STATUS_OK)
+		length = 0;
+	out[length] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+}
+
+static enum status explain_start(int code, const char *sys_root, struct reason *why_not)
+{
+	char version[VERSION_SIZE];
+	switch (code) {
+	case NVML_DRIVER_NOT_LOADED:
+		return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe nvidia; in a container: --gpus all", "NVIDIA's driver is not loaded");
+	case NVML_DRIVER_MISMATCH:
+		kernel_version(sys_root, version);
+		return reason_set(why_not, STATUS_UNSUPPORTED, "reboot, or unload and load the driver: its packages were changed while it ran",
+			"NVIDIA's driver%s%.31s in the kernel and its library are of different versions", version[0] ? " " : "", version);
+	case NVML_NO_PERMISSION:
+		return reason_set(why_not, STATUS_DENIED, "ls -l /dev/nvidia*: join their group, or run as root", "NVIDIA's driver refuses this user");
+	case NVML_BLOCKED:
+		return reason_set(why_not, STATUS_DENIED, "let the container have /dev/nvidia* (--gpus all)", "this cgroup may not use NVIDIA's devices");
+	default:
+		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver did not start: %s", nvml_words(code));
+	}
+}
+
+enum status nvml_open(struct nvml *nvml, const char *path, const char *sys_root, struct reason *why_not)
+{
+	const char *name = path ? path : "libnvidia-ml.so.1";
+	*nvml = (struct nvml){ .handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) };
+	if (!nvml->handle) {
+		const char *error = dlerror();
+		/* The name stands in it too. */
+		if (error && strstr(error, "No such file"))
+			return reason_set(why_not, STATUS_NOT_FOUND, "install NVIDIA's driver; in a container: --gpus all", "no NVIDIA driver here (%.120s not found)", name);
+		return reason_set(why_not, STATUS_IO, NULL, "NVIDIA's library cannot be loaded: %.150s", error ? error : name);
+	}
+	resolve(nvml);
+	if (!nvml->init || !nvml->device_count || !nvml->device) {
+		dlclose(nvml->handle);
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "%.120s is not NVIDIA's management library", name);
+	}
+	int code = nvml->init();
+	if (code == NVML_OK)
+		return STATUS_OK;
+	/* Another version of it may be there the next time. */
+	dlclose(nvml->handle);
+	return explain_start(code, sys_root, why_not);
+}
+
+void nvml_close(struct nvml *nvml)
+{
+	if (nvml->shutdown)
+		nvml->shutdown();
+}
+
+/* Early drivers of series 535 wrote 32 bytes under the name that has 24 before and after: they know the confidential computing that the added figure is
+ * about, but not yet the call that it moved to. */
+size_t nvml_process_size(const struct nvml *nvml, enum nvml_call call)
+{
+	enum { NEWEST = 0, OLDER = 1 };
+	uint8_t symbol = nvml->symbols[call];
+	if (symbol == NEWEST && nvml->protected_memory && !nvml->process_details)
+		return NVML_PROCESS_SIZE_R535;
+	return symbol == NEWEST || symbol == OLDER ? NVML_PROCESS_SIZE : NVML_PROCESS_SIZE_PLAIN;
+}
+
+const char *nvml_words(int code)
+{
+	static const struct { int code; const char *words; } table[] = {
+		{ NVML_OK, "nothing is wrong" }, { NVML_UNINITIALIZED, "the driver was restarted" }, { NVML_INVALID, "the driver did not understand the question" },
+		{ NVML_NOT_SUPPORTED, "this GPU or its driver does not tell it" }, { NVML_NO_PERMISSION, "the driver does not tell it to this user" },
+		{ NVML_NOT_FOUND, "the driver does not find it" }, { NVML_DRIVER_NOT_LOADED, "the driver is not loaded" },
+		{ NVML_FUNCTION_NOT_FOUND, "this driver is too old to tell it" }, { NVML_LIBRARY_NOT_FOUND, "a part of the driver's library is not installed" },
+		{ NVML_GPU_IS_LOST, "the GPU has fallen off the bus" }, { NVML_RESET_REQUIRED, "the GPU must be reset" },
+		{ NVML_BLOCKED, "the system blocks the device" }, { NVML_DRIVER_MISMATCH, "driver and library are of different versions" },
+		{ NVML_NO_DATA, "there is no data yet" }, { NVML_VERSION_MISMATCH, "this driver is too old to tell it" },
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (table[i].code == code)
+			return table[i].words;
+	return "an error inside the driver";
+}
+
+bool nvml_is_unknown(int code)
+{
+	return code == NVML_NOT_SUPPORTED || code == NVML_FUNCTION_NOT_FOUND || code == NVML_VERSION_MISMATCH || code == NVML_INVALID;
+}

@@ -1,0 +1,33 @@
+#include "src/sources/inferred/stacks_missing.h"
+
+#include <string.h>
+
+#include "src/base/clock.h"
+
+#define SETTLED_NS (2 * NS_PER_S)
+
+/* As soon as anything is seen there is nothing to say, but that a read does not return. */
+static bool find_reason(const struct stacks_missing *missing, int64_t open_ns, bool has_any, struct reason *out)
+{
+	int64_t stuck_s = missing->stuck_since_ns ? (clock_monotonic_ns() - missing->stuck_since_ns) / NS_PER_S : 0;
+	if (stuck_s > 0) {
+		reason_set(out, STATUS_IO, "it may wait for a page that never comes (userfaultfd, FUSE, network disk); pmtop tries again",
+			"stack reader stuck %lld s: the memory of process %d cannot be read", (long long)stuck_s, (int)missing->stuck_pid);
+		return true;
+	}
+	*out = missing->why;
+	return !has_any && missing->status != STATUS_OK && open_ns > SETTLED_NS;
+}
+
+void stacks_missing_tell(struct stacks_missing *missing, int64_t open_ns, bool has_any, int64_t now_ns, struct sample_set *out)
+{
+	struct reason why;
+	bool is_missing = find_reason(missing, open_ns, has_any, &why);
+	if (is_missing && (!missing->is_emitted || strcmp(missing->emitted.text, why.text) != 0)) {
+		sample_set_missing(out, now_ns, "stacks", why.text, why.remedy);
+		missing->emitted = why;
+	} else if (!is_missing && missing->is_emitted) {
+		sample_set_missing(out, now_ns, "stacks", NULL, NULL);
+	}
+	missing->is_emitted = is_missing;
+}

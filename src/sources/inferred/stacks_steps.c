@@ -1,0 +1,482 @@
+#include "src/sources/inferred/stacks_steps.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+
+/* A step is told once it took so many polls: then its time is right to a fifth, and of longer ones to less. */
+enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, PASSES_MOST = 16, LOADERS_MOST = 16, FIRST_RUN = 255, RUNS_MOST = 64 };
+#define POLL_LEAST_NS (20 * NS_PER_MS)
+#define POLL_MOST_NS (50 * NS_PER_MS)
+#define PLACE_NS (2 * NS_PER_S)
+#define LATE_MOST_NS (1 * NS_PER_S)
+
+enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 };      /* ids of names */
+
+struct pass {
+	uint64_t serial;
+	enum mode mode;
+	uint64_t told;               /* batches of it whose begin was told */
+	uint64_t yielded;            /* as seen last */
+	int64_t since_ns;            /* when it was met */
+	int64_t told_ns, seen_ns;    /* when the last of these began; the last that was seen */
+	bool is_begun;               /* its epoch was */
+	uint64_t length;             /* batches in it, and samples in one; 0 = not known */
+	uint32_t batch_size;
+};
+
+/* Which loop a loader was seen in. */
+struct loader { uint64_t sampler; enum mode mode; };
+
+struct event { enum record_kind kind; int64_t time_ns; uint64_t index, number; enum mode mode; uint32_t epoch; };
+
+struct stacks_steps {
+	uint8_t run;
+	pid_t pid;
+	char name[128], uuid[33];
+	bool is_told, is_ended, has_ended_told;
+	size_t pass_count;
+	struct pass passes[PASSES_MOST];
+	size_t loader_count;
+	struct loader loaders[LOADERS_MOST];
+	uint64_t current;            /* serial of the pass whose batch is open; 0 = none is */
+	enum mode mode;
+	uint64_t sequence, number;   /* of the next event; of the next batch */
+	uint64_t counted[3];         /* batches that ended, by mode, those before pmtop came included */
+	struct run_state state;
+	int64_t event_ns;            /* of the newest event: none is before the one before it */
+	double step_s;               /* about, of the newest steps; NAN */
+	size_t event_count, event_room;
+	struct event *events;        /* that were not told yet */
+};
+
+struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
+{
+	struct stacks_steps *steps = number < RUNS_MOST ? calloc(1, sizeof *steps) : NULL;
+	if (!steps)
+		return NULL;
+	steps->run = (uint8_t)(FIRST_RUN - number);
+	steps->pid = pid;
+	steps->mode = MODE_TRAIN;
+	steps->step_s = (double)NAN;
+	steps->state = (struct run_state){ .mode = MODE_TRAIN, .loss = (double)NAN };
+	snprintf(steps->name, sizeof steps->name, "%s", name);
+	snprintf(steps->uuid, sizeof steps->uuid, "%016llx%016llx", (unsigned long long)pid, (unsigned long long)start_ticks);
+	return steps;
+}
+
+void stacks_steps_free(struct stacks_steps *steps)
+{
+	free(steps ? steps->events : NULL);
+	free(steps);
+}
+
+/* -- what is seen ----------------------------------------------------------------------------------------------------------------- */
+
+static void add(struct stacks_steps *steps, enum record_kind kind, int64_t time_ns, uint64_t index)
+{
+	if (steps->event_count == steps->event_room) {
+		size_t room = steps->event_room ? 2 * steps->event_room : 64;
+		struct event *longer = realloc(steps->events, room * sizeof *longer);
+		if (!longer)
+			return;
+		steps->events = longer;
+		steps->event_room = room;
+	}
+	steps->event_ns = time_ns > steps->event_ns ? time_ns : steps->event_ns;
+	steps->events[steps->event_count++] = (struct event){ kind, steps->event_ns, index, steps->number, steps->mode, steps->state.epoch_index };
+}
+
+/* "val_loader", "evaluate", "for batch in test_data": words that begin so, not "retrieval" or "latest". */
+static bool has_word(const char *text, const char *word)
+{
+	for (const char *at = text; text && (at = strstr(at, word)); at++)
+		if ((at == text || !isalpha((unsigned char)at[-1])) && strncmp(at, "value", 5) != 0)
+			return true;
+	return false;
+}
+
+static enum mode mode_of(const struct py_counted *counted, const char *text)
+{
+	static const char *const words[] = { "val", "eval", "test" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (has_word(text, words[i]) || has_word(counted->function, words[i]) || strstr(counted->file, "/evaluation_loop.py"))
+			return MODE_VALIDATION;
+	return MODE_TRAIN;
+}
+
+static struct loader *find_loader(struct stacks_steps *steps, uint64_t sampler)
+{
+	for (size_t i = 0; i < steps->loader_count; i++)
+		if (steps->loaders[i].sampler == sampler)
+			return &steps->loaders[i];
+	return NULL;
+}
+
+static void remember_loader(struct stacks_steps *steps, uint64_t sampler, enum mode mode)
+{
+	struct loader *loader = find_loader(steps, sampler);
+	if (!loader)
+		loader = &steps->loaders[steps->loader_count < LOADERS_MOST ? steps->loader_count++ : LOADERS_MOST - 1];
+	*loader = (struct loader){ sampler, mode };
+}
+
+/* Where its loop stands may be known later than that it is there: then its loader says which it is, or that another one trains. False: wait. */
+static bool find_mode(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t since_ns, int64_t now_ns, enum mode *mode)
+{
+	const struct loader *loader = find_loader(steps, counted->sampler);
+	if (*counted->function) {
+		*mode = mode_of(counted, text);
+		remember_loader(steps, counted->sampler, *mode);
+		return true;
+	}
+	*mode = loader ? loader->mode : steps->state.epochs_begun > 0 ? MODE_VALIDATION : MODE_TRAIN;
+	return loader || counted->is_over || now_ns - since_ns > PLACE_NS;
+}
+
+static void end_batch(struct stacks_steps *steps, int64_t time_ns)
+{
+	if (!steps->state.in_batch)
+		return;
+	add(steps, RECORD_BATCH_END, time_ns, steps->state.batch_index);
+	steps->counted[steps->mode]++;
+	steps->number++;
+	steps->state.in_batch = false;
+	steps->state.batches_in_epoch += steps->mode == MODE_TRAIN;
+	steps->current = 0;
+}
+
+static void set_mode(struct stacks_steps *steps, enum mode mode, int64_t time_ns)
+{
+	if (steps->mode == mode)
+		return;
+	steps->mode = mode;
+	steps->state.mode = mode;
+	add(steps, RECORD_MODE, time_ns, 0);
+}
+
+static void end_epoch(struct stacks_steps *steps, int64_t time_ns)
+{
+	if (!steps->state.in_epoch)
+		return;
+	set_mode(steps, MODE_TRAIN, time_ns);
+	add(steps, RECORD_EPOCH_END, time_ns, 0);
+	steps->state.in_epoch = false;
+}
+
+static void begin_epoch(struct stacks_steps *steps, struct pass *pass, int64_t time_ns)
+{
+	if (pass->is_begun)
+		return;
+	pass->is_begun = true;
+	if (pass->mode != MODE_TRAIN)
+		return;
+	end_epoch(steps, time_ns);
+	set_mode(steps, MODE_TRAIN, time_ns);
+	steps->state.epoch_index = steps->state.epochs_begun++;
+	steps->state.in_epoch = true;
+	steps->state.epoch_begin_ns = time_ns;
+	steps->state.batches_in_epoch = 0;
+	steps->state.batches_per_epoch = pass->length;
+	steps->state.samples_per_batch = pass->batch_size;
+	add(steps, RECORD_EPOCH_BEGIN, time_ns, 0);
+}
+
+/* The loader hands batch `index` of the pass out. */
+static void begin_batch(struct stacks_steps *steps, struct pass *pass, uint64_t index, int64_t time_ns)
+{
+	end_batch(steps, time_ns);
+	set_mode(steps, pass->mode, time_ns);
+	add(steps, RECORD_BATCH_BEGIN, time_ns, index);
+	steps->state.in_batch = true;
+	steps->state.batch_index = index;
+	steps->state.batch_begin_ns = time_ns;
+	steps->current = pass->serial;
+}
+
+/* A pass is met when it is on its way: what was handed out before took as long as usual, where that can be. */
+static int64_t begun_ns(const struct stacks_steps *steps, uint64_t yielded, int64_t now_ns)
+{
+	double usual_ns = (double)yielded * steps->step_s * (double)NS_PER_S;
+	int64_t since_event_ns = now_ns - steps->event_ns;
+	bool is_close = steps->event_ns > 0 && since_event_ns < LATE_MOST_NS;
+	if (isnan(steps->step_s))
+		return is_close ? steps->event_ns : now_ns - POLL_LEAST_NS;
+	return usual_ns < (double)since_event_ns ? now_ns - (int64_t)usual_ns : steps->event_ns;
+}
+
+static struct pass *find_pass(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
+{
+	for (size_t i = 0; i < steps->pass_count; i++)
+		if (steps->passes[i].serial == counted->serial)
+			return &steps->passes[i];
+	if (steps->pass_count == PASSES_MOST)
+		return NULL;
+	struct pass *pass = &steps->passes[steps->pass_count++];
+	*pass = (struct pass){ .serial = counted->serial, .since_ns = now_ns, .told_ns = begun_ns(steps, counted->yielded, now_ns), .seen_ns = now_ns };
+	find_mode(steps, counted, text, now_ns, now_ns, &pass->mode);
+	/* pmtop came when it was on its way: what was handed out before is counted, and when is not known. */
+	if (counted->yielded > 1 && !steps->is_told && steps->event_count == 0) {
+		pass->told = pass->yielded = counted->yielded;
+		pass->told_ns = pass->seen_ns = now_ns;
+		begin_epoch(steps, pass, now_ns);
+		/* The one that runs is among them: how long it takes cannot be told. */
+		steps->counted[pass->mode] += counted->yielded;
+		steps->number += counted->yielded;
+		steps->state.batches_in_epoch += pass->mode == MODE_TRAIN ? counted->yielded : 0;
+	}
+	return pass;
+}
+
+/* That a pass is over is seen when the next one may be on its way, or, where its loop keeps the iterator, when that has begun: its last batches took as
+ * long as usual, where that can be. What follows the loop is none of theirs; nor is then what was slow in the very last one. */
+static int64_t over_ns(const struct stacks_steps *steps, const struct pass *pass, int64_t now_ns)
+{
+	double usual_ns = (double)(pass->yielded - pass->told + 1) * steps->step_s * (double)NS_PER_S;
+	bool can_be = steps->current == pass->serial && usual_ns < (double)(now_ns - pass->told_ns);
+	return can_be ? pass->told_ns + (int64_t)usual_ns : now_ns;
+}
+
+/* As many as fit between the last poll that saw any and now. */
+static bool could_be_missed(const struct stacks_steps *steps, const struct pass *pass, uint64_t count, int64_t now_ns)
+{
+	double most = isnan(steps->step_s) ? 0 : (double)(now_ns - pass->seen_ns) * 1e-9 / steps->step_s;
+	return (double)count <= most + 1;
+}
+
+static void drop_pass(struct stacks_steps *steps, struct pass *pass, int64_t end_ns)
+{
+	if (steps->current == pass->serial)
+		end_batch(steps, end_ns);
+	if (pass->mode == MODE_TRAIN && pass->is_begun)
+		end_epoch(steps, end_ns);
+	*pass = steps->passes[--steps->pass_count];
+}
+
+static bool is_fast(const struct stacks_steps *steps)
+{
+	return steps->step_s * (double)NS_PER_S < POLLS_SINGLE * (double)POLL_LEAST_NS;
+}
+
+/* Steps that are shorter than some polls are known by their means only, for which few polls do. */
+static int64_t poll_ns(const struct stacks_steps *steps)
+{
+	double wanted_ns = steps->step_s / POLLS_WANTED * (double)NS_PER_S;
+	if (isnan(steps->step_s))
+		return POLL_LEAST_NS;
+	if (is_fast(steps) || wanted_ns > (double)POLL_MOST_NS)
+		return POLL_MOST_NS;
+	return wanted_ns > (double)POLL_LEAST_NS ? (int64_t)wanted_ns : POLL_LEAST_NS;
+}
+
+/* Evenly since what was told last. Of a pass that is over the last of them ended at until_ns, else it begins then. */
+static void tell_batches(struct stacks_steps *steps, struct pass *pass, bool is_over, int64_t until_ns)
+{
+	uint64_t count = pass->yielded - pass->told;
+	bool is_alone = pass->told_ns >= steps->event_ns;
+	int64_t from_ns = is_alone ? pass->told_ns : steps->event_ns;
+	from_ns = from_ns < until_ns ? from_ns : until_ns;
+	double each_ns = (double)(until_ns - from_ns) / (double)(count + is_over);
+	begin_epoch(steps, pass, from_ns);
+	for (uint64_t i = 0; i < count; i++)
+		begin_batch(steps, pass, pass->told++, from_ns + (int64_t)(each_ns * (double)(i + 1)));
+	if (is_alone && pass->told > count) {
+		double step_s = each_ns * 1e-9;
+		steps->step_s = isnan(steps->step_s) ? step_s : steps->step_s + (step_s - steps->step_s) / 8;
+	}
+	pass->told_ns = until_ns;
+}
+
+/* What its last polls may have missed is told too. */
+static void finish_pass(struct stacks_steps *steps, struct pass *pass, int64_t now_ns)
+{
+	if (pass->yielded < pass->length && could_be_missed(steps, pass, pass->length - pass->yielded, now_ns))
+		pass->yielded = pass->length;
+	int64_t end_ns = over_ns(steps, pass, now_ns);
+	if (pass->yielded > pass->told)
+		tell_batches(steps, pass, true, end_ns);
+	drop_pass(steps, pass, end_ns);
+}
+
+static void take_one(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
+{
+	struct pass *pass = find_pass(steps, counted, text, now_ns);
+	if (!pass)
+		return;
+	pass->length = counted->length;
+	pass->batch_size = counted->batch_size;
+	bool is_known = pass->told > 0 || find_mode(steps, counted, text, pass->since_ns, now_ns, &pass->mode);
+	if (counted->yielded > pass->yielded) {
+		pass->yielded = counted->yielded;
+		pass->seen_ns = now_ns;
+	}
+	bool is_first = !is_fast(steps) && (pass->told == 0 || steps->current != pass->serial), is_long = pass->seen_ns - pass->told_ns >= POLLS_A_STEP * poll_ns(steps);
+	if (counted->is_over)
+		finish_pass(steps, pass, now_ns);
+	else if (is_known && pass->yielded > pass->told && (is_first || is_long))
+		tell_batches(steps, pass, false, pass->seen_ns);
+}
+
+void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count, const char *const *texts, int64_t now_ns)
+{
+	for (size_t i = 0; i < count && !steps->is_ended; i++)
+		take_one(steps, &counted[i], texts[i], now_ns);
+}
+
+int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns)
+{
+	return now_ns + poll_ns(steps);
+}
+
+void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns)
+{
+	if (steps->is_ended)
+		return;
+	while (steps->pass_count > 0)
+		finish_pass(steps, &steps->passes[0], now_ns);
+	end_batch(steps, now_ns);
+	end_epoch(steps, now_ns);
+	steps->state.is_ended = true;
+	steps->is_ended = true;
+}
+
+/* -- telling ---------------------------------------------------------------------------------------------------------------------- */
+
+static void tell_name(const struct stacks_steps *steps, enum mode mode, const char *text, int64_t now_ns, struct sample_set *out)
+{
+	struct record *record = sample_set_add(out, RECORD_NAME, steps->run, now_ns);
+	if (!record)
+		return;
+	record->name.id = mode;
+	record->name.text = text;
+}
+
+static void tell_opened(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	struct record *record = sample_set_add(out, RECORD_RUN_OPENED, steps->run, now_ns);
+	if (!record)
+		return;
+	record->opened.pid = steps->pid;
+	record->opened.inner_pid = steps->pid;
+	record->opened.name = sample_set_text(out, steps->name, strlen(steps->name));
+	record->opened.uuid = sample_set_text(out, steps->uuid, strlen(steps->uuid));
+	record->opened.abi = STEPS_ABI;
+	record->opened.start_ns = now_ns;
+	record->opened.is_live = true;
+	tell_name(steps, MODE_TRAIN, "train", now_ns, out);
+	tell_name(steps, MODE_VALIDATION, "validation", now_ns, out);
+	record = sample_set_add(out, RECORD_META, steps->run, now_ns);
+	if (record) {
+		record->meta.key = "counted_by";
+		record->meta.value = "torch DataLoader";
+	}
+}
+
+/* What was counted without having been told as events. */
+static void tell_total(const struct stacks_steps *steps, enum mode mode, uint64_t count, int64_t now_ns, struct sample_set *out)
+{
+	const double unknown = (double)NAN;
+	for (enum total_kind kind = TOTAL_BATCH; count > 0 && kind <= TOTAL_STEP; kind++) {
+		struct total_row *row = sample_set_allocate(out, sizeof *row);
+		struct record *record = row ? sample_set_add(out, RECORD_TOTAL, steps->run, now_ns) : NULL;
+		if (!record)
+			return;
+		*row = (struct total_row){ .kind = kind, .mode = mode, .upto = steps->sequence, .count = count, .total_s = unknown, .self_s = unknown, .min_s = unknown,
+			.max_s = unknown, .last_s = unknown, .squares_s2 = unknown, .cpu_s = unknown, .memory_bytes = unknown };
+		record->total = row;
+	}
+}
+
+static void tell_state(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	struct run_state *state = sample_set_allocate(out, sizeof *state);
+	struct record *record = state ? sample_set_add(out, RECORD_STATE, steps->run, now_ns) : NULL;
+	if (!record)
+		return;
+	*state = steps->state;
+	record->state = state;
+}
+
+static void tell_event(struct stacks_steps *steps, const struct event *event, struct sample_set *out)
+{
+	struct record *record = sample_set_add(out, event->kind, steps->run, event->time_ns);
+	uint64_t sequence = steps->sequence++;
+	if (!record)
+		return;
+	record->sequence = sequence;
+	if (event->kind == RECORD_MODE) {
+		record->mode.name = event->mode;
+	} else if (event->kind == RECORD_EPOCH_BEGIN || event->kind == RECORD_EPOCH_END) {
+		record->epoch.index = event->epoch;
+	} else {
+		record->batch.index = event->index;
+		record->batch.number = event->number;
+		record->batch.loss = (double)NAN;
+	}
+}
+
+/* Batches whose end is still to be told as an event. */
+static uint64_t count_waiting(const struct stacks_steps *steps, enum mode mode)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < steps->event_count; i++)
+		count += steps->events[i].kind == RECORD_BATCH_END && steps->events[i].mode == mode;
+	return count;
+}
+
+/* The epoch that runs, with those of its batches that were told. */
+static void tell_epoch(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	uint64_t waiting = count_waiting(steps, MODE_TRAIN);
+	struct epoch_row *row = steps->state.in_epoch ? sample_set_allocate(out, sizeof *row) : NULL;
+	struct record *record = row ? sample_set_add(out, RECORD_EPOCHS, steps->run, now_ns) : NULL;
+	if (!record || steps->state.batches_in_epoch < waiting)
+		return;
+	*row = (struct epoch_row){ .index = steps->state.epoch_index, .mode = MODE_TRAIN, .begin_ns = steps->state.epoch_begin_ns,
+		.batches = steps->state.batches_in_epoch - waiting, .sum_s = (double)NAN, .min_s = (double)NAN, .max_s = (double)NAN };
+	record->epochs.rows = row;
+	record->epochs.count = 1;
+	record->epochs.dropped = steps->state.epoch_index;
+	record->epochs.upto = steps->number - waiting - count_waiting(steps, MODE_VALIDATION);
+}
+
+/* What one must be told who comes now: what follows are the events that wait. */
+static void tell_all(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	tell_opened(steps, now_ns, out);
+	for (enum mode mode = MODE_TRAIN; mode <= MODE_VALIDATION; mode++)
+		tell_total(steps, mode, steps->counted[mode] - count_waiting(steps, mode), now_ns, out);
+	tell_epoch(steps, now_ns, out);
+	tell_state(steps, now_ns, out);
+}
+
+static void tell_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	if (!steps->is_told && steps->event_count == 0)
+		return;
+	if (!steps->is_told)
+		tell_all(steps, now_ns, out);
+	steps->is_told = true;
+	for (size_t i = 0; i < steps->event_count; i++)
+		tell_event(steps, &steps->events[i], out);
+	if (steps->event_count > 0)
+		tell_state(steps, now_ns, out);
+	steps->event_count = 0;
+	struct record *record = steps->is_ended && !steps->has_ended_told ? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns) : NULL;
+	if (record) {
+		record->text = "ended";
+		steps->has_ended_told = true;
+	}
+}
+
+void stacks_steps_tell(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out)
+{
+	if (!again)
+		tell_new(steps, now_ns, out);
+	else if (steps->is_told && !steps->has_ended_told)
+		tell_all(steps, now_ns, out);
+}

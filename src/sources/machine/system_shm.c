@@ -1,0 +1,163 @@
+#include "src/sources/machine/system_shm.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+#include "src/sources/target/target.h"
+
+enum { FILES_MAX = 4096, DESCRIPTORS_MAX = 65536 };
+#define FOLDER "/dev/shm/"
+#define PERIOD_NS (4 * NS_PER_S)
+#define COST_MAX 500                      /* times as long as a look took is waited until the next */
+#define CHANGE_BYTES 1e6
+
+/* A file of the run, by its inode. */
+struct shm_file {
+	uint64_t inode;
+	double bytes;                         /* 0: gone, or somebody else's by now */
+	bool is_seen;                         /* in this look */
+};
+
+struct system_shm {
+	size_t count;
+	struct shm_file files[FILES_MAX];
+	int64_t next_ns;
+	double used_bytes;                    /* when it was last looked into; NAN = never */
+};
+
+struct system_shm *system_shm_new(void)
+{
+	struct system_shm *shm = calloc(1, sizeof *shm);
+	if (shm)
+		shm->used_bytes = NAN;
+	return shm;
+}
+
+void system_shm_free(struct system_shm *shm)
+{
+	free(shm);
+}
+
+static struct shm_file *find(struct system_shm *shm, uint64_t inode)
+{
+	for (size_t i = 0; i < shm->count; i++)
+		if (shm->files[i].inode == inode)
+			return &shm->files[i];
+	return NULL;
+}
+
+static void note(struct system_shm *shm, uint64_t inode, double bytes)
+{
+	struct shm_file *file = find(shm, inode);
+	if (!file && shm->count < FILES_MAX) {
+		file = &shm->files[shm->count++];
+		*file = (struct shm_file){ .inode = inode };
+	}
+	if (!file)
+		return;
+	file->bytes = file->is_seen ? fmax(file->bytes, bytes) : bytes;
+	file->is_seen = true;
+}
+
+/* False: they may not be looked at. */
+static bool look_at_descriptors(struct system_shm *shm, const struct target_member *member)
+{
+	DIR *folder = file_open_folder(member->directory_fd, "fd");
+	const struct dirent *entry;
+	for (unsigned i = 0; folder && i < DESCRIPTORS_MAX && (entry = file_next(folder)); i++) {
+		char link[64];
+		struct stat file;
+		/* By its name first: asking some other file systems for a file's size may take for ever. */
+		if (file_link(dirfd(folder), entry->d_name, link, sizeof link) > 0 && strncmp(link, FOLDER, sizeof FOLDER - 1) == 0
+		    && file_stat(dirfd(folder), entry->d_name, &file, 0) == 0 && S_ISREG(file.st_mode))
+			note(shm, file.st_ino, (double)file.st_blocks * 512);
+	}
+	if (folder)
+		closedir(folder);
+	return folder != NULL;
+}
+
+static void look_at_mapping(struct system_shm *shm, const char *line)
+{
+	unsigned long long low, high, inode;
+	if (strstr(line, FOLDER) && sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu", &low, &high, &inode) == 3 && inode && !find(shm, inode))
+		note(shm, inode, (double)(high - low));
+	else if (strstr(line, FOLDER) && sscanf(line, "%*x-%*x %*s %*x %*x:%*x %llu", &inode) == 1 && find(shm, inode))
+		find(shm, inode)->is_seen = true;
+}
+
+static void look_at_maps(struct system_shm *shm, const struct target_member *member)
+{
+	char text[16 * 1024];
+	size_t kept = 0;
+	ssize_t length;
+	int fd = file_open(member->directory_fd, "maps", O_RDONLY);
+	while (fd >= 0 && (length = file_read_some(fd, text + kept, sizeof text - 1 - kept)) > 0) {
+		char *line = text, *end;
+		text[kept + (size_t)length] = '\0';
+		for (; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			look_at_mapping(shm, line);
+		}
+		kept = strlen(line);
+		kept = kept < sizeof text - 1 ? kept : 0;
+		memmove(text, line, kept);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What has a name keeps its memory though nobody has it open any more. */
+static void look_at_folder(struct system_shm *shm, const struct target *target)
+{
+	DIR *folder = file_open_folder(target->members[0].directory_fd, "root" FOLDER);
+	const struct dirent *entry;
+	struct stat file;
+	for (unsigned i = 0; folder && i < DESCRIPTORS_MAX && (entry = file_next(folder)); i++)
+		if (find(shm, entry->d_ino) && file_stat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode))
+			note(shm, file.st_ino, (double)file.st_blocks * 512);
+	if (folder)
+		closedir(folder);
+}
+
+static double forget_the_gone(struct system_shm *shm)
+{
+	double sum = 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < shm->count; i++) {
+		if (!shm->files[i].is_seen)
+			continue;
+		sum += shm->files[i].bytes;
+		shm->files[kept++] = shm->files[i];
+	}
+	shm->count = kept;
+	return sum;
+}
+
+void system_shm_read(struct system_shm *shm, const struct target *target, double used_bytes, int64_t now_ns, struct sample_set *out)
+{
+	if (!shm || target->member_count == 0 || now_ns < shm->next_ns || fabs(used_bytes - shm->used_bytes) < CHANGE_BYTES)
+		return;
+	int64_t began_ns = clock_thread_cpu_ns();
+	bool may_look = true;
+	for (size_t i = 0; i < shm->count; i++)
+		shm->files[i].is_seen = false;
+	for (size_t i = 0; i < target->member_count && may_look; i++) {
+		may_look = look_at_descriptors(shm, &target->members[i]) || i > 0;
+		look_at_maps(shm, &target->members[i]);
+	}
+	look_at_folder(shm, target);
+	double own_bytes = forget_the_gone(shm);
+	int64_t cost_ns = (clock_thread_cpu_ns() - began_ns) * COST_MAX;
+	shm->next_ns = now_ns + (cost_ns > PERIOD_NS ? cost_ns : PERIOD_NS);
+	shm->used_bytes = used_bytes;
+	if (may_look)
+		sample_set_figure(out, now_ns, METRIC_SYSTEM_SHM_OWN, 0, fmin(own_bytes, used_bytes));
+}

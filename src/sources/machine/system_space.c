@@ -1,0 +1,138 @@
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+#include "src/base/files/mounts.h"
+#include "src/sources/machine/system_private.h"
+
+#define SPACE_NS (10 * NS_PER_S)
+/* What is in /dev/shm can grow as fast as other memory, and is cheap to ask once the way there is known. */
+#define SHM_NS (900 * NS_PER_MS)
+#define SHM_PATH "/dev/shm"
+
+struct place {
+	size_t kept;
+	const char *figure, *path;           /* below /proc/PID */
+	enum metric size, room;
+};
+
+static const struct place space = { KEPT_SPACE, "free space", "cwd", METRIC_SYSTEM_SPACE, METRIC_SYSTEM_SPACE_FREE };
+static const struct place shm = { KEPT_SHM, SHM_PATH, "root" SHM_PATH, METRIC_SYSTEM_SHM, METRIC_SYSTEM_SHM_USED };
+
+static void tell_denied(struct system_reader *reader, const struct place *place, enum status status, struct sample_set *out, int64_t now_ns)
+{
+	const struct target_member *member = &reader->target->members[0];
+	struct reason why;
+	reason_set(&why, status, "", "/proc/%d/%s could not be read", (int)member->pid, place->path);
+	if (status == STATUS_DENIED)
+		target_explain_denied(reader->target, member, &why);
+	system_tell_missing(&reader->kept[place->kept], place->figure, &why, out, now_ns);
+}
+
+static void ask(struct system_reader *reader, const struct place *place, struct sample_set *out, int64_t now_ns)
+{
+	char path[PATH_MAX];
+	struct statvfs status;
+	int written = snprintf(path, sizeof path, "%s/%d/%s", reader->target->proc_root, (int)reader->target->pid, place->path);
+	if (written < 0 || (size_t)written >= sizeof path)
+		return;
+	if (file_space(path, &status) != 0) {
+		tell_denied(reader, place, status_of_errno(errno), out, now_ns);
+		return;
+	}
+	if (status.f_blocks == 0)
+		return;
+	double block = status.f_frsize ? (double)status.f_frsize : (double)status.f_bsize;
+	double room = (double)status.f_bavail, used = (double)status.f_blocks - (double)status.f_bfree;
+	sample_set_figure(out, now_ns, place->size, 0, (double)status.f_blocks * block);
+	sample_set_figure(out, now_ns, place->room, 0, (place == &shm ? used : room) * block);
+	if (place == &shm)
+		system_shm_read(reader->shm, reader->target, used * block, now_ns, out);
+	system_tell_missing(&reader->kept[place->kept], place->figure, NULL, out, now_ns);
+}
+
+/* The way there must not lead over what may hang either. */
+static bool may_hang(const char *mountinfo, const char *path)
+{
+	char part[PATH_MAX];
+	struct mount mount;
+	size_t length = strlen(path);
+	if (length >= sizeof part)
+		return true;
+	memcpy(part, path, length + 1);
+	for (;;) {
+		if (!mounts_find(mountinfo, part, &mount) || mount_may_hang(&mount))
+			return true;
+		char *slash = strrchr(part, '/');
+		if (!slash || slash[1] == '\0')
+			return false;
+		slash[slash == part] = '\0';
+	}
+}
+
+static void read_space_of_folder(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
+{
+	const struct target_member *member = &reader->target->members[0];
+	struct kept_file *kept = &reader->kept[KEPT_SPACE];
+	char folder[MOUNTS_PATH_SIZE];
+	struct mount mount;
+	struct reason why;
+	ssize_t length = file_link(member->directory_fd, "cwd", folder, sizeof folder);
+	if (length < 0) {
+		tell_denied(reader, &space, status_of_errno(errno), out, now_ns);
+		return;
+	}
+	if (!mounts_find(reader->text, folder, &mount)) {
+		reason_set(&why, STATUS_NOT_FOUND, "", "where the working directory lies cannot be told");
+		system_tell_missing(kept, space.figure, &why, out, now_ns);
+	} else if (mount_may_hang(&mount)) {
+		reason_set(&why, STATUS_UNSUPPORTED, "", "the working directory is on %s, which is not asked: it could make pmtop wait", mount.type);
+		system_tell_missing(kept, space.figure, &why, out, now_ns);
+	} else {
+		ask(reader, &space, out, now_ns);
+	}
+}
+
+static void read_shm(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
+{
+	struct mount mount;
+	struct reason why;
+	if (mounts_find(reader->text, SHM_PATH, &mount) && strcmp(mount.type, "tmpfs") == 0 && !may_hang(reader->text, SHM_PATH)) {
+		ask(reader, &shm, out, now_ns);
+		reader->kept[KEPT_SHM].next_ns = now_ns + SHM_NS;
+		return;
+	}
+	reason_set(&why, STATUS_NOT_FOUND, "mount one: mount -t tmpfs tmpfs " SHM_PATH, "the target has no " SHM_PATH " of its own");
+	system_tell_missing(&reader->kept[KEPT_SHM], shm.figure, &why, out, now_ns);
+}
+
+void system_read_space(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
+{
+	struct kept_file *kept = &reader->kept[KEPT_SPACE];
+	const struct target *target = reader->target;
+	size_t length;
+	if (target->member_count == 0)
+		return;
+	if (now_ns < kept->next_ns) {
+		if (now_ns >= reader->kept[KEPT_SHM].next_ns) {
+			ask(reader, &shm, out, now_ns);
+			reader->kept[KEPT_SHM].next_ns = now_ns + SHM_NS;
+		}
+		return;
+	}
+	kept->next_ns = now_ns + SPACE_NS;
+	reader->kept[KEPT_SHM].next_ns = INT64_MAX;
+	enum status status = file_read(target->members[0].directory_fd, "mountinfo", reader->text, sizeof reader->text, &length);
+	if (status != STATUS_OK) {
+		tell_denied(reader, &space, status, out, now_ns);
+		tell_denied(reader, &shm, status, out, now_ns);
+		return;
+	}
+	read_space_of_folder(reader, out, now_ns);
+	read_shm(reader, out, now_ns);
+}

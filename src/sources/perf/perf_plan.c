@@ -1,0 +1,358 @@
+#include "src/sources/perf/perf_plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/files/file.h"
+
+/* -- the machine ---------------------------------------------------------------------------------------------------------------- */
+
+void plan_place_read(const char *proc_root, struct plan_place *out)
+{
+	char path[4096], text[32], *end;
+	size_t length;
+	*out = (struct plan_place){ .proc_root = proc_root, .paranoid = PARANOID_UNKNOWN };
+	perf_cpu_read(proc_root, &out->cpu);
+	snprintf(path, sizeof path, "%s/sys/kernel/perf_event_paranoid", proc_root);
+	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK)
+		return;
+	long level = strtol(text, &end, 10);
+	if (end != text && level >= -1 && level <= 9)
+		out->paranoid = (int)level;
+}
+
+void plan_explain_denied(const struct plan_place *place, int error, int level, struct reason *out)
+{
+	char remedy[sizeof out->remedy];
+	if (place->paranoid > level) {
+		snprintf(remedy, sizeof remedy, "sudo sysctl kernel.perf_event_paranoid=%d, or sudo setcap cap_perfmon=ep on pmtop", level);
+		reason_set(out, STATUS_DENIED, remedy, "perf_event_paranoid is %d: without CAP_PERFMON %s", place->paranoid,
+			level >= 2 ? "nobody may count; what /proc tells goes on" : level == 1 ? "only user space is counted" : "no whole CPU or socket may be counted");
+	} else {
+		reason_set(out, STATUS_DENIED, "allow perf_event_open in the container's seccomp profile, or run pmtop outside of it",
+			"the kernel refused perf_event_open (%s), as a seccomp filter does; what /proc tells goes on", perf_errno_name(error));
+	}
+}
+
+static bool is_denied(int error)
+{
+	return error == EACCES || error == EPERM;
+}
+
+static bool is_absent(int error)
+{
+	return error == ENOENT || error == EOPNOTSUPP || error == ENODEV || error == ENXIO;
+}
+
+/* -- the plan as it grows ------------------------------------------------------------------------------------------------------- */
+
+enum { GROUP_NONE = -1 };
+
+struct draft {
+	struct perf_plan *plan;
+	const struct perf_opener *opener;
+	const struct plan_place *place;
+	int fds[PLAN_COUNTERS_MOST];         /* kept open, so that the kernel says when a group is full */
+	int usual_group;                     /* which usual_events' group the last of ours is of; GROUP_NONE: takes no more */
+	unsigned group_size;
+	int error;                           /* of the last that failed */
+	int errors[PERF_ROLE_COUNT];         /* why there is none of a role; 0 = there is, or it was not asked for */
+	struct reason reasons[PERF_ROLE_COUNT];
+};
+
+void perf_plan_lack(struct perf_plan *plan, const char *figure, const struct reason *reason)
+{
+	if (plan->lack_count == PLAN_LACKS_MOST)
+		return;
+	struct plan_lack *lack = &plan->lacks[plan->lack_count++];
+	snprintf(lack->figure, sizeof lack->figure, "%s", figure);
+	lack->reason = *reason;
+}
+
+bool perf_plan_add_event(struct perf_plan *plan, enum perf_role role, const char *name)
+{
+	if (plan->event_count == PERF_EVENTS_MOST)
+		return false;
+	struct plan_event *event = &plan->events[plan->event_count++];
+	event->role = role;
+	snprintf(event->name, sizeof event->name, "%s", name);
+	return true;
+}
+
+static void draft_begin(struct draft *draft)
+{
+	*draft->plan = (struct perf_plan){ .is_user_only = draft->plan->is_user_only };
+	draft->usual_group = GROUP_NONE;
+	draft->group_size = 0;
+	memset(draft->errors, 0, sizeof draft->errors);
+}
+
+static void draft_cut(struct draft *draft, unsigned counters)
+{
+	struct perf_plan *plan = draft->plan;
+	while (plan->counter_count > counters)
+		draft->opener->close(draft->opener->context, draft->fds[--plan->counter_count]);
+}
+
+/* The plan stays. */
+static void draft_close(const struct draft *draft)
+{
+	for (unsigned i = 0; i < draft->plan->counter_count; i++)
+		draft->opener->close(draft->opener->context, draft->fds[i]);
+}
+
+/* Into the newest group where that is of this kind and the CPU has room, else into one of its own. 0 or the error. */
+static int draft_open(struct draft *draft, const struct perf_code *code, int usual_group)
+{
+	struct perf_plan *plan = draft->plan;
+	const struct perf_opener *opener = draft->opener;
+	bool joins = usual_group != GROUP_NONE && usual_group == draft->usual_group && draft->group_size < PERF_GROUP_MOST;
+	if (plan->counter_count == PLAN_COUNTERS_MOST)
+		return E2BIG;
+	int fd = joins ? opener->open(opener->context, code, 0, -1, draft->fds[plan->counter_count - draft->group_size]) : -EINVAL;
+	if (fd == -EINVAL || fd == -ENOSPC) {
+		joins = false;
+		fd = opener->open(opener->context, code, 0, -1, -1);
+	}
+	if (fd < 0)
+		return -fd;
+	if (!joins) {
+		plan->group_count++;
+		draft->group_size = 0;
+		draft->usual_group = usual_group;
+	}
+	draft->group_size++;
+	draft->fds[plan->counter_count] = fd;
+	return 0;
+}
+
+static int draft_add_counter(struct draft *draft, struct perf_code code, double weight, int usual_group)
+{
+	struct perf_plan *plan = draft->plan;
+	code.no_kernel |= plan->is_user_only;
+	int error = draft_open(draft, &code, usual_group);
+	if (error == 0)
+		plan->counters[plan->counter_count++] = (struct plan_counter){ code, plan->event_count, weight, plan->group_count - 1 };
+	return error;
+}
+
+static void add_event(struct draft *draft, enum perf_role role, const char *name, bool is_marked)
+{
+	char shown[PLAN_NAME_SIZE];
+	snprintf(shown, sizeof shown, "%.*s%s", (int)sizeof shown - 3, name, is_marked ? ":u" : "");
+	perf_plan_add_event(draft->plan, role, shown);
+}
+
+/* -- the usual events ----------------------------------------------------------------------------------------------------------- */
+
+/* 0, or an error; ENOENT where libpfm4 has no such name. */
+static int encode_part(struct draft *draft, const struct perf_part *part, struct perf_code *out, struct reason *why_not)
+{
+	const struct perf_opener *opener = draft->opener;
+	if (!part->names[0]) {
+		*out = part->code;
+		return 0;
+	}
+	for (size_t i = 0; i < PERF_PART_NAMES && part->names[i]; i++)
+		if (opener->encode(opener->context, part->names[i], out, why_not) == STATUS_OK)
+			return 0;
+	return ENOENT;
+}
+
+static int try_usual(struct draft *draft, const struct perf_usual *usual, struct reason *why_not)
+{
+	struct perf_plan *plan = draft->plan;
+	unsigned counters = plan->counter_count, groups = plan->group_count, size = draft->group_size;
+	int group = draft->usual_group, error = plan->event_count < PERF_EVENTS_MOST ? 0 : E2BIG;
+	struct perf_code codes[PERF_PARTS_MOST];
+	*why_not = (struct reason){ "", "" };
+	for (unsigned i = 0; i < usual->part_count && error == 0; i++)
+		error = encode_part(draft, &usual->parts[i], &codes[i], why_not);
+	for (unsigned i = 0; i < usual->part_count && error == 0; i++)
+		error = draft_add_counter(draft, codes[i], usual->parts[i].weight, (int)usual->group);
+	if (error == 0) {
+		add_event(draft, usual->role, usual->name, plan->is_user_only && usual->role != PERF_ROLE_TASK_CLOCK);
+		return 0;
+	}
+	draft_cut(draft, counters);
+	plan->group_count = groups;
+	draft->usual_group = group;
+	draft->group_size = size;
+	return error;
+}
+
+static void add_usual(struct draft *draft, bool is_software_only)
+{
+	size_t count;
+	const struct perf_usual *events = perf_usual_events(&count);
+	bool has[PERF_ROLE_COUNT] = { false };
+	for (size_t i = 0; i < count; i++) {
+		const struct perf_usual *usual = &events[i];
+		struct reason why_not;
+		if (has[usual->role] || !perf_usual_fits(usual, &draft->place->cpu) || (is_software_only && !perf_role_is_software(usual->role)))
+			continue;
+		if (usual->is_in_kernel && draft->plan->is_user_only)
+			continue;
+		int error = try_usual(draft, usual, &why_not);
+		has[usual->role] = error == 0;
+		draft->errors[usual->role] = error;
+		draft->reasons[usual->role] = why_not;
+	}
+}
+
+/* -- those that the user chose -------------------------------------------------------------------------------------------------- */
+
+static void explain_open(const struct plan_place *place, int error, const char *what, struct reason *out)
+{
+	if (is_denied(error))
+		plan_explain_denied(place, error, 2, out);
+	else if (is_absent(error))
+		reason_set(out, STATUS_NOT_FOUND, place->cpu.is_virtual ? "run on the host, or let the hypervisor pass the counters through" : "",
+			"%s offers no counter for %s (%s)", place->cpu.is_virtual ? "this virtual machine" : "this kernel", what, perf_errno_name(error));
+	else if (error == EBUSY)
+		reason_set(out, STATUS_AGAIN, "end the other profiler, or wait", "another program holds the CPU's counters (EBUSY)");
+	else if (error == EMFILE || error == ENFILE)
+		reason_set(out, STATUS_AGAIN, "raise the limit (ulimit -n)", "no file descriptor left");
+	else
+		reason_set(out, STATUS_IO, "", "the kernel refused it (%s)", perf_errno_name(error));
+}
+
+static void add_chosen(struct draft *draft, const char *name)
+{
+	struct perf_code code = { 0 };
+	struct reason why_not = { "", "" };
+	if (draft->plan->event_count == PERF_EVENTS_MOST)
+		return;
+	if (draft->opener->encode(draft->opener->context, name, &code, &why_not) != STATUS_OK) {
+		perf_plan_lack(draft->plan, name, &why_not);
+		return;
+	}
+	enum perf_role role = perf_code_role(&code);
+	bool was_all = !code.no_kernel;
+	/* Software events stand in the list already. */
+	if (perf_role_is_software(role))
+		return;
+	int error = draft_add_counter(draft, code, 1, role == PERF_ROLE_CYCLES || role == PERF_ROLE_INSTRUCTIONS ? (int)PERF_ROLE_COUNT : GROUP_NONE);
+	if (error == 0) {
+		add_event(draft, role, name, draft->plan->is_user_only && was_all);
+		return;
+	}
+	explain_open(draft->place, error, name, &why_not);
+	perf_plan_lack(draft->plan, name, &why_not);
+}
+
+/* -- what is not there ---------------------------------------------------------------------------------------------------------- */
+
+static const char *hardware_remedy(const struct plan_place *place)
+{
+	return place->cpu.is_virtual ? "run on the host, or let the hypervisor pass the counters through; CPU time, faults and switches are counted"
+		: "boot a kernel that has a driver for this CPU's counters; CPU time, faults and switches are counted";
+}
+
+static bool has_hardware(const struct perf_plan *plan)
+{
+	for (unsigned i = 0; i < plan->event_count; i++)
+		if (!perf_role_is_software(plan->events[i].role))
+			return true;
+	return false;
+}
+
+static void explain_flops(const struct draft *draft, struct reason *out)
+{
+	const struct reason *why_not = &draft->reasons[PERF_ROLE_FLOPS];
+	if (draft->errors[PERF_ROLE_FLOPS] == 0)
+		reason_set(out, STATUS_NOT_FOUND, "name the events of your CPU under counters: events:", "no formula for this CPU's floating-point counters is known here");
+	else if (why_not->text[0])
+		*out = *why_not;
+	else
+		explain_open(draft->place, draft->errors[PERF_ROLE_FLOPS], "floating-point operations", out);
+}
+
+static bool plan_has(const struct perf_plan *plan, enum perf_role role)
+{
+	for (unsigned i = 0; i < plan->event_count; i++)
+		if (plan->events[i].role == role)
+			return true;
+	return false;
+}
+
+static void lack_hardware(struct draft *draft)
+{
+	struct reason reason;
+	struct perf_plan *plan = draft->plan;
+	int error = draft->errors[PERF_ROLE_CYCLES];
+	if (!has_hardware(plan) && error) {
+		explain_open(draft->place, error, "cycles", &reason);
+		if (is_absent(error))
+			reason_set(&reason, STATUS_NOT_FOUND, hardware_remedy(draft->place), "%s offers no hardware counters (%s)",
+				draft->place->cpu.is_virtual ? "this virtual machine's kernel" : "this kernel", perf_errno_name(error));
+		perf_plan_lack(plan, "cycles, instructions", &reason);
+		return;
+	}
+	for (enum perf_role role = PERF_ROLE_CYCLES; role < PERF_ROLE_FLOPS; role++) {
+		if (plan_has(plan, role) || !draft->errors[role])
+			continue;
+		explain_open(draft->place, draft->errors[role], perf_role_words(role), &reason);
+		if (is_absent(draft->errors[role]))
+			reason_set(&reason, STATUS_NOT_FOUND, "", "this CPU, or its driver, has no counter for it (%s)", perf_errno_name(draft->errors[role]));
+		perf_plan_lack(plan, perf_role_words(role), &reason);
+	}
+	if (!plan_has(plan, PERF_ROLE_FLOPS)) {
+		explain_flops(draft, &reason);
+		perf_plan_lack(plan, perf_role_words(PERF_ROLE_FLOPS), &reason);
+	}
+}
+
+static void lack_kernel_part(struct draft *draft)
+{
+	struct reason reason;
+	plan_explain_denied(draft->place, EACCES, 1, &reason);
+	perf_plan_lack(draft->plan, "counters of the kernel's part", &reason);
+	reason_set(&reason, STATUS_DENIED, reason.remedy[0] ? reason.remedy : NULL, "they happen in the kernel, of which nothing may be counted here");
+	perf_plan_lack(draft->plan, "context switches, CPU migrations", &reason);
+}
+
+/* Not one is there. */
+static void refuse_all(struct draft *draft)
+{
+	struct reason reason;
+	int error = draft->errors[PERF_ROLE_TASK_CLOCK];
+	if (error == ENOSYS)
+		reason_set(&reason, STATUS_UNSUPPORTED, "boot a kernel with CONFIG_PERF_EVENTS; CPU time and faults come from /proc", "this kernel has no perf_event_open (ENOSYS)");
+	else
+		explain_open(draft->place, error, "CPU time", &reason);
+	draft->plan->is_refused = true;
+	draft->plan->lack_count = 0;
+	perf_plan_lack(draft->plan, "counters", &reason);
+}
+
+void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, const struct plan_place *place, const struct source_choices *choices)
+{
+	struct draft draft = { .plan = plan, .opener = opener, .place = place };
+	plan->is_user_only = false;
+	draft_begin(&draft);
+	add_usual(&draft, true);
+	/* The first refusal may be of the kernel's part alone. */
+	if (plan->event_count == 0 && is_denied(draft.errors[PERF_ROLE_TASK_CLOCK])) {
+		plan->is_user_only = true;
+		draft_begin(&draft);
+		add_usual(&draft, true);
+	}
+	draft_close(&draft);
+	if (plan->event_count == 0) {
+		refuse_all(&draft);
+		return;
+	}
+	draft_begin(&draft);
+	add_usual(&draft, choices->event_count > 0);
+	for (unsigned i = 0; i < choices->event_count; i++)
+		add_chosen(&draft, choices->events[i]);
+	draft_close(&draft);
+	if (choices->event_count == 0)
+		lack_hardware(&draft);
+	if (plan->is_user_only)
+		lack_kernel_part(&draft);
+}

@@ -1,0 +1,116 @@
+#include "src/sources/python/counters/py_length.h"
+
+#include "src/sources/python/counters/py_locals.h"
+#include "src/sources/python/py_objects.h"
+#include "src/sources/python/remote.h"
+
+static bool get_int(const struct py_process *process, uint64_t object, const char *name, uint64_t *out)
+{
+	uint64_t value;
+	return py_attribute_get(process, object, name, &value) && py_int_read(process, value, out);
+}
+
+static bool get_size(const struct py_process *process, uint64_t object, const char *name, uint64_t *out)
+{
+	uint64_t value;
+	return py_attribute_get(process, object, name, &value) && py_size_read(process, value, out);
+}
+
+/* A data set of torch's own or a plain sequence: of any other only Python knows. */
+static bool data_size(const struct py_process *process, uint64_t data, uint64_t *out)
+{
+	if (py_size_read(process, data, out))
+		return true;
+	return py_is_exactly(process, data, "torch.utils.data.dataset", "Subset") && get_size(process, data, "indices", out);
+}
+
+static bool source_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
+{
+	uint64_t source;
+	return py_attribute_get(process, sampler, "data_source", &source) && data_size(process, source, out);
+}
+
+static bool random_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
+{
+	return get_int(process, sampler, "_num_samples", out) || source_size(process, sampler, out);
+}
+
+static bool drawn_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
+{
+	return get_int(process, sampler, "num_samples", out);
+}
+
+static bool index_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
+{
+	return get_size(process, sampler, "indices", out);
+}
+
+/* Their __len__, by class. */
+static const struct { const char *module, *name; bool (*size)(const struct py_process *process, uint64_t sampler, uint64_t *out); } samplers[] = {
+	{ "torch.utils.data.sampler", "RandomSampler", random_size },
+	{ "torch.utils.data.sampler", "SequentialSampler", source_size },
+	{ "torch.utils.data.sampler", "SubsetRandomSampler", index_size },
+	{ "torch.utils.data.sampler", "WeightedRandomSampler", drawn_size },
+	{ "torch.utils.data.distributed", "DistributedSampler", drawn_size },
+};
+
+static bool sampler_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
+{
+	for (size_t i = 0; i < sizeof samplers / sizeof *samplers; i++)
+		if (py_is_exactly(process, sampler, samplers[i].module, samplers[i].name))
+			return samplers[i].size(process, sampler, out);
+	return py_size_read(process, sampler, out);
+}
+
+/* -- while it runs ------------------------------------------------------------------------------------------------------------------ */
+
+/* RandomSampler.__iter__ begins with n = len(self.data_source). */
+static bool random_left(const struct py_process *process, uint64_t generator, uint64_t sampler, uint64_t *out)
+{
+	struct py_activation frame;
+	uint64_t self, count;
+	return py_generator_frame(process, generator, &frame) && py_local_get(process, &frame, "self", &self) && self == sampler
+		&& py_local_get(process, &frame, "n", &count) && py_int_read(process, count, out);
+}
+
+/* How long a data set of the program's own said that it is, where torch's samplers keep that while they run. `iterator`: of the sampler itself. */
+static bool said_size(const struct py_process *process, uint64_t iterator, uint64_t sampler, uint64_t *out)
+{
+	uint64_t unused;
+	bool replaces;
+	if (py_is_exactly(process, sampler, "torch.utils.data.sampler", "SequentialSampler"))
+		return py_range_read(process, iterator, out);
+	if (!py_is_exactly(process, sampler, "torch.utils.data.sampler", "RandomSampler") || get_int(process, sampler, "_num_samples", &unused))
+		return false;
+	return py_attribute_get(process, sampler, "replacement", &unused) && py_bool_read(process, unused, &replaces) && !replaces
+		&& random_left(process, iterator, sampler, out);
+}
+
+/* BatchSampler.__iter__ has sampler_iter = iter(self.sampler). */
+static bool said_to_batches(const struct py_process *process, uint64_t iterator, uint64_t sampler, uint64_t *out)
+{
+	struct py_activation frame;
+	uint64_t batches, inner;
+	return py_attribute_get(process, iterator, "_sampler_iter", &batches) && py_is(process, batches, PY_GENERATOR) && py_generator_frame(process, batches, &frame)
+		&& py_local_get(process, &frame, "sampler_iter", &inner) && said_size(process, inner, sampler, out);
+}
+
+uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uint32_t *batch_size)
+{
+	uint64_t sampler, inner, drop, size, samples;
+	bool drops;
+	*batch_size = 0;
+	if (!py_attribute_get(process, iterator, "_index_sampler", &sampler))
+		return 0;
+	if (!py_is_exactly(process, sampler, "torch.utils.data.sampler", "BatchSampler"))
+		return sampler_size(process, sampler, &samples)
+			|| (py_attribute_get(process, iterator, "_sampler_iter", &inner) && said_size(process, inner, sampler, &samples)) ? samples : 0;
+	if (!get_int(process, sampler, "batch_size", &size) || size == 0 || size > UINT32_MAX)
+		return 0;
+	*batch_size = (uint32_t)size;
+	if (!py_attribute_get(process, sampler, "drop_last", &drop) || !py_bool_read(process, drop, &drops)
+	    || !py_attribute_get(process, sampler, "sampler", &inner)
+	    || (!sampler_size(process, inner, &samples) && !said_to_batches(process, iterator, inner, &samples)))
+		return 0;
+	return drops ? samples / size : samples / size + (samples % size > 0);
+}

@@ -1,0 +1,119 @@
+#include "src/sources/python/counters/py_locals.h"
+
+#include "src/sources/python/py_objects.h"
+#include "src/sources/python/remote.h"
+
+/* From CPython's Include/internal/pycore_frame.h, Include/cpython/{code,genobject,frameobject}.h; checked against the headers of 3.8.18, 3.9.18, 3.10.13,
+ * 3.11.7, 3.12.1 and 3.13.0. */
+static const struct locals {
+	unsigned minor;
+	uint32_t first;               /* PyFrameObject.f_localsplus; _PyInterpreterFrame.localsplus */
+	uint32_t frame_count;         /* how many fit: ob_size of a frame that is an object; later by its code */
+	uint32_t code_locals, code_stack;    /* co_nlocalsplus, co_stacksize */
+	uint32_t code_names;          /* co_varnames; co_localsplusnames */
+	uint32_t generator_frame;     /* gi_frame, a pointer; gi_iframe, the frame itself */
+	uint32_t generator_state;     /* gi_frame_state */
+} known[] = {
+	{ 8, 360, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 9, 360, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 10, 352, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 11, 72, PY_NOWHERE, 76, 68, 96, 80, 75 },
+	{ 12, 72, PY_NOWHERE, 72, 64, 96, 72, 67 },
+	{ 13, 72, PY_NOWHERE, 72, 64, 96, 72, 67 },
+};
+
+static const struct locals *locals_of(const struct py_layout *layout)
+{
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i].minor == layout->minor && !layout->is_free_threaded)
+			return &known[i];
+	return NULL;
+}
+
+static bool count_locals(const struct py_process *process, const struct locals *locals, const struct py_activation *at, size_t *out)
+{
+	uint64_t count;
+	uint32_t own, stack;
+	if (locals->frame_count != PY_NOWHERE) {
+		if (!remote_word(process->pid, at->frame + locals->frame_count, &count))
+			return false;
+	} else {
+		if (!remote_read(process->pid, at->code + locals->code_locals, &own, sizeof own) || !remote_read(process->pid, at->code + locals->code_stack, &stack, sizeof stack))
+			return false;
+		count = (uint64_t)own + stack;
+	}
+	*out = count < PY_LOCALS_MOST ? count : PY_LOCALS_MOST;
+	return true;
+}
+
+/* Words of the frame, if it runs that code before and after they were read. */
+static bool read_words(const struct py_process *process, const struct py_activation *at, size_t first, uint64_t *out, size_t count)
+{
+	const struct py_layout *layout = &process->place.layout;
+	const struct locals *locals = locals_of(layout);
+	uint64_t code[2];
+	if (!locals || count == 0)
+		return false;
+	const struct remote_piece pieces[] = {
+		{ at->frame + layout->frame_code, &code[0], sizeof code[0] }, { at->frame + locals->first + 8 * first, out, count * sizeof *out },
+		{ at->frame + layout->frame_code, &code[1], sizeof code[1] },
+	};
+	return at->code && remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) && code[0] == at->code && code[1] == at->code;
+}
+
+size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MOST])
+{
+	const struct locals *locals = locals_of(&process->place.layout);
+	size_t count;
+	return locals && count_locals(process, locals, at, &count) && read_words(process, at, 0, out, count) ? count : 0;
+}
+
+bool py_local_first(const struct py_process *process, const struct py_activation *at, uint64_t *value)
+{
+	uint64_t found;
+	if (!read_words(process, at, 0, &found, 1) || !found)
+		return false;
+	*value = found;
+	return true;
+}
+
+bool py_local_get(const struct py_process *process, const struct py_activation *at, const char *name, uint64_t *value)
+{
+	const struct locals *locals = locals_of(&process->place.layout);
+	uint64_t tuple, names[PY_LOCALS_MOST], found;
+	if (!locals || !remote_word(process->pid, at->code + locals->code_names, &tuple))
+		return false;
+	size_t count = py_items_read(process, tuple, names, PY_LOCALS_MOST);
+	for (size_t i = 0; i < count; i++) {
+		if (!py_is_text(process, names[i], name))
+			continue;
+		if (!read_words(process, at, i, &found, 1) || !found)
+			return false;
+		*value = found;
+		return true;
+	}
+	return false;
+}
+
+bool py_generator_frame(const struct py_process *process, uint64_t generator, struct py_activation *out)
+{
+	const struct py_layout *layout = &process->place.layout;
+	const struct locals *locals = locals_of(layout);
+	struct py_activation found;
+	signed char state;
+	if (!locals || !py_is(process, generator, PY_GENERATOR))
+		return false;
+	if (locals->generator_state == PY_NOWHERE) {
+		if (!remote_word(process->pid, generator + locals->generator_frame, &found.frame) || !found.frame)
+			return false;
+	} else {
+		found.frame = generator + locals->generator_frame;
+		/* Above 0 (FRAME_EXECUTING) it is over. */
+		if (!remote_read(process->pid, generator + locals->generator_state, &state, sizeof state) || state > 0)
+			return false;
+	}
+	if (!remote_word(process->pid, found.frame + layout->frame_code, &found.code) || !found.code)
+		return false;
+	*out = found;
+	return true;
+}

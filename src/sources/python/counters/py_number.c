@@ -1,0 +1,172 @@
+#include "src/sources/python/counters/py_number.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/sources/python/counters/py_search.h"
+#include "src/sources/python/remote.h"
+
+enum { TRIES = 8 };
+
+/* -- one look ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Each step makes a new int and frees the last one, which may at once be another. So slot and int are read in turn by one call: where the slot leads
+ * to the same int each time, and that says the same each time, it was the slot's. */
+struct view {
+	uint64_t slots[3];
+	unsigned char numbers[2][PY_INT_SIZE];
+	uint64_t marks[PY_MARKS];
+	unsigned char seed[PY_INT_SIZE];
+	uint64_t references;
+	uint64_t guards[PY_GUARDS_MOST];
+};
+enum { PIECES_MOST = 5 + PY_MARKS + 1 + 1 + PY_GUARDS_MOST };
+
+/* Whether it still is that object; last, for what holds then has held before. */
+static size_t add_identity(const struct py_number *number, struct view *view, struct remote_piece *pieces)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < PY_MARKS; i++)
+		if (number->marks[i].slot)
+			pieces[count++] = (struct remote_piece){ number->marks[i].slot, &view->marks[i], 8 };
+	for (size_t i = 0; i < number->yielded.guard_count; i++)
+		pieces[count++] = (struct remote_piece){ number->yielded.guards[i].address, &view->guards[i], 8 };
+	pieces[count++] = (struct remote_piece){ number->iterator, &view->references, 8 };
+	return count;
+}
+
+static bool read_view(const struct py_process *process, const struct py_number *number, struct view *view)
+{
+	struct remote_piece pieces[PIECES_MOST];
+	size_t count = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		pieces[count++] = (struct remote_piece){ number->yielded.slot, &view->slots[i], 8 };
+		pieces[count++] = (struct remote_piece){ number->value, view->numbers[i], PY_INT_SIZE };
+	}
+	pieces[count++] = (struct remote_piece){ number->yielded.slot, &view->slots[2], 8 };
+	if (number->marks[PY_MARK_SEED].slot)
+		pieces[count++] = (struct remote_piece){ number->marks[PY_MARK_SEED].object, view->seed, PY_INT_SIZE };
+	count += add_identity(number, view, pieces + count);
+	return remote_read_pieces(process->pid, pieces, count);
+}
+
+/* As the view, without what its ints lead to: they may be gone with all that is near them. */
+static bool read_identity(const struct py_process *process, const struct py_number *number, struct view *view)
+{
+	struct remote_piece pieces[PIECES_MOST];
+	pieces[0] = (struct remote_piece){ number->yielded.slot, &view->slots[2], 8 };
+	return remote_read_pieces(process->pid, pieces, 1 + add_identity(number, view, pieces + 1));
+}
+
+static enum py_look judge_identity(const struct py_number *number, const struct view *view)
+{
+	/* What was freed keeps its type until the memory is used again, but nobody refers to it. */
+	if (view->references == 0 || view->guards[0] != number->yielded.guards[0].word)
+		return PY_LOOK_DEAD;
+	for (size_t i = 1; i < number->yielded.guard_count; i++)
+		if (view->guards[i] != number->yielded.guards[i].word)
+			return PY_LOOK_MOVED;
+	for (size_t i = 0; i < PY_MARKS; i++)
+		if (number->marks[i].slot && view->marks[i] != number->marks[i].object)
+			return PY_LOOK_OTHER;
+	return PY_LOOK_GOOD;
+}
+
+static enum py_look failed_look(const struct py_process *process, const struct py_number *number)
+{
+	uint64_t head[2];
+	if (remote_read(process->pid, number->iterator, head, sizeof head))
+		return head[0] && head[1] == number->yielded.guards[0].word ? PY_LOOK_MOVED : PY_LOOK_DEAD;
+	return errno == ESRCH || errno == EPERM ? PY_LOOK_ENDED : PY_LOOK_DEAD;
+}
+
+static enum py_look judge_view(const struct py_process *process, const struct py_number *number, const struct view *view, uint64_t *value)
+{
+	const struct py_mark *seed = &number->marks[PY_MARK_SEED];
+	enum py_look look = judge_identity(number, view);
+	if (look != PY_LOOK_GOOD)
+		return look;
+	if (seed->slot && memcmp(view->seed + 8, seed->content, sizeof seed->content) != 0)
+		return PY_LOOK_OTHER;
+	bool is_still = view->slots[0] == number->value && view->slots[1] == number->value && view->slots[2] == number->value
+		&& memcmp(view->numbers[0] + 8, view->numbers[1] + 8, PY_INT_SIZE - 8) == 0;
+	return is_still && py_int_decode(&process->place, view->numbers[0], value) ? PY_LOOK_GOOD : PY_LOOK_UNSURE;
+}
+
+static enum py_look look_once(const struct py_process *process, struct py_number *number, uint64_t *value)
+{
+	struct view view;
+	enum py_look look;
+	if (read_view(process, number, &view)) {
+		look = judge_view(process, number, &view, value);
+	} else {
+		if (!read_identity(process, number, &view))
+			return failed_look(process, number);
+		look = judge_identity(number, &view);
+		look = look == PY_LOOK_GOOD ? PY_LOOK_UNSURE : look;
+	}
+	if (look == PY_LOOK_UNSURE)
+		number->value = view.slots[2];
+	return look;
+}
+
+/* -- finding and following it ------------------------------------------------------------------------------------------------------- */
+
+/* Only where it lies with the number: its slot has no guards of its own. */
+static void resolve_mark(const struct py_process *process, struct py_number *number, const char *name, struct py_mark *out)
+{
+	struct py_attribute place;
+	size_t shared = number->yielded.guard_count - 1;
+	*out = (struct py_mark){ .slot = 0 };
+	if (py_attribute_find(process, number->iterator, name, &place) && place.guard_count == number->yielded.guard_count
+	    && memcmp(place.guards, number->yielded.guards, shared * sizeof *place.guards) == 0 && remote_word(process->pid, place.slot, &out->object))
+		out->slot = place.slot;
+}
+
+static void resolve_marks(const struct py_process *process, struct py_number *number)
+{
+	struct py_mark *seed = &number->marks[PY_MARK_SEED];
+	resolve_mark(process, number, "_base_seed", seed);
+	resolve_mark(process, number, "_sampler_iter", &number->marks[PY_MARK_ORDER]);
+	if (!seed->slot || !py_is(process, seed->object, PY_INT) || !remote_read(process->pid, seed->object + 8, seed->content, sizeof seed->content))
+		*seed = (struct py_mark){ .slot = 0 };
+}
+
+static bool has_same_marks(const struct py_mark a[PY_MARKS], const struct py_mark b[PY_MARKS])
+{
+	for (size_t i = 0; i < PY_MARKS; i++)
+		if (a[i].slot && b[i].slot && (a[i].object != b[i].object || memcmp(a[i].content, b[i].content, sizeof a[i].content) != 0))
+			return false;
+	return true;
+}
+
+/* Where its number is; false where the object makes no sense, now. */
+bool py_number_find(const struct py_process *process, struct py_number *number)
+{
+	for (unsigned i = 0; i < TRIES; i++) {
+		if (!py_is_loader_iterator(process, number->iterator))
+			return false;
+		if (!py_attribute_find(process, number->iterator, "_num_yielded", &number->yielded))
+			continue;
+		resolve_marks(process, number);
+		if (remote_word(process->pid, number->yielded.slot, &number->value))
+			return true;
+	}
+	return false;
+}
+
+/* As often as it takes to hold still. Where its attributes have moved it is followed, if it still is the same one. */
+enum py_look py_number_look(const struct py_process *process, struct py_number *number, uint64_t *value)
+{
+	enum py_look look = PY_LOOK_UNSURE;
+	for (unsigned i = 0; i < TRIES && (look == PY_LOOK_UNSURE || look == PY_LOOK_MOVED); i++) {
+		struct py_mark before[PY_MARKS];
+		memcpy(before, number->marks, sizeof before);
+		if (look == PY_LOOK_MOVED && !py_number_find(process, number))
+			return PY_LOOK_DEAD;
+		if (look == PY_LOOK_MOVED && !has_same_marks(before, number->marks))
+			return PY_LOOK_OTHER;
+		look = look_once(process, number, value);
+	}
+	return look == PY_LOOK_MOVED ? PY_LOOK_UNSURE : look;
+}

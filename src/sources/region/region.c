@@ -1,0 +1,488 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+#include "src/region/reader.h"
+#include "src/sources/region/region_calls.h"
+#include "src/sources/region/region_ranks.h"
+#include "src/sources/region/region_run.h"
+#include "src/sources/region/region_worker.h"
+#include "src/sources/region/region_workers.h"
+#include "src/sources/source.h"
+#include "src/sources/target/target.h"
+
+/* Looking for regions reads a member's maps, which may be long: more and more seldom while there is none. */
+enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STAT_SIZE = 2048 };
+/* The publisher's own bound, and by how much larger a ring is proposed. */
+enum { RING_SLOTS_MOST = 65536, RING_MORE = 4 };
+#define SEARCH_FIRST_NS (NS_PER_S / 20)
+#define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
+#define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
+#define LIVE_CHECK_NS (1 * NS_PER_S)
+#define RANKS_SEARCH_NS (2 * NS_PER_S)
+
+/* A run keeps its slot, and so its number, until it is closed. */
+struct slot {
+	struct region_run *run;             /* NULL: free */
+	struct region_location location;
+	pid_t pid;
+	uint64_t start_ticks;
+	unsigned generation;
+	int directory_fd;                   /* the writer's /proc/PID, of our own; −1 = none */
+	uid_t owner;
+	int64_t check_ns;                   /* when to see again whether it is live */
+	bool is_displaced;                  /* its file is not where it was */
+	bool is_elsewhere;                  /* another rank of the run, whose process is not in the target's tree */
+	int64_t process_ns;                 /* when to read its process again, which no other source does */
+};
+
+struct search {
+	pid_t pid;
+	uint64_t start_ticks;
+	unsigned generation;
+	int64_t next_ns, interval_ns;
+};
+
+struct region_reader {
+	struct target *target;
+	size_t slot_end;                    /* no slot from here on was ever taken */
+	struct slot slots[RUNS_MAX];
+	bool has_tried_path;                /* target->region_path was opened, or not */
+	size_t search_count;
+	struct search searches[TARGET_MEMBERS_MAX];   /* in the order of the target's members */
+	struct region_workers *workers;
+	size_t given_up_count;              /* regions that could not be read to their end: not tried again */
+	struct { uint64_t device, inode; } given_up[GIVEN_UP_MAX];
+	int64_t ranks_ns;                   /* when to look for other ranks again */
+	struct region_ranks ranks;
+	struct reason missing, told;        /* why there is no run: now, and as said last; empty = there is one */
+	uint64_t lost_slots;                /* of a ring that was lapped, as said last; 0 = none was */
+};
+
+/* -- runs come and go ----------------------------------------------------------------------------------------------------------- */
+
+static void close_slot(struct slot *slot)
+{
+	region_run_close(slot->run);
+	slot->run = NULL;
+	if (slot->directory_fd >= 0)
+		close(slot->directory_fd);
+}
+
+static void end_run(struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
+{
+	struct record *record = sample_set_add(out, RECORD_RUN_CLOSED, (unsigned)(slot - reader->slots), now_ns);
+	if (record)
+		record->text = sample_set_text(out, why, strlen(why));
+	close_slot(slot);
+}
+
+/* It is not opened again while its process still holds it. */
+static void give_up(struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
+{
+	size_t at = reader->given_up_count++ % GIVEN_UP_MAX;
+	reader->given_up[at].device = slot->location.device;
+	reader->given_up[at].inode = slot->location.inode;
+	reason_set(&reader->missing, STATUS_DAMAGED, "restart the training process", "%s", why);
+	end_run(reader, slot, why, out, now_ns);
+}
+
+static bool is_known(const struct region_reader *reader, const struct region_location *location)
+{
+	for (size_t i = 0; i < reader->slot_end; i++)
+		if (reader->slots[i].run && reader->slots[i].location.device == location->device && reader->slots[i].location.inode == location->inode)
+			return true;
+	for (size_t i = 0; i < reader->given_up_count && i < GIVEN_UP_MAX; i++)
+		if (reader->given_up[i].device == location->device && reader->given_up[i].inode == location->inode)
+			return true;
+	return false;
+}
+
+static struct slot *free_slot(struct region_reader *reader)
+{
+	for (size_t i = 0; i < RUNS_MAX; i++)
+		if (!reader->slots[i].run)
+			return &reader->slots[i];
+	return NULL;
+}
+
+/* False: it is a run's. What has yet to say what it is is looked at again. */
+static bool took_worker(struct region_reader *reader, struct region *region, const struct target_member *member)
+{
+	enum region_role role = region_role(region, clock_monotonic_ns());
+	if (role == REGION_IS_RUN || (role == REGION_IS_YOUNG && member == reader->target->members))
+		return false;
+	if (role == REGION_IS_WORKER)
+		region_workers_add(reader->workers, region, member);
+	else
+		region_close(region);
+	return true;
+}
+
+/* `member` NULL: its writer is not among the living. NULL: it was not opened. */
+static struct slot *open_run(struct region_reader *reader, const struct region_location *location, uid_t owner, const struct target_member *member)
+{
+	struct region *region;
+	char message[REGION_MESSAGE_SIZE] = "";
+	struct slot *slot = free_slot(reader);
+	if (!slot) {
+		reason_set(&reader->missing, STATUS_UNSUPPORTED, NULL, "more than %d regions at a time", RUNS_MAX);
+		return NULL;
+	}
+	if (region_calls_open(location, owner, &region, message) != REGION_OK) {
+		reason_set(&reader->missing, STATUS_DAMAGED, NULL, "%s", message);
+		return NULL;
+	}
+	if (member && location->is_memfd && took_worker(reader, region, member))
+		return NULL;
+	*slot = (struct slot){ .location = *location, .owner = owner, .directory_fd = -1 };
+	if (member) {
+		slot->pid = member->pid;
+		slot->start_ticks = member->start_ticks;
+		slot->generation = member->generation;
+		slot->directory_fd = fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0);
+	}
+	if (region_run_open(region, (unsigned)(slot - reader->slots), slot->pid, slot->directory_fd, &slot->run) != STATUS_OK) {
+		reason_set(&reader->missing, STATUS_NO_MEMORY, NULL, "out of memory");
+		if (slot->directory_fd >= 0)
+			close(slot->directory_fd);
+		slot->run = NULL;
+	}
+	size_t end = (size_t)(slot - reader->slots) + 1;
+	reader->slot_end = slot->run && end > reader->slot_end ? end : reader->slot_end;
+	return slot->run ? slot : NULL;
+}
+
+/* -- looking for them ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_denied(const struct target_member *member)
+{
+	int fd = file_open(member->directory_fd, "maps", O_RDONLY);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && (errno == EACCES || errno == EPERM);
+}
+
+static void search_member(struct region_reader *reader, size_t index)
+{
+	const struct target *target = reader->target;
+	const struct target_member *member = &target->members[index];
+	struct region_location found[FOUND_MAX];
+	size_t count = region_calls_find(member->directory_fd, member->pid, found, FOUND_MAX);
+	for (size_t i = 0; i < count; i++)
+		if (!is_known(reader, &found[i]))
+			open_run(reader, &found[i], region_calls_owner(&found[i], member->directory_fd, target->uid), member);
+	if (count == 0 && index == 0 && is_denied(member))
+		target_explain_denied(target, member, &reader->missing);
+}
+
+/* Members keep their order and new ones stand at the end. An exec makes a member as good as new. */
+static void follow_members(struct region_reader *reader)
+{
+	const struct target *target = reader->target;
+	size_t kept = 0;
+	for (size_t i = 0, next = 0; i < reader->search_count && next < target->member_count; i++) {
+		const struct target_member *member = &target->members[next];
+		const struct search *search = &reader->searches[i];
+		if (search->pid != member->pid || search->start_ticks != member->start_ticks)
+			continue;
+		next++;
+		reader->searches[kept++] = *search;
+	}
+	for (size_t i = 0; i < target->member_count; i++) {
+		const struct target_member *member = &target->members[i];
+		if (i < kept && reader->searches[i].generation == member->generation)
+			continue;
+		reader->searches[i] = (struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN, SEARCH_FIRST_NS };
+	}
+	reader->search_count = target->member_count;
+}
+
+static void search(struct region_reader *reader, int64_t now_ns)
+{
+	follow_members(reader);
+	for (size_t i = 0; i < reader->search_count; i++) {
+		struct search *one = &reader->searches[i];
+		int64_t most_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
+		if (now_ns < one->next_ns || region_workers_has(reader->workers, &reader->target->members[i]))
+			continue;
+		search_member(reader, i);
+		one->next_ns = now_ns + one->interval_ns;
+		one->interval_ns = one->interval_ns * 5 / 4 < most_ns ? one->interval_ns * 5 / 4 : most_ns;
+	}
+}
+
+/* -s: the region of a run that is over, or whose process is not seen from this pid namespace, by its file. It gets the first slot. */
+static void open_path(struct region_reader *reader)
+{
+	const struct target *target = reader->target;
+	struct region_location location = { .device = 0 };
+	struct stat status;
+	reader->has_tried_path = true;
+	int written = snprintf(location.path, sizeof location.path, "%s", target->region_path ? target->region_path : "");
+	if (written <= 0 || (size_t)written >= sizeof location.path || lstat(location.path, &status) != 0) {
+		reason_set(&reader->missing, STATUS_NOT_FOUND, "see what there is: pmtop list", "the region is gone");
+		return;
+	}
+	location.device = status.st_dev;
+	location.inode = status.st_ino;
+	struct slot *slot = open_run(reader, &location, target->uid, NULL);
+	if (slot)
+		slot->is_elsewhere = region_calls_is_live(region_run_region(slot->run), -1);
+}
+
+/* -- other ranks of the run, wherever their processes are --------------------------------------------------------------------- */
+
+/* The first that is a rank of a run of several. */
+static const struct slot *find_rank(const struct region_reader *reader, struct region_rank *rank)
+{
+	for (size_t i = 0; i < reader->slot_end; i++)
+		if (reader->slots[i].run && region_rank_read(region_run_region(reader->slots[i].run), rank))
+			return &reader->slots[i];
+	return NULL;
+}
+
+/* How many of the run's ranks are read now; *is_there: whether `number` is one of them. */
+static size_t count_ranks(const struct region_reader *reader, const struct region_rank *rank, long number, bool *is_there)
+{
+	size_t count = 0;
+	struct region_rank other;
+	*is_there = false;
+	for (size_t i = 0; i < reader->slot_end; i++) {
+		const struct slot *slot = &reader->slots[i];
+		if (!slot->run || !region_rank_read(region_run_region(slot->run), &other) || strcmp(other.run_id, rank->run_id) != 0)
+			continue;
+		*is_there |= other.rank == number;
+		count++;
+	}
+	return count;
+}
+
+static void open_rank(struct region_reader *reader, const struct region_rank *rank, uid_t owner, const struct region_other *other)
+{
+	bool is_there;
+	count_ranks(reader, rank, other->rank.rank, &is_there);
+	if (is_there || is_known(reader, &other->location))
+		return;
+	struct target_member member = { .pid = other->pid, .start_ticks = other->start_ticks, .directory_fd = other->directory_fd };
+	struct slot *slot = open_run(reader, &other->location, owner, other->pid ? &member : NULL);
+	if (slot)
+		slot->is_elsewhere = true;
+}
+
+static void search_ranks(struct region_reader *reader, int64_t now_ns)
+{
+	struct region_rank rank;
+	bool is_there;
+	if (now_ns < reader->ranks_ns)
+		return;
+	reader->ranks_ns = now_ns + RANKS_SEARCH_NS;
+	const struct slot *own = find_rank(reader, &rank);
+	if (!own || count_ranks(reader, &rank, rank.rank, &is_there) >= (size_t)rank.world_size)
+		return;
+	struct region_other *others = calloc(RUNS_MAX, sizeof *others);
+	if (!others)
+		return;
+	size_t count = region_ranks_find(&reader->ranks, &own->location, &rank, own->owner, reader->target->proc_root, now_ns, others, RUNS_MAX);
+	uid_t owner = own->owner;
+	for (size_t i = 0; i < count; i++) {
+		open_rank(reader, &rank, owner, &others[i]);
+		if (others[i].directory_fd >= 0)
+			close(others[i].directory_fd);
+	}
+	free(others);
+}
+
+/* Found before the tree's own search came to it. */
+static void adopt(struct slot *slot, const struct target_member *writer)
+{
+	slot->is_elsewhere = false;
+	slot->generation = writer->generation;
+}
+
+/* No other source reads what is not in the tree: the rank's memory, and whether it is stopped. */
+static void tell_process(struct slot *slot, struct sample_set *out, int64_t now_ns)
+{
+	char text[STAT_SIZE];
+	size_t length;
+	struct proc_stat stat;
+	if (!slot->run || !slot->is_elsewhere || slot->directory_fd < 0 || now_ns < slot->process_ns)
+		return;
+	slot->process_ns = now_ns + LIVE_CHECK_NS;
+	if (file_read(slot->directory_fd, "stat", text, sizeof text, &length) != STATUS_OK || !proc_stat_parse(text, length, &stat))
+		return;
+	sample_set_figure(out, now_ns, METRIC_PROCESS_RESIDENT, slot->pid, (double)stat.resident_pages * (double)sysconf(_SC_PAGESIZE));
+	sample_set_figure(out, now_ns, METRIC_PROCESS_STATE, slot->pid, (double)stat.state);
+}
+
+/* -- reading them --------------------------------------------------------------------------------------------------------------- */
+
+static const struct target_member *writer_of(const struct target *target, const struct slot *slot)
+{
+	for (size_t i = 0; i < target->member_count; i++)
+		if (target->members[i].pid == slot->pid && target->members[i].start_ticks == slot->start_ticks)
+			return &target->members[i];
+	return NULL;
+}
+
+/* Why nothing more will be written; NULL while it may. What was written before is still to be read. */
+static const char *why_over(const struct region_reader *reader, struct slot *slot, int64_t now_ns)
+{
+	static const char killed[] = "killed or crashed: its last events are kept";
+	const struct target_member *writer = writer_of(reader->target, slot);
+	if (region_run_has_ended(slot->run))
+		return "ended";
+	if (writer && slot->is_elsewhere)
+		adopt(slot, writer);
+	if (!writer && !slot->is_elsewhere)
+		return killed;
+	if (writer && writer->generation != slot->generation)
+		return "process replaced itself";
+	if (now_ns < slot->check_ns)
+		return NULL;
+	slot->check_ns = now_ns + LIVE_CHECK_NS;
+	if (!region_calls_is_live(region_run_region(slot->run), slot->directory_fd))
+		return slot->is_elsewhere ? killed : "its process let go of the region";
+	slot->is_displaced = !region_calls_is_in_place(region_run_region(slot->run));
+	return slot->is_displaced ? "region file was removed or replaced" : NULL;
+}
+
+static void read_slot(struct region_reader *reader, struct slot *slot, struct sample_set *out, int64_t now_ns)
+{
+	const char *over = why_over(reader, slot, now_ns);
+	enum status status = region_run_read(slot->run, now_ns, out);
+	/* The events that stood before the end are read once more: some may have come after the first look. */
+	if (status == STATUS_OK && region_run_has_ended(slot->run)) {
+		over = "ended";
+		status = region_run_read(slot->run, now_ns, out);
+	}
+	if (status == STATUS_AGAIN)
+		return;
+	if (status != STATUS_OK)
+		give_up(reader, slot, region_run_failure(slot->run), out, now_ns);
+	else if (slot->is_displaced && !region_run_has_ended(slot->run))
+		give_up(reader, slot, over, out, now_ns);
+	else if (over)
+		end_run(reader, slot, over, out, now_ns);
+}
+
+static void tell_missing(struct region_reader *reader, bool has_runs, struct sample_set *out, int64_t now_ns)
+{
+	static const struct reason none = { "", "" };
+	if (has_runs)
+		reader->missing = none;
+	else if (!reader->missing.text[0])
+		reason_set(&reader->missing, STATUS_NOT_FOUND, "in Python, import pmtop.torch and call pmtop.torch.instrument(); in C, include pmtop.h (man pmtop.h)", "nothing is published");
+	if (strcmp(reader->missing.text, reader->told.text) == 0)
+		return;
+	reader->told = reader->missing;
+	sample_set_missing(out, now_ns, "region", has_runs ? NULL : reader->missing.text, has_runs ? NULL : reader->missing.remedy);
+}
+
+/* In spite of the pace: what a larger ring would keep. Of runs that are over nothing is taken back. */
+static void tell_lapped(struct region_reader *reader, struct sample_set *out, int64_t now_ns)
+{
+	char text[128], remedy[128];
+	uint64_t slots = 0;
+	bool has_runs = false;
+	for (size_t i = 0; i < reader->slot_end; i++) {
+		const struct region_run *run = reader->slots[i].run;
+		uint64_t own = run && region_run_has_lost(run) ? region_lane_slots(region_run_region(run)) : 0;
+		has_runs |= run != NULL;
+		slots = own > slots ? own : slots;
+	}
+	if (!has_runs || slots == reader->lost_slots)
+		return;
+	reader->lost_slots = slots;
+	snprintf(text, sizeof text, "some came faster than they were read: a thread's ring holds %" PRIu64 " events", slots);
+	uint64_t more = slots < RING_SLOTS_MOST / RING_MORE ? slots * RING_MORE : RING_SLOTS_MOST;
+	snprintf(remedy, sizeof remedy, "pmtop.init(slots=%" PRIu64 ") in Python, or as much in pmtop_options in C (man pmtop.h)", more);
+	sample_set_missing(out, now_ns, "lost events", slots ? text : NULL, !slots ? NULL : slots < RING_SLOTS_MOST ? remedy : "publish fewer spans");
+}
+
+static enum status region_read(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct region_reader *reader = state;
+	const struct target *target = reader->target;
+	bool has_runs = false, had_runs = false;
+	if (target->pid != 0)
+		search(reader, now_ns);
+	else if (!reader->has_tried_path)
+		open_path(reader);
+	search_ranks(reader, now_ns);
+	for (size_t i = 0; i < reader->slot_end; i++) {
+		struct slot *slot = &reader->slots[i];
+		if (!slot->run)
+			continue;
+		had_runs = true;
+		read_slot(reader, slot, out, now_ns);
+		tell_process(slot, out, now_ns);
+		/* Others may go on when the target is over. */
+		has_runs |= slot->run != NULL && (!slot->is_elsewhere || (target->pid == 0 && i == 0));
+	}
+	tell_lapped(reader, out, now_ns);
+	region_workers_read(reader->workers, target, now_ns, out);
+	bool is_over = target->pid == 0 || target->has_ended;
+	if (!is_over || !had_runs)
+		tell_missing(reader, has_runs, out, now_ns);
+	return is_over && !has_runs ? STATUS_END : STATUS_OK;
+}
+
+static int64_t region_look(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct region_reader *reader = state;
+	int64_t next_ns = INT64_MAX;
+	for (size_t i = 0; i < reader->slot_end; i++) {
+		struct slot *slot = &reader->slots[i];
+		int64_t at_ns = slot->run ? region_run_look(slot->run, now_ns, out) : INT64_MAX;
+		next_ns = at_ns < next_ns ? at_ns : next_ns;
+	}
+	return next_ns;
+}
+
+static enum status region_tell_all(void *state, int64_t now_ns, struct sample_set *out)
+{
+	struct region_reader *reader = state;
+	for (size_t i = 0; i < reader->slot_end; i++)
+		if (reader->slots[i].run)
+			region_run_tell_all(reader->slots[i].run, now_ns, out);
+	region_workers_tell_all(reader->workers, now_ns, out);
+	return STATUS_OK;
+}
+
+static enum status region_source_open(struct target *target, void **state, struct reason *why_not)
+{
+	struct region_reader *reader = calloc(1, sizeof *reader);
+	if (!reader)
+		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	reader->target = target;
+	reader->workers = region_workers_new();
+	*state = reader;
+	return STATUS_OK;
+}
+
+static void region_source_close(void *state)
+{
+	struct region_reader *reader = state;
+	for (size_t i = 0; i < reader->slot_end; i++)
+		if (reader->slots[i].run)
+			close_slot(&reader->slots[i]);
+	region_workers_free(reader->workers);
+	free(reader);
+}
+
+const struct source region_source = {
+	.name = "region",
+	.open = region_source_open,
+	.read = region_read,
+	.look = region_look,
+	.tell_all = region_tell_all,
+	.close = region_source_close,
+};

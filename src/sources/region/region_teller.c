@@ -1,0 +1,337 @@
+#include "src/sources/region/region_teller.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PMTOP_LAYOUT
+#include "src/region/pmtop.h"
+
+#define TIME_MAX_NS (INT64_MAX / 2)
+
+struct record *teller_add(struct region_teller *teller, enum record_kind kind, int64_t time_ns)
+{
+	return sample_set_add(teller->out, kind, teller->run, time_ns);
+}
+
+void teller_name(struct region_teller *teller, uint32_t id)
+{
+	if (id <= teller->names_told)
+		return;
+	/* A number beyond what is published is damage: it stays without a name. */
+	uint32_t count = region_name_count(teller->region);
+	for (uint32_t next = teller->names_told + 1; next <= id && next <= count; next++) {
+		const char *text;
+		size_t length;
+		if (region_read_name(teller->region, next, &text, &length) != REGION_OK)
+			return;
+		struct record *record = teller_add(teller, RECORD_NAME, teller->now_ns);
+		if (!record)
+			return;
+		record->name.id = next;
+		record->name.text = sample_set_text(teller->out, text, length);
+		teller->names_told = next;
+	}
+}
+
+void teller_names(struct region_teller *teller)
+{
+	teller_name(teller, region_name_count(teller->region));
+}
+
+/* 0 = never happened. The times are foreign, and may be anything: added as unsigned, and what cannot be one of ours (later layers take
+ * differences) is taken for now. */
+static int64_t time_of(const struct region_teller *teller, int64_t theirs_ns)
+{
+	int64_t ours_ns = (int64_t)((uint64_t)theirs_ns + (uint64_t)teller->offset_ns);
+	if (theirs_ns == 0)
+		return 0;
+	return ours_ns >= 0 && ours_ns <= TIME_MAX_NS ? ours_ns : teller->now_ns;
+}
+
+static double seconds_of(uint64_t nanoseconds)
+{
+	return nanoseconds == PMTOP_UNKNOWN ? (double)NAN : (double)nanoseconds * 1e-9;
+}
+
+static double double_of(uint64_t bits)
+{
+	double value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+void teller_opened(struct region_teller *teller, const struct region_identity *identity, pid_t pid, bool is_live)
+{
+	char text[2 * sizeof identity->uuid + 1];
+	struct record *record = teller_add(teller, RECORD_RUN_OPENED, teller->now_ns);
+	if (!record)
+		return;
+	for (size_t i = 0; i < sizeof identity->uuid; i++)
+		snprintf(text + 2 * i, 3, "%02x", identity->uuid[i]);
+	record->opened.uuid = sample_set_text(teller->out, text, strlen(text));
+	snprintf(text, sizeof text, "%u.%u", identity->abi_major, identity->abi_minor);
+	record->opened.abi = sample_set_text(teller->out, text, strlen(text));
+	record->opened.name = sample_set_text(teller->out, identity->run_name, strnlen(identity->run_name, sizeof identity->run_name));
+	record->opened.pid = pid ? pid : identity->writer_pid;
+	record->opened.inner_pid = identity->pid;
+	record->opened.start_ns = time_of(teller, identity->start_ns);
+	record->opened.is_live = is_live;
+}
+
+/* Later layers indent by it. */
+static uint32_t depth_of(uint32_t theirs)
+{
+	return theirs < PMTOP_OPEN_SPANS ? theirs : PMTOP_OPEN_SPANS - 1;
+}
+
+void teller_count(struct region_teller *teller, enum record_kind kind, uint32_t lane, uint64_t count)
+{
+	struct record *record = teller_add(teller, kind, teller->now_ns);
+	if (!record)
+		return;
+	record->lane = (uint16_t)lane;
+	record->lost.count = count;
+}
+
+void teller_state(struct region_teller *teller, const struct region_state *state)
+{
+	teller_name(teller, state->mode);
+	struct run_state *copy = sample_set_allocate(teller->out, sizeof *copy);
+	struct record *record = copy ? teller_add(teller, RECORD_STATE, teller->now_ns) : NULL;
+	if (!record)
+		return;
+	*copy = (struct run_state){
+		.mode = state->mode,
+		.epochs_planned = state->epochs_planned,
+		.batches_per_epoch = state->batches_per_epoch,
+		.samples_per_batch = state->samples_per_batch,
+		.in_epoch = state->in_epoch, .in_batch = state->in_batch, .is_ended = state->is_ended,
+		.epoch_index = state->epoch_index,
+		.epochs_begun = state->epochs_begun,
+		.epoch_begin_ns = time_of(teller, state->epoch_begin_ns),
+		.batch_index = state->batch_index,
+		.batches_in_epoch = state->batches_in_epoch,
+		.batch_begin_ns = time_of(teller, state->batch_begin_ns),
+		.loss = state->loss,
+	};
+	record->state = copy;
+	teller->mode = state->mode;
+}
+
+void teller_total(struct region_teller *teller, const struct region_total *total)
+{
+	_Static_assert(sizeof ((struct total_row *)0)->histogram == sizeof total->histogram, "both count alike");
+	if (total->kind > TOTAL_SPAN)
+		return;
+	teller_name(teller, total->mode);
+	teller_name(teller, total->name);
+	teller_name(teller, total->parent);
+	struct total_row *copy = sample_set_allocate(teller->out, sizeof *copy);
+	struct record *record = copy ? teller_add(teller, RECORD_TOTAL, teller->now_ns) : NULL;
+	if (!record)
+		return;
+	*copy = (struct total_row){
+		.kind = (enum total_kind)total->kind,
+		.mode = total->mode, .name = total->name, .parent = total->parent, .depth = depth_of(total->depth),
+		.upto = total->upto, .count = total->count,
+		.total_s = total->total_s, .self_s = total->self_s, .min_s = total->min_s, .max_s = total->max_s,
+		.last_s = total->last_s, .squares_s2 = total->squares_s2, .cpu_s = total->cpu_s, .memory_bytes = total->memory_bytes,
+		.has_histogram = total->has_histogram,
+	};
+	memcpy(copy->histogram, total->histogram, sizeof copy->histogram);
+	record->lane = (uint16_t)total->lane;
+	record->total = copy;
+}
+
+void teller_history(struct region_teller *teller, const struct region_bin *bins, size_t count)
+{
+	struct history_row *rows = sample_set_allocate(teller->out, count * sizeof *rows);
+	struct record *record = rows ? teller_add(teller, RECORD_HISTORY, teller->now_ns) : NULL;
+	if (!record)
+		return;
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct history_row){
+			.first = bins[i].first, .count = bins[i].count,
+			.sum_s = bins[i].sum_s, .min_s = bins[i].min_s, .max_s = bins[i].max_s,
+			.begin_ns = time_of(teller, bins[i].begin_ns),
+		};
+	record->history.rows = rows;
+	record->history.count = count;
+}
+
+void teller_epochs(struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto)
+{
+	for (size_t i = 0; i < count; i++)
+		teller_name(teller, epochs[i].mode);
+	struct epoch_row *rows = sample_set_allocate(teller->out, count * sizeof *rows);
+	struct record *record = rows ? teller_add(teller, RECORD_EPOCHS, teller->now_ns) : NULL;
+	if (!record)
+		return;
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct epoch_row){
+			.index = epochs[i].index, .mode = epochs[i].mode,
+			.begin_ns = time_of(teller, epochs[i].begin_ns), .end_ns = time_of(teller, epochs[i].end_ns),
+			.batches = epochs[i].batches,
+			.sum_s = epochs[i].sum_s, .min_s = epochs[i].min_s, .max_s = epochs[i].max_s,
+		};
+	record->epochs.rows = rows;
+	record->epochs.count = count;
+	record->epochs.dropped = dropped;
+	record->epochs.upto = upto;
+}
+
+void teller_open_span(struct region_teller *teller, uint32_t lane, const struct region_open_span *spans, size_t depth)
+{
+	teller_name(teller, spans[depth].name);
+	struct record *record = teller_add(teller, RECORD_OPEN_SPAN, teller->now_ns);
+	if (!record)
+		return;
+	/* It may have begun after this reading did. */
+	int64_t begin_ns = time_of(teller, spans[depth].begin_ns);
+	record->lane = (uint16_t)lane;
+	record->span.name = spans[depth].name;
+	record->span.parent = depth > 0 ? spans[depth - 1].name : 0;
+	record->span.depth = (uint32_t)depth;
+	record->span.duration_ns = begin_ns < teller->now_ns ? teller->now_ns - begin_ns : 0;
+	record->span.self_s = record->span.cpu_s = record->span.memory_bytes = NAN;
+}
+
+/* -- events, by type ------------------------------------------------------------------------------------------------------------ */
+
+static void fill_epoch(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	(void)teller;
+	record->epoch.index = (uint32_t)event->payload[0];
+}
+
+static void fill_batch_begin(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	(void)teller;
+	record->batch.index = event->payload[0];
+	record->batch.number = event->payload[2];
+	record->batch.loss = (double)NAN;
+	record->batch.begin_ns = record->time_ns;
+}
+
+static void fill_batch_end(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	record->batch.index = event->payload[0];
+	record->batch.number = event->payload[2];
+	record->batch.loss = double_of(event->payload[3]);
+	record->batch.kind = event->name;
+	int64_t begin_ns = time_of(teller, (int64_t)event->payload[4]);
+	record->batch.begin_ns = begin_ns < record->time_ns ? begin_ns : record->time_ns;
+}
+
+static void fill_evidence(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	static const struct evidence unknown = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	const uint64_t *payload = event->payload;
+	struct evidence *copy = sample_set_allocate(teller->out, sizeof *copy);
+	record->evidence = copy ? copy : &unknown;
+	if (!copy)
+		return;
+	uint32_t samples = (uint32_t)(payload[4] >> 32);
+	*copy = (struct evidence){
+		.cpu_s = seconds_of(payload[0]),
+		.minor_faults = (uint32_t)payload[1], .major_faults = (uint32_t)(payload[1] >> 32),
+		.voluntary_switches = (uint32_t)payload[2], .involuntary_switches = (uint32_t)(payload[2] >> 32),
+		.run_queue_wait_s = seconds_of(payload[3]),
+		.blocks_read = (uint32_t)payload[4],
+		.samples = samples ? (double)samples : (double)NAN,
+	};
+}
+
+static void fill_span(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	const uint64_t *payload = event->payload;
+	(void)teller;
+	record->span.name = event->name;
+	record->span.parent = (uint32_t)payload[2];
+	record->span.depth = depth_of((uint32_t)(payload[2] >> 32));
+	record->span.duration_ns = payload[0] < TIME_MAX_NS ? (int64_t)payload[0] : TIME_MAX_NS;
+	record->span.self_s = (float)seconds_of(payload[1]);
+	record->span.cpu_s = (float)seconds_of(payload[3]);
+	record->span.memory_bytes = payload[4] == PMTOP_UNKNOWN ? NAN : (float)(int64_t)payload[4];
+}
+
+static void fill_gauge(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	(void)teller;
+	record->gauge.name = event->name;
+	record->gauge.value = double_of(event->payload[0]);
+}
+
+static void fill_figure(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	(void)teller;
+	record->batch_figure.name = event->name;
+	record->batch_figure.value = double_of(event->payload[0]);
+	record->batch_figure.number = event->payload[1];
+}
+
+static void fill_mark(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	const char *text = (const char *)event->payload;
+	size_t length = event->length < sizeof event->payload ? event->length : sizeof event->payload;
+	if (event->name != 0 && region_read_name(teller->region, event->name, &text, &length) != REGION_OK)
+		length = 0;
+	record->text = sample_set_text(teller->out, text, length);
+}
+
+static void fill_mode(struct region_teller *teller, const struct region_event *event, struct record *record)
+{
+	(void)teller;
+	record->mode.name = event->name;
+}
+
+static const struct {
+	enum record_kind kind;
+	void (*fill)(struct region_teller *teller, const struct region_event *event, struct record *record);
+} event_types[] = {
+	[PMTOP_EVENT_EPOCH_BEGIN] = { RECORD_EPOCH_BEGIN, fill_epoch },
+	[PMTOP_EVENT_EPOCH_END] = { RECORD_EPOCH_END, fill_epoch },
+	[PMTOP_EVENT_BATCH_BEGIN] = { RECORD_BATCH_BEGIN, fill_batch_begin },
+	[PMTOP_EVENT_BATCH_END] = { RECORD_BATCH_END, fill_batch_end },
+	[PMTOP_EVENT_EVIDENCE] = { RECORD_EVIDENCE, fill_evidence },
+	[PMTOP_EVENT_SPAN] = { RECORD_SPAN, fill_span },
+	[PMTOP_EVENT_GAUGE] = { RECORD_GAUGE, fill_gauge },
+	[PMTOP_EVENT_MARK] = { RECORD_MARK, fill_mark },
+	[PMTOP_EVENT_MODE] = { RECORD_MODE, fill_mode },
+	[PMTOP_EVENT_FIGURE] = { RECORD_BATCH_FIGURE, fill_figure },
+};
+
+/* The event that changed the mode may be gone, or lie between the state that was told and this older event. Batches carry what was current. */
+static void follow_mode(struct region_teller *teller, const struct region_event *event)
+{
+	bool is_of_batch = event->type == PMTOP_EVENT_BATCH_BEGIN || event->type == PMTOP_EVENT_BATCH_END;
+	uint32_t mode = event->type == PMTOP_EVENT_MODE ? event->name : is_of_batch ? event->mode : teller->mode;
+	bool is_told = mode == teller->mode || event->type == PMTOP_EVENT_MODE;
+	teller->mode = mode;
+	if (is_told)
+		return;
+	teller_name(teller, mode);
+	struct record *record = teller_add(teller, RECORD_MODE, time_of(teller, event->time_ns));
+	if (!record)
+		return;
+	record->lane = (uint16_t)event->lane;
+	record->sequence = event->sequence;
+	record->mode.name = mode;
+}
+
+void teller_event(struct region_teller *teller, const struct region_event *event)
+{
+	if (event->type >= sizeof event_types / sizeof *event_types || !event_types[event->type].fill)
+		return;
+	teller_name(teller, event->name);
+	if (event->type == PMTOP_EVENT_SPAN)
+		teller_name(teller, (uint32_t)event->payload[2]);
+	follow_mode(teller, event);
+	struct record *record = teller_add(teller, event_types[event->type].kind, time_of(teller, event->time_ns));
+	if (!record)
+		return;
+	record->lane = (uint16_t)event->lane;
+	record->sequence = event->sequence;
+	event_types[event->type].fill(teller, event, record);
+}

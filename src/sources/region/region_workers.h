@@ -1,0 +1,28 @@
+/* region_workers.h: the loader workers among the target's members, by the small regions that they publish into. */
+#ifndef PMTOP_SOURCES_REGION_REGION_WORKERS_H
+#define PMTOP_SOURCES_REGION_REGION_WORKERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/region/reader.h"
+#include "src/samples/sample_set.h"
+#include "src/sources/target/target.h"
+
+enum { REGION_WORKERS_MAX = 160 };
+
+struct region_workers;
+
+/* NULL when out of memory, which all calls accept. */
+struct region_workers *region_workers_new(void);
+void region_workers_free(struct region_workers *workers);
+/* Takes `region` of `member`, which is then read until its process is gone; where there is no room it is closed. */
+void region_workers_add(struct region_workers *workers, struct region *region, const struct target_member *member);
+/* Whether it is one: nothing else is looked for in it. */
+bool region_workers_has(const struct region_workers *workers, const struct target_member *member);
+void region_workers_read(struct region_workers *workers, const struct target *target, int64_t now_ns, struct sample_set *out);
+
+/* All rows as they stand. */
+void region_workers_tell_all(struct region_workers *workers, int64_t now_ns, struct sample_set *out);
+
+#endif

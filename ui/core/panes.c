@@ -1,0 +1,75 @@
+#include "ui/core/panes.h"
+
+#include "src/base/clock.h"
+
+/* A little less than half a second, for refreshes come early and late. */
+#define STANDS_NS (450 * NS_PER_MS)
+
+/* Row y from x to the next cell that stands, at most; returns where to go on. */
+static int clear_stretch(const struct panes *panes, struct canvas *canvas, int x, int y)
+{
+	int end = canvas->width;
+	for (int i = 0; i < PANES; i++) {
+		const struct rect *rect = &panes->list[i].rect;
+		if (!panes->list[i].stands || y < rect->y || y >= rect->y + rect->height || x >= rect->x + rect->width)
+			continue;
+		if (x >= rect->x)
+			return rect->x + rect->width;
+		end = rect->x < end ? rect->x : end;
+	}
+	canvas_fill(canvas, (struct rect){x, y, end - x, 1}, ' ', ROLE_NORMAL);
+	return end;
+}
+
+bool panes_stands(const struct panes *panes, int64_t made_ns)
+{
+	int64_t age_ns = panes->now_ns - made_ns;
+	return panes->keeps && made_ns != 0 && age_ns >= 0 && age_ns < STANDS_NS;
+}
+
+void panes_begin(struct panes *panes, struct canvas *canvas, int64_t now_ns, bool keeps)
+{
+	panes->now_ns = now_ns;
+	panes->keeps = keeps;
+	panes->has_moved = false;
+	for (int i = 0; i < PANES; i++) {
+		struct pane *pane = &panes->list[i];
+		pane->stands = panes_stands(panes, pane->drawn_ns);
+		pane->is_asked_for = false;
+	}
+	canvas_unclip(canvas);
+	if (!keeps)
+		canvas_clear(canvas);
+	for (int y = 0; keeps && y < canvas->height; y++)
+		for (int x = 0; x < canvas->width;)
+			x = clear_stretch(panes, canvas, x, y);
+}
+
+static bool is_same(struct rect a, struct rect b)
+{
+	return a.x == b.x && a.y == b.y && a.width == b.width && a.height == b.height;
+}
+
+bool pane_is_due(struct panes *panes, enum pane_id id, struct rect rect)
+{
+	struct pane *pane = &panes->list[id];
+	pane->is_asked_for = true;
+	if (pane->stands) {
+		panes->has_moved |= !is_same(pane->rect, rect);
+		return false;
+	}
+	pane->rect = rect;
+	pane->drawn_ns = panes->now_ns;
+	return true;
+}
+
+bool panes_end(struct panes *panes)
+{
+	for (int i = 0; i < PANES; i++) {
+		struct pane *pane = &panes->list[i];
+		panes->has_moved |= pane->stands && !pane->is_asked_for;
+		if (!pane->is_asked_for)
+			pane->drawn_ns = 0;
+	}
+	return !panes->has_moved;
+}

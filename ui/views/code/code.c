@@ -1,0 +1,242 @@
+/* Code: which lines of the person's own Python the time goes to, what the chosen one calls, and which functions that is. */
+#include "src/model/code/code.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/core/layout.h"
+#include "ui/core/table.h"
+#include "ui/views/code/code_parts.h"
+#include "ui/widgets/parts.h"
+
+enum { FUNCTIONS_FROM_WIDTH = 110, LEAST_LINES = 4, LEAST_BELOW = 4 };
+
+/* chosen_for: the group that was chosen by hand, and one more. */
+static bool look_at(const struct scene *scene, struct code_look *look)
+{
+	return code_look_at(scene, scene->state->chosen_for - 1, scene->state->zoom < 0, look);
+}
+
+/* -- lines ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The row stays on its line, wherever that moves. */
+static void settle(struct view_state *state, const struct code_rows *rows, int height)
+{
+	for (size_t i = 0; i < rows->count && state->chosen > 0; i++)
+		if (rows->places[i] == state->chosen - 1)
+			state->row = (int)i;
+	parts_list_settle(state, (int)rows->count, height);
+}
+
+static void lines_panel(struct scene *scene, const struct code_look *look, const struct code_rows *rows, struct canvas *canvas, struct rect rect)
+{
+	struct view_state *state = scene->state;
+	struct table_column fitted[CODE_CELLS];
+	struct table table;
+	struct line title;
+
+	code_title(scene, look, &title);
+	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE), header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
+
+	if (rows->count == 0) {
+		parts_wrap(canvas, inside, ROLE_DIM, look->seconds > 0 ? "None of what it runs is your own, by its path: all is installed or Python's." : "Nothing was seen in this time.");
+		return;
+	}
+	code_rows_fit(look, rows, inside, &table, fitted);
+	if (header.height > 0)
+		table_header(&table, canvas, header.y, state->sort, state->sort_ascending);
+	settle(state, rows, inside.height);
+	state->list = inside;
+	for (int i = 0; i < inside.height && state->scroll + i < (int)rows->count; i++) {
+		struct rect row = rect_row(inside, i);
+
+		code_line_draw(look, &look->code->lines[rows->places[state->scroll + i]], &table, canvas, row.y, state->search);
+		if (state->scroll + i == state->row)
+			parts_select(canvas, row);
+	}
+}
+
+/* -- the view ------------------------------------------------------------------------------------------------------------------- */
+
+static void draw_absent(const struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	static const char spans[] = "\nSpans say where time goes in any language: PMTOP_SPAN(pm, \"decode\") { … } around a suspect, and see it on 3.";
+	const struct model *model = scene->model;
+	char text[600];
+
+	snprintf(text, sizeof text, "The first looks at its Python code are still to come.%s", spans);
+	for (size_t i = 0; i < model->missing_count; i++)
+		if (strcmp(model->missing[i].figure, "stacks") == 0)
+			snprintf(text, sizeof text, "No Python code is seen: %s%s%s%s%s.%s", model->missing[i].text, model->missing[i].remedy[0] ? " (" : "",
+			         model->missing[i].remedy, model->missing[i].remedy[0] ? ")" : "", "", spans);
+	if (scene->replay != NULL && model->missing_count == 0)
+		snprintf(text, sizeof text, "This recording holds no looks at Python code.%s", spans);
+	parts_note(canvas, rect, "Code", text);
+}
+
+static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	struct view_state *state = scene->state;
+	struct code_look look;
+	struct code_rows rows;
+
+	state->list = (struct rect){ 0, 0, 0, 0 };
+	if (!look_at(scene, &look)) {
+		draw_absent(scene, canvas, rect);
+		return;
+	}
+	code_rows_collect(&look, state->sort, state->sort_ascending, &rows);
+	struct rect phases = rect_take_top(&rect, rect.height > LEAST_LINES ? 1 : 0);
+	int frame = parts_panel_rows(canvas), wanted = (int)rows.count + 1 + frame, half = rect.height * 55 / 100;
+	int height = wanted < half ? (wanted > LEAST_LINES + frame ? wanted : LEAST_LINES + frame) : half;
+
+	if (phases.height > 0)
+		code_phases_row(&look, canvas, phases);
+	struct rect top = rect_take_top(&rect, rect.height - height < LEAST_BELOW + frame ? rect.height : height);
+
+	lines_panel(scene, &look, &rows, canvas, top);
+	if (rect.height <= 0)
+		return;
+	struct rect right = rect_take_right(&rect, rect.width >= FUNCTIONS_FROM_WIDTH ? rect.width / 2 : rows.count > 0 ? 0 : rect.width);
+
+	if (rect.width > 0)
+		code_tree_panel(&look, rows.count > 0 ? &look.code->lines[rows.places[state->row]] : NULL, canvas, rect);
+	if (right.width > 0)
+		code_functions_panel(&look, canvas, right);
+}
+
+/* -- keys ----------------------------------------------------------------------------------------------------------------------- */
+
+static void choose_group(struct scene *scene, const struct code_look *look, int step)
+{
+	const struct code *code = look->code;
+
+	for (size_t i = 1; i <= code->group_count; i++) {
+		size_t at = (look->index + (step > 0 ? i : code->group_count - i)) % code->group_count;
+
+		if (!code->groups[at].is_used)
+			continue;
+		scene->state->chosen_for = (int)at + 1;
+		scene->state->chosen = 0;
+		scene->state->row = 0;
+		return;
+	}
+}
+
+static bool walk_matches(struct scene *scene, const struct code_look *look, const struct code_rows *rows, int step)
+{
+	struct view_state *state = scene->state;
+
+	if (state->search[0] == '\0')
+		return false;
+	for (size_t i = 1; i <= rows->count; i++) {
+		size_t at = ((size_t)state->row + (step > 0 ? i : rows->count - i)) % rows->count;
+
+		if (!code_line_matches(look, &look->code->lines[rows->places[at]], state->search))
+			continue;
+		state->row = (int)at;
+		state->chosen = rows->places[at] + 1u;
+		return true;
+	}
+	snprintf(scene->message, sizeof scene->message, "no line matches \"%s\"", state->search);
+	return true;
+}
+
+static int next_sort(int sort, int step)
+{
+	static const int sorts[] = { CODE_CELL_SHARE, CODE_CELL_ALL, CODE_CELL_PLACE };
+	int at = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (sorts[i] == sort)
+			at = i;
+	return sorts[(at + step + 3) % 3];
+}
+
+static bool click_header(const struct code_look *look, const struct code_rows *rows, struct view_state *state, struct key_event event)
+{
+	struct table_column fitted[CODE_CELLS];
+	struct table table;
+
+	if (event.y != state->list.y - 1 || state->list.height == 0)
+		return false;
+	code_rows_fit(look, rows, state->list, &table, fitted);
+	int column = table_column_at(&table, event.x);
+
+	if (column == CODE_CELL_SHARE || column == CODE_CELL_ALL || column == CODE_CELL_PLACE) {
+		state->sort_ascending = column == state->sort && !state->sort_ascending;
+		state->sort = column;
+	}
+	return true;
+}
+
+static bool key(struct scene *scene, struct key_event event, struct rect rect)
+{
+	struct view_state *state = scene->state;
+	struct code_look look;
+	struct code_rows rows;
+
+	(void)rect;
+	if (!look_at(scene, &look))
+		return false;
+	code_rows_collect(&look, state->sort, state->sort_ascending, &rows);
+	switch (event.key) {
+	case '<': state->sort = next_sort(state->sort, -1); return true;
+	case '>': state->sort = next_sort(state->sort, 1); return true;
+	case 'I': state->sort_ascending = !state->sort_ascending; return true;
+	case '-': state->zoom = -1; return true;
+	case '+': state->zoom = 0; return true;
+	case KEY_ARROW_LEFT: choose_group(scene, &look, -1); return true;
+	case KEY_ARROW_RIGHT: choose_group(scene, &look, 1); return true;
+	case 'n': return walk_matches(scene, &look, &rows, 1);
+	case 'N': return walk_matches(scene, &look, &rows, -1);
+	case KEY_CLICK:
+		if (click_header(&look, &rows, state, event))
+			return true;
+		break;
+	default: break;
+	}
+	if (!parts_list_key(state, event, (int)rows.count, state->list))
+		return false;
+	if (rows.count > 0 && state->row >= 0 && state->row < (int)rows.count)
+		state->chosen = rows.places[state->row] + 1u;
+	return true;
+}
+
+static void write(const struct scene *scene, struct buffer *out)
+{
+	struct code_look look;
+	struct code_rows rows;
+
+	if (!look_at(scene, &look))
+		return;
+	code_rows_collect(&look, scene->state->sort, scene->state->sort_ascending, &rows);
+	buffer_puts(out, "pid,is_workers,file,line,function,works_at,seconds,share_ratio,all_seconds,all_share_ratio,text\n");
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct code_line *line = &look.code->lines[rows.places[i]];
+		const struct code_name *name = &look.code->codes[line->code];
+
+		parts_csv_integer(out, true, look.group->pid);
+		parts_csv_integer(out, false, look.group->is_workers);
+		parts_csv_text(out, false, name->file);
+		parts_csv_integer(out, false, line->line);
+		parts_csv_text(out, false, name->function);
+		parts_csv_text(out, false, code_phase_name(line->phase));
+		parts_csv_number(out, false, code_seconds(&look, &line->self));
+		parts_csv_number(out, false, code_share(&look, &line->self));
+		parts_csv_number(out, false, code_seconds(&look, &line->all));
+		parts_csv_number(out, false, code_share(&look, &line->all));
+		parts_csv_text(out, false, line->text != NULL ? line->text : "");
+		buffer_puts(out, "\n");
+	}
+}
+
+const struct view code_view = {
+	.name = "Code", .short_name = "Code", .digit = '7',
+	.keys = "q quit  Tab view  ↑↓ line  ←→ process  - whole run  + last minute  <> sort  / search  n/N match  w write  ? help",
+	.keys_short = "q quit  ↑↓ line  ←→ process  -/+ whole/minute  <> sort  / search  ? help",
+	.can_search = true,
+	.draw = draw, .key = key, .write = write,
+};

@@ -1,0 +1,275 @@
+/* The overview: progress, step times, where a step goes, memory, warnings; or, where nothing publishes, the process and how to publish. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/core/layout.h"
+#include "ui/widgets/batch_focus.h"
+#include "ui/views/overview/panel_gpu.h"
+#include "ui/views/overview/panels.h"
+#include "ui/widgets/parts.h"
+#include "ui/widgets/progress.h"
+#include "ui/views/system/system_panels.h"
+#include "ui/widgets/trace.h"
+
+static int clamp(int value, int least, int most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+static int raised_count(const struct scene *scene)
+{
+	return (int)alerts_raised(scene->alerts);
+}
+
+/* The machine, and until it was read why there is no GPU to show. */
+static int machine_rows(const struct scene *scene)
+{
+	return system_is_known(scene->model) || scene->model->gpus.count == 0 ? 1 : 0;
+}
+
+static void draw_machine(struct scene *scene, struct canvas *canvas, struct rect row)
+{
+	if (!system_is_known(scene->model)) {
+		panel_gpu(scene, canvas, row);
+		return;
+	}
+	rect_take_left(&row, 1);
+	panel_system_line(scene, canvas, row);
+}
+
+/* -- with a run ---------------------------------------------------------------------------------------------------------------- */
+
+static void draw_pair(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	int zoom = scene->state->zoom;
+
+	if (rect.width < 70) {
+		if (pane_is_due(&scene->panes, PANE_WHERE, rect))
+			panel_where(scene, run, canvas, rect);
+		return;
+	}
+	struct rect left = rect_take_left(&rect, rect.width / 2);
+
+	if (!parts_is_roomy(canvas))
+		rect_take_right(&left, 1);
+	if (pane_is_due(&scene->panes, PANE_WHERE, left))
+		panel_where(scene, run, canvas, left);
+	if (pane_is_due(&scene->panes, PANE_MEMORY, rect))
+		panel_memory(scene, canvas, rect, zoom);
+}
+
+static void draw_narrow(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	int frame = parts_panel_rows(canvas), height = rect.height;
+	struct rect machine = rect_take_bottom(&rect, height >= 18 ? machine_rows(scene) : 0);
+	int warnings = height < 12 ? 0 : frame + clamp(raised_count(scene) * (height >= 30 ? 2 : 1), 1, height / 6);
+	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, height));
+	struct rect bottom = rect_take_bottom(&rect, warnings);
+	struct rect pair = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + clamp(rect.height * 2 / 5, 3, 12));
+
+	if (rect.height > 0)
+		panel_steps(scene, run, canvas, rect);
+	if (pair.height > 0)
+		draw_pair(scene, run, canvas, pair);
+	if (bottom.height > 0 && pane_is_due(&scene->panes, PANE_WARNINGS, bottom))
+		panel_warnings(scene, canvas, bottom);
+	if (gpu.height > 0 && pane_is_due(&scene->panes, PANE_GPU, gpu))
+		panel_gpu(scene, canvas, gpu);
+	if (machine.height > 0 && pane_is_due(&scene->panes, PANE_MACHINE, machine))
+		draw_machine(scene, canvas, machine);
+}
+
+/* Above 160 columns: time on the left, what it is made of on the right, warnings below both. */
+static void draw_wide(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	const struct process *shown[PROCESS_ROWS_MAX];
+	struct rect machine = rect_take_bottom(&rect, machine_rows(scene)), warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
+	struct rect left = rect_take_left(&rect, rect.width * 29 / 50);
+	struct rect memory = rect_take_bottom(&left, left.height * 2 / 5);
+	struct rect processes = rect_take_bottom(&rect, clamp((int)process_rows(scene, shown) + 3, memory.height, rect.height / 2));
+	struct rect gpu = rect_take_bottom(&rect, rect.height >= 26 ? panel_gpu_height(scene, canvas, rect.height) : 0);
+	struct rect epochs = rect_take_bottom(&rect, rect.height >= 24 ? rect.height - 14 : 0);
+
+	panel_steps(scene, run, canvas, left);
+	if (pane_is_due(&scene->panes, PANE_MEMORY, memory))
+		panel_memory(scene, canvas, memory, scene->state->zoom);
+	if (pane_is_due(&scene->panes, PANE_WHERE, rect))
+		panel_where(scene, run, canvas, rect);
+	if (epochs.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, epochs))
+		panel_epochs(scene, run, canvas, epochs);
+	if (gpu.height > 0 && pane_is_due(&scene->panes, PANE_GPU, gpu))
+		panel_gpu(scene, canvas, gpu);
+	if (pane_is_due(&scene->panes, PANE_PROCESSES, processes))
+		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", NULL, ROLE_TITLE), NULL);
+	if (pane_is_due(&scene->panes, PANE_WARNINGS, warnings))
+		panel_warnings(scene, canvas, warnings);
+	if (machine.height > 0 && pane_is_due(&scene->panes, PANE_MACHINE, machine))
+		draw_machine(scene, canvas, machine);
+}
+
+static void draw_run(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	bool is_roomy = parts_is_roomy(canvas);
+	struct rect progress = rect_take_top(&rect, 2);
+
+	rect_take_left(&progress, 1);
+	progress_draw(scene, run, canvas, progress);
+	if (is_roomy)
+		rect_take_top(&rect, 1);
+	struct rect ranks = rect_take_top(&rect, panel_ranks_height(scene, canvas, rect.height));
+
+	if (ranks.height > 0)
+		panel_ranks(scene, canvas, ranks);
+	struct rect requests = rect_take_top(&rect, panel_requests_height(scene, canvas, rect.height));
+
+	if (requests.height > 0)
+		panel_requests(scene, canvas, requests);
+	if (canvas->width >= 160 && is_roomy)
+		draw_wide(scene, run, canvas, rect);
+	else
+		draw_narrow(scene, run, canvas, rect);
+}
+
+/* -- without one --------------------------------------------------------------------------------------------------------------- */
+
+static const char how_to_publish[] =
+	"No training run publishes here yet, so there are no batches to show: below is what the process itself tells.\n"
+	"PyTorch: import pmtop.torch; pmtop.torch.instrument() before training, and nothing else. Lightning: pmtop.lightning.PmtopCallback(). "
+	"Other Python: for batch in pmtop.batches(loader).\n"
+	"C or C++: #include \"pmtop.h\", one header; man 3 pmtop.h has five lines to copy. A run that begins to publish is found at once.";
+
+/* What is published may be there and yet not be ours to read; NULL: it is just not there. */
+static const struct missing *refused_region(const struct model *model)
+{
+	for (size_t i = 0; i < model->missing_count; i++)
+		if (strcmp(model->missing[i].figure, "region") == 0 && strcmp(model->missing[i].text, "nothing is published") != 0)
+			return &model->missing[i];
+	return NULL;
+}
+
+static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	const struct missing *refused = refused_region(scene->model);
+	char reason[512];
+
+	if (refused != NULL)
+		snprintf(reason, sizeof reason, "Whether it publishes a run cannot be seen: %s.\nTry: %s.\nBelow is what the process itself tells.", refused->text,
+		         refused->remedy);
+	const char *text = refused != NULL ? reason : how_to_publish;
+	const struct process *shown[PROCESS_ROWS_MAX];
+	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
+	struct rect measure = { 0, 0, rect.width - 4, 0 };
+	int words = parts_wrap(canvas, measure, ROLE_NORMAL, text);
+	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);
+	struct rect line = rect_take_top(&rect, 1), machine = rect_take_top(&rect, system_is_known(scene->model) && rect.height >= 9 ? 1 : 0);
+	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
+	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, canvas->height));
+	struct rect code = rect_take_top(&rect, panel_code_height(scene, canvas, rect.height)), plots = rect;
+
+	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
+		struct rect inside = parts_panel(canvas, note, refused != NULL ? "Not readable" : "Nothing publishes", NULL, ROLE_TITLE);
+
+		rect_take_left(&inside, 1);
+		parts_wrap(canvas, inside, ROLE_NORMAL, text);
+	}
+	rect_take_left(&line, 1);
+	panel_process_line(scene, canvas, line);
+	if (machine.height > 0) {
+		rect_take_left(&machine, 1 + canvas_text(canvas, machine.x + 1, machine.y, machine.width - 1, ROLE_DIM, "machine:"));
+		draw_machine(scene, canvas, machine);
+	}
+	if (code.height > 0 && pane_is_due(&scene->panes, PANE_CODE, code))
+		panel_code(scene, canvas, code);
+	struct rect left = rect_take_left(&plots, plots.width >= 70 ? plots.width / 2 : 0);
+
+	if (!parts_is_roomy(canvas))
+		rect_take_right(&left, 1);
+	if (left.width > 0 && left.height > 1 && pane_is_due(&scene->panes, PANE_WHERE, left))
+		panel_cpu(scene, canvas, left, scene->state->zoom);
+	if (plots.height > 1 && pane_is_due(&scene->panes, PANE_MEMORY, plots))
+		panel_memory(scene, canvas, plots, scene->state->zoom);
+	if (gpu.height > 0 && pane_is_due(&scene->panes, PANE_GPU, gpu))
+		panel_gpu(scene, canvas, gpu);
+	if (table.height > 0 && pane_is_due(&scene->panes, PANE_PROCESSES, table))
+		process_table(scene, canvas, parts_panel(canvas, table, "Processes", NULL, ROLE_TITLE), NULL);
+}
+
+static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	const struct run *run = scene_run(scene);
+
+	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
+	if (run != NULL)
+		draw_run(scene, run, canvas, rect);
+	else if (!scene->model->has_target)
+		parts_note(canvas, rect, "Waiting", "Nothing has been read yet. pmtop list says what can be watched.");
+	else
+		draw_process(scene, canvas, rect);
+}
+
+/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool click(struct scene *scene, const struct run *run, struct key_event event)
+{
+	const struct view_state *state = scene->state;
+	struct stretch stretch;
+	uint64_t ordinal;
+
+	if (!rect_has(state->plot, event.x, event.y))
+		return false;
+	trace_stretch(scene, run, &stretch);
+	size_t column = (size_t)(event.x - state->plot.x) * state->plot_columns / (size_t)state->plot.width;
+
+	if (trace_batch_at(run, &stretch, column, state->plot_columns, &ordinal))
+		batch_focus(scene, ordinal);
+	return true;
+}
+
+static bool key(struct scene *scene, struct key_event event, struct rect rect)
+{
+	const struct run *run = scene_run(scene);
+	int step = event.key == '+' || event.key == '=' ? 1 : event.key == '-' ? -1 : 0;
+
+	(void)rect;
+	if (step != 0) {
+		bool can = (run != NULL && trace_can_zoom(scene, run, step)) || trace_can_zoom_time(scene, scene->state->zoom, step);
+
+		scene->state->zoom += can ? step : 0;
+		return true;
+	}
+	if (run == NULL)
+		return false;
+	/* What is chosen here is of the main track. */
+	if (scene->focus.has_mode && event.key != KEY_RETURN)
+		scene->focus = (struct focus){ .at_live_end = true };
+	if (event.key == KEY_RETURN) {
+		scene->focus.is_open = true;
+		scene->go_to = "Batches";
+		return true;
+	}
+	if (event.key == KEY_CLICK)
+		return click(scene, run, event);
+	return batch_key(scene, run, event);
+}
+
+static void write(const struct scene *scene, struct buffer *out)
+{
+	const struct run *run = scene_run(scene);
+	struct stretch stretch;
+
+	if (run == NULL)
+		return;
+	trace_stretch(scene, run, &stretch);
+	if (stretch.is_binned)
+		batch_range(run_main(run), &stretch.first, &stretch.end);
+	batch_write(scene, stretch.first, stretch.end, out);
+}
+
+const struct view overview_view = {
+	.name = "Overview", .short_name = "Over", .digit = '1',
+	.keys = "q quit  Tab view  n/N flag  Enter why  f flag  Space pause  +/- zoom  [] run  / search  w write  ? help",
+	.keys_short = "q quit  Tab view  n/N flag  Enter why  Space pause  +/- zoom  ? help",
+	.can_search = true,
+	.draw = draw, .key = key, .write = write,
+};

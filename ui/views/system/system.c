@@ -1,0 +1,230 @@
+/* System: the machine that the run is on: CPUs, who waits for what, room, disks and network, and the run's own processes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/core/layout.h"
+#include "ui/views/overview/panel_workers.h"
+#include "ui/views/overview/panels.h"
+#include "ui/widgets/parts.h"
+#include "ui/views/system/system_panels.h"
+#include "ui/views/system/system_processes.h"
+#include "ui/widgets/trace.h"
+
+static int clamp(int value, int least, int most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+/* -- the run's processes ------------------------------------------------------------------------------------------------------ */
+
+static void processes_title(const struct scene *scene, struct line *line)
+{
+	unsigned living = 0;
+
+	for (size_t i = 0; i < scene->model->process_count; i++)
+		living += !scene->model->processes[i].is_gone;
+	line_start(line, " · ");
+	line_add(line, 0, ROLE_NORMAL, "%u", living);
+	line_add(line, 1, ROLE_KEY, "<> sort  I reverse");
+}
+
+static void draw_processes(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	struct line line;
+
+	processes_title(scene, &line);
+	struct rect inside = parts_panel(canvas, rect, "Processes of the run", &line, ROLE_TITLE);
+
+	if (inside.height >= 5 && workers_publish(scene)) {
+		struct rect row = rect_take_top(&inside, 1);
+
+		rect_take_left(&row, 1);
+		panel_workers_line(scene, canvas, row);
+	}
+	system_process_table(scene, canvas, inside);
+}
+
+/* -- the machine -------------------------------------------------------------------------------------------------------------- */
+
+static const char nothing_read[] = "Nothing has been read of the machine yet; 8 lists what could not be read, and why.";
+
+/* Side by side, with one column of rules parted. */
+static struct rect take_half(const struct canvas *canvas, struct rect *rest, int width)
+{
+	struct rect half = rect_take_left(rest, width);
+
+	if (!parts_is_roomy(canvas))
+		rect_take_right(&half, 1);
+	return half;
+}
+
+/* Rows for the plots, so that each of those that wait has as many as the others. */
+static int plot_rows(int height)
+{
+	return height < 30 ? 5 : height < 66 ? 10 : 15;
+}
+
+/* Two columns of panels. Returns what is left below. */
+static struct rect draw_two_columns(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	int frame = parts_panel_rows(canvas), wanted = panel_devices_rows(scene->model);
+	struct rect top = rect_take_top(&rect, frame + plot_rows(rect.height));
+	struct rect middle = rect_take_top(&rect, frame + clamp(wanted, ROOM_ROWS, rect.height / 3));
+	struct rect left = take_half(canvas, &top, top.width / 2);
+
+	panel_machine_cpu(scene, canvas, left);
+	panel_waiting(scene, canvas, top);
+	left = take_half(canvas, &middle, middle.width / 2);
+	panel_room(scene, canvas, left);
+	panel_devices(scene, canvas, middle);
+	return rect;
+}
+
+static struct rect draw_three_columns(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	struct rect top = rect_take_top(&rect, 2 + plot_rows(rect.height));
+	struct rect middle = rect_take_top(&rect, 2 + clamp(panel_devices_rows(scene->model), ROOM_ROWS + 2, rect.height / 3));
+
+	panel_machine_cpu(scene, canvas, rect_take_left(&top, top.width / 3));
+	panel_machine_memory(scene, canvas, rect_take_left(&top, top.width / 2));
+	panel_waiting(scene, canvas, top);
+	panel_room(scene, canvas, rect_take_left(&middle, middle.width / 2));
+	panel_devices(scene, canvas, middle);
+	return rect;
+}
+
+static struct rect draw_columns(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	bool is_wide = canvas->width >= 160 && parts_is_roomy(canvas);
+
+	rect = is_wide ? draw_three_columns(scene, canvas, rect) : draw_two_columns(scene, canvas, rect);
+	system_energy(scene, canvas, &rect);
+	return rect;
+}
+
+static struct rect draw_lines(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	struct rect lines = rect;
+	int rows = clamp(rect.height - 3, 1, SYSTEM_LINES);
+
+	rect_take_left(&lines, 1);
+	lines.height = rows < rect.height ? rows : rect.height;
+	rect_take_top(&rect, system_lines(scene, canvas, lines));
+	return rect;
+}
+
+static struct rect draw_unknown(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	const struct missing *missing = system_missing(scene->model, "of the machine");
+	char text[sizeof missing->text + sizeof missing->remedy + sizeof nothing_read + 8];
+	struct rect measure = { 0, 0, rect.width - 4, 0 };
+
+	snprintf(text, sizeof text, "%s", nothing_read);
+	if (missing != NULL)
+		snprintf(text, sizeof text, "Not read: %s.\nTry: %s.", missing->text, missing->remedy);
+	struct rect note = rect_take_top(&rect, parts_panel_rows(canvas) + parts_wrap(canvas, measure, ROLE_NORMAL, text));
+	struct rect inside = parts_panel(canvas, note, "Machine", NULL, ROLE_TITLE);
+
+	rect_take_left(&inside, 1);
+	parts_wrap(canvas, inside, ROLE_NORMAL, text);
+	return rect;
+}
+
+static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
+{
+	bool is_known = system_is_known(scene->model);
+
+	scene->state->list = (struct rect){ 0, 0, 0, 0 };
+	if (!is_known && model_target(scene->model) == NULL) {
+		parts_note(canvas, rect, "System", nothing_read);
+		return;
+	}
+	if (!is_known)
+		rect = draw_unknown(scene, canvas, rect);
+	else if (rect.width < 76 || rect.height < 19)
+		rect = draw_lines(scene, canvas, rect);
+	else
+		rect = draw_columns(scene, canvas, rect);
+	if (rect.height > 0)
+		draw_processes(scene, canvas, rect);
+}
+
+/* -- keys --------------------------------------------------------------------------------------------------------------------- */
+
+static bool walk_matches(struct scene *scene, int step)
+{
+	struct view_state *state = scene->state;
+	const struct process *rows[PROCESS_ROWS_MAX];
+	int count = (int)system_processes(scene, rows);
+
+	if (state->search[0] == '\0')
+		return false;
+	for (int i = 1; i <= count; i++) {
+		int row = (state->row + (step > 0 ? i : count - i)) % count;
+
+		if (parts_matches(rows[row]->command, state->search) || parts_matches(rows[row]->wait, state->search)) {
+			state->row = row;
+			return true;
+		}
+	}
+	snprintf(scene->message, sizeof scene->message, "no process matches \"%s\"", state->search);
+	return true;
+}
+
+static bool key(struct scene *scene, struct key_event event, struct rect rect)
+{
+	struct view_state *state = scene->state;
+	const struct process *rows[PROCESS_ROWS_MAX];
+
+	(void)rect;
+	switch (event.key) {
+	case '+': case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
+	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
+	case 'n': return walk_matches(scene, 1);
+	case 'N': return walk_matches(scene, -1);
+	default: break;
+	}
+	return system_process_key(scene, event) || parts_list_key(state, event, (int)process_rows(scene, rows), state->list);
+}
+
+enum { WRITTEN_COLUMNS = 512 };
+
+static void write(const struct scene *scene, struct buffer *out)
+{
+#define SERIES_TITLE(name) "," #name
+	static const char titles[] = "time_ns,time" SYSTEM_SERIES(SERIES_TITLE) ",cpu_power_w,gpu_power_w,cpu_temperature_c,cpu_clock_hz\n";
+	const struct energy *energy = &scene->model->energy;
+#undef SERIES_TITLE
+#define SERIES_POINTER(name) scene->model->system.series.name,
+	const struct series *const series[] = { SYSTEM_SERIES(SERIES_POINTER)
+		energy->cpu_watts_series, energy->gpu_watts_series, energy->temperature_series, energy->cpu_clock_series };
+#undef SERIES_POINTER
+	enum { COUNT = sizeof series / sizeof series[0] };
+	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
+	struct series_column columns[COUNT][WRITTEN_COLUMNS];
+
+	buffer_puts(out, titles);
+	for (size_t i = 0; i < COUNT && width_ns > 0; i++)
+		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], WRITTEN_COLUMNS);
+	for (size_t column = 0; column < WRITTEN_COLUMNS && width_ns > 0; column++) {
+		bool has = false;
+
+		for (size_t i = 0; i < COUNT; i++)
+			has |= columns[i][column].has;
+		if (!has)
+			continue;
+		parts_csv_time(out, true, scene, from_ns + (int64_t)column * width_ns);
+		for (size_t i = 0; i < COUNT; i++)
+			parts_csv_number(out, false, columns[i][column].has ? columns[i][column].last : NAN);
+		buffer_puts(out, "\n");
+	}
+}
+
+const struct view system_view = {
+	.name = "System", .short_name = "Sys", .digit = '6',
+	.keys = "q quit  Tab view  ↑↓ process  <> sort  I reverse  +/- zoom  / search  n/N match  Space pause  w write  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ process  <> sort  +/- zoom  / search  ? help",
+	.can_search = true,
+	.draw = draw, .key = key, .write = write,
+};

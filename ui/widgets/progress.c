@@ -1,0 +1,277 @@
+#include "ui/widgets/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/explain/stall.h"
+#include "ui/core/layout.h"
+#include "ui/widgets/parts.h"
+
+/* -- a batch that does not end ------------------------------------------------------------------------------------------------- */
+
+/* The newest that has begun, of whatever mode. */
+static const struct batch *last_batch(const struct run *run)
+{
+	const struct batch *last = NULL;
+
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track *track = &run->tracks[i];
+		const struct batch *batch = track->end > 0 ? track_batch(track, track->end - 1) : NULL;
+
+		if (batch != NULL && (last == NULL || batch->begin_ns > last->begin_ns))
+			last = batch;
+	}
+	return last;
+}
+
+/* Of the current mode, where it has any; else of the main one. */
+static double usual_step(const struct run *run)
+{
+	const struct track *track = run_track_of(run, run->state.mode);
+
+	return track != NULL && track->recent.count > 0 ? track->recent.p50_s : run_main(run)->recent.p50_s;
+}
+
+/* The innermost of "backward › all_reduce". */
+static const char *innermost(const char *stack)
+{
+	static const char between[] = " › ";
+	const char *last = stack;
+
+	for (const char *next = strstr(last, between); next != NULL; next = strstr(last, between))
+		last = next + sizeof between - 1;
+	return last;
+}
+
+bool progress_hang(const struct scene *scene, const struct run *run, char *out, size_t size)
+{
+	struct stall stall;
+	char elapsed[NUMBER_SIZE];
+
+	if (!stall_find(scene->model, run, &stall))
+		return false;
+	parts_waiting(elapsed, stall.seconds);
+	if (stall.stack[0] != '\0')
+		snprintf(out, size, "in %s for %s", innermost(stall.stack), elapsed);
+	else if (!stall.is_between)
+		snprintf(out, size, "in batch %llu for %s", (unsigned long long)run->state.batch_index, elapsed);
+	else
+		snprintf(out, size, "no batch for %s", elapsed);
+	return true;
+}
+
+/* -- the end ------------------------------------------------------------------------------------------------------------------- */
+
+bool progress_ended(const struct scene *scene, const struct run *run, int64_t *when_ns)
+{
+	const struct model *model = scene->model;
+	const struct batch *last = run != NULL ? last_batch(run) : NULL;
+	int64_t epoch_ns = run != NULL && run->epoch_count > 0 ? run->epochs[run->epoch_count - 1].end_ns : 0;
+
+	*when_ns = model->target_ended ? model->target_ended_ns : 0;
+	if (!model->target_ended && (run == NULL || (run->is_live && !run->state.is_ended)))
+		return false;
+	if (*when_ns == 0 && last != NULL)
+		*when_ns = last->end_ns > epoch_ns ? last->end_ns : epoch_ns;
+	return true;
+}
+
+static void summary_pieces(const struct scene *scene, const struct run *run, int64_t when_ns, struct line *line)
+{
+	const struct track *track = run_main(run);
+	double peak_bytes = scene->model->memory.tree_peak_bytes;
+	char text[NUMBER_SIZE];
+
+	line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
+	if (run->ended[0] != '\0' && strcmp(run->ended, "ended") != 0)
+		line_add(line, 1, ROLE_WARNING, "%s", run->ended);
+	line_add(line, 1, ROLE_NORMAL, "%s batches", parts_thousands(text, (double)track->count));
+	if (run->state.epochs_begun > 0)
+		line_add(line, 4, ROLE_NORMAL, "%u epochs", run_epoch_number(run, run->state.epochs_begun));
+	if (run->start_ns > 0 && when_ns > run->start_ns)
+		line_add(line, 2, ROLE_NORMAL, "took %s", format_seconds(text, seconds_between(run->start_ns, when_ns)));
+	line_add(line, 3, ROLE_NORMAL, "mean step %s", parts_time(text, track->step.mean_s, track->step.mean_s));
+	line_add(line, 3, track->flagged_count > 0 ? ROLE_FLAG : ROLE_NORMAL, "%llu flagged", (unsigned long long)track->flagged_count);
+	if (!isnan(run->loss))
+		line_add(line, 2, ROLE_NORMAL, "loss %s", parts_loss(text, run->loss));
+	if (!isnan(peak_bytes) && peak_bytes > 0)
+		line_add(line, 4, ROLE_NORMAL, "peak %s", format_bytes(text, peak_bytes));
+}
+
+/* -- the two lines ------------------------------------------------------------------------------------------------------------- */
+
+enum { ROWS = 2, COLUMNS = 3, CELL_SIZE = 80 };
+
+struct cells { char text[ROWS][COLUMNS][CELL_SIZE]; };
+
+static const char *trend_sign(const struct run *run)
+{
+	return isnan(run->loss_trend) ? " " : run->loss_trend < 0 ? "↓" : run->loss_trend > 0 ? "↑" : "→";
+}
+
+/* "validation 12/40": the length of the pass before is what is known of this one. */
+static void pass_cell(const struct run *run, char *out, size_t size)
+{
+	const struct track *track = run_track_of(run, run->state.mode);
+	bool is_newest = track != NULL && track == &run->tracks[run->newest_track];
+	unsigned long long done = is_newest ? track->pass_count : 0, before = track == NULL ? 0 : is_newest ? track->pass_before : track->pass_count;
+
+	if (before >= done && before > 0)
+		snprintf(out, size, "%.40s %llu/%llu", run_name(run, run->state.mode), done, before);
+	else
+		snprintf(out, size, "%.40s %llu", run_name(run, run->state.mode), done);
+}
+
+static void batch_cell(const struct run *run, char *out, size_t size)
+{
+	const struct run_state *state = &run->state;
+	char planned[NUMBER_SIZE];
+	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)state->batches_per_epoch);
+
+	if (!is_main_mode(run, state->mode))
+		pass_cell(run, out, size);
+	else if (state->batches_per_epoch > 0)
+		snprintf(out, size, "batch %*llu/%s", width, (unsigned long long)state->batches_in_epoch, planned);
+	else
+		snprintf(out, size, "batch %5llu", (unsigned long long)state->batches_in_epoch);
+}
+
+/* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */
+static const char *eta(char out[NUMBER_SIZE], double seconds)
+{
+	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
+}
+
+static void fill_cells(const struct run *run, bool is_ended, struct cells *cells)
+{
+	const struct track *track = run_main(run);
+	char text[NUMBER_SIZE];
+
+	memset(cells, 0, sizeof *cells);
+	batch_cell(run, cells->text[0][0], CELL_SIZE);
+	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_sign(run));
+	if (!is_ended) {
+		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, run->epoch_eta_s));
+		snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", eta(text, run->run_eta_s));
+	}
+	snprintf(cells->text[0][2], CELL_SIZE, "%5s it/s", format_rate(text, track->rate_per_s));
+	if (!isnan(track->samples_per_s))
+		snprintf(cells->text[1][2], CELL_SIZE, "%5s samples/s", format_rate(text, track->samples_per_s));
+}
+
+static int column_width(const struct cells *cells, int column)
+{
+	int first = (int)text_cells(cells->text[0][column]), second = (int)text_cells(cells->text[1][column]);
+
+	return first > second ? first : second;
+}
+
+/* A line rather than a block: two of them stand on each other. */
+static void draw_bar(struct canvas *canvas, int x, int y, int width, double ratio, bool is_planned)
+{
+	int halves = isnan(ratio) ? 0 : (int)lrint((ratio < 0 ? 0 : ratio > 1 ? 1 : ratio) * 2 * width);
+	bool is_ascii = canvas->charset == CHARSET_ASCII;
+	char text[NUMBER_SIZE];
+
+	for (int cell = 0; cell < width; cell++) {
+		bool is_done = 2 * cell + 1 < halves, is_half = 2 * cell + 1 == halves;
+
+		if (is_done || is_half)
+			canvas_put(canvas, x + cell, y, is_ascii ? '=' : is_done ? 0x2501 : 0x2578, ROLE_ACCENT);
+		else
+			canvas_put(canvas, x + cell, y, is_ascii ? '.' : 0x2500, ROLE_BORDER);
+	}
+	if (!is_planned)
+		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, width >= 26 ? " length not published " : " not known ");
+	canvas_text_right(canvas, x + width, y, 6, ROLE_STRONG, format_percent(text, ratio));
+}
+
+/* Between two epochs, and after the last, the one that ended. */
+static double epoch_ratio(const struct run *run)
+{
+	if (!isnan(run->epoch_done_ratio) || run->state.batches_per_epoch == 0)
+		return run->epoch_done_ratio;
+	return (double)run->state.batches_in_epoch / (double)run->state.batches_per_epoch;
+}
+
+static void draw_second_line(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, int after_bar)
+{
+	char hang[160], usual[NUMBER_SIZE];
+	int64_t when_ns;
+	struct line line;
+
+	if (progress_ended(scene, run, &when_ns)) {
+		canvas_fill(canvas, row, ' ', ROLE_NORMAL);
+		line_start(&line, " · ");
+		summary_pieces(scene, run, when_ns, &line);
+		line_draw(&line, canvas, row.x, row.y, row.width);
+	} else if (progress_hang(scene, run, hang, sizeof hang)) {
+		double usual_s = usual_step(run);
+
+		rect_take_left(&row, after_bar);
+		canvas_fill(canvas, row, ' ', ROLE_NORMAL);
+		line_start(&line, " · ");
+		line_add(&line, 0, ROLE_CRITICAL, "⚠ %s", hang);
+		line_add(&line, 1, ROLE_NORMAL, "usual step %s", parts_time(usual, usual_s, usual_s));
+		line_draw(&line, canvas, row.x, row.y, row.width);
+	}
+}
+
+void progress_draw(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	int64_t when_ns;
+	bool is_ended = progress_ended(scene, run, &when_ns);
+	struct cells cells;
+	char label[NUMBER_SIZE];
+	int columns = COLUMNS, used = 0, gap = parts_is_roomy(canvas) ? 3 : 2;
+
+	fill_cells(run, is_ended, &cells);
+	if (run->state.epochs_planned > 0)
+		snprintf(label, sizeof label, "Epoch %u/%u ", run_epoch_number(run, run->state.epochs_begun), run->state.epochs_planned);
+	else
+		snprintf(label, sizeof label, "Epoch %u ", run_epoch_number(run, run->state.epochs_begun));
+	int label_width = (int)text_cells(label), least = label_width + 12 + 6;
+
+	for (int column = 0; column < columns; column++)
+		used += column_width(&cells, column) + gap;
+	while (columns > 0 && least + used > rect.width)
+		used -= column_width(&cells, --columns) + gap;
+	int bar = rect.width - label_width - 6 - used, most = rect.width * 9 / 20;
+
+	bar = bar > most ? most : bar;
+	canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, label);
+	draw_bar(canvas, rect.x + label_width, rect.y, bar, epoch_ratio(run), run->state.batches_per_epoch > 0);
+	if (rect.height > 1) {
+		canvas_text(canvas, rect.x, rect.y + 1, rect.width, ROLE_STRONG, "Run");
+		draw_bar(canvas, rect.x + label_width, rect.y + 1, bar, run->run_done_ratio, run->state.epochs_planned > 0);
+	}
+	for (int column = 0, x = rect.x + label_width + bar + 6 + gap; column < columns; column++) {
+		for (int row = 0; row < ROWS && row < rect.height; row++)
+			canvas_text(canvas, x, rect.y + row, column_width(&cells, column), ROLE_NORMAL, cells.text[row][column]);
+		x += column_width(&cells, column) + gap;
+	}
+	if (rect.height > 1)
+		draw_second_line(scene, run, canvas, rect_row(rect, 1), label_width + bar + 6 + gap);
+}
+
+void progress_pieces(const struct scene *scene, const struct run *run, struct line *line)
+{
+	const struct track *track = run_main(run);
+	char text[160], number[NUMBER_SIZE];
+	int64_t when_ns;
+
+	if (progress_ended(scene, run, &when_ns)) {
+		summary_pieces(scene, run, when_ns, line);
+		return;
+	}
+	if (progress_hang(scene, run, text, sizeof text))
+		line_add(line, 0, ROLE_CRITICAL, "⚠ %s", text);
+	line_add(line, 1, ROLE_NORMAL, "%s", parts_time(number, track->recent.p50_s, track->recent.p50_s));
+	line_add(line, 3, ROLE_NORMAL, "epoch %u", run_epoch_number(run, run->state.epochs_begun));
+	if (!isnan(run->epoch_done_ratio))
+		line_add(line, 2, ROLE_NORMAL, "%s", format_percent(number, run->epoch_done_ratio));
+	if (!isnan(run->run_eta_s))
+		line_add(line, 4, ROLE_NORMAL, "ETA %s", eta(number, run->run_eta_s));
+}
