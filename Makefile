@@ -33,6 +33,7 @@ BINDIR = $(PREFIX)/bin
 INCLUDEDIR = $(PREFIX)/include
 MANDIR = $(PREFIX)/share/man
 DATADIR = $(PREFIX)/share/pmtop
+COMPLETIONDIR = $(PREFIX)/share/bash-completion/completions
 PKGCONFIGDIR = $(PREFIX)/share/pkgconfig
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
@@ -249,6 +250,8 @@ install: all
 	$(INSTALL) -m 644 config/pmtop.yaml $(DESTDIR)$(DATADIR)/pmtop.yaml
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rules
 	$(INSTALL) -m 644 $(RULES) $(DESTDIR)$(DATADIR)/rules
+	$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR)
+	$(INSTALL) -m 644 config/completion/pmtop.bash $(DESTDIR)$(COMPLETIONDIR)/pmtop
 	@for page in $(MAN_PAGES); do \
 	  folder=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  echo "$(INSTALL) -m 644 $$page $$folder"; \
@@ -256,7 +259,7 @@ install: all
 	done
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml
+	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/rules $(DESTDIR)$(DATADIR)

@@ -7,8 +7,8 @@
 
 #include "src/base/text.h"
 #include "src/model/ranks/ranks.h"
-#include "ui/widgets/chrome.h"
 #include "ui/core/layout.h"
+#include "ui/widgets/chrome.h"
 #include "ui/widgets/parts.h"
 
 struct screen {

@@ -8,10 +8,11 @@
 #include "src/base/clock.h"
 #include "src/base/files/new_file.h"
 #include "src/base/text.h"
+#include "src/commands/commands.h"
 #include "src/commands/summarize.h"
-#include "src/session/output.h"
 #include "src/compare/judgement.h"
 #include "src/compare/summary_file.h"
+#include "src/session/output.h"
 
 struct check {
 	const struct options *options;
@@ -49,8 +50,6 @@ static enum exit_code prepare(struct check *check)
 {
 	const struct options *options = check->options;
 	struct reason reason = { 0 };
-	if (options->format != FORMAT_TEXT && options->format != FORMAT_JSON)
-		return usage("check speaks text and json");
 	if (!options->baseline && !options->budget && !options->save)
 		return usage("check needs --baseline=FILE or --budget=LIMITS to hold the run against, or --save=FILE to make a baseline");
 	enum status status = budget_parse(options->budget, &check->budgets, &reason);
@@ -169,4 +168,13 @@ static enum exit_code run_check(const struct options *options, const struct sett
 	return output_code && code == EXIT_OK ? EXIT_RUNTIME : code;
 }
 
-const struct command check_command = { "check", run_check };
+const struct command check_command = {
+	.name = "check",
+	.synopsis = "check PID|NAME|FILE|-- COMMAND ...",
+	.summary = "compare with a baseline: exit 5 if it is slower",
+	.example = "pmtop check --baseline=main.json --threshold=0.1 run.pmtop",
+	.words = COMMAND_TAKES_TARGET,
+	.formats = FORMATS_TEXT_JSON,
+	.needs_target = true,
+	.run = run_check,
+};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/commands/commands.h"
 #include "src/session/session_private.h"
 #include "src/session/signals.h"
 #include "src/sources/gpu/gpu.h"
@@ -133,4 +134,15 @@ static enum exit_code run_collect(const struct options *options, const struct se
 	return has_failed ? EXIT_RUNTIME : code;
 }
 
-const struct command collect_command = { "collect", run_collect };
+const struct command collect_command = {
+	.name = "collect",
+	.synopsis = "collect -p PID|-s NAME|-- COMMAND ...",
+	.summary = "stream samples to standard output",
+	.details = "pmtop -r - reads the stream, also on another machine.\n",
+	.example = "ssh HOST pmtop collect -p 48213 | pmtop -r -",
+	.words = COMMAND_TAKES_TARGET,
+	.traits = COMMAND_STREAMS | COMMAND_NEEDS_PROCESS,
+	.formats = FORMATS_ALL_BUT_SVG,
+	.needs_target = true,
+	.run = run_collect,
+};

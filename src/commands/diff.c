@@ -2,11 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/commands/summarize.h"
+#include "src/commands/commands.h"
 #include "src/commands/options.h"
-#include "src/session/output.h"
+#include "src/commands/summarize.h"
 #include "src/compare/comparison.h"
 #include "src/compare/ranking.h"
+#include "src/session/output.h"
 
 static enum exit_code summarize_word(const char *word, const struct options *options, const struct settings *settings, struct summary *out)
 {
@@ -51,10 +52,6 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 		fprintf(stderr, "pmtop: diff takes two to %d runs as words: pmtop diff A B, each a pid, a run's name, a recording or a saved summary\n", RANKING_MOST);
 		return EXIT_USAGE;
 	}
-	if (options->format != FORMAT_TEXT && !is_json) {
-		fputs("pmtop: diff speaks text and json: see pmtop --help\n", stderr);
-		return EXIT_USAGE;
-	}
 	struct summary *summaries = calloc(count, sizeof *summaries);
 	const struct summary *of[RANKING_MOST];
 	struct buffer out = BUFFER_INIT;
@@ -80,4 +77,14 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 	return output_code ? EXIT_RUNTIME : code;
 }
 
-const struct command diff_command = { "diff", run_diff };
+const struct command diff_command = {
+	.name = "diff",
+	.synopsis = "diff A B ...",
+	.summary = "compare runs, with 95 % intervals",
+	.details = "A and B are pids, names, recordings, saved summaries or reports.\n"
+	           "Of more than two the best comes first.\n",
+	.example = "pmtop diff before.pmtop after.pmtop",
+	.words = COMMAND_TAKES_WORDS,
+	.formats = FORMATS_TEXT_JSON,
+	.run = run_diff,
+};

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/commands/commands.h"
+#include "src/export/exporter.h"
 #include "src/session/output_file.h"
 #include "src/session/session.h"
 #include "src/session/window.h"
-#include "src/export/exporter.h"
 
 enum { FILES_MOST = 80, NAME_SIZE = 200 };
 
@@ -261,4 +262,14 @@ static enum exit_code run_export(const struct options *options, const struct set
 	return code;
 }
 
-const struct command export_command = { "export", run_export };
+const struct command export_command = {
+	.name = "export",
+	.synopsis = "export --to=FORMAT PID|NAME|FILE",
+	.summary = "convert a run for other programs",
+	.details = "--to=list names the formats: csv, jsonl, perfetto, chrome-trace, tensorboard ...\n",
+	.example = "pmtop export --to=perfetto run.pmtop -o run.perfetto",
+	.words = COMMAND_TAKES_TARGET,
+	.formats = FORMATS_ALL_BUT_SVG,
+	.needs_target = true,
+	.run = run_export,
+};

@@ -4,7 +4,8 @@
 
 #include "src/base/formats/json.h"
 #include "src/base/text.h"
-#include "src/commands/command.h"
+#include "src/commands/commands.h"
+#include "src/session/command.h"
 #include "src/session/output.h"
 #include "src/session/runs/runs.h"
 
@@ -125,4 +126,11 @@ static enum exit_code run_list(const struct options *options, const struct setti
 	return (enum exit_code)code;
 }
 
-const struct command list_command = { "list", run_list };
+const struct command list_command = {
+	.name = "list",
+	.synopsis = "list",
+	.summary = "list the runs that pmtop can watch",
+	.example = "pmtop list --json",
+	.formats = FORMATS_ALL_BUT_SVG,
+	.run = run_list,
+};

@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/session/output.h"
+#include "src/commands/commands.h"
 #include "src/playback/overlay.h"
+#include "src/session/output.h"
 #include "src/session/replay/seek.h"
 #include "ui/screen.h"
 #include "ui/terminal/term_text.h"
@@ -73,4 +74,13 @@ static enum exit_code run_once(const struct options *options, const struct setti
 	return output_code ? (enum exit_code)output_code : code;
 }
 
-const struct command once_command = { "once", run_once };
+const struct command once_command = {
+	.name = "--once",
+	.synopsis = "--once -p PID|-s NAME|-r FILE",
+	.summary = "print one screen",
+	.example = "pmtop --once --view=gpu --size=120x40 -p 48213",
+	.traits = COMMAND_AWAITS_SOURCES,
+	.formats = FORMATS_ALL,
+	.needs_target = true,
+	.run = run_once,
+};

@@ -10,47 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/commands/help.h"
 #include "src/commands/options_rows.h"
 #include "src/sources/synthetic/synthetic.h"
 
 enum { ROWS_MOST = 64, LONG_ONLY = 256 };
-
-static const char help_text[] =
-	"pmtop " PMTOP_VERSION ": htop for training runs\n"
-	"\n"
-	"  pmtop                      choose a run from a list, then watch it\n"
-	"  pmtop -p PID               watch a process and its children\n"
-	"  pmtop -s NAME              watch a published run by its name, or NAME.PID; also one that crashed\n"
-	"  pmtop -- COMMAND ...       start COMMAND and watch it; its exit status is kept\n"
-	"  pmtop --demo[=FAULT]       watch a synthetic run, in which FAULT happens (--demo=list names them; FAULT:SEED)\n"
-	"  pmtop -r FILE|-            show a recording again, or what comes from pmtop collect (--speed=2, --at=14:02:30|5m|50%|#624|end)\n"
-	"  pmtop list, -l             what can be watched, as a table (--json)\n"
-	"  pmtop report PID|NAME|FILE the summary tables (--format=text|json|csv)\n"
-	"  pmtop rules                what is warned of; with -p PID the figures of now (--json, --figures, --check=FILE)\n"
-	"  pmtop stack PID            where its Python code stands now, thread by thread, without stopping it (--json)\n"
-	"  pmtop record -p PID -o FILE    a recording without a screen; rules and hooks go on (--for=2h, --max-size=2G, --rotate=500M); also -- COMMAND\n"
-	"  pmtop collect -p PID       samples as a stream: ssh HOST pmtop collect -p PID | pmtop -r - (--only=SOURCE,SOURCE, --for=2h)\n"
-	"  pmtop export --to=FORMAT PID|FILE   for other programs: csv, jsonl, perfetto, chrome-trace, tensorboard ... (--to=list; -o FILE, --since, --until)\n"
-	"  pmtop diff A B ...         runs side by side, with 95 % intervals: pids, names, recordings, saved summaries or reports; of several, the best first (--json)\n"
-	"  pmtop check --baseline=FILE PID|FILE|-- COMMAND   exit 5 where it got slower (--threshold=0.2, --budget=data:20%,step:0.3s, --for=60s, --junit=FILE, --json)\n"
-	"  pmtop check --save=FILE PID|FILE|-- COMMAND       makes the baseline\n"
-	"  pmtop repair FILE -o OUT   what is whole of a damaged recording, as another file\n"
-	"  pmtop doctor [-p PID]      each figure that is missing, why, and what brings it (--json)\n"
-	"\n"
-	"  -b, --batch                plain lines from now on instead of the screen (--format=text|json|csv)\n"
-	"  -w, --write=FILE           record while showing (--max-size, --rotate); on the screen r records as well\n"
-	"      --all                  with -b --format=json: every object has all flagged batches, epochs and operations; else the last has\n"
-	"  -n, --iterations=N         with -b: end after N refreshes; with --once: draw after N\n"
-	"  -d, --delay=SECONDS        time between refreshes (0.5)\n"
-	"      --once                 one screen as text (--view=NAME, --size=120x40, --format=text|svg)\n"
-	"      --color=WHEN           auto, always or never (NO_COLOR is heard)\n"
-	"      --ascii                draw with ASCII only\n"
-	"      --counters             count cycles, instructions and the like from the start, not only while view 9 is looked at\n"
-	"      --no-nvml              do not open NVIDIA's library\n"
-	"      --config=FILE          read FILE instead of pmtop.yaml in your configuration folder\n"
-	"  -h, --help      --version\n"
-	"\n"
-	"On the screen, ? lists the keys. More: man pmtop. Exit status: 0 ok, 1 failure, 2 usage, 3 no such target, 4 no permission, 5 slower.\n";
 
 static enum exit_code usage(const char *what, const char *value)
 {
@@ -67,26 +31,20 @@ static void list_synthetic(void)
 
 /* -- words ---------------------------------------------------------------------------------------------------------------------- */
 
-/* What stands as a word. TARGET: a pid, a run's name or a recording; WORDS: the command looks at them itself. */
-enum takes { TAKES_NOTHING, TAKES_TARGET, TAKES_WORDS };
-static const struct { const char *word; const struct command *command; enum takes takes; } words_of[] = {
-	{ "list", &list_command, TAKES_NOTHING },       { "rules", &rules_command, TAKES_NOTHING },     { "doctor", &doctor_command, TAKES_NOTHING },
-	{ "report", &report_command, TAKES_TARGET },    { "export", &export_command, TAKES_TARGET },    { "check", &check_command, TAKES_TARGET },
-	{ "record", &record_command, TAKES_TARGET },    { "collect", &collect_command, TAKES_TARGET },  { "repair", &repair_command, TAKES_WORDS },
-	{ "diff", &diff_command, TAKES_WORDS },         { "stack", &stack_command, TAKES_TARGET },
-};
-
 static enum command_id id_of(const struct command *command)
 {
-	static const struct command *const all[] = {
-#define COMMAND_ROW(name, how, what) &name##_command,
-		COMMANDS(COMMAND_ROW)
-#undef COMMAND_ROW
-	};
 	enum command_id id = 0;
-	while (all[id] != command)
+	while (commands[id] != command)
 		id++;
 	return id;
+}
+
+static const struct command *command_named(const char *word)
+{
+	for (enum command_id id = 0; id < COMMAND_COUNT; id++)
+		if (command_has_word(id) && strcmp(word, commands[id]->name) == 0)
+			return commands[id];
+	return NULL;
 }
 
 static bool is_pid(const char *text, pid_t *pid)
@@ -126,19 +84,17 @@ static enum exit_code take_words(char **word, char **end, struct options *option
 {
 	if (word == end)
 		return EXIT_OK;
-	for (size_t i = 0; i < sizeof words_of / sizeof *words_of; i++) {
-		if (strcmp(word[0], words_of[i].word) != 0)
-			continue;
-		options->command = words_of[i].command;
-		options->words = word + 1;
-		options->word_count = (int)(end - word) - 1;
-		if (words_of[i].takes == TAKES_WORDS || !options->word_count)
-			return EXIT_OK;
-		if (words_of[i].takes == TAKES_NOTHING || options->word_count > 1)
-			return not_understood(word[0], word[words_of[i].takes == TAKES_NOTHING ? 1 : 2]);
-		return options_target(word[1], options) ? EXIT_OK : not_understood(word[0], word[1]);
-	}
-	return usage("not understood:", word[0]);
+	const struct command *command = command_named(word[0]);
+	if (!command)
+		return usage("not understood:", word[0]);
+	options->command = command;
+	options->words = word + 1;
+	options->word_count = (int)(end - word) - 1;
+	if (command->words == COMMAND_TAKES_WORDS || !options->word_count)
+		return EXIT_OK;
+	if (command->words == COMMAND_TAKES_NOTHING || options->word_count > 1)
+		return not_understood(word[0], word[command->words == COMMAND_TAKES_NOTHING ? 1 : 2]);
+	return options_target(word[1], options) ? EXIT_OK : not_understood(word[0], word[1]);
 }
 
 /* -- options -------------------------------------------------------------------------------------------------------------------- */
@@ -179,19 +135,13 @@ static enum exit_code take_row(const struct option_row *row, struct options *opt
 /* "--check goes with rules", "-w goes with watch and stream" */
 static enum exit_code does_not_go(const struct option_row *row)
 {
-	static const char *const names[] = {
-#define COMMAND_NAME(name, how, what) #name,
-		COMMANDS(COMMAND_NAME)
-#undef COMMAND_NAME
-	};
 	char what[200];
 	int used = row->letter ? snprintf(what, sizeof what, "-%c goes with", row->letter) : snprintf(what, sizeof what, "--%s goes with", row->name);
 	const char *between = " ";
 	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
 		if (!(row->commands >> i & 1))
 			continue;
-		const char *name = i == COMMAND_watch ? "the screen" : i == COMMAND_stream ? "-b" : i == COMMAND_once ? "--once" : names[i];
-		used += snprintf(what + used, sizeof what - (size_t)used, "%s%s", between, name);
+		used += snprintf(what + used, sizeof what - (size_t)used, "%s%s", between, commands[i]->name);
 		between = ", ";
 	}
 	return usage(what, NULL);
@@ -208,35 +158,40 @@ static enum exit_code choose_command(struct options *options)
 	return EXIT_OK;
 }
 
-/* What a command needs, and what it does not speak. */
+/* "json, csv or svg" */
+static void list_formats(unsigned formats, char *out, size_t size)
+{
+	size_t used = 0;
+	for (const struct option_word *word = option_formats; word->text; word++) {
+		unsigned later = formats >> word->value >> 1;
+		if (formats >> word->value & 1 && used < size)
+			used += (size_t)snprintf(out + used, size - used, "%s%s", word->text, !later ? "" : later & (later - 1) ? ", " : " or ");
+	}
+}
+
 static enum exit_code check_needs(const struct options *options)
 {
-	static const struct { const struct command *command; const char *needs; } needy[] = {
-		{ &stream_command, "-b needs a target: -p PID, -s NAME or -r FILE" },
-		{ &once_command, "--once needs a target: -p PID, -s NAME or -r FILE" },
-		{ &report_command, "report needs a target: pmtop report PID" },
-		{ &stack_command, "stack needs a target: pmtop stack PID" },
-		{ &record_command, "record needs a target: pmtop record -p PID -o FILE" },
-		{ &collect_command, "collect needs a target: pmtop collect -p PID" },
-		{ &export_command, "export needs a target: pmtop export --to=perfetto PID -o FILE" },
-		{ &check_command, "check needs a target: pmtop check --baseline=FILE PID, a recording, or -- COMMAND" },
-	};
-	bool is_list = options->command == &export_command && options->to && !strcmp(options->to, "list");
+	const struct command *command = options->command;
+	char what[240], formats[40];
+	bool is_list = command == &export_command && options->to && !strcmp(options->to, "list");
 	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay || is_list;
-	for (size_t i = 0; i < sizeof needy / sizeof *needy; i++)
-		if (options->command == needy[i].command && !has_target)
-			return usage(needy[i].needs, NULL);
-	bool needs_process = options->command == &record_command || options->command == &collect_command || options->command == &doctor_command || options->command == &stack_command;
-	if (options->replay && needs_process)
+	if (command->needs_target && !has_target) {
+		snprintf(what, sizeof what, "%s needs a target: pmtop %s", command->name, command->synopsis);
+		return usage(what, NULL);
+	}
+	if (options->replay && (command->traits & COMMAND_NEEDS_PROCESS))
 		return usage("a recording is not a running process:", options->replay);
-	if (options->replay && options->write && (options->command == &watch_command || options->command == &stream_command))
+	if (options->replay && options->write && (command->traits & COMMAND_MONITORS))
 		return usage("-w records a running process, not a recording: copy the file, or put tee before pmtop -r -", NULL);
-	if (options->command == &stack_command && (options->child || options->demo))
-		return usage("stack looks at a process that runs already: pmtop stack PID", NULL);
-	if ((options->command == &doctor_command || options->command == &stack_command) && options->format > FORMAT_JSON)
-		return usage(options->command == &doctor_command ? "doctor speaks text and json" : "stack speaks text and json", NULL);
-	if (options->format == FORMAT_SVG && options->command != &once_command)
-		return usage("--format=svg goes with --once", NULL);
+	if ((options->child || options->demo) && (command->traits & COMMAND_NEEDS_RUNNING)) {
+		snprintf(what, sizeof what, "%s needs a process that runs already: %s", command->name, command->example);
+		return usage(what, NULL);
+	}
+	if (!(command->formats >> options->format & 1)) {
+		list_formats(command->formats, formats, sizeof formats);
+		snprintf(what, sizeof what, "--format: %s takes %s", command->name, formats);
+		return usage(what, NULL);
+	}
 	return EXIT_OK;
 }
 
@@ -284,13 +239,28 @@ static enum exit_code read_settings(const struct options *options, struct settin
 	return EXIT_OK;
 }
 
+/* "pmtop export --help", "pmtop -b --help", "pmtop -p PID --help" (the screen); without any of these, of all. */
+static enum exit_code print_help(const char *word, struct options *options)
+{
+	bool has_target = options->pid || options->run_name || options->replay || options->demo || options->child;
+	const struct command *command = word ? command_named(word) : options->is_batch ? &stream_command : options->is_once ? &once_command
+	                              : options->is_list ? &list_command : has_target ? &watch_command : NULL;
+	options->command = NULL;
+	if (word && !command)
+		return usage("not understood:", word);
+	if (command)
+		help_print_command(id_of(command));
+	else
+		help_print();
+	return EXIT_OK;
+}
+
 /* getopt's own tables, made of ours; long options have LONG_ONLY + their row. */
 static int make_tables(struct option *longs, char *letters)
 {
 	int count = 0;
 	for (const struct option_row *row = option_rows; row->name && count < ROWS_MOST; row++, count++) {
-		bool is_bare = row->kind == OPTION_FLAG || !strcmp(row->name, "help") || !strcmp(row->name, "version") || !strcmp(row->name, "json");
-		int takes = is_bare ? no_argument : !strcmp(row->name, "demo") ? optional_argument : required_argument;
+		int takes = !row->value ? no_argument : row->value[0] == '[' ? optional_argument : required_argument;
 		longs[count] = (struct option){ row->name, takes, NULL, LONG_ONLY + count };
 		if (row->letter) {
 			*letters++ = row->letter;
@@ -317,7 +287,7 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 {
 	struct option longs[ROWS_MOST + 1];
 	char letters[2 * ROWS_MOST + 1];
-	bool is_given[ROWS_MOST] = { false };
+	bool is_given[ROWS_MOST] = { false }, is_help = false, is_synopses = false;
 	int count = make_tables(longs, letters), option;
 	*options = (struct options){ .color = -1 };
 	/* What comes after -- is a command to start, and nothing of ours. */
@@ -335,9 +305,16 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 		if (row < 0)
 			return usage("not understood, or without its value:", argv[optind - 1]);
 		const char *name = option_rows[row].name;
-		if (!strcmp(name, "help") || !strcmp(name, "version")) {
-			fputs(*name == 'h' ? help_text : "pmtop " PMTOP_VERSION "\n", stdout);
+		if (!strcmp(name, "version")) {
+			puts("pmtop " PMTOP_VERSION);
 			return EXIT_OK;
+		}
+		if (!strcmp(name, "help")) {
+			is_help = true;
+			is_synopses = optarg && strcmp(optarg, "commands") == 0;
+			if (optarg && !is_synopses)
+				return usage("--help takes nothing or commands, not", optarg);
+			continue;
 		}
 		if (!strcmp(name, "demo") && optarg && !strcmp(optarg, "list")) {
 			list_synthetic();
@@ -348,6 +325,13 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 			return code;
 		is_given[row] = true;
 	}
+	if (is_synopses) {
+		options->command = NULL;
+		help_print_synopses();
+		return EXIT_OK;
+	}
+	if (is_help)
+		return print_help(optind < argc ? argv[optind] : NULL, options);
 	enum exit_code code = take_words(argv + optind, argv + argc, options);
 	if (code == EXIT_OK)
 		code = choose_command(options);

@@ -5,60 +5,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option_word formats[] = { { "text", FORMAT_TEXT }, { "json", FORMAT_JSON }, { "csv", FORMAT_CSV }, { "svg", FORMAT_SVG }, { 0 } };
+const struct option_word option_formats[] = { { "text", FORMAT_TEXT }, { "json", FORMAT_JSON }, { "csv", FORMAT_CSV }, { "svg", FORMAT_SVG }, { 0 } };
 static const struct option_word colors[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS }, { "never", COLOR_NEVER }, { 0 } };
 
 #define FOR(name) (1u << COMMAND_##name)
 #define MEMBER(member) offsetof(struct options, member)
-#define FLAG(name, letter, member, ...) { name, letter, OPTION_FLAG, MEMBER(member), .commands = 0 __VA_ARGS__ }
-#define TEXT(name, letter, member, ...) { name, letter, OPTION_TEXT, MEMBER(member), .commands = 0 __VA_ARGS__ }
-#define OTHER(name, letter, ...) { name, letter, OPTION_OTHER, .commands = 0 __VA_ARGS__ }
+#define FLAG(name_, letter_, member, commands_, help_) { .name = name_, .letter = letter_, .kind = OPTION_FLAG, .offset = MEMBER(member), .commands = commands_, .help = help_ }
+#define VALUE(kind_, name_, letter_, member, commands_, value_, help_) \
+	{ .name = name_, .letter = letter_, .kind = OPTION_##kind_, .offset = MEMBER(member), .commands = commands_, .value = value_, .help = help_ }
+#define OTHER(name_, letter_, commands_, value_, help_) { .name = name_, .letter = letter_, .kind = OPTION_OTHER, .commands = commands_, .value = value_, .help = help_ }
+#define RECORDS (FOR(record) | FOR(watch) | FOR(stream))
 
 const struct option_row option_rows[] = {
-	OTHER("pid", 'p'),
-	TEXT("session", 's', run_name),
-	OTHER("demo", 0),
-	TEXT("replay", 'r', replay),
-	FLAG("list", 'l', is_list),
-	FLAG("batch", 'b', is_batch),
-	FLAG("once", 0, is_once),
-	{ "iterations", 'n', OPTION_WHOLE, MEMBER(count), .commands = 0 },
-	{ "delay", 'd', OPTION_NUMBER, MEMBER(period_s), 0.05, 60, NULL, "seconds from 0.05 to 60", 0 },
-	{ "format", 0, OPTION_WORD, MEMBER(format), .words = formats, .takes = "text, json, csv or (with --once) svg" },
-	OTHER("json", 0),
-	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never" },
-	FLAG("ascii", 0, ascii),
-	FLAG("no-nvml", 0, no_nvml),
-	FLAG("counters", 0, counters),
-	TEXT("config", 0, config),
-	FLAG("all", 0, all, | FOR(stream)),
-	TEXT("view", 0, view, | FOR(watch) | FOR(once)),
-	OTHER("size", 0, | FOR(once)),
+	OTHER("pid", 'p', 0, "PID", "a process and its children"),
+	VALUE(TEXT, "session", 's', run_name, 0, "NAME", "an instrumented run, by its name or NAME.PID"),
+	OTHER("demo", 0, 0, "[FAULT]", "a synthetic run (--demo=list names the faults)"),
+	VALUE(TEXT, "replay", 'r', replay, 0, "FILE", "a recording, or - for a stream of pmtop collect"),
+	FLAG("list", 'l', is_list, 0, "list the runs that pmtop can watch"),
+	FLAG("batch", 'b', is_batch, 0, "print lines instead of the screen"),
+	FLAG("once", 0, is_once, 0, "print one screen as text, or with --format=svg"),
+	VALUE(WHOLE, "iterations", 'n', count, 0, "N", "end after N refreshes (with -b, --once)"),
+	{ "delay", 'd', OPTION_NUMBER, MEMBER(period_s), 0.05, 60, NULL, "seconds from 0.05 to 60", 0, "SECONDS", "time between refreshes (0.5)" },
+	{ "format", 0, OPTION_WORD, MEMBER(format), .words = option_formats, .takes = "text, json, csv or (with --once) svg", .value = "FORMAT", .help = "text, json, csv; with --once also svg" },
+	OTHER("json", 0, 0, NULL, "the same as --format=json"),
+	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never", .value = "WHEN", .help = "auto, always or never; NO_COLOR is respected" },
+	FLAG("ascii", 0, ascii, 0, "draw with ASCII only"),
+	FLAG("no-nvml", 0, no_nvml, 0, "do not open NVIDIA's library"),
+	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),
+	VALUE(TEXT, "config", 0, config, 0, "FILE", "read FILE instead of your pmtop.yaml"),
+	FLAG("all", 0, all, FOR(stream), "JSON: all flagged batches in every object"),
+	VALUE(TEXT, "view", 0, view, FOR(watch) | FOR(once), "NAME", "begin with this view"),
+	OTHER("size", 0, FOR(once), "COLUMNSxROWS", "size of the screen (120x40)"),
 
-	TEXT("check", 0, check, | FOR(rules)),
-	FLAG("figures", 0, figures, | FOR(rules)),
+	VALUE(TEXT, "check", 0, check, FOR(rules), "FILE", "check a file of rules"),
+	FLAG("figures", 0, figures, FOR(rules), "list the figures that rules may use"),
 
-	TEXT("write", 'w', write, | FOR(watch) | FOR(stream)),
-	TEXT("output", 'o', write, | FOR(record) | FOR(repair) | FOR(export)),
-	{ "for", 0, OPTION_TIME, MEMBER(record_s), .commands = FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff) },
-	{ "max-size", 0, OPTION_BYTES, MEMBER(record_bytes), .commands = FOR(record) | FOR(watch) | FOR(stream) },
-	{ "rotate", 0, OPTION_BYTES, MEMBER(file_bytes), .commands = FOR(record) | FOR(watch) | FOR(stream) },
-	TEXT("only", 0, only, | FOR(collect)),
-	{ "speed", 0, OPTION_NUMBER, MEMBER(speed), 0.01, 100000, NULL, "a number from 0.01 to 100000", FOR(watch) },
-	TEXT("at", 0, at, | FOR(watch) | FOR(once) | FOR(report) | FOR(stream)),
-	TEXT("overlay", 0, overlay, | FOR(watch) | FOR(once)),
+	VALUE(TEXT, "write", 'w', write, FOR(watch) | FOR(stream), "FILE", "record to FILE meanwhile"),
+	VALUE(TEXT, "output", 'o', write, FOR(record) | FOR(repair) | FOR(export), "FILE", "write to FILE"),
+	VALUE(TIME, "for", 0, record_s, FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff), "TIME", "end after TIME, such as 90s, 5m or 2h"),
+	VALUE(BYTES, "max-size", 0, record_bytes, RECORDS, "SIZE", "drop the oldest of the recording beyond SIZE"),
+	VALUE(BYTES, "rotate", 0, file_bytes, RECORDS, "SIZE", "begin another file every SIZE"),
+	VALUE(TEXT, "only", 0, only, FOR(collect), "SOURCE,...", "only these sources"),
+	{ "speed", 0, OPTION_NUMBER, MEMBER(speed), 0.01, 100000, NULL, "a number from 0.01 to 100000", FOR(watch), "FACTOR", "replay so much faster" },
+	VALUE(TEXT, "at", 0, at, FOR(watch) | FOR(once) | FOR(report) | FOR(stream), "WHEN", "replay to 14:02:30, 5m, 50%, #624 or end"),
+	VALUE(TEXT, "overlay", 0, overlay, FOR(watch) | FOR(once), "FILE", "show an earlier run beside this one"),
 
-	TEXT("to", 0, to, | FOR(export)),
-	TEXT("since", 0, since, | FOR(export)),
-	TEXT("until", 0, until, | FOR(export)),
-	TEXT("baseline", 0, baseline, | FOR(check)),
-	TEXT("save", 0, save, | FOR(check)),
-	TEXT("junit", 0, junit, | FOR(check)),
-	TEXT("budget", 0, budget, | FOR(check)),
-	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check) },
+	VALUE(TEXT, "to", 0, to, FOR(export), "FORMAT", "the format to convert to (--to=list)"),
+	VALUE(TEXT, "since", 0, since, FOR(export), "WHEN", "only from then on"),
+	VALUE(TEXT, "until", 0, until, FOR(export), "WHEN", "only until then"),
+	VALUE(TEXT, "baseline", 0, baseline, FOR(check), "FILE", "compare with this summary"),
+	VALUE(TEXT, "save", 0, save, FOR(check), "FILE", "save the summary as a baseline"),
+	VALUE(TEXT, "junit", 0, junit, FOR(check), "FILE", "write a JUnit report"),
+	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "limits of its own: data:20%,step:0.3s"),
+	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check), "SHARE", "how much slower is slower (0.2 = 20 %)" },
 
-	OTHER("help", 'h'),
-	OTHER("version", 0),
+	OTHER("help", 'h', 0, "[commands]", "this text; after a command, the command's"),
+	OTHER("version", 0, 0, NULL, "print the version"),
 	{ 0 },
 };
 

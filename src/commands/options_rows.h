@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/commands/command.h"
+#include "src/commands/commands.h"
 
 enum option_kind {
 	OPTION_FLAG,         /* bool */
@@ -27,11 +27,14 @@ struct option_row {
 	size_t offset;               /* in struct options */
 	double least, most;
 	const struct option_word *words;     /* ends with a text of NULL */
-	const char *takes;           /* "seconds from 0.05 to 60": what a wrong value is told; NULL = the kind says it */
+	const char *takes;           /* "seconds from 0.05 to 60", for the error about a wrong value; NULL = the kind says it */
 	unsigned commands;           /* 1 << enum command_id; 0 = all */
+	const char *value, *help;    /* "FILE" (NULL = takes none; in brackets: may be left out), and what --help says, at most 50 columns */
 };
 
 extern const struct option_row option_rows[];
+/* The words of --format, in the order of enum output_format; ends with a text of NULL. */
+extern const struct option_word option_formats[];
 
 /* Sets what the row says from `value`. False: the value is not one of its kind. */
 bool option_take(const struct option_row *row, const char *value, struct options *options);

@@ -9,10 +9,11 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/commands/commands.h"
+#include "src/commands/summary.h"
 #include "src/session/output.h"
 #include "src/session/session.h"
 #include "src/session/signals.h"
-#include "src/commands/summary.h"
 
 enum { WAITING_MOST = 64 * 1024 };
 
@@ -202,4 +203,15 @@ static enum exit_code run_record(const struct options *options, const struct set
 	return has_child ? child_code : code;
 }
 
-const struct command record_command = { "record", run_record };
+const struct command record_command = {
+	.name = "record",
+	.synopsis = "record -p PID|-s NAME|-- COMMAND ...",
+	.summary = "record a run without a screen",
+	.details = "Rules are evaluated and hooks started as on the screen.\n",
+	.example = "pmtop record -p 48213 -o run.pmtop --for=2h",
+	.words = COMMAND_TAKES_TARGET,
+	.traits = COMMAND_MONITORS | COMMAND_RECORDS | COMMAND_NEEDS_PROCESS,
+	.formats = FORMATS_ALL_BUT_SVG,
+	.needs_target = true,
+	.run = run_record,
+};

@@ -11,8 +11,9 @@
 #include "src/base/clock.h"
 #include "src/base/files/new_file.h"
 #include "src/base/text.h"
-#include "src/commands/command.h"
+#include "src/commands/commands.h"
 #include "src/playback/repair_survey.h"
+#include "src/session/command.h"
 
 enum { PATH_SIZE = 4096, LOSSES_SHOWN = 10, WRITTEN_AT_ONCE = 1 << 20 };
 
@@ -253,4 +254,12 @@ static enum exit_code run_repair(const struct options *options, const struct set
 	return status == STATUS_OK ? EXIT_OK : fail(status, &why);
 }
 
-const struct command repair_command = { "repair", run_repair };
+const struct command repair_command = {
+	.name = "repair",
+	.synopsis = "repair FILE",
+	.summary = "save what is whole of a damaged recording",
+	.example = "pmtop repair run.pmtop -o whole.pmtop",
+	.words = COMMAND_TAKES_WORDS,
+	.formats = FORMATS_ALL_BUT_SVG,
+	.run = run_repair,
+};

@@ -1,7 +1,8 @@
 /* pmtop report: the tables of a run as it stands now. */
+#include "src/commands/commands.h"
+#include "src/export/export.h"
 #include "src/session/output.h"
 #include "src/session/replay/seek.h"
-#include "src/export/export.h"
 
 static enum exit_code run_report(const struct options *options, const struct settings *settings)
 {
@@ -29,4 +30,14 @@ static enum exit_code run_report(const struct options *options, const struct set
 	return output_code ? EXIT_RUNTIME : code;
 }
 
-const struct command report_command = { "report", run_report };
+const struct command report_command = {
+	.name = "report",
+	.synopsis = "report PID|NAME|FILE",
+	.summary = "print the summary tables of a run",
+	.example = "pmtop report run.pmtop --format=json",
+	.words = COMMAND_TAKES_TARGET,
+	.traits = COMMAND_AWAITS_SOURCES,
+	.formats = FORMATS_ALL_BUT_SVG,
+	.needs_target = true,
+	.run = run_report,
+};

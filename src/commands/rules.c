@@ -6,9 +6,10 @@
 #include "src/base/clock.h"
 #include "src/base/formats/json.h"
 #include "src/base/text.h"
+#include "src/commands/commands.h"
+#include "src/rules/rule_now.h"
 #include "src/session/output.h"
 #include "src/session/session.h"
-#include "src/rules/rule_now.h"
 
 /* Conditions that last a while are seen to last; rates need two readings. */
 enum { READINGS = 3 };
@@ -234,4 +235,11 @@ static enum exit_code run_rules(const struct options *options, const struct sett
 	return output_code ? EXIT_RUNTIME : code;
 }
 
-const struct command rules_command = { "rules", run_rules };
+const struct command rules_command = {
+	.name = "rules",
+	.synopsis = "rules [-p PID|-s NAME]",
+	.summary = "list the rules; with a target, their figures now",
+	.example = "pmtop rules --figures -p 48213",
+	.formats = FORMATS_ALL_BUT_SVG,
+	.run = run_rules,
+};

@@ -6,13 +6,14 @@
 #include "src/base/clock.h"
 #include "src/base/formats/json.h"
 #include "src/base/text.h"
-#include "src/commands/command.h"
+#include "src/commands/commands.h"
+#include "src/model/code/code.h"
+#include "src/session/command.h"
 #include "src/session/output.h"
 #include "src/session/runs/runs.h"
-#include "src/model/code/code.h"
-#include "src/sources/target/access.h"
 #include "src/sources/python/py_stack.h"
 #include "src/sources/python/remote.h"
+#include "src/sources/target/access.h"
 #include "src/sources/target/target.h"
 
 enum { FUNCTION_WIDTH_MOST = 40, READ_MAX_S = 4 };
@@ -238,4 +239,15 @@ static enum exit_code run_stack(const struct options *options, const struct sett
 	return (enum exit_code)code;
 }
 
-const struct command stack_command = { "stack", run_stack };
+const struct command stack_command = {
+	.name = "stack",
+	.synopsis = "stack PID|NAME",
+	.summary = "print the Python stacks of a running process",
+	.details = "The process is neither stopped nor written to.\n",
+	.example = "pmtop stack 48213",
+	.words = COMMAND_TAKES_TARGET,
+	.traits = COMMAND_NEEDS_PROCESS | COMMAND_NEEDS_RUNNING,
+	.formats = FORMATS_TEXT_JSON,
+	.needs_target = true,
+	.run = run_stack,
+};

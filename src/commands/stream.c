@@ -3,9 +3,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "src/commands/commands.h"
+#include "src/export/export.h"
 #include "src/session/output.h"
 #include "src/session/replay/seek.h"
-#include "src/export/export.h"
 
 static volatile sig_atomic_t is_interrupted;
 
@@ -121,4 +122,13 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	return output_code ? EXIT_RUNTIME : code;
 }
 
-const struct command stream_command = { "stream", run_stream };
+const struct command stream_command = {
+	.name = "-b",
+	.synopsis = "-b -p PID|-s NAME|-r FILE|-- COMMAND ...",
+	.summary = "print lines, JSON objects or CSV rows",
+	.example = "pmtop -b --format=json -n 10 -p 48213",
+	.traits = COMMAND_MONITORS | COMMAND_AWAITS_SOURCES,
+	.formats = FORMATS_ALL_BUT_SVG,
+	.needs_target = true,
+	.run = run_stream,
+};

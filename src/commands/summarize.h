@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "src/commands/command.h"
 #include "src/compare/summary.h"
+#include "src/session/command.h"
 
 struct summarize_how {
 	const char *label;           /* how it was named */

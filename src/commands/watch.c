@@ -15,13 +15,14 @@
 #include "src/base/clock.h"
 #include "src/base/files/new_file.h"
 #include "src/base/text.h"
-#include "src/session/runs/choose.h"
-#include "src/session/output.h"
+#include "src/commands/commands.h"
+#include "src/commands/summary.h"
 #include "src/playback/overlay.h"
+#include "src/session/output.h"
 #include "src/session/replay/replay.h"
+#include "src/session/runs/choose.h"
 #include "src/session/session.h"
 #include "src/session/signals.h"
-#include "src/commands/summary.h"
 #include "src/session/watch_record.h"
 #include "ui/screen.h"
 #include "ui/terminal/terminal.h"
@@ -314,4 +315,12 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	return code != EXIT_OK ? code : child_code;
 }
 
-const struct command watch_command = { "watch", run_watch };
+const struct command watch_command = {
+	.name = "the screen",
+	.synopsis = "-p PID|-s NAME|-r FILE|--demo[=FAULT]|-- COMMAND ...",
+	.summary = "watch a run on the screen",
+	.example = "pmtop -p 48213",
+	.traits = COMMAND_HAS_SCREEN | COMMAND_MONITORS,
+	.formats = FORMATS_ALL_BUT_SVG,
+	.run = run_watch,
+};

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "src/base/files/file.h"
+#include "src/base/files/new_file.h"
 #include "src/base/formats/json.h"
 #include "src/base/formats/json_tree.h"
-#include "src/base/files/new_file.h"
 #include "src/base/text.h"
 
 static const char format_name[] = "pmtop summary";

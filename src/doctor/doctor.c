@@ -168,4 +168,12 @@ static enum exit_code run_doctor(const struct options *options, const struct set
 	return code;
 }
 
-const struct command doctor_command = { "doctor", run_doctor };
+const struct command doctor_command = {
+	.name = "doctor",
+	.synopsis = "doctor [-p PID|-s NAME]",
+	.summary = "explain each missing figure and how to get it",
+	.example = "pmtop doctor -p 48213",
+	.traits = COMMAND_NEEDS_PROCESS,
+	.formats = FORMATS_TEXT_JSON,
+	.run = run_doctor,
+};

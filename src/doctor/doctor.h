@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "src/base/status.h"
-#include "src/commands/command.h"
+#include "src/session/command.h"
 
 struct model;
 
@@ -76,5 +76,7 @@ void doctor_check_other_gpus(struct doctor *doctor);
 void doctor_check_counters(struct doctor *doctor);
 /* What the model got of the target after a few readings, and what the target itself is. */
 void doctor_check_process(struct doctor *doctor);
+
+extern const struct command doctor_command;
 
 #endif

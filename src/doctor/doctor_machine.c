@@ -14,8 +14,8 @@
 #include "src/base/files/file.h"
 #include "src/base/text.h"
 #include "src/doctor/doctor.h"
-#include "src/session/output.h"
 #include "src/rules/rule_book.h"
+#include "src/session/output.h"
 #include "src/sources/python/remote.h"
 
 enum { TEXT_SIZE = 16 * 1024, COLUMNS_LEAST = 40, ROWS_LEAST = 10 };

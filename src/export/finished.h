@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "src/export/exporter.h"
 #include "src/explain/explain.h"
+#include "src/export/exporter.h"
 
 struct finished_batch {
 	unsigned rank;                       /* index into model->runs */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
-#include "src/export/table.h"
 #include "src/explain/rank_words.h"
+#include "src/export/table.h"
 
 static void compare(const struct model *model, int run, struct ranks *out)
 {

@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/model/code/code.h"
 #include "src/model/energy/energy.h"
 #include "src/model/gpus/gpus.h"
-#include "src/model/code/code.h"
 #include "src/model/machine/perf.h"
+#include "src/model/machine/system.h"
 #include "src/model/run/run.h"
 #include "src/model/statistics/series.h"
-#include "src/model/machine/system.h"
 #include "src/model/workers/workers.h"
 #include "src/samples/sample_set.h"
 

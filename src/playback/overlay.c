@@ -11,8 +11,8 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/playback/player.h"
 #include "src/model/ranks/ranks.h"
+#include "src/playback/player.h"
 
 /* 16 MB: of longer runs the first so many batches are drawn. */
 enum { STEPS_MOST = 1 << 22, LOOK_MS = 150, LOOKS_MOST = 3 };

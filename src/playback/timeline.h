@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/playback/player.h"
 #include "src/model/model.h"
+#include "src/playback/player.h"
 #include "ui/widgets/replay_line.h"
 
 enum { TIMELINE_FLAGS_MAX = 4096 };

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/model/model.h"
 #include "src/explain/patterns/patterns.h"
+#include "src/model/model.h"
 #include "src/settings/settings.h"
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };   /* "info", "warning", "critical" */

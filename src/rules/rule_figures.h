@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/model/model.h"
-#include "src/model/ranks/ranks.h"
 #include "src/explain/advice.h"
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns.h"
 #include "src/explain/stall.h"
+#include "src/model/model.h"
+#include "src/model/ranks/ranks.h"
 
 enum rule_scope { RULE_OF_MODEL, RULE_OF_RUN, RULE_OF_PHASE, RULE_SCOPES };      /* "model", "run", "phase" */
 

@@ -14,11 +14,11 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/model/ranks/ranks.h"
 #include "src/session/damage.h"
 #include "src/session/hooks.h"
 #include "src/session/runs/runs.h"
 #include "src/session/session_private.h"
-#include "src/model/ranks/ranks.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "ui/widgets/view.h"
 
@@ -272,7 +272,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (status != STATUS_OK)
 		return fail(status, &reason);
 	if (options->child) {
-		bool is_ours = options->command == &collect_command || (options->command == &watch_command && isatty(STDOUT_FILENO));
+		bool is_ours = (options->command->traits & COMMAND_STREAMS) || ((options->command->traits & COMMAND_HAS_SCREEN) && isatty(STDOUT_FILENO));
 		status = start_child(session, options->child, is_ours, &reason);
 		pid = session->child;
 	} else if (options->run_name) {
@@ -291,10 +291,10 @@ enum exit_code session_open(struct session *session, const struct options *optio
 		return has_ended_at_once(session, options->child ? options->child[0] : "", &child_code) ? child_code : fail(status, &reason);
 
 	set_choices(session, options);
-	if (options->command != &collect_command)
+	if (!(options->command->traits & COMMAND_STREAMS))
 		read_rules(session);
 	/* A single look is nobody's watch. */
-	if (!session->player && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command))
+	if (!session->player && (options->command->traits & COMMAND_MONITORS))
 		session->hooks = hooks_new(&session->settings);
 	set_model_options(&session->model_options, settings);
 	double sla_s = session->rules ? rule_book_level(session->rules, "latency_over_sla") : NAN;
@@ -314,9 +314,9 @@ enum exit_code session_open(struct session *session, const struct options *optio
 		return fail(status, &reason);
 	}
 	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
-	while (!session_step(session) && session->player && options->command != &watch_command && !session_has_ended(session))
+	while (!session_step(session) && session->player && !(options->command->traits & COMMAND_HAS_SCREEN) && !session_has_ended(session))
 		session_wait(session, -1);
-	if (options->command == &once_command || options->command == &stream_command || options->command == &report_command)
+	if (options->command->traits & COMMAND_AWAITS_SOURCES)
 		wait_for_starting(session);
 	return EXIT_OK;
 }

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 #include "src/collect/collector.h"
-#include "src/commands/command.h"
+#include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/playback/recording.h"
-#include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/rules/rule_book.h"
+#include "src/session/command.h"
 #include "src/sources/choices.h"
 
 struct hooks;

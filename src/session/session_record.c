@@ -53,8 +53,8 @@ void session_flag(struct session *session, unsigned run, uint32_t mode, uint64_t
 enum status session_begin_recording(struct session *session, const struct options *options, struct reason *why_not)
 {
 	target_refresh(&session->target);
-	if (options->command != &collect_command)
-		return options->write || options->command == &record_command ? session_record(session, options->write, why_not) : STATUS_OK;
+	if (!(options->command->traits & COMMAND_STREAMS))
+		return options->write || (options->command->traits & COMMAND_RECORDS) ? session_record(session, options->write, why_not) : STATUS_OK;
 	struct recording_subject subject = subject_of(session);
 	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (out < 0)
@@ -64,7 +64,7 @@ enum status session_begin_recording(struct session *session, const struct option
 
 enum status session_check_recording(const struct session *session, const struct options *options, struct reason *why_not)
 {
-	bool is_recording = options->write && !options->replay && (options->command == &watch_command || options->command == &stream_command || options->command == &record_command);
+	bool is_recording = options->write && !options->replay && (options->command->traits & COMMAND_MONITORS);
 	return is_recording ? recorder_check(options->write, &session->recorder_options, why_not) : STATUS_OK;
 }
 

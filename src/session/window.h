@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "src/commands/command.h"
+#include "src/session/command.h"
 #include "src/session/session.h"
 
 /* CLOCK_MONOTONIC, since ≤ t < until; INT64_MIN and INT64_MAX where nothing was said. "#624" and "@7" as --until include that batch, and that epoch. For

@@ -5,8 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/session/replay/stations.h"
+#include "src/commands/commands.h"
 #include "src/playback/timeline.h"
+#include "src/session/replay/stations.h"
 #include "tests/support/recorded.h"
 
 static double seconds_since(int64_t from_ns)

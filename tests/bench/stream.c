@@ -17,8 +17,8 @@
 
 #include "src/base/clock.h"
 #include "src/collect/ledger.h"
-#include "src/playback/player.h"
 #include "src/model/model.h"
+#include "src/playback/player.h"
 #include "src/rules/alerts.h"
 #include "src/samples/stream.h"
 #include "src/sources/synthetic/synthetic.h"

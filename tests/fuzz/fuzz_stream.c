@@ -13,9 +13,9 @@
 #include "src/base/clock.h"
 #include "src/base/formats/crc32c.h"
 #include "src/collect/ledger.h"
+#include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/playback/repair_survey.h"
-#include "src/model/model.h"
 #include "src/samples/stream.h"
 #include "src/sources/synthetic/synthetic.h"
 

@@ -1,8 +1,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "tests/support/stage.h"
 #include "tests/support/picture.h"
+#include "tests/support/stage.h"
 #include "ui/core/keys.h"
 #include "ui/widgets/picker.h"
 

@@ -1,6 +1,6 @@
 #define PMTOP_LAYOUT
-#include "src/region/pmtop.h"
 #include "tests/support/regions.h"
+#include "src/region/pmtop.h"
 
 #include <math.h>
 #include <sched.h>

@@ -36,7 +36,7 @@ $trainer --name lasting$$ --workers 0 --epochs 100000 --step-ms 0.5 --fault slee
 wait %1 %2 %3
 
 expect diff_takes_two               2 '' 'two to 64 runs'                         -- diff fast.pmtop
-expect diff_speaks_text_and_json    2 '' 'text and json'                          -- diff --format=csv fast.pmtop slow.pmtop
+expect diff_speaks_text_and_json    2 '' 'diff takes text or json'                          -- diff --format=csv fast.pmtop slow.pmtop
 expect diff_names_what_is_not_there 3 '' 'nothere.pmtop cannot be read'           -- diff fast.pmtop nothere.pmtop
 expect check_needs_something        2 '' '--baseline=FILE or --budget'            -- check fast.pmtop
 expect check_needs_a_target         2 '' 'needs a target'                         -- check --baseline=base.json

@@ -7,8 +7,8 @@
 #include "src/base/text.h"
 #include "tests/support/picture.h"
 #include "ui/core/canvas.h"
-#include "ui/terminal/term_text.h"
 #include "ui/core/theme.h"
+#include "ui/terminal/term_text.h"
 
 START_TEST(a_percentage_never_loses_its_sign)
 {

@@ -2,8 +2,8 @@
 #include <check.h>
 #include <math.h>
 
-#include "src/rules/alerts.h"
 #include "src/explain/explain.h"
+#include "src/rules/alerts.h"
 #include "tests/support/script.h"
 
 /* Guide 000_92dc6d78458fd3fe, "AGGREGATE STATISTICS": batch_forward 150 times, 15.234 s in all, mean 0.102, least 0.085, most 0.425: "outlier!" */

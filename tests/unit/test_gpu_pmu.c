@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/sources/gpu/intel/intel_pmu.h"
 #include "src/sources/gpu/drm/pci_names.h"
+#include "src/sources/gpu/intel/intel_pmu.h"
 #include "tests/support/fake_proc.h"
 
 #define CARD "bus/event_source/devices/i915_0000_05_00.0"

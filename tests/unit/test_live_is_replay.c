@@ -9,11 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/commands/commands.h"
 #include "src/base/clock.h"
 #include "src/session/session.h"
-#include "ui/widgets/chrome.h"
 #include "ui/screen.h"
 #include "ui/terminal/term_text.h"
+#include "ui/widgets/chrome.h"
 
 /* Last, for it has a macro of the name of one of our functions. */
 #include <check.h>

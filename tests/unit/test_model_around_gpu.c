@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/batch_window/around.h"
 #include "src/explain/explain.h"
+#include "src/model/batch_window/around.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-3

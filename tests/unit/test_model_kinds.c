@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "src/rules/alerts.h"
 #include "src/explain/explain.h"
+#include "src/rules/alerts.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-6

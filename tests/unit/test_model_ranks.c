@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/rank_words.h"
 #include "src/model/ranks/ranks.h"
 #include "src/rules/alerts.h"
-#include "src/explain/rank_words.h"
 #include "tests/support/band.h"
 
 #define BASE_NS (INT64_C(5000) * NS_PER_S)

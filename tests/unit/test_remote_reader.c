@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/sources/python/remote.h"
 #include "src/base/files/remote_reader.h"
 #include "src/sources/inferred/stacks_stuck.h"
+#include "src/sources/python/remote.h"
 #include "tests/support/children.h"
 
 enum { PIECES = 3000, SIZE = 40 };

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
-#include "src/explain/explain.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "tests/support/thin.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/explain/explain.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
-#include "src/explain/explain.h"
 #include "tests/support/story.h"
 
 static struct story_options options;

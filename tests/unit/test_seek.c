@@ -5,10 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/commands/commands.h"
+#include "src/export/export.h"
+#include "src/playback/timeline.h"
 #include "src/session/replay/seek.h"
 #include "src/session/replay/stations.h"
-#include "src/playback/timeline.h"
-#include "src/export/export.h"
 #include "tests/support/recorded.h"
 
 /* Last, for it has a macro of the name of one of our functions. */

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/sources/target/command.h"
 #include "src/base/files/file.h"
+#include "src/sources/target/command.h"
 #include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "ui/core/theme.h"
 #include "ui/terminal/term_frame.h"
 #include "ui/terminal/term_restore.h"
 #include "ui/terminal/term_tty.h"
 #include "ui/terminal/terminal.h"
-#include "ui/core/theme.h"
 
 /* ncurses sets up, knows what the terminal understands and reads keys; frames are written by term_frame.c, which costs a tenth
  * (tests/bench/bench_draw.c). So ncurses writes to nowhere, and never touches the terminal's modes. */

@@ -6,9 +6,9 @@
 
 #include "src/base/clock.h"
 #include "ui/core/layout.h"
-#include "ui/widgets/batch_focus.h"
 #include "ui/views/batches/evidence.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 

@@ -6,8 +6,8 @@
 #include "src/base/text.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
-#include "ui/widgets/view.h"
 #include "ui/widgets/parts.h"
+#include "ui/widgets/view.h"
 
 enum picker_cell { CELL_PID, CELL_RUN, CELL_RANK, CELL_EPOCH, CELL_BATCH, CELL_RATE, CELL_MEMORY, CELL_GPU, CELL_STATE, CELL_HOW, CELLS };
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "ui/core/plot.h"
-#include "ui/widgets/view.h"
 #include "ui/widgets/step_height.h"
+#include "ui/widgets/view.h"
 
 enum { TRACE_POINTS_MAX = 2048 };
 

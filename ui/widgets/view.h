@@ -12,11 +12,11 @@
 #include "src/rules/alerts.h"
 #include "src/settings/settings.h"
 #include "ui/core/canvas.h"
-#include "ui/widgets/earlier.h"
 #include "ui/core/keys.h"
 #include "ui/core/line.h"
 #include "ui/core/panes.h"
 #include "ui/core/plot.h"
+#include "ui/widgets/earlier.h"
 #include "ui/widgets/replay_line.h"
 
 /* What a person has chosen; belongs to the screen, not to the model. */

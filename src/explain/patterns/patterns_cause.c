@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/model/statistics/statistics.h"
 #include "src/explain/advice.h"
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns_private.h"
+#include "src/model/statistics/statistics.h"
 
 enum { PHASES_COMPARED_MOST = 48, FLAGGED_EXPLAINED = 4, ACCUMULATION_MOST = 64, ROUND_LEAST = 10, MARKED_LEAST = 3, REFRESHES_MOST = 4 };
 /* Of the members, and at most so many of the others, where something goes with them. */

@@ -1,9 +1,9 @@
 /* Slower since a batch, or slower and slower: steps against their own kind and size, by rank, with what the places in an epoch explain left out. */
 #include <math.h>
 
+#include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
-#include "src/explain/patterns/patterns_private.h"
 
 enum { SIDE_LEAST = 50, WINDOW_LEAST = 2 * SIDE_LEAST, BLOCKS_MOST = 256, CALM_BLOCK = 10, SIZES = 8, CLASS_LEAST = 8, CREEP_LEAST = 400, CREEP_POINTS = 64, SAME_PLACE_LEAST = 20,
 	HISTORY_BLOCKS = 64, CALM_BLOCKS = 16, REFINEMENTS = 3, AFTER_LEAST_OF = 8, AFTER_LEAST_MOST = 150 };

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
-#include "src/explain/patterns/patterns_private.h"
 
 enum { MIXED_MOST = 1024, MIXED_LEAST = 100, EACH_LEAST = 20 };
 #define EACH_SHARE 0.1

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
-#include "src/explain/patterns/patterns_private.h"
 
 enum { MILD_PERIOD_MOST = 1024, ALWAYS_MOST = 16, TURNS = 16, FOLDED_MOST = 64, MEMBERS_LEAST = 8 };
 /* Standard deviations of a sum of members; half a million sums are tried. */

@@ -1,9 +1,9 @@
 /* Every k-th batch, by walking back from the newest slow ones: k is one where nearly all that it would make slow are, and chance would not do that. */
 #include <math.h>
 
+#include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
-#include "src/explain/patterns/patterns_private.h"
 
 enum { PERIOD_MOST = 2048, ANCHORS_MOST = 32, MISSES_MOST = 3, EPOCHS_LEAST = 3 };
 #define HITS_LEAST_RATIO 0.8

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/model/statistics/statistics.h"
 #include "src/explain/patterns/patterns_private.h"
+#include "src/model/statistics/statistics.h"
 
 enum { STEPS_LEAST = 12, BLOCK = 64, SIDE = 4, ADDED_LEAST = 3 };
 /* A step stands out where it is so many deviations and such a share above the others; a deviation is at least so much of the step. */

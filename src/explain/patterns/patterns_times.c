@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "src/base/clock.h"
+#include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
-#include "src/explain/patterns/patterns_private.h"
 
 enum { BEATS_MOST = 64, PARTNERS_MOST = 8, ANCHORS = 8, BEATS_LEAST = 5, SLIPS_MOST = 3, HOPELESS_AFTER = 6 };
 #define BEAT_HITS_RATIO 0.8

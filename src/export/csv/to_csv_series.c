@@ -7,8 +7,8 @@
 
 #include "src/export/cells.h"
 #include "src/export/finished.h"
-#include "src/export/scope.h"
 #include "src/export/metrics/series_hardware.h"
+#include "src/export/scope.h"
 #include "src/export/wide.h"
 
 /* What a set has figures of: what it has not keeps no old value. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/base/formats/json.h"
+#include "src/explain/explain.h"
 #include "src/export/json/json_code.h"
 #include "src/export/json/json_counters.h"
 #include "src/export/json/json_energy.h"
@@ -19,7 +20,6 @@
 #include "src/export/requests.h"
 #include "src/export/scope.h"
 #include "src/model/run/refusals.h"
-#include "src/explain/explain.h"
 
 enum { ROWS_MAX = 50 };
 

@@ -3,9 +3,9 @@
 #define PMTOP_EXPORT_JSON_JSON_EVENTS_H
 
 #include "src/base/formats/json.h"
+#include "src/explain/explain.h"
 #include "src/model/run/run.h"
 #include "src/rules/alerts.h"
-#include "src/explain/explain.h"
 
 /* "causes":[…], with their evidence. */
 void json_causes(struct json *json, const struct run *run, const struct explanation *why);

@@ -6,12 +6,12 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/export/text/gpu_lines.h"
+#include "src/explain/explain.h"
 #include "src/export/patterns.h"
 #include "src/export/ranks.h"
-#include "src/export/text/report_energy.h"
 #include "src/export/scope.h"
-#include "src/explain/explain.h"
+#include "src/export/text/gpu_lines.h"
+#include "src/export/text/report_energy.h"
 
 #define BYTES_PER_MB 1e6
 

@@ -6,18 +6,18 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/explain/explain.h"
 #include "src/export/patterns.h"
 #include "src/export/ranks.h"
+#include "src/export/requests.h"
+#include "src/export/scope.h"
+#include "src/export/table.h"
 #include "src/export/text/report_code.h"
 #include "src/export/text/report_energy.h"
 #include "src/export/text/report_gpus.h"
 #include "src/export/text/report_memory.h"
 #include "src/export/text/report_workers.h"
-#include "src/export/requests.h"
-#include "src/export/scope.h"
-#include "src/export/table.h"
 #include "src/model/run/refusals.h"
-#include "src/explain/explain.h"
 
 enum { REPORT_FLAGGED = 10, REPORT_CAUSES = 3, INDENT = 2, STATISTICS_COUNT_MOST = 9999999 };
 

@@ -3,8 +3,8 @@
 #define PMTOP_MODEL_BATCH_WINDOW_AROUND_PRIVATE_H
 
 #include "src/model/batch_window/clock_course.h"
-#include "src/model/model_private.h"
 #include "src/model/machine/readings.h"
+#include "src/model/model_private.h"
 #include "src/model/workers/workers_private.h"
 
 /* Of every process that is watched closely; the second list of the target and of those that publish a run, too. */

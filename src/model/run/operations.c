@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/run/run_private.h"
 #include "src/model/machine/tree.h"
+#include "src/model/run/run_private.h"
 
 /* Where an operation's figures come from: the first of its totals, chained over lanes; 0 = a row of the run's own. */
 struct operation_source { uint32_t first; };

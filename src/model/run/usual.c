@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "src/model/run/run_private.h"
 #include "src/model/machine/tree.h"
+#include "src/model/run/run_private.h"
 
 /* A phase that some of the batches have; and the kinds (a bit each, by their place in the track) of those. */
 struct seen_phase { uint32_t name, parent, kinds; size_t batches; };

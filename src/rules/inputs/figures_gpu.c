@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/rules/inputs/figures_gpu.h"
 #include "src/base/clock.h"
 #include "src/model/batch_window/around.h"
-#include "src/rules/inputs/figures_gpu.h"
 
 #define NUMBER(name) static double name(const struct look *look, const char *argument)
 #define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])

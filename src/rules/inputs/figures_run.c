@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "src/base/text.h"
-#include "src/model/run/refusals.h"
 #include "src/model/requests/requests.h"
+#include "src/model/run/refusals.h"
 #include "src/rules/rule_figures.h"
 
 #define NUMBER(name) static double name(const struct look *look, const char *argument)

@@ -2,10 +2,10 @@
 #ifndef PMTOP_SESSION_REPLAY_REPLAY_PRIVATE_H
 #define PMTOP_SESSION_REPLAY_REPLAY_PRIVATE_H
 
+#include "src/playback/timeline.h"
 #include "src/session/replay/replay.h"
 #include "src/session/replay/seek.h"
 #include "src/session/replay/stations.h"
-#include "src/playback/timeline.h"
 
 struct replay {
 	struct session *session;

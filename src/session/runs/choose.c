@@ -9,8 +9,8 @@
 #include "src/base/text.h"
 #include "src/session/runs/runs.h"
 #include "src/session/signals.h"
-#include "ui/widgets/picker.h"
 #include "ui/terminal/terminal.h"
+#include "ui/widgets/picker.h"
 
 /* How often the list is made anew: it looks at every process of the user. */
 enum { REFRESH_MS = 2000 };

@@ -2,7 +2,7 @@
 #ifndef PMTOP_SESSION_RUNS_CHOOSE_H
 #define PMTOP_SESSION_RUNS_CHOOSE_H
 
-#include "src/commands/command.h"
+#include "src/session/command.h"
 
 struct chosen {
 	pid_t pid;              /* a live one; 0 = none */

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/commands/command.h"
 #include "src/samples/sample_set.h"
+#include "src/session/command.h"
 
 enum { GPU_USERS_MOST = 256, GPU_USES_MOST = 16, GPU_WORDS_SIZE = 64 };
 

@@ -2,8 +2,8 @@
 #ifndef PMTOP_SESSION_RUNS_RUN_GROUPS_H
 #define PMTOP_SESSION_RUNS_RUN_GROUPS_H
 
-#include "src/session/runs/runs.h"
 #include "src/region/reader.h"
+#include "src/session/runs/runs.h"
 
 /* Fills in which rank of which run it is, and its mean step and own time (ranks.h) over the whole run. */
 void run_groups_read(struct region *region, struct run_row *row);

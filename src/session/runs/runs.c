@@ -14,11 +14,11 @@
 #include "src/base/files/file.h"
 #include "src/base/files/hang_watch.h"
 #include "src/base/text.h"
-#include "src/session/runs/run_groups.h"
 #include "src/region/reader.h"
-#include "src/sources/target/command.h"
+#include "src/session/runs/run_groups.h"
 #include "src/sources/region/region_calls.h"
 #include "src/sources/region/region_worker.h"
+#include "src/sources/target/command.h"
 
 enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MOST = 64, TRIES_MAX = 16, PROCESS_TRIES_MAX = 8 };
 

@@ -17,11 +17,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/hang_watch.h"
-#include "src/sources/target/access.h"
 #include "src/sources/choices.h"
-#include "src/sources/python/py_sampler.h"
-#include "src/sources/python/remote.h"
-#include "src/sources/source.h"
 #include "src/sources/inferred/stacks_groups.h"
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_loaders.h"
@@ -29,6 +25,10 @@
 #include "src/sources/inferred/stacks_present.h"
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/inferred/stacks_tree.h"
+#include "src/sources/python/py_sampler.h"
+#include "src/sources/python/remote.h"
+#include "src/sources/source.h"
+#include "src/sources/target/access.h"
 #include "src/sources/target/target.h"
 
 enum { PROCESSES_MOST = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MOST, STACK_READER = 2 };

@@ -2,9 +2,9 @@
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 #define PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 
-#include "src/sources/python/counters/py_counter.h"
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_steps.h"
+#include "src/sources/python/counters/py_counter.h"
 
 enum { STACKS_RUNS_MOST = 64 };
 

@@ -6,8 +6,8 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
-#include "src/sources/source.h"
 #include "src/sources/machine/system_private.h"
+#include "src/sources/source.h"
 
 /* The kernel writes /proc/stat for each CPU and each interrupt: with many, four times a second is too often. */
 enum { CPUS_CHEAP = 32, TAIL_LINES = 8 };

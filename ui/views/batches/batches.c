@@ -6,13 +6,13 @@
 
 #include "src/model/statistics/statistics.h"
 #include "ui/core/layout.h"
-#include "ui/widgets/batch_focus.h"
 #include "ui/views/batches/flag_list.h"
+#include "ui/views/batches/why.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/step_height.h"
 #include "ui/widgets/throttle_lane.h"
-#include "ui/views/batches/why.h"
 
 /* -- bars ---------------------------------------------------------------------------------------------------------------------- */
 

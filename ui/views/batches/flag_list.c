@@ -6,8 +6,8 @@
 
 #include "src/explain/explain.h"
 #include "ui/core/layout.h"
-#include "ui/widgets/batch_focus.h"
 #include "ui/views/overview/panel_patterns.h"
+#include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 
 enum { SORT_BATCH, SORT_TIME, SORT_RATIO, SORT_CAUSE, SORTS };

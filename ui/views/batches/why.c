@@ -7,8 +7,8 @@
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
 #include "ui/core/layout.h"
-#include "ui/widgets/batch_focus.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 
 /* Widths of the three columns of figures; the name takes what is left of `name`, the bar the rest. */

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "ui/core/layout.h"
-#include "ui/widgets/batch_focus.h"
 #include "ui/views/overview/panel_gpu.h"
 #include "ui/views/overview/panels.h"
+#include "ui/views/system/system_panels.h"
+#include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/progress.h"
-#include "ui/views/system/system_panels.h"
 #include "ui/widgets/trace.h"
 
 static int clamp(int value, int least, int most)

@@ -8,8 +8,8 @@
 #include "src/base/text.h"
 #include "ui/core/layout.h"
 #include "ui/views/gpu/gpu_parts.h"
-#include "ui/widgets/parts.h"
 #include "ui/views/system/system_panels.h"
+#include "ui/widgets/parts.h"
 #include "ui/widgets/throttle_lane.h"
 #include "ui/widgets/trace.h"
 

@@ -4,9 +4,9 @@
 
 #include "src/base/clock.h"
 #include "ui/core/layout.h"
-#include "ui/widgets/over_time.h"
 #include "ui/views/overview/panel_workers.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
-#include "src/model/ranks/ranks.h"
 #include "src/explain/rank_words.h"
+#include "src/model/ranks/ranks.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
 #include "ui/views/overview/panels.h"

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "ui/core/layout.h"
-#include "ui/widgets/batch_focus.h"
 #include "ui/views/overview/panel_workers.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 
 /* Where a step goes: each phase's part of all time, and what of the mean step that is. One that only some steps have is told as such. */

@@ -6,9 +6,9 @@
 #include "ui/core/layout.h"
 #include "ui/views/overview/panel_workers.h"
 #include "ui/views/overview/panels.h"
-#include "ui/widgets/parts.h"
 #include "ui/views/system/system_panels.h"
 #include "ui/views/system/system_processes.h"
+#include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
 static int clamp(int value, int least, int most)

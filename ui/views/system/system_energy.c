@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "ui/core/layout.h"
-#include "ui/widgets/over_time.h"
 #include "ui/views/overview/panels.h"
-#include "ui/widgets/parts.h"
 #include "ui/views/system/system_panels.h"
+#include "ui/widgets/over_time.h"
+#include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
 /* So near its limit a sensor is marked. */

@@ -4,8 +4,8 @@
 
 #include "ui/core/layout.h"
 #include "ui/views/overview/panels.h"
-#include "ui/widgets/parts.h"
 #include "ui/views/system/system_panels.h"
+#include "ui/widgets/parts.h"
 
 bool system_is_known(const struct model *model)
 {

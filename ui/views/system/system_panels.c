@@ -6,8 +6,8 @@
 
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
-#include "ui/widgets/over_time.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 

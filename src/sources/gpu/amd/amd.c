@@ -10,8 +10,8 @@
 #include "src/base/files/file.h"
 #include "src/sources/gpu/amd/amd_metrics.h"
 #include "src/sources/gpu/amd/amd_sensors.h"
-#include "src/sources/gpu/drm/drm_gpus.h"
 #include "src/sources/gpu/amd/kfd.h"
+#include "src/sources/gpu/drm/drm_gpus.h"
 #include "src/sources/gpu/pids.h"
 
 #define MEMORY_MOST 1e16

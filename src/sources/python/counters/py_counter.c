@@ -7,8 +7,8 @@
 #include "src/base/clock.h"
 #include "src/sources/python/counters/py_length.h"
 #include "src/sources/python/counters/py_number.h"
-#include "src/sources/python/py_objects.h"
 #include "src/sources/python/counters/py_search.h"
+#include "src/sources/python/py_objects.h"
 
 /* Frames are searched once a second, or ten times where no pass is known: then so seldom that it costs less than a 200th of a CPU. */
 #define SEARCH_NS (1 * NS_PER_S)

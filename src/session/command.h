@@ -1,6 +1,6 @@
-/* command.h: one command of the command line: its arguments are parsed once (options.c), its file wires the modules and no more. */
-#ifndef PMTOP_COMMANDS_COMMAND_H
-#define PMTOP_COMMANDS_COMMAND_H
+/* command.h: what a command of the command line is, and the options that it is given. The table of all: src/commands/commands.h. */
+#ifndef PMTOP_SESSION_COMMAND_H
+#define PMTOP_SESSION_COMMAND_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,38 +58,35 @@ struct options {
 	const char *budget;          /* check --budget=data:20%,step:0.3s */
 };
 
-/* COMMAND(NAME, "how it is asked for", "what it does"): one file each, src/commands/NAME.c. */
-#define COMMANDS(X) \
-	X(watch,  "-p PID, -s NAME, -r FILE or nothing", "the screen; with nothing, a list to choose from") \
-	X(stream, "-b",                           "plain lines, JSON objects or CSV rows from now on") \
-	X(once,   "--once",                       "one screen as text") \
-	X(list,   "list, -l",                     "what can be watched, as a table") \
-	X(report, "report PID|FILE",              "the summary tables") \
-	X(rules,  "rules",                        "what is warned of, and the figures of now") \
-	X(doctor, "doctor [-p PID]",              "each figure that is missing, why, and what brings it") \
-	X(stack,  "stack PID",                    "where its Python code stands now, thread by thread") \
-	X(record, "record -p PID -o FILE",        "a recording without a screen, with rules and hooks") \
-	X(collect, "collect -p PID",              "samples as a stream on standard output, for pmtop -r -") \
-	X(repair, "repair FILE",                  "what is whole of a damaged recording, as another file") \
-	X(export, "export --to=FORMAT PID|FILE",  "the run in a format of other programs") \
-	X(diff,   "diff A B",                     "runs side by side") \
-	X(check,  "check --baseline=FILE PID|FILE", "whether a run got slower, for CI")
+/* What follows a command's word. WORDS: the command reads them itself. */
+enum command_words { COMMAND_TAKES_NOTHING, COMMAND_TAKES_TARGET, COMMAND_TAKES_WORDS };
 
-enum command_id {
-#define COMMAND_ID(name, how, what) COMMAND_##name,
-	COMMANDS(COMMAND_ID)
-#undef COMMAND_ID
-	COMMAND_COUNT
+enum command_trait {
+	COMMAND_HAS_SCREEN = 1,      /* draws on the terminal while it watches */
+	COMMAND_MONITORS = 2,        /* watches until the run ends: starts hooks, may record */
+	COMMAND_RECORDS = 4,         /* records whether -w is given or not */
+	COMMAND_STREAMS = 8,         /* writes samples to standard output; evaluates no rules */
+	COMMAND_AWAITS_SOURCES = 16, /* waits a moment for sources that start slowly: its first picture may be its only one */
+	COMMAND_NEEDS_PROCESS = 32,  /* a recording will not do */
+	COMMAND_NEEDS_RUNNING = 64,  /* nor a command to start, nor a synthetic run */
 };
 
+#define FORMATS_TEXT_JSON (1u << FORMAT_TEXT | 1u << FORMAT_JSON)
+#define FORMATS_ALL_BUT_SVG (FORMATS_TEXT_JSON | 1u << FORMAT_CSV)
+#define FORMATS_ALL (FORMATS_ALL_BUT_SVG | 1u << FORMAT_SVG)
+
+/* Each command's own file defines its own: --help, the checks of options, the manual's synopsis and completion are made of these. */
 struct command {
-	const char *name;
+	const char *name;            /* "export"; of watch, stream and once it is a name for messages: "the screen", "-b", "--once" */
+	const char *synopsis;        /* after "pmtop ", without the options that follow from options_rows.c */
+	const char *summary;         /* at most 50 columns */
+	const char *details;         /* more lines for "pmtop COMMAND --help", each with its newline; NULL */
+	const char *example;         /* a whole command line */
+	enum command_words words;
+	unsigned traits, formats;    /* of enum command_trait; 1 << enum output_format */
+	bool needs_target;
 	enum exit_code (*run)(const struct options *options, const struct settings *settings);
 };
-
-#define DECLARE_COMMAND(name, how, what) extern const struct command name##_command;
-COMMANDS(DECLARE_COMMAND)
-#undef DECLARE_COMMAND
 
 /* Says one line on standard error and gives the exit code for `status`. */
 enum exit_code fail(enum status status, const struct reason *reason);

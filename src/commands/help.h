@@ -1,0 +1,14 @@
+/* help.h: --help, made of the tables of commands (commands.h) and options (options_rows.h). */
+#ifndef PMTOP_COMMANDS_HELP_H
+#define PMTOP_COMMANDS_HELP_H
+
+#include "src/commands/commands.h"
+
+/* At most 80 columns and 40 lines. */
+void help_print(void);
+/* What the command does, its options and an example. */
+void help_print_command(enum command_id id);
+/* Every command with all its options, a line each: the manual's synopsis and the completion of shells are made of it. */
+void help_print_synopses(void);
+
+#endif
