@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fails when a file includes a header that its layer may not see; tests/layers.txt is the table (DESIGN.md section 3).
+# Fails when a file includes a header that its layer may not see; tests/layers.txt is the table.
 # Headers of the project are written from the root: "src/model/model.h".
 cd "$(dirname "$0")/.." || exit 2
 find src ui -name '*.[ch]' ! -path src/main.c -exec grep -nHE '^[[:space:]]*#[[:space:]]*include' {} + |

@@ -14,39 +14,6 @@
 #include "src/session/signals.h"
 #include "src/sources/gpu/gpu.h"
 
-enum status collect_sources(const char *names, const struct source **chosen, unsigned *count, struct reason *why_not)
-{
-	static const struct source *const all[] = {
-#define SOURCE_ROW(name) &name##_source,
-		SOURCES(SOURCE_ROW)
-#undef SOURCE_ROW
-	};
-	enum { SOURCE_COUNT = sizeof all / sizeof *all };
-	_Static_assert((int)SOURCE_COUNT <= (int)COLLECT_SOURCES_MOST, "a place for each");
-	unsigned wanted = 0;
-	while (names && *names) {
-		size_t length = strcspn(names, ","), at = 0;
-		while (at < SOURCE_COUNT && (strncmp(all[at]->name, names, length) != 0 || all[at]->name[length]))
-			at++;
-		if (at == SOURCE_COUNT) {
-			reason_set(why_not, STATUS_INVALID, NULL, "no source is named %.*s", (int)(length < 60 ? length : 60), names);
-			for (size_t i = 0, used = 0; i < SOURCE_COUNT; i++)
-				used += (size_t)snprintf(why_not->remedy + used, sizeof why_not->remedy - used, "%s%s", i ? ", " : "there are ", all[i]->name);
-			return STATUS_INVALID;
-		}
-		wanted |= 1u << at;
-		names += length + (names[length] == ',');
-	}
-	*count = 0;
-	for (size_t i = 0; i < SOURCE_COUNT; i++)
-		if (!wanted || (wanted >> i & 1))
-			chosen[(*count)++] = all[i];
-	/* Alone, it is the process that may hang. */
-	if (*count == 1 && chosen[0] == &gpu_source)
-		chosen[0] = &gpu_direct_source;
-	return STATUS_OK;
-}
-
 struct collect {
 	struct session session;
 	int signal_fd;

@@ -1,4 +1,4 @@
-/* reader.h: finds, opens and reads regions (PROTOCOL.md section 1). Libc only; knows nothing of the rest of pmtop.
+/* reader.h: finds, opens and reads regions (pmtop-region(7)). Libc only; knows nothing of the rest of pmtop.
  *
  * The mapping is hostile: every offset is checked against the size, every count is bounded, everything is copied before it is looked at,
  * and only the copy is used. A region that shrinks under the reader gives REGION_CUT_SHORT, never a SIGBUS. One reader belongs to one

@@ -19,6 +19,7 @@
 #include "src/session/hooks.h"
 #include "src/session/runs/runs.h"
 #include "src/session/session_private.h"
+#include "src/session/source_choice.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "ui/widgets/view.h"
 
@@ -182,10 +183,10 @@ static enum status check_synthetic(const char *told, struct reason *why_not)
 static enum status start_collector(struct session *session, const struct options *options, struct reason *why_not)
 {
 	static const struct source *const invented[] = { &synthetic_source };
-	const struct source *chosen[COLLECT_SOURCES_MOST];
+	const struct source *chosen[SOURCE_CHOICE_MAX];
 	unsigned count;
 	int64_t period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
-	enum status status = collect_sources(options->only, chosen, &count, why_not);
+	enum status status = source_choice(options->only, chosen, &count, why_not);
 	if (status != STATUS_OK)
 		return status;
 	if (session->target.synthetic)

@@ -1,4 +1,4 @@
-/* FAULTS row 53: NVIDIA's library missing, hanging, failing, crashing or lying. The rest goes on, at its pace. */
+/* Faults of tests/README.md: 53: NVIDIA's library missing, hanging, failing, crashing or lying. The rest goes on, at its pace. */
 #include <check.h>
 #include <math.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* FAULTS row 56: counters that the kernel denies, by level, by owner and by descriptors; and what it does count, counted rightly. Real calls: what a
+/* Faults of tests/README.md: 56: counters that the kernel denies, by level, by owner and by descriptors; and what it does count, counted rightly. Real calls: what a
  * machine must have or lack for a case is asked of it first (tests/unit/test_perf_source.c has all cases with a kernel of its own). */
 #include <check.h>
 #include <fcntl.h>

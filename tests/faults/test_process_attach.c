@@ -1,4 +1,4 @@
-/* FAULTS rows 1 (it dies during attach), 2 (pid reused), 8 (not dumpable), 13 (hidepid), and processes of somebody else. */
+/* Faults of tests/README.md: 1 (it dies during attach), 2 (pid reused), 8 (not dumpable), 13 (hidepid), and processes of somebody else. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* FAULTS rows 10 and 11 (namespaces), 12 (time namespace), 20 (cut short), 21 (replaced), 22 (not a regular file), 23 (wrong owner, hard link),
+/* Faults of tests/README.md: 10 and 11 (namespaces), 12 (time namespace), 20 (cut short), 21 (replaced), 22 (not a regular file), 23 (wrong owner, hard link),
  * 24 and 25 (hostile bytes), 35 (left by the dead) and 36 (lock lost), as seen through the region source: one line says what is wrong, nothing else suffers. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"

@@ -1,4 +1,4 @@
-/* FAULTS row 55: no file descriptor left, and malloc that fails at any one call: pmtop degrades and says which. */
+/* Faults of tests/README.md: 55: no file descriptor left, and malloc that fails at any one call: pmtop degrades and says which. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* FAULTS row 51, and what else may stand where pmtop.yaml should. */
+/* Faults of tests/README.md: 51, and what else may stand where pmtop.yaml should. */
 #include <check.h>
 #include <locale.h>
 #include <stdio.h>

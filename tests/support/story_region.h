@@ -1,4 +1,4 @@
-/* story_region.h: what the region of a made-up run keeps: totals, history, epochs, state. Counted event by event, as PROTOCOL.md section 1 has it. */
+/* story_region.h: what the region of a made-up run keeps: totals, history, epochs, state. Counted event by event, as pmtop-region(7) has it. */
 #ifndef PMTOP_TESTS_STORY_REGION_H
 #define PMTOP_TESTS_STORY_REGION_H
 

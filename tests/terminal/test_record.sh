@@ -1,6 +1,6 @@
 #!/bin/sh
 # Keeping a run: pmtop record, -w and collect, on the real program: limits, names, what ends them, and what the disk, the reader and the terminal do to
-# them. FAULTS rows 40, 41, 44, 46, 48.
+# them. Faults of tests/README.md: 40, 41, 44, 46, 48.
 pmtop=$PMTOP_BUILD/pmtop trainer=$PMTOP_BUILD/tests/workloads/trainer
 scratch=$(mktemp -d)
 export HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" XDG_STATE_HOME="$scratch/state" LC_ALL=C.UTF-8

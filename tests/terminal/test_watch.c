@@ -1,5 +1,5 @@
 /* The real program on a real terminal, watching the real trainer: what is planted is what the screen shows; whatever happens to the
- * terminal, the training run and the terminal's modes survive it. FAULTS rows 34, 39, 40, 41, 42, 43, 44, 45. */
+ * terminal, the training run and the terminal's modes survive it. Faults of tests/README.md: 34, 39, 40, 41, 42, 43, 44, 45. */
 #include <check.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* Recording while the screen shows, on the real program: the key r, its mark, flags by hand, and what goes on when the terminal, the disk or pmtop itself
- * fails. FAULTS rows 39, 40, 44, 46. */
+ * fails. Faults of tests/README.md: 39, 40, 44, 46. */
 #include <check.h>
 #include <fcntl.h>
 #include <glob.h>

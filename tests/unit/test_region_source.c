@@ -205,7 +205,7 @@ static uint32_t *next_sequence_of(const char *path, uint32_t *beginning)
 	return &slots[lane->head % per_lane].sequence;
 }
 
-/* FAULTS row 31. */
+/* Faults of tests/README.md: 31. */
 START_TEST(record_in_progress_is_told_when_it_stands_still_and_not_waited_for)
 {
 	struct plan plan = { 10, 25, 0, 0 };

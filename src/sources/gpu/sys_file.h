@@ -1,5 +1,5 @@
 /* sys_file.h: single values from sysfs, by folder and name. What is no number, or lies outside of what can be, is not there: a driver's garbage
- * becomes no figure (FAULTS row 54). */
+ * becomes no figure (tests/README.md, fault 54). */
 #ifndef PMTOP_SOURCES_GPU_SYS_FILE_H
 #define PMTOP_SOURCES_GPU_SYS_FILE_H
 

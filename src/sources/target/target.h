@@ -1,6 +1,6 @@
 /* target.h: the watched process and its descendants, and how to reach their files in /proc. Nothing else of /proc is read.
  *
- * A pidfd is held from the start: a pid that is used again is never taken for the target (FAULTS row 2). Children are found through
+ * A pidfd is held from the start: a pid that is used again is never taken for the target (tests/README.md, fault 2). Children are found through
  * /proc/PID/task/TID/children: those of the main thread at every refresh, those of many other threads at some. All calls come from
  * the sampler thread, but for target_open (before it starts). */
 #ifndef PMTOP_SOURCES_TARGET_TARGET_H

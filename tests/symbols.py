@@ -1,0 +1,68 @@
+"""Reads the objects: what one uses of another must be of its own folder or of one that tests/layers.txt lets it see, and what it defines for others must be
+declared in a header of its own folder or of one around it. Includes alone do not show it: a header may declare what lies above."""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+BUILD, ROOT = sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
+# Definitions that are declared elsewhere on purpose: a table of one row a file, and the program's own start.
+DECLARED_ELSEWHERE = re.compile(r'_(source|view|command|exporter|gpus)$|^panel_')
+
+
+def sees():
+    rows = {}
+    with open(os.path.join(ROOT, 'tests/layers.txt'), encoding='utf-8') as file:
+        for line in file:
+            words = line.split()
+            if words and words[0] not in ('#', 'private', 'beside'):
+                rows[words[0]] = set(words)
+    return rows
+
+
+def symbols():
+    """By object: its folder, what it defines, what it uses."""
+    for folder, _, names in os.walk(BUILD):
+        path = os.path.relpath(folder, BUILD)
+        for name in sorted(names):
+            if not name.endswith('.o') or not path.startswith(('src', 'ui')) or name == 'main.o' or not os.path.exists(os.path.join(ROOT, path, name[:-1] + 'c')):
+                continue
+            said = subprocess.run(['nm', '-g', '--format=posix', os.path.join(folder, name)], capture_output=True, text=True, check=True).stdout
+            pairs = [line.split()[:2] for line in said.splitlines()]
+            yield path, name, {s for s, kind in pairs if kind in 'TDBRVC'}, {s for s, kind in pairs if kind == 'U'}
+
+
+def headers(folder):
+    """All words in the headers of the folder and of those around it."""
+    text = ''
+    while folder:
+        for name in os.listdir(os.path.join(ROOT, folder)):
+            if name.endswith('.h'):
+                with open(os.path.join(ROOT, folder, name), encoding='utf-8') as file:
+                    text += file.read()
+        folder = os.path.dirname(folder)
+    return set(re.findall(r'\w+', text))
+
+
+def main():
+    allowed, objects = sees(), list(symbols())
+    home = {symbol: (folder, name) for folder, name, defined, _ in objects for symbol in defined}
+    users, findings = collections.defaultdict(set), []
+    for folder, name, _, used in objects:
+        for symbol in sorted(used & home.keys()):
+            users[symbol].add((folder, name))
+            if home[symbol][0] not in allowed[folder] | {folder} and not DECLARED_ELSEWHERE.search(symbol):
+                findings.append(f'{folder}/{name} uses {symbol} of {"/".join(home[symbol])}, which tests/layers.txt does not let it see')
+    words = {folder: headers(folder) for folder in allowed if os.path.isdir(os.path.join(ROOT, folder))}
+    for symbol, (folder, name) in sorted(home.items()):
+        if users[symbol] - {(folder, name)} and symbol not in words[folder] and not DECLARED_ELSEWHERE.search(symbol):
+            findings.append(f'{folder}/{name} defines {symbol}, which no header of {folder} declares')
+    print(*findings, sep='\n')
+    print(f'{len(objects)} objects, {len(home)} symbols')
+    print(f'{int(not findings)} passed, {len(findings)} failed')
+    return bool(findings) or len(objects) < 100
+
+
+if __name__ == '__main__':
+    sys.exit(main())
