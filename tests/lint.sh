@@ -73,6 +73,7 @@ grep -qxF "__version__ = \"$version\"" src/python/pmtop/_version.py || finding "
 
 # -- the list of faults in tests/README.md ----
 tests/faults.sh > "$scratch/said" || { finding "tests/README.md:"; cat "$scratch/said"; }
+"${PYTHON:-python3}" tests/documents.py > "$scratch/said" || { finding "documents:"; cat "$scratch/said"; }
 
 # -- length and loose ends ----
 # 500 lines; a test program is a list of cases and may have 800; pmtop.h is one file so that it can be copied into a project.

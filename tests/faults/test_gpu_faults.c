@@ -15,6 +15,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 #define PERIOD_NS (20 * NS_PER_MS)
 #define SILENCE_NS (400 * NS_PER_MS)
@@ -291,9 +292,5 @@ int main(void)
 	tcase_add_test(cases, a_reader_that_hangs_ends_when_its_pmtop_was_killed);
 	tcase_set_timeout(cases, 60);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

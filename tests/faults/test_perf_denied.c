@@ -20,6 +20,7 @@
 #include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 enum { NOBODY = 65534, BURN_MS = 60 };
 
@@ -274,9 +275,5 @@ int main(void)
 	tcase_add_test(cases, a_process_of_another_user_is_not_counted_and_said);
 	tcase_add_test(cases, threads_beyond_the_descriptors_are_said);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

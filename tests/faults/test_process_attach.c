@@ -19,6 +19,7 @@
 #include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 enum { NOBODY = 65534 };
 
@@ -249,9 +250,5 @@ int main(void)
 	tcase_add_test(all, process_of_somebody_else_says_whose_it_is);
 	tcase_add_loop_test(all, hidden_process_is_said_to_be_hidden, 0, 3);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run(suite);
 }

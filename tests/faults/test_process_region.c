@@ -18,6 +18,7 @@
 #include "tests/support/children.h"
 #include "tests/support/run_account.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 enum { NOBODY = 65534 };
 
@@ -493,9 +494,5 @@ int main(void)
 	tcase_add_loop_test(all, times_of_a_time_namespace_are_made_our_own, 0, 2);
 	tcase_add_test(all, region_of_a_dead_process_is_read_as_ended);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run(suite);
 }

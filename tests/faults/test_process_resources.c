@@ -17,6 +17,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 /* -- an allocator that fails when told to; not under the sanitizers, which have their own --------------------------------------- */
 
@@ -279,9 +280,5 @@ int main(void)
 	tcase_add_test(all, allocation_that_fails_loses_figures_and_says_so);
 	tcase_add_test(all, collector_survives_any_allocation_that_fails);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run(suite);
 }

@@ -16,6 +16,7 @@
 #include "src/base/clock.h"
 #include "src/sources/python/py_stack.h"
 #include "tests/support/children.h"
+#include "tests/support/suite.h"
 
 enum { PAGE = 4096, DYNAMIC_AT = 512, TIMES = 60000, CHAIN_SIZE = 1 << 20, WATCH_S = 6 };
 
@@ -171,9 +172,5 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, a_search_ends_with_its_budget, 0, 2);
 	tcase_add_test(tests, a_monitor_stays_cheap);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

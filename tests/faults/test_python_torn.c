@@ -13,6 +13,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/python/counters/py_counter.h"
+#include "tests/support/suite.h"
 
 enum { OPENINGS = 4, LOOKS = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5 };
 
@@ -190,9 +191,5 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, a_whole_one_is_seen);
 	tcase_add_loop_test(tests, a_torn_one_leads_nowhere, 0, 5);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "src/settings/settings.h"
 #include "src/settings/settings_yaml.h"
+#include "tests/support/suite.h"
 
 static char folder[64], path[96];
 static struct reason reason;
@@ -205,9 +206,5 @@ int main(void)
 	tcase_add_test(tests, damaged_file_gives_settings_or_a_line_never_a_crash);
 	tcase_add_test(tests, decimal_point_is_a_point_where_the_locale_has_a_comma);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 /* 300 batches of one epoch; 39, 79, … 279 are slow in data › decode. */
 static void play(struct stage *stage, int width, int height)
@@ -302,9 +303,6 @@ int main(void)
 {
 	Suite *suite = suite_create("batches");
 	TCase *tests = tcase_create("batches");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, every_batch_is_a_bar);
 	tcase_add_test(tests, a_flagged_batch_is_explained);
@@ -327,8 +325,5 @@ int main(void)
 	tcase_add_test(tests, csv_has_every_kept_batch_with_its_phases);
 	tcase_add_test(tests, without_a_run_it_says_what_would_bring_batches);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "tests/support/counts.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 static void play(struct stage *stage, const struct counts *counts, int width, int height)
 {
@@ -125,9 +126,6 @@ int main(void)
 {
 	Suite *suite = suite_create("counters");
 	TCase *tests = tcase_create("counters");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, counters_at_120_columns);
 	tcase_add_test(tests, counters_at_80_columns);
@@ -140,8 +138,5 @@ int main(void)
 	tcase_add_test(tests, what_is_written_is_each_event_of_all_and_of_each_process);
 	tcase_add_test(tests, no_size_does_harm);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "tests/support/gpu_node.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 #include "ui/widgets/throttle_lane.h"
 
 static void play(struct stage *stage, const struct gpu_node *node, int width, int height)
@@ -439,9 +440,6 @@ int main(void)
 {
 	Suite *suite = suite_create("gpu");
 	TCase *tests = tcase_create("gpu");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, one_gpu_at_120_columns);
 	tcase_add_test(tests, one_gpu_at_80_columns);
@@ -476,8 +474,5 @@ int main(void)
 	tcase_add_test(tests, what_is_written_is_every_gpu_over_time);
 	tcase_add_test(tests, no_size_and_no_figure_does_harm);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

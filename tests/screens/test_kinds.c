@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 /* Gradients are accumulated over four batches; losses and device times come later; validation and a checkpoint end each epoch of 20 s. */
 static void play(struct stage *stage, double until_s, int width, int height)
@@ -155,9 +156,6 @@ int main(void)
 {
 	Suite *suite = suite_create("kinds");
 	TCase *tests = tcase_create("kinds");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, accumulation_in_the_overview);
 	tcase_add_test(tests, accumulation_at_80_columns);
@@ -179,8 +177,5 @@ int main(void)
 	tcase_add_test(tests, a_mark_is_told_in_the_batch_in_which_it_lies);
 	tcase_add_test(tests, a_run_without_news_keeps_its_screens);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 static void play(struct stage *stage, double leak_bytes, int width, int height)
 {
@@ -122,9 +123,6 @@ int main(void)
 {
 	Suite *suite = suite_create("memory");
 	TCase *tests = tcase_create("memory");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, a_leak_is_drawn_and_named);
 	tcase_add_test(tests, a_leak_at_80_columns);
@@ -135,8 +133,5 @@ int main(void)
 	tcase_add_test(tests, a_state_is_in_words_and_the_unknown_is_a_dash);
 	tcase_add_test(tests, before_anything_is_read_it_says_so);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 /* Two epochs and a bit, so with validation and checkpoints; the data comes late on every 10th batch. */
 static void play(struct stage *stage, int width, int height)
@@ -137,9 +138,6 @@ int main(void)
 {
 	Suite *suite = suite_create("operations");
 	TCase *tests = tcase_create("operations");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, operations_are_nested_with_what_no_span_covers);
 	tcase_add_test(tests, at_80_columns_whole_columns_are_left_out);
@@ -151,8 +149,5 @@ int main(void)
 	tcase_add_test(tests, csv_has_every_operation_and_leaves_unknown_cells_empty);
 	tcase_add_test(tests, without_spans_it_says_how_to_make_some);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

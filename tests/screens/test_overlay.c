@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 enum { EARLIER = 280 };
 
@@ -87,9 +88,6 @@ int main(void)
 {
 	Suite *suite = suite_create("overlay");
 	TCase *tests = tcase_create("screens");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
@@ -99,8 +97,5 @@ int main(void)
 	tcase_add_test(tests, the_whole_run_has_it_too_and_other_modes_do_not);
 	tcase_add_test(tests, without_one_nothing_changes);
 	tcase_add_test(tests, no_size_is_too_small);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

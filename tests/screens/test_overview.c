@@ -6,6 +6,7 @@
 #include "src/base/clock.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 /* Nine minutes of a long run that pmtop joined after two, with a leak and a slow batch every 40. */
 static struct story_options long_run(void)
@@ -438,9 +439,6 @@ int main(void)
 {
 	Suite *suite = suite_create("overview");
 	TCase *tests = tcase_create("overview");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, at_80_columns_nothing_essential_is_lost);
 	tcase_add_test(tests, at_120_columns_panels_are_boxes);
@@ -466,8 +464,5 @@ int main(void)
 	tcase_add_test(tests, panels_stand_for_half_a_second_and_the_plot_moves);
 	tcase_add_test(tests, q_quits_w_writes_and_a_message_stays_until_the_next_key);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

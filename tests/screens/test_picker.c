@@ -3,6 +3,7 @@
 
 #include "tests/support/picture.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 #include "ui/core/keys.h"
 #include "ui/widgets/picker.h"
 
@@ -159,9 +160,6 @@ int main(void)
 {
 	Suite *suite = suite_create("picker");
 	TCase *tests = tcase_create("picker");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_add_test(tests, every_row_says_how_it_can_be_watched);
 	tcase_add_test(tests, gpus_have_a_column_where_anybody_uses_one);
 	tcase_add_test(tests, a_narrow_list_keeps_what_says_which_run_it_is);
@@ -174,8 +172,5 @@ int main(void)
 	tcase_add_test(tests, a_click_selects_and_a_second_click_chooses);
 	tcase_add_test(tests, no_size_does_harm);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

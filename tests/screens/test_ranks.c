@@ -4,6 +4,7 @@
 #include "src/base/clock.h"
 #include "tests/support/band.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 static struct stage stage;
 static struct band band;
@@ -159,9 +160,6 @@ int main(void)
 {
 	Suite *suite = suite_create("ranks");
 	TCase *tests = tcase_create("ranks");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, two_ranks_stand_beside_each_other);
@@ -173,8 +171,5 @@ int main(void)
 	tcase_add_test(tests, ranks_on_other_machines_are_counted);
 	tcase_add_test(tests, a_single_process_has_no_panel);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "tests/support/script.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 enum { INFERENCE = STORY_NAME_COUNT, FIRST };
 
@@ -110,9 +111,6 @@ int main(void)
 {
 	Suite *suite = suite_create("requests");
 	TCase *tests = tcase_create("screens");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
@@ -120,8 +118,5 @@ int main(void)
 	tcase_add_test(tests, ascii_says_the_same);
 	tcase_add_test(tests, a_training_run_shows_none);
 	tcase_add_test(tests, no_size_is_too_small);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 /* Every view, at a size, in a state; then the keys that move things, for they use what was drawn. */
 static void draw_all(struct stage *stage, int width, int height)
@@ -136,9 +137,6 @@ int main(void)
 {
 	Suite *suite = suite_create("small");
 	TCase *tests = tcase_create("small");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, no_size_does_harm_to_a_run);
 	tcase_add_test(tests, no_size_does_harm_to_a_process_that_publishes_nothing);
@@ -148,8 +146,5 @@ int main(void)
 	tcase_add_test(tests, where_not_even_that_fits_a_sign_stands);
 	tcase_add_test(tests, pieces_of_a_line_are_left_out_whole);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

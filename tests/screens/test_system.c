@@ -8,6 +8,7 @@
 #include "tests/support/heat.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 static void play(struct stage *stage, int width, int height)
 {
@@ -365,9 +366,6 @@ int main(void)
 {
 	Suite *suite = suite_create("system");
 	TCase *tests = tcase_create("system");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, the_machine_at_120_columns);
 	tcase_add_test(tests, the_machine_at_80_columns);
@@ -392,8 +390,5 @@ int main(void)
 	tcase_add_test(tests, what_is_written_is_the_machine_over_time);
 	tcase_add_test(tests, no_size_and_no_name_does_harm);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

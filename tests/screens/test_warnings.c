@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 static void play(struct stage *stage, int width, int height)
 {
@@ -418,9 +419,6 @@ int main(void)
 {
 	Suite *suite = suite_create("warnings");
 	TCase *tests = tcase_create("warnings");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, a_warning_is_shown_with_its_meaning_and_what_to_try);
 	tcase_add_test(tests, warnings_at_80_columns);
@@ -446,8 +444,5 @@ int main(void)
 	tcase_add_test(tests, no_size_and_no_text_does_harm);
 	tcase_add_test(tests, brackets_choose_the_run_and_the_header_says_which);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "tests/support/stage.h"
+#include "tests/support/suite.h"
 
 static void play(struct stage *stage, double until_s, int width, int height)
 {
@@ -90,9 +91,6 @@ int main(void)
 {
 	Suite *suite = suite_create("workers");
 	TCase *tests = tcase_create("workers");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, the_overview_at_80_columns_says_it_in_short);
 	tcase_add_test(tests, the_overview_has_a_line_of_its_own);
@@ -102,8 +100,5 @@ int main(void)
 	tcase_add_test(tests, who_waits_for_the_disk_is_named_at_every_size);
 	tcase_add_test(tests, one_that_died_is_told_until_another_does_its_work);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 #define PMTOP_LAYOUT
-#include "tests/support/regions.h"
 #include "src/region/pmtop.h"
+#include "tests/support/regions.h"
+#include "tests/support/suite.h"
 
 #include <math.h>
 #include <sched.h>
@@ -174,9 +175,5 @@ int regions_run(const char *name, SFun setup, SFun teardown, const TTest *const 
 	for (size_t i = 0; i < count; i++)
 		tcase_add_test(tcase, tests[i]);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/support/recorded.h"
+#include "tests/support/suite.h"
 #include "tests/support/vt.h"
 
 #include <check.h>
@@ -224,10 +225,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	int failed = suite_run(suite);
 	char command[64];
 	snprintf(command, sizeof command, "rm -r %s", folder);
 	return system(command) != 0 || failed > 0;

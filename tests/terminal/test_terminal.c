@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/suite.h"
 #include "tests/support/vt.h"
 #include "ui/terminal/terminal.h"
 
@@ -688,9 +689,5 @@ int main(void)
 	tcase_add_test(test, no_terminal_is_refused_with_the_next_step);
 	tcase_add_test(test, keys_come_from_the_terminal_when_standard_input_is_a_pipe);
 	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/suite.h"
 #include "tests/support/watching.h"
 
 START_TEST(live_run_shows_progress_phases_and_memory)
@@ -377,9 +378,6 @@ int main(void)
 	tcase_add_test(tests, without_a_target_a_run_is_chosen_from_the_list);
 	tcase_add_test(tests, command_of_our_own_outlives_the_screen_and_gives_its_exit_status);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	int failed = suite_run(suite);
 	return !watching_close() || failed != 0;
 }

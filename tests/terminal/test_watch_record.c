@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "src/base/buffer.h"
+#include "tests/support/suite.h"
 #include "tests/support/watching.h"
 
 static char folder[64];
@@ -380,9 +381,6 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	int failed = suite_run(suite);
 	return !watching_close() || failed != 0;
 }

@@ -6,6 +6,7 @@
 #include "src/base/text.h"
 #include "src/rules/alerts.h"
 #include "src/rules/rule.h"
+#include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
 
 static struct model model;
@@ -792,9 +793,5 @@ int main(void)
 	tcase_add_test(tests, the_same_model_gives_the_same_warnings);
 	tcase_add_test(tests, every_message_is_one_line_that_fits_whatever_the_names);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

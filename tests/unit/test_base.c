@@ -11,6 +11,7 @@
 #include "src/base/files/file.h"
 #include "src/base/status.h"
 #include "src/samples/sample_set.h"
+#include "tests/support/suite.h"
 
 START_TEST(buffer_grows_and_keeps_its_text)
 {
@@ -151,9 +152,5 @@ int main(void)
 	tcase_add_test(tests, impossible_size_fails_the_set_only);
 	tcase_add_test(tests, every_metric_and_record_has_a_name);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

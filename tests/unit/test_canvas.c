@@ -6,6 +6,7 @@
 
 #include "src/base/text.h"
 #include "tests/support/picture.h"
+#include "tests/support/suite.h"
 #include "ui/core/canvas.h"
 #include "ui/core/theme.h"
 #include "ui/terminal/term_text.h"
@@ -324,9 +325,5 @@ int main(void)
 	tcase_add_test(test, warning_colours_are_for_warnings_only);
 	tcase_add_test(test, monochrome_tells_warnings_and_the_selection_apart);
 	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

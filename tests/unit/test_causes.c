@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "src/explain/explain.h"
+#include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
 
 static struct run run;
@@ -779,9 +780,5 @@ int main(void)
 	tcase_add_test(tests, each_figure_has_what_it_explains);
 	tcase_add_test(tests, explaining_is_cheap);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

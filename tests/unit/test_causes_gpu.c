@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "src/explain/explain.h"
+#include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
 
 static struct run run;
@@ -246,9 +247,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 /* What the target sees as /, below the made-up /proc. */
 #define TARGET_ROOT "100/root"
@@ -430,9 +431,5 @@ int main(void)
 	tcase_set_timeout(real, 40);
 	suite_add_tcase(suite, fake);
 	suite_add_tcase(suite, real);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

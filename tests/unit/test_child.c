@@ -15,6 +15,7 @@
 #include "src/samples/stream.h"
 #include "src/sources/target/target.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 enum { SETS = 30, LARGE_SETS = 20000, FIGURES = 8, BEATS_LEAST = 15 };
 #define SHORT_NS (300 * NS_PER_MS)
@@ -426,9 +427,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include "src/base/formats/crc32c.h"
 #include "src/samples/codec.h"
 #include "src/samples/layout.h"
+#include "tests/support/suite.h"
 
 /* -- records of every kind with random content, made by hand: a field that a layout forgets is found -- */
 
@@ -531,9 +532,5 @@ int main(void)
 	tcase_add_test(tests, an_event_takes_few_bytes);
 	tcase_add_test(tests, crc_is_the_castagnoli_one);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "src/sources/source.h"
 #include "tests/support/children.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 static struct target target;
 static struct reason reason;
@@ -354,9 +355,5 @@ int main(void)
 	tcase_add_test(all, source_that_fails_is_closed_and_its_reason_told);
 	tcase_add_test(all, nothing_read_is_lost_while_nobody_takes);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run(suite);
 }

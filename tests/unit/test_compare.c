@@ -12,6 +12,7 @@
 #include "src/compare/ranking.h"
 #include "src/compare/summary_file.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 #include "tests/unit/steps_run.h"
 
 static struct chance chance;
@@ -522,9 +523,5 @@ int main(void)
 	tcase_add_test(tests, baseline_of_another_machine_or_batch_size_is_warned_of);
 	tcase_add_test(tests, rare_long_steps_are_warned_of_though_the_usual_step_is_the_same);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

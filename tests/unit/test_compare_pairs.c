@@ -8,6 +8,7 @@
 #include "src/compare/keeper.h"
 #include "src/compare/summary_file.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 #include "tests/unit/wild_steps.h"
 
 enum { PAIRS = 100 };
@@ -112,9 +113,5 @@ int main(void)
 	tcase_add_test(tests, no_regression_never_fails);
 	tcase_add_test(tests, faster_runs_pass);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

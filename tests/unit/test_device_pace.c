@@ -6,6 +6,7 @@
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 enum { SYNC = STORY_NAME_COUNT, GPU_BATCH, GPU_BACKWARD, BATCHES_MOST = 1024 };
 
@@ -286,9 +287,5 @@ int main(void)
 	tcase_add_test(all, every_so_many_batches_that_take_the_device_longer_are_a_period);
 	tcase_add_test(all, lost_batches_begin_a_stretch_anew);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

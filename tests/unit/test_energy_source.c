@@ -11,6 +11,7 @@
 #include "src/sources/energy/energy_private.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 #define POWERCAP "sysfs/class/powercap/"
 #define PMU "sysfs/bus/event_source/devices/power/"
@@ -648,9 +649,6 @@ int main(void)
 {
 	Suite *suite = suite_create("energy_source");
 	TCase *tests = tcase_create("energy_source");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, packages_dram_and_platform_are_read_but_no_part_of_a_package_and_nothing_twice);
@@ -677,8 +675,5 @@ int main(void)
 	tcase_add_test(tests, lists_of_cpus_that_make_no_sense_end_where_they_do);
 	tcase_add_test(tests, it_ends_with_its_target_after_a_last_reading_of_the_meters);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

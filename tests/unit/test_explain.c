@@ -3,6 +3,7 @@
 
 #include "src/base/text.h"
 #include "src/explain/explain.h"
+#include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
 
 static struct run run;
@@ -374,9 +375,5 @@ int main(void)
 	tcase_add_test(tests, a_bigger_batch_is_noted);
 	tcase_add_test(tests, shares_are_sorted_and_sum_to_one_for_any_slow_batch);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

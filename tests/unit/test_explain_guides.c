@@ -5,6 +5,7 @@
 #include "src/explain/explain.h"
 #include "src/rules/alerts.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 /* Guide 000_92dc6d78458fd3fe, "AGGREGATE STATISTICS": batch_forward 150 times, 15.234 s in all, mean 0.102, least 0.085, most 0.425: "outlier!" */
 enum { FORWARDS = 150, OUTLIER = 90 };
@@ -86,9 +87,5 @@ int main(void)
 	tcase_add_test(tests, the_forward_of_0_425_s_among_150_is_the_outlier);
 	tcase_add_test(tests, and_its_record_says_why);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include "src/export/export.h"
 #include "src/export/exporter.h"
 #include "tests/support/script_gpus.h"
+#include "tests/support/suite.h"
 
 /* What every format tells of GPUs: a run of ten seconds on one of two, told by hand, exported set by set. */
 enum { TRAINER = 100 };
@@ -217,9 +218,5 @@ int main(void)
 	tcase_add_test(tests, the_report_has_the_runs_gpus);
 	tcase_add_test(tests, a_line_of_csv_has_the_gpus_of_the_run);
 	tcase_add_test(tests, lines_beside_batches_tell_what_happens_to_gpus);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

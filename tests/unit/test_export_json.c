@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/export/export.h"
+#include "tests/support/suite.h"
 #include "tests/support/told.h"
 
 #define REALTIME_NS INT64_C(1763632140000000000)
@@ -381,9 +382,5 @@ int main(void)
 	tcase_add_test(all, short_lists_are_the_same_in_both);
 	tcase_add_test(all, the_allocator_stands_under_memory_where_it_is_published);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

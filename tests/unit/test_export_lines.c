@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "src/export/export.h"
+#include "tests/support/suite.h"
 #include "tests/support/told.h"
 
 static struct told told;
@@ -324,9 +325,5 @@ int main(void)
 	tcase_add_test(all, marks_stand_among_batches_and_epochs_in_the_order_of_time);
 	tcase_add_test(all, marks_from_before_are_not_told);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/export/export.h"
+#include "tests/support/suite.h"
 #include "tests/support/told.h"
 
 #define DOUBLE_RULE "==========================================================================================\n"
@@ -362,9 +363,5 @@ int main(void)
 	tcase_add_test(all, csv_leaves_unknown_figures_empty_and_writes_its_header_once);
 	tcase_add_test(all, kinds_and_figures_told_later_have_tables);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "src/export/export.h"
 #include "src/settings/settings.h"
 #include "tests/support/story.h"
+#include "tests/support/suite.h"
 
 #define REALTIME_NS INT64_C(1763632140000000000)
 
@@ -221,9 +222,5 @@ int main(void)
 	tcase_add_test(all, lines_of_one_late_refresh_are_those_of_many);
 	tcase_add_test(all, report_of_a_run_has_its_operations_and_epochs);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

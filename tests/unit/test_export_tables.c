@@ -7,6 +7,7 @@
 #include "src/base/clock.h"
 #include "src/base/formats/crc32c.h"
 #include "src/export/exporter.h"
+#include "tests/support/suite.h"
 #include "tests/support/told.h"
 
 /* Export of a model that the test fills: figures of real runs are compared in tests/python/test_export_tables.py. */
@@ -367,9 +368,5 @@ int main(void)
 	tcase_add_test(all, a_metric_without_a_figure_is_left_out_and_the_text_ends_in_eof);
 	tcase_add_test(all, a_reading_tells_only_what_it_read);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/sources/target/foreign_file.h"
+#include "tests/support/suite.h"
 
 enum { NOBODY = 65534, BUSY_THREADS = 4, READS = 50 };
 
@@ -221,9 +222,5 @@ int main(void)
 	Suite *suite = suite_create("foreign_file");
 	suite_add_tcase(suite, rights);
 	suite_add_tcase(suite, files);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

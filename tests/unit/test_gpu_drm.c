@@ -13,6 +13,7 @@
 #include "tests/support/fake_gpu.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 #define MIB (1024.0 * 1024.0)
 
@@ -775,9 +776,5 @@ int main(void)
 	tcase_add_test(all, a_hundred_devices_are_taken_up_to_a_bound_and_texts_are_cleaned);
 	tcase_add_test(all, kfd_of_garbage_is_nothing);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

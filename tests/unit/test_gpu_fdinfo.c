@@ -13,6 +13,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/fake_proc.h"
+#include "tests/support/suite.h"
 
 #define PARSE(text, info) fdinfo_parse(text, sizeof text - 1, info)
 #define MIB (1024.0 * 1024.0)
@@ -410,9 +411,5 @@ int main(void)
 	tcase_add_test(members, garbage_instead_of_fdinfo_gives_a_user_without_figures);
 	tcase_add_test(members, a_process_that_may_not_be_looked_into_is_said);
 	suite_add_tcase(suite, members);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

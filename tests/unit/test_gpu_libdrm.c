@@ -11,6 +11,7 @@
 
 #include "src/sources/gpu/drm/drm_devices.h"
 #include "src/sources/gpu/intel/intel_memory.h"
+#include "tests/support/suite.h"
 
 #define GIB (1024.0 * 1024.0 * 1024.0)
 
@@ -273,9 +274,5 @@ int main(int count, char **words)
 	tcase_add_test(all, xe_has_its_own_layout);
 	tcase_add_test(all, answers_of_garbage_and_cut_off_are_nothing);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "src/sources/gpu/vendor.h"
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 static struct fake_gpus gpus;
 static struct sample_set set;
@@ -738,9 +739,5 @@ int main(void)
 		tcase_add_test(cases, tests[i]);
 	tcase_set_timeout(cases, 20);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "src/sources/gpu/drm/pci_names.h"
 #include "src/sources/gpu/intel/intel_pmu.h"
 #include "tests/support/fake_proc.h"
+#include "tests/support/suite.h"
 
 #define CARD "bus/event_source/devices/i915_0000_05_00.0"
 
@@ -136,9 +137,5 @@ int main(void)
 	tcase_add_test(all, a_kernel_that_does_not_count_is_said);
 	tcase_add_test(all, a_device_is_called_what_the_shop_calls_it);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

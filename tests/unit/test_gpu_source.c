@@ -12,6 +12,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 static struct fake_gpus gpus;
 static struct sample_set set;
@@ -216,9 +217,5 @@ int main(void)
 	tcase_add_test(cases, a_childs_own_reason_is_the_one_that_stands);
 	tcase_set_timeout(cases, 40);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

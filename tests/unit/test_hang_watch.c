@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/files/hang_watch.h"
+#include "tests/support/suite.h"
 
 #define LIMIT_NS (50 * NS_PER_MS)
 
@@ -106,9 +107,5 @@ int main(void)
 	tcase_add_test(tcase, read_that_does_not_return_is_left_behind_and_its_file_refused);
 	tcase_add_test(tcase, many_short_reads_are_no_hang);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

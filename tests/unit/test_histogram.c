@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/histogram.h"
+#include "tests/support/suite.h"
 
 static uint32_t counts[HISTOGRAM_BUCKETS];
 
@@ -92,9 +93,5 @@ int main(void)
 	tcase_add_test(all, quantiles_stay_within_the_extremes);
 	tcase_add_test(all, quantile_between_two_ranks_is_linear);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/base/formats/json.h"
+#include "tests/support/suite.h"
 
 static struct buffer out;
 
@@ -110,9 +111,5 @@ int main(void)
 	tcase_add_test(all, keys_are_escaped_like_texts);
 	tcase_add_loop_test(all, no_control_or_invisible_character_is_written_raw, 0, sizeof unseen / sizeof unseen[0]);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

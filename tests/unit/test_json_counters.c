@@ -6,6 +6,7 @@
 
 #include "src/export/export.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 #include "tests/support/told.h"
 
 static struct script script;
@@ -106,9 +107,5 @@ int main(void)
 	tcase_add_test(cases, where_nothing_was_counted_nothing_is_told);
 	tcase_add_test(cases, mfu_needs_no_counter);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include "src/base/clock.h"
 #include "src/export/export.h"
 #include "tests/support/heat.h"
+#include "tests/support/suite.h"
 #include "tests/support/told.h"
 
 static struct told told;
@@ -192,9 +193,6 @@ int main(void)
 {
 	Suite *suite = suite_create("json_energy");
 	TCase *tests = tcase_create("json_energy");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, watts_joules_batches_and_grams_are_told);
@@ -206,8 +204,5 @@ int main(void)
 	tcase_add_test(tests, an_epochs_end_says_what_it_used_once_it_is_known);
 	tcase_add_test(tests, where_nothing_is_metered_there_is_no_line);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

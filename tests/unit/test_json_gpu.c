@@ -6,6 +6,7 @@
 
 #include "src/export/export.h"
 #include "tests/support/script_gpus.h"
+#include "tests/support/suite.h"
 
 enum { TRAINER = 100 };
 
@@ -113,9 +114,6 @@ int main(void)
 {
 	Suite *suite = suite_create("json_gpu");
 	TCase *tests = tcase_create("json_gpu");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, without_gpus_there_is_no_key);
@@ -123,8 +121,5 @@ int main(void)
 	tcase_add_test(tests, figures_processes_and_the_runs_own_are_told);
 	tcase_add_test(tests, parts_lost_gpus_and_hidden_processes_are_told);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 
 #include "src/export/export.h"
 #include "tests/support/machine.h"
+#include "tests/support/suite.h"
 #include "tests/support/told.h"
 
 static struct told told;
@@ -77,17 +78,11 @@ int main(void)
 {
 	Suite *suite = suite_create("json_system");
 	TCase *tests = tcase_create("json_system");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, the_machine_and_the_cgroup_are_told);
 	tcase_add_test(tests, what_is_not_known_is_not_there);
 	tcase_add_test(tests, a_set_clock_and_a_suspend_are_told);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

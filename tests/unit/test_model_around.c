@@ -7,6 +7,7 @@
 #include "src/model/batch_window/around.h"
 #include "src/model/machine/readings.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-3
 #define TICK 0.2
@@ -607,9 +608,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(around_case, tests[i]);
 	suite_add_tcase(suite, around_case);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

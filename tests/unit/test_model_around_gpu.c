@@ -7,6 +7,7 @@
 #include "src/explain/explain.h"
 #include "src/model/batch_window/around.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-3
 #define TICK 0.25
@@ -406,9 +407,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -319,9 +320,5 @@ int main(void)
 	tcase_add_test(tests, ring_keeps_the_newest_batches);
 	tcase_add_test(tests, recent_covers_exactly_the_last_200_steps);
 	tcase_add_test(tests, open_spans_gauges_counters_marks_and_meta_are_kept);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "src/model/model.h"
+#include "tests/support/suite.h"
 
 enum { TRAINER = 4711 };
 
@@ -304,9 +305,5 @@ int main(void)
 	tcase_add_test(tests, shares_say_how_far_off_they_may_be);
 	tcase_add_test(tests, paths_are_shown_from_their_package_on);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run(suite);
 }

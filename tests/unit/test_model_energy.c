@@ -5,6 +5,7 @@
 
 #include "src/model/energy/energy_curve.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -547,9 +548,6 @@ int main(void)
 {
 	Suite *suite = suite_create("model_energy");
 	TCase *tests = tcase_create("model_energy");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, nothing_is_known_before_anything_was_read);
@@ -576,8 +574,5 @@ int main(void)
 	tcase_add_test(tests, throttling_is_a_rate);
 	tcase_add_test(tests, a_long_curve_is_bounded_and_hardly_blurred);
 	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

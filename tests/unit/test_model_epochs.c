@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -339,9 +340,5 @@ int main(void)
 	tcase_add_test(tests, unknown_plan_makes_no_estimate_in_the_first_epoch);
 	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);
 	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

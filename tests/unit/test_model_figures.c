@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -345,9 +346,6 @@ int main(void)
 {
 	Suite *suite = suite_create("model figures");
 	TCase *tests = tcase_create("figures");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
@@ -367,8 +365,5 @@ int main(void)
 	tcase_add_test(tests, marks_are_numbered_beyond_those_that_are_kept);
 	tcase_add_test(tests, a_pass_is_counted_since_another_mode);
 	tcase_add_test(tests, samples_a_second_count_what_a_batch_really_had);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -381,9 +382,5 @@ int main(void)
 	tcase_add_test(tests, person_flags_and_unflags_and_that_stays);
 	tcase_add_test(tests, flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kept);
 	tcase_add_test(tests, loss_trend_is_the_sign_of_its_slope);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/script_gpus.h"
+#include "tests/support/suite.h"
 
 /* The script's run is of process 100. */
 enum { TRAINER = 100, FIRST = 0, SECOND = 1, PART = 100 };
@@ -561,9 +562,5 @@ int main(void)
 	tcase_add_loop_test(tests, the_uuid_that_a_run_publishes_goes_before_its_environment, 0, 5);
 	tcase_add_loop_test(tests, a_part_is_used_in_place_of_its_gpu, 0, 3);
 	tcase_add_test(tests, labels_tell_parts_and_vendors_apart);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

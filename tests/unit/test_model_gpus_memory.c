@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/support/script_gpus.h"
+#include "tests/support/suite.h"
 
 /* A trainer on a GPU of 80 GB, ten batches a second; its list of processes is read every two seconds, its allocator published once a second. */
 enum { TRAINER = 100, SPLIT = 200 };
@@ -247,9 +248,5 @@ int main(void)
 	tcase_add_test(tests, a_gpu_that_the_run_is_not_on_is_not_judged);
 	tcase_add_test(tests, an_allocator_is_of_the_gpu_where_its_run_has_the_most);
 	tcase_add_test(tests, an_allocator_is_of_all_gpus_that_its_run_uses_alike);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

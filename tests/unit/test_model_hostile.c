@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 #include "tests/support/wild.h"
 
 /* Whatever records come, in whatever order and with whatever in them: nothing breaks (the sanitizers watch), nothing grows without bound,
@@ -268,9 +269,5 @@ int main(void)
 	tcase_add_test(tests, one_large_set_of_totals_and_batches_is_read_in_reasonable_time);
 	tcase_add_test(tests, names_and_operations_are_bounded);
 	tcase_add_test(tests, same_sets_make_the_same_model);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

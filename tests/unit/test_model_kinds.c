@@ -5,6 +5,7 @@
 #include "src/explain/explain.h"
 #include "src/rules/alerts.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -381,9 +382,6 @@ int main(void)
 {
 	Suite *suite = suite_create("model kinds");
 	TCase *tests = tcase_create("kinds");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
@@ -403,8 +401,5 @@ int main(void)
 	tcase_add_test(tests, an_epoch_takes_the_mode_that_its_first_finished_batch_has);
 	tcase_add_test(tests, a_flag_by_hand_moves_with_its_batch);
 	tcase_add_test(tests, what_validates_between_epochs_has_the_epoch_before);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

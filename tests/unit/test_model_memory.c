@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -356,9 +357,5 @@ int main(void)
 	tcase_add_test(tests, gone_processes_are_dropped_after_two_minutes);
 	tcase_add_test(tests, missing_figures_are_listed_until_they_are_withdrawn);
 	tcase_add_test(tests, own_cost_and_residents_of_batches_are_known);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

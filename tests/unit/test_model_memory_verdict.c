@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 /* A trainer of 800 MB and two workers of 200 MB, ten batches a second, epochs of ten seconds with a pause of half a second; read five times a
  * second, the workers' kinds of memory once. */
@@ -738,9 +739,5 @@ int main(void)
 	tcase_add_test(tests, a_spike_that_only_the_kernel_saw_counts);
 	tcase_add_test(tests, fragmentation_is_claimed_where_the_program_says_what_it_holds);
 	tcase_add_test(tests, each_verdict_has_words);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

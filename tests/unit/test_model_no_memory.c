@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 /* Allocations fail, one after the other and then for good, while the model takes a story: it loses something, but never its footing. */
 
@@ -130,9 +131,5 @@ int main(void)
 	tcase_add_test(tests, any_one_allocation_may_fail);
 	tcase_add_test(tests, memory_may_run_out_for_good);
 	tcase_add_test(tests, memory_may_come_back);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

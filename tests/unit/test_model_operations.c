@@ -3,6 +3,7 @@
 
 #include "src/model/run/run_private.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -206,9 +207,5 @@ int main(void)
 	tcase_add_test(tests, unattributed_time_of_the_whole_run_is_known_to_a_late_monitor);
 	tcase_add_test(tests, span_outside_of_steps_has_no_share_in_them);
 	tcase_add_test(tests, span_before_the_first_batch_covers_nothing_between_batches);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 
 #include "src/model/machine/perf.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 enum { CLOCK, CYCLES, INSTRUCTIONS, FLOPS, BYTES, FAULTS };
 
@@ -386,9 +387,5 @@ int main(void)
 	tcase_add_test(cases, junk_changes_nothing);
 	tcase_add_test(cases, there_is_a_bound_for_processes_and_sockets);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

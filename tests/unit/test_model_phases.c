@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -238,9 +239,5 @@ int main(void)
 	tcase_add_test(tests, outermost_phases_of_every_finished_step_sum_to_it);
 	tcase_add_test(tests, usual_is_the_median_of_the_batches_before);
 	tcase_add_test(tests, phase_rows_are_depth_first_with_medians_and_shares);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "src/model/ranks/ranks.h"
 #include "src/rules/alerts.h"
 #include "tests/support/band.h"
+#include "tests/support/suite.h"
 
 #define BASE_NS (INT64_C(5000) * NS_PER_S)
 #define NEAR 1e-6
@@ -456,9 +457,5 @@ int main(void)
 	tcase_add_test(tests, words_fit_on_a_line_whatever_the_names);
 	tcase_add_test(tests, the_slowest_and_the_one_that_stands_still_are_warned_of);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

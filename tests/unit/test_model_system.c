@@ -5,6 +5,7 @@
 
 #include "src/model/machine/system.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -337,9 +338,5 @@ int main(void)
 	tcase_add_test(all, where_a_process_waits_is_kept_until_it_is_gone);
 	tcase_add_test(all, hostile_figures_change_nothing);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

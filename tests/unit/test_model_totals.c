@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define NEAR 1e-6
 
@@ -295,9 +296,5 @@ int main(void)
 	tcase_add_test(tests, event_below_upto_is_not_counted_again);
 	tcase_add_test(tests, row_after_a_loss_replaces_what_was_accumulated);
 	tcase_add_test(tests, modes_have_tracks_of_their_own_and_train_is_the_main_one);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "src/base/clock.h"
 #include "src/playback/moment.h"
+#include "tests/support/suite.h"
 
 static const struct { const char *text; enum moment_kind kind; double value; } good[] = {
 	{ "90s", MOMENT_SECONDS, 90 }, { "5m", MOMENT_SECONDS, 300 }, { "2h", MOMENT_SECONDS, 7200 }, { "1h30m", MOMENT_SECONDS, 5400 },
@@ -98,9 +99,5 @@ int main(void)
 	tcase_add_test(tests, moments_become_times_of_the_recording);
 	tcase_add_test(tests, a_clock_time_is_found_across_a_change_of_the_clocks);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "src/playback/overlay.h"
 #include "tests/support/recorded.h"
+#include "tests/support/suite.h"
 #include "ui/widgets/earlier.h"
 
 /* Last, for it has a macro of the name of one of our functions. */
@@ -180,9 +181,6 @@ int main(void)
 {
 	Suite *suite = suite_create("overlay");
 	TCase *tests = tcase_create("overlay");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
@@ -191,8 +189,5 @@ int main(void)
 	tcase_add_test(tests, o_asks_for_a_file_and_takes_it_away);
 	tcase_add_test(tests, what_is_no_recording_is_said_in_one_line);
 	tcase_add_test(tests, words_say_how_much_slower_it_is);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

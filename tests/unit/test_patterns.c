@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "src/model/run/run_private.h"
+#include "tests/support/suite.h"
 #include "tests/unit/steps_run.h"
 
 enum { DATA = 1, DECODE, FORWARD, OPTIMIZER, NAMES };
@@ -432,9 +433,5 @@ int main(void)
 	tcase_add_test(tests, few_steps_and_equal_ones_say_nothing);
 	tcase_add_loop_test(tests, steps_without_a_pattern_have_none, 0, 5);
 	tcase_add_test(tests, planted_periods_are_found_exactly);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "src/sources/perf/perf_events.h"
 #include "src/sources/perf/perf_system.h"
 #include "tests/support/fake_proc.h"
+#include "tests/support/suite.h"
 
 static struct fake_proc proc;
 
@@ -222,9 +223,5 @@ int main(void)
 	tcase_add_test(named, names_of_the_kernel_and_who_is_left_out_are_understood);
 	suite_add_tcase(suite, tables);
 	suite_add_tcase(suite, named);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -15,6 +15,7 @@
 #include "tests/support/fake_perf.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 enum { TARGET = 100, SOFTWARE_EVENTS = 5 };
 
@@ -699,9 +700,5 @@ int main(void)
 	tcase_add_test(cases, memory_traffic_that_may_not_be_counted_says_at_which_level_it_may);
 	tcase_add_loop_test(cases, a_damaged_description_of_a_controller_opens_nothing, 0, 6);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

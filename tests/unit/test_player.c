@@ -9,6 +9,7 @@
 #include "src/base/clock.h"
 #include "src/collect/recorder.h"
 #include "src/playback/player.h"
+#include "tests/support/suite.h"
 
 static char folder[64], path[128];
 static struct sample_set set, back;
@@ -269,9 +270,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

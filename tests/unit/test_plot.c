@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/support/picture.h"
+#include "tests/support/suite.h"
 #include "ui/core/plot.h"
 
 static const struct rect ROOM = {0, 0, 16, 4};
@@ -358,9 +359,5 @@ int main(void)
 	tcase_add_test(test, ascii_stacks_use_letters);
 	tcase_add_test(test, signs_differ_between_phases);
 	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 #define READ(text) process_place_read(text, sizeof text - 1, &place)
 
@@ -220,9 +221,5 @@ int main(void)
 	tcase_add_test(source, one_that_was_told_nothing_is_not_spoken_of);
 	tcase_add_test(source, after_an_exec_it_is_looked_at_anew);
 	suite_add_tcase(suite, source);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -16,6 +16,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 static struct target target;
 static struct reason reason;
@@ -486,9 +487,5 @@ int main(void)
 	tcase_add_test(real, whoever_came_in_a_storm_of_children_also_went);
 	suite_add_tcase(suite, real);
 
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/sources/python/py_code.h"
+#include "tests/support/suite.h"
 
 /* One function of ten lines as 3.9, 3.10 and 3.11 compile it, with what their own co_lines() and dis say: from each offset on that line. */
 static const unsigned char in_pairs[] = { 0, 1, 4, 1, 8, 1, 8, 1, 2, 1, 2, 255, 6, 5 };
@@ -146,9 +147,5 @@ int main(void)
 	tcase_add_test(tests, offsets_that_make_no_sense_are_refused);
 	tcase_add_test(tests, every_known_layout_lies_within_its_structs);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

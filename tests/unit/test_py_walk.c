@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "src/sources/python/py_walk.h"
+#include "tests/support/suite.h"
 
 enum { FRAMES = 40 };
 
@@ -61,9 +62,5 @@ int main(void)
 	tcase_add_loop_test(tests, a_stack_is_walked_to_its_end, 0, 2);
 	tcase_add_loop_test(tests, a_circle_is_no_stack, 0, FRAMES);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

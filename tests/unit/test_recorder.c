@@ -13,6 +13,7 @@
 
 #include "src/base/clock.h"
 #include "src/collect/recorder.h"
+#include "tests/support/suite.h"
 
 /* -- the disk: the recorder's write() is this one -- */
 
@@ -439,9 +440,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 #include "src/playback/recording.h"
 #include "src/playback/recording_late.h"
 #include "src/sources/source.h"
+#include "tests/support/suite.h"
 
 /* -- a run whose snapshots and readings have the size that a test asks for -- */
 
@@ -240,9 +241,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

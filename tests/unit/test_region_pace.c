@@ -11,6 +11,7 @@
 #include "tests/support/children.h"
 #include "tests/support/run_account.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 static struct target target;
 static struct reason reason;
@@ -203,9 +204,5 @@ int main(void)
 	tcase_add_test(all, a_burst_is_followed_at_once_and_forgotten_slowly);
 	tcase_add_test(all, a_loss_between_two_readings_is_told_with_what_to_do);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run(suite);
 }

@@ -17,6 +17,7 @@
 #include "tests/support/children.h"
 #include "tests/support/run_account.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 static struct target target;
 static struct reason reason;
@@ -783,9 +784,5 @@ int main(int argc, char **argv)
 	tcase_add_test(all, inherited_mapping_is_not_the_workers_own);
 	tcase_add_test(all, one_reading_is_bounded_and_the_rest_follows);
 	suite_add_tcase(suite, all);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run(suite);
 }

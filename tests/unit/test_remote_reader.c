@@ -14,6 +14,7 @@
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/python/remote.h"
 #include "tests/support/children.h"
+#include "tests/support/suite.h"
 
 enum { PIECES = 3000, SIZE = 40 };
 
@@ -206,9 +207,5 @@ int main(void)
 	tcase_add_test(tests, one_that_does_not_answer_is_left_behind);
 	tcase_add_test(tests, it_ends_with_its_thread);
 	tcase_add_test(tests, searches_have_a_share_of_a_cpu);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include "src/export/export.h"
 #include "src/model/requests/requests.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 static const char *pattern(const char *name)
 {
@@ -265,9 +266,5 @@ int main(void)
 	tcase_add_test(tests, a_batch_is_named_by_its_kind_or_by_its_one_span);
 	tcase_add_test(tests, batches_of_other_modes_are_no_requests);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/rules/rule.h"
+#include "tests/support/suite.h"
 #include "tests/support/thin.h"
 
 static struct rule_book *book;
@@ -395,9 +396,5 @@ int main(void)
 	tcase_add_test(tests, deep_nesting_costs_nothing);
 	tcase_add_test(tests, files_of_the_folder_are_read_by_name_and_a_broken_one_is_left_out);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

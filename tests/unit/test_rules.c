@@ -6,6 +6,7 @@
 #include "src/base/clock.h"
 #include "src/model/requests/requests.h"
 #include "src/rules/rule_now.h"
+#include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
 
 static struct model model;
@@ -502,9 +503,5 @@ int main(void)
 	tcase_add_test(tests, times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data);
 	tcase_add_test(tests, a_rule_says_what_it_lacks);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

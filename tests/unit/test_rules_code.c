@@ -6,6 +6,7 @@
 #include "src/rules/alerts.h"
 #include "src/rules/rule_now.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 enum { TRAINER = 100, TRAIN = 1, ITEM = 2, BACKWARD = 3 };
 
@@ -126,9 +127,5 @@ int main(void)
 	tcase_add_test(tests, a_line_that_takes_much_is_told);
 	tcase_add_test(tests, lines_of_the_training_itself_are_not);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run(suite);
 }

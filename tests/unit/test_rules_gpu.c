@@ -6,6 +6,7 @@
 #include "src/base/clock.h"
 #include "src/rules/alerts_private.h"
 #include "src/rules/rule_now.h"
+#include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
 
 static struct model model;
@@ -629,9 +630,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

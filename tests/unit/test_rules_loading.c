@@ -6,6 +6,7 @@
 
 #include "src/rules/rule_now.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 #define TICK 0.2
 
@@ -199,9 +200,5 @@ int main(void)
 	tcase_add_test(tests, workers_that_do_neither_are_neither);
 	tcase_add_test(tests, what_holds_a_GPU_back_now_and_then_is_told_by_its_share);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/sources/synthetic/synthetic.h"
+#include "tests/support/suite.h"
 #include "tests/support/thin.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
@@ -193,9 +194,5 @@ int main(void)
 	tcase_add_loop_test(tests, slow_batches_are_explained_by_the_clock_that_fell, 0, sizeof explained / sizeof *explained);
 	tcase_add_test(tests, a_node_without_a_GPU_blames_none);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "tests/support/story.h"
+#include "tests/support/suite.h"
 
 static struct story_options options;
 static struct settings settings;
@@ -156,9 +157,5 @@ int main(void)
 	tcase_add_test(tests, a_planted_leak_is_memory_growth_of_that_size_a_batch);
 	tcase_add_test(tests, a_late_look_says_the_same_of_the_shares);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

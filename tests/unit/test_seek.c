@@ -11,6 +11,7 @@
 #include "src/session/replay/seek.h"
 #include "src/session/replay/stations.h"
 #include "tests/support/recorded.h"
+#include "tests/support/suite.h"
 
 /* Last, for it has a macro of the name of one of our functions. */
 #include <check.h>
@@ -298,10 +299,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	int failed = suite_run(suite);
 	unlink(path);
 	return failed > 0;
 }

@@ -3,6 +3,7 @@
 
 #include "src/base/clock.h"
 #include "src/model/statistics/series.h"
+#include "tests/support/suite.h"
 
 #define S NS_PER_S
 
@@ -176,9 +177,5 @@ int main(void)
 	tcase_add_test(tests, standing_on_does_not_change_a_column_with_points_of_its_own);
 	tcase_add_test(tests, times_do_not_go_back);
 	tcase_add_test(tests, whole_run_is_covered_by_coarser_levels);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "src/settings/setting_rows.h"
 #include "src/settings/settings.h"
 #include "src/settings/settings_yaml.h"
+#include "tests/support/suite.h"
 
 #define EXAMPLE "config/pmtop.yaml"
 #define MANUAL "man/pmtop.yaml.5"
@@ -396,9 +397,5 @@ int main(void)
 	tcase_add_test(tests, path_follows_the_xdg_rules);
 	tcase_add_test(tests, file_that_is_not_there_is_not_found);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include "src/base/clock.h"
 #include "src/sources/inferred/stacks_steps.h"
 #include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 enum { LENGTH = 40 };
 
@@ -245,9 +246,5 @@ int main(void)
 	tcase_add_test(tests, a_latecomer_is_told_what_was_told);
 	tcase_add_test(tests, the_end_of_the_process_ends_all);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run(suite);
 }

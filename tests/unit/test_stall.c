@@ -3,6 +3,7 @@
 
 #include "src/explain/stall.h"
 #include "tests/support/script.h"
+#include "tests/support/suite.h"
 
 enum { BATCHES = 60, EPOCHS = 2, PID = 100 };
 #define STEP_S 0.2
@@ -198,9 +199,5 @@ int main(void)
 	tcase_add_test(tests, epochs_that_end_or_begin_are_waited_for);
 	tcase_add_test(tests, a_span_that_never_ended_before_has_longer);
 	tcase_add_test(tests, what_has_ended_or_hardly_begun_does_not_stall);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

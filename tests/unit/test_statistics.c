@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/model/statistics/statistics.h"
+#include "tests/support/suite.h"
 
 static uint64_t random_state;
 
@@ -210,9 +211,5 @@ int main(void)
 	tcase_add_test(tests, slope_interval_holds_the_truth_about_as_often_as_it_says);
 	tcase_add_test(tests, slope_needs_eight_points_and_spread_in_time);
 	tcase_add_test(tests, slope_thins_many_points_and_keeps_first_and_spread);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(suite);
 }

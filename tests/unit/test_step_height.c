@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tests/support/picture.h"
+#include "tests/support/suite.h"
 #include "ui/widgets/earlier.h"
 #include "ui/widgets/step_height.h"
 
@@ -218,9 +219,5 @@ int main(void)
 	tcase_add_test(tcase, in_ascii_the_mark_is_not_that_of_a_flag);
 	tcase_add_test(tcase, an_earlier_run_above_the_scale_is_cut_off_too);
 	tcase_add_test(tcase, without_room_the_mark_stands_alone);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "src/samples/codec.h"
 #include "src/samples/stream.h"
+#include "tests/support/suite.h"
 
 enum { SETS = 12, BLOCKS_MOST = 64 };
 
@@ -464,9 +465,5 @@ int main(void)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "src/collect/recorder.h"
 #include "src/samples/codec.h"
 #include "src/sources/synthetic/synthetic.h"
+#include "tests/support/suite.h"
 #include "tests/support/thin.h"
 
 enum { BLOCKS_MOST = 400, SMALL_SETS = 10, LARGE_SETS = 150 };
@@ -454,9 +455,5 @@ int main(void)
 	}
 	suite_add_tcase(suite, small);
 	suite_add_tcase(suite, large);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }

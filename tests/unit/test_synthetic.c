@@ -8,6 +8,7 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/sources/synthetic/synthetic.h"
+#include "tests/support/suite.h"
 #include "tests/support/thin.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
@@ -262,9 +263,5 @@ static Suite *synthetic_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(synthetic_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(synthetic_suite());
 }

@@ -7,6 +7,7 @@
 #include "src/base/clock.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "src/sources/target/target.h"
+#include "tests/support/suite.h"
 #include "tests/support/thin.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
@@ -447,9 +448,5 @@ static Suite *node_suite(void)
 
 int main(void)
 {
-	SRunner *runner = srunner_create(node_suite());
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(node_suite());
 }

@@ -15,6 +15,7 @@
 #include "src/sources/target/target.h"
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
+#include "tests/support/suite.h"
 
 static struct target target;
 static struct reason reason;
@@ -547,9 +548,5 @@ int main(void)
 	tcase_add_test(real, storm_of_short_children_leaves_nothing_behind);
 	suite_add_tcase(suite, real);
 
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return suite_run(suite);
 }

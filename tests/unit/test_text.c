@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "tests/support/suite.h"
 
 START_TEST(every_code_point_survives_encoding_and_decoding)
 {
@@ -221,9 +222,5 @@ int main(void)
 	tcase_add_test(test, words_are_quoted_for_a_shell_where_they_must_be);
 	tcase_add_test(test, numbers_fit_whatever_the_value);
 	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

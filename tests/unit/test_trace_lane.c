@@ -6,6 +6,7 @@
 
 #include "src/base/formats/protobuf.h"
 #include "src/export/trace/trace_lane.h"
+#include "tests/support/suite.h"
 
 /* Slices of a lane, as text: "batch 0 1000-2000 { 1 1000-1200 }", names of spans being numbers; "|2" where they stand on the second track beside. */
 static struct trace_lane lane;
@@ -228,9 +229,5 @@ int main(void)
 	tcase_add_test(cases, a_span_without_end_is_not_kept_without_end);
 	tcase_add_test(cases, messages_within_messages_have_their_lengths_before_them);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

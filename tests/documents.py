@@ -1,0 +1,44 @@
+"""What the documents in the sources name is there: each `path`, each `function()`; and no text of the project cites a page that a clone does not have."""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
+TOURS = ('src/README.md', 'ui/README.md')
+# Names of pages that are made, or that others have.
+ELSEWHERE = {'CHANGELOG.md', 'locations.md'}
+
+
+def tracked():
+    return subprocess.run(['git', 'ls-files'], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split('\n')[:-1]
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding='utf-8', errors='replace') as file:
+        return file.read()
+
+
+def main():
+    files = [path for path in tracked() if os.path.isfile(os.path.join(ROOT, path))]
+    findings, pages = [], {os.path.basename(path) for path in files if path.endswith('.md')} | ELSEWHERE
+    sources = ''.join(read(path) for path in files if path.endswith(('.c', '.h', '.py')) and path.startswith(('src/', 'ui/', 'tests/')))
+    words = set(re.findall(r'\w+', sources))
+    for tour in TOURS:
+        for quoted in re.findall(r'`([^`\n]+)`', read(tour)):
+            if re.fullmatch(r'(src|ui|tests|config|man)(/[\w.-]+)+', quoted) and not os.path.exists(os.path.join(ROOT, quoted)):
+                findings.append(f'{tour}: {quoted} is not there')
+            function = re.fullmatch(r'(\w+)\(\)', quoted)
+            if function and function.group(1) not in words:
+                findings.append(f'{tour}: no function is named {quoted}')
+    for path in files:
+        if not path.endswith(('.c', '.h', '.py', '.sh', '.md', '.yaml', '.txt', '.awk')) and os.path.basename(path) != 'Makefile' and not path.startswith('man/'):
+            continue
+        for page in set(re.findall(r'\b[\w-]+\.md\b', read(path))) - pages:
+            findings.append(f'{path}: cites {page}, which is not among the project\'s files')
+    print(*findings, sep='\n', end='\n' if findings else '')
+    return bool(findings)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
