@@ -67,9 +67,9 @@ SUPPORT := $(wildcard tests/support/*.c)
 SUPPORT_OBJECTS := $(SUPPORT:%.c=$(BUILD)/%.o)
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/screens/test_*.c tests/faults/test_*.c tests/terminal/test_*.c))
 TEST_SCRIPTS := $(sort $(wildcard tests/*/test_*.sh))
-# They hold real clocks against each other, which a sanitizer only makes slower.
+# They hold real clocks against each other, which a sanitizer only makes slower; one builds a copy of its own.
 ifneq ($(SANITIZE),)
-TEST_SCRIPTS := $(filter-out $(patsubst %,tests/terminal/test_%.sh,compare overlay pace ranks record truth),$(TEST_SCRIPTS))
+TEST_SCRIPTS := $(filter-out $(patsubst %,tests/terminal/test_%.sh,compare overlay pace ranks record truth) tests/unit/test_contributing.sh,$(TEST_SCRIPTS))
 endif
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 WORKLOAD_SOURCES := $(wildcard tests/workloads/*.c)

@@ -39,7 +39,7 @@ static enum exit_code read_baseline(struct check *check)
 	struct reason reason;
 	struct stat file;
 	if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
-		return fail(reason_set(&reason, STATUS_DAMAGED, "pmtop check --save=FILE makes a baseline", "%s is empty", path), &reason);
+		return command_fail(reason_set(&reason, STATUS_DAMAGED, "pmtop check --save=FILE makes a baseline", "%s is empty", path), &reason);
 	enum exit_code code = summarize(&how, &options, check->settings, &check->baseline);
 	check->has_baseline = code == EXIT_OK;
 	return code;
@@ -54,7 +54,7 @@ static enum exit_code prepare(struct check *check)
 		return usage("check needs --baseline=FILE or --budget=LIMITS to hold the run against, or --save=FILE to make a baseline");
 	enum status status = budget_parse(options->budget, &check->budgets, &reason);
 	if (status != STATUS_OK)
-		return fail(status, &reason);
+		return command_fail(status, &reason);
 	return options->baseline ? read_baseline(check) : EXIT_OK;
 }
 
@@ -86,7 +86,7 @@ static enum exit_code save(struct check *check)
 		? reason_set(&reason, STATUS_INVALID, "name another file with --save", "%s is the recording itself", check->options->save)
 		: summary_save(check->options->save, now, &reason);
 	if (status != STATUS_OK)
-		return fail(status, &reason);
+		return command_fail(status, &reason);
 	if (check->options->format == FORMAT_TEXT)
 		buffer_printf(&check->out, "%s: the baseline of %s: a step takes %s (the median of %llu, %llu of warm-up left out)\n", check->options->save, now->run[0] ? now->run : now->label,
 			format_seconds(step, now->median_s), (unsigned long long)now->seen, (unsigned long long)now->warmup);
@@ -112,7 +112,7 @@ static enum exit_code judge_now(struct check *check)
 	struct reason reason = { 0 };
 	enum status status = budget_check_names(&check->budgets, &check->now, &reason);
 	if (status != STATUS_OK)
-		return fail(status, &reason);
+		return command_fail(status, &reason);
 	struct judgement *judgement = malloc(sizeof *judgement);
 	if (!judgement) {
 		fputs("pmtop: out of memory\n", stderr);

@@ -82,7 +82,7 @@ static struct buffer *file_in_folder(const struct export_scene *scene, const cha
 	snprintf(path, sizeof path, "%s/%s", work->options->write, name);
 	enum status status = make_folders(path) ? output_file_open(file, path, NULL, &reason) : reason_set(&reason, STATUS_IO, "name another folder with -o", "%s cannot be made: %s", path, strerror(errno));
 	if (status != STATUS_OK) {
-		work->code = (int)fail(status, &reason);
+		work->code = (int)command_fail(status, &reason);
 		work->is_open = false;
 		return NULL;
 	}
@@ -250,11 +250,11 @@ static enum exit_code run_export(const struct options *options, const struct set
 		return EXIT_USAGE;
 	struct work *work = calloc(1, sizeof *work);
 	if (!work)
-		return fail(reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory"), &reason);
+		return command_fail(reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory"), &reason);
 	work->options = options;
 	work->exporter = exporter;
 	enum status status = exporter->is_folder ? STATUS_OK : output_file_open(&work->files[work->file_count++], path, options->replay, &reason);
-	enum exit_code code = status == STATUS_OK ? export_run(work, settings) : fail(status, &reason);
+	enum exit_code code = status == STATUS_OK ? export_run(work, settings) : command_fail(status, &reason);
 	/* What a child returned is no failure of the export. */
 	if (!close_files(work, work->is_open && status == STATUS_OK) && !code)
 		code = (enum exit_code)work->code;

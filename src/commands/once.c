@@ -48,9 +48,9 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		fputs("pmtop: out of memory: try a smaller --size\n", stderr);
 		output_code = 1;
 	} else if (options->view && !screen_open_view(screen, options->view)) {
-		output_code = (int)fail(view_unknown(options->view, &reason), &reason);
+		output_code = (int)command_fail(view_unknown(options->view, &reason), &reason);
 	} else if (options->overlay && (status = overlay_open(overlay, options->overlay, &reason)) != STATUS_OK) {
-		output_code = (int)fail(status, &reason);
+		output_code = (int)command_fail(status, &reason);
 	} else {
 		overlay_finish(overlay);
 		struct replay_line still = { .state = REPLAY_STILL };

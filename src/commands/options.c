@@ -204,7 +204,7 @@ static enum status read_own_settings(struct settings *settings)
 		return STATUS_OK;
 	enum status status = settings_load(settings, path, &reason);
 	if (status == STATUS_INVALID)
-		fail(status, &reason);
+		command_fail(status, &reason);
 	else if (status != STATUS_OK && status != STATUS_NOT_FOUND)
 		fprintf(stderr, "pmtop: %s: pmtop goes on with the default settings\n", reason.text);
 	return status == STATUS_INVALID ? status : STATUS_OK;
@@ -223,7 +223,7 @@ static enum exit_code read_settings(const struct options *options, struct settin
 	if (status == STATUS_NOT_FOUND)
 		return usage("--config names a file that is not there:", options->config);
 	if (status != STATUS_OK) {
-		fail(status, &reason);
+		command_fail(status, &reason);
 		return EXIT_USAGE;
 	}
 	if (options->period_s > 0)

@@ -143,7 +143,7 @@ static enum exit_code end_recording(struct unattended *unattended)
 	say_end(unattended);
 	output_fit_locale(&unattended->out);
 	say(unattended, 1000);
-	return has_stopped && recording->state.error ? fail(STATUS_IO, &why) : EXIT_OK;
+	return has_stopped && recording->state.error ? command_fail(STATUS_IO, &why) : EXIT_OK;
 }
 
 static int wait_ms(const struct unattended *unattended, int64_t now_ns)

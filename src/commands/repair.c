@@ -251,7 +251,7 @@ static enum exit_code run_repair(const struct options *options, const struct set
 		close(fd);
 	survey_release(&survey);
 	fflush(stdout);
-	return status == STATUS_OK ? EXIT_OK : fail(status, &why);
+	return status == STATUS_OK ? EXIT_OK : command_fail(status, &why);
 }
 
 const struct command repair_command = {

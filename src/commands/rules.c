@@ -167,12 +167,12 @@ static enum exit_code read_book(struct rule_book **book)
 	enum exit_code code = EXIT_OK;
 	*book = rule_book_new();
 	if (!*book)
-		return fail(STATUS_NO_MEMORY, &(struct reason){ "out of memory", "" });
+		return command_fail(STATUS_NO_MEMORY, &(struct reason){ "out of memory", "" });
 	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
 		rule_book_load_folder(*book, folder);
 	size_t count = rule_book_faults(*book, &faults);
 	for (size_t i = 0; i < count; i++)
-		code = fail(STATUS_INVALID, &faults[i]);
+		code = command_fail(STATUS_INVALID, &faults[i]);
 	return code;
 }
 
@@ -185,7 +185,7 @@ static enum exit_code check_file(const char *path)
 		return code;
 	enum status status = rule_book_load(book, path, &reason);
 	if (status != STATUS_OK) {
-		fail(status, &reason);
+		command_fail(status, &reason);
 		code = EXIT_USAGE;
 	} else if (code == EXIT_OK) {
 		puts("nothing is wrong with it");

@@ -213,13 +213,13 @@ static enum exit_code run_stack(const struct options *options, const struct sett
 	out.json = (struct json){ .out = &out.text };
 	out.reader = remote_reader_new(READ_MAX_S * NS_PER_S);
 	if (!out.reader)
-		return fail(reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory"), &reason);
+		return command_fail(reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory"), &reason);
 	enum status status = find_pid(options, &pid, &reason);
 	if (status == STATUS_OK)
 		status = target_open(&target, pid, "/proc", &reason);
 	if (status != STATUS_OK) {
 		remote_reader_free(out.reader);
-		return fail(status, &reason);
+		return command_fail(status, &reason);
 	}
 	remote_reader_use(out.reader);
 	status = look_at_tree(&target, &out, &reason);
@@ -232,9 +232,9 @@ static enum exit_code run_stack(const struct options *options, const struct sett
 		output_flush(&out.text, &code);
 	}
 	if (out.stuck.text[0])
-		code = (int)fail(STATUS_IO, &out.stuck);
+		code = (int)command_fail(STATUS_IO, &out.stuck);
 	else if (status != STATUS_OK)
-		code = (int)fail(status, &reason);
+		code = (int)command_fail(status, &reason);
 	buffer_release(&out.text);
 	return (enum exit_code)code;
 }

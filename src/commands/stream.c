@@ -116,7 +116,7 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	struct reason why;
 	recording_end(&stream.session.recording);
 	stream.session.recording.is_told = false;
-	if (recording_has_stopped(&stream.session.recording, &why) && stream.session.recording.state.error && fail(STATUS_IO, &why) != EXIT_OK && !stream.session.child)
+	if (recording_has_stopped(&stream.session.recording, &why) && stream.session.recording.state.error && command_fail(STATUS_IO, &why) != EXIT_OK && !stream.session.child)
 		output_code = EXIT_RUNTIME;
 	code = session_close(&stream.session);
 	return output_code ? EXIT_RUNTIME : code;

@@ -126,5 +126,5 @@ enum exit_code summarize(const struct summarize_how *how, const struct options *
 	if (!options->replay || !summary_is_file(options->replay))
 		return summarize_session(how, options, settings, out);
 	enum status status = summary_load(options->replay, out, &reason);
-	return status == STATUS_OK ? EXIT_OK : fail(status, &reason);
+	return status == STATUS_OK ? EXIT_OK : command_fail(status, &reason);
 }

@@ -302,7 +302,7 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	else if (!watch.session.player || (code = replay_open(&watch.session, options, watch.screen, &watch.replay)) == EXIT_OK)
 		status = terminal_open(&terminal_options, &watch.terminal, &reason);
 	if (status != STATUS_OK)
-		code = fail(status, &reason);
+		code = command_fail(status, &reason);
 	if (code == EXIT_OK) {
 		if (watch.session.wanted_run[0])
 			screen_choose_run(watch.screen, session_run(&watch.session));

@@ -89,7 +89,7 @@ struct command {
 };
 
 /* Says one line on standard error and gives the exit code for `status`. */
-enum exit_code fail(enum status status, const struct reason *reason);
+enum exit_code command_fail(enum status status, const struct reason *reason);
 /* --view names none that there is. */
 enum status view_unknown(const char *name, struct reason *reason);
 

@@ -30,30 +30,6 @@
 #define START_MOST_NS (2 * NS_PER_S)
 #define START_LOOK_NS (50 * NS_PER_MS)
 
-enum exit_code fail(enum status status, const struct reason *reason)
-{
-	fprintf(stderr, "pmtop: %s%s%s\n", reason->text, reason->remedy[0] ? ": " : "", reason->remedy);
-	switch (status) {
-	case STATUS_NOT_FOUND: return EXIT_NO_TARGET;
-	case STATUS_DENIED: return EXIT_NO_PERMISSION;
-	case STATUS_INVALID: return EXIT_USAGE;
-	default: return EXIT_RUNTIME;
-	}
-}
-
-enum status view_unknown(const char *name, struct reason *reason)
-{
-#define VIEW_WORD(view) #view,
-	static const char *const words[] = { VIEWS(VIEW_WORD) };
-#undef VIEW_WORD
-	enum { COUNT = sizeof words / sizeof *words };
-	char shown[64], views[sizeof reason->remedy] = "";
-	for (size_t i = 0, used = 0; i < COUNT && used < sizeof views; i++)
-		used += (size_t)snprintf(views + used, sizeof views - used, "%s%s", i == 0 ? "" : i + 1 < COUNT ? ", " : " or ", words[i]);
-	text_clean(shown, sizeof shown, name, strlen(name));
-	return reason_set(reason, STATUS_INVALID, views, "no view is named %s", shown);
-}
-
 /* -s: a live run is watched through its process, an ended one through what it left. */
 static enum status find_run(struct session *session, const char *name, pid_t *pid, struct reason *why_not)
 {
@@ -167,7 +143,7 @@ static void read_rules(struct session *session)
 	const struct reason *faults;
 	size_t count = rule_book_faults(session->rules, &faults);
 	for (size_t i = 0; i < count; i++)
-		fail(STATUS_INVALID, &faults[i]);
+		command_fail(STATUS_INVALID, &faults[i]);
 	note_faults(session, session->rules);
 }
 
@@ -271,7 +247,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	enum status status = session_check_recording(session, options, &reason);
 	pid_t pid = options->pid;
 	if (status != STATUS_OK)
-		return fail(status, &reason);
+		return command_fail(status, &reason);
 	if (options->child) {
 		bool is_ours = (options->command->traits & COMMAND_STREAMS) || ((options->command->traits & COMMAND_HAS_SCREEN) && isatty(STDOUT_FILENO));
 		status = start_child(session, options->child, is_ours, &reason);
@@ -289,7 +265,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .synthetic = options->demo, .region_path = session->region_path, .uid = region_owner(session->region_path) };
 	enum exit_code child_code;
 	if (status != STATUS_OK)
-		return has_ended_at_once(session, options->child ? options->child[0] : "", &child_code) ? child_code : fail(status, &reason);
+		return has_ended_at_once(session, options->child ? options->child[0] : "", &child_code) ? child_code : command_fail(status, &reason);
 
 	set_choices(session, options);
 	if (!(options->command->traits & COMMAND_STREAMS))
@@ -312,7 +288,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 			waitpid(session->child, NULL, 0);
 		target_close(&session->target);
 		end_session(session);
-		return fail(status, &reason);
+		return command_fail(status, &reason);
 	}
 	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
 	while (!session_step(session) && session->player && !(options->command->traits & COMMAND_HAS_SCREEN) && !session_has_ended(session))

@@ -77,7 +77,7 @@ enum exit_code window_of(const struct session *session, const struct options *op
 	if (status == STATUS_OK && since.begin_ns >= until.end_ns)
 		status = reason_set(&reason, STATUS_INVALID, NULL, "nothing lies between --since %s and --until %s", options->since, options->until ? options->until : "(the end)");
 	if (status != STATUS_OK)
-		return fail(status, &reason);
+		return command_fail(status, &reason);
 	*since_ns = since.begin_ns;
 	*until_ns = until.end_ns;
 	return EXIT_OK;

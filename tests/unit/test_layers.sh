@@ -1,5 +1,5 @@
 #!/bin/sh
-# No file includes a header that its layer may not see (DESIGN: layers; tests/layers.txt), and the check says so when one does.
+# No file includes a header that its layer may not see (tests/layers.txt), and the check says so when one does.
 tests=$(cd "$(dirname "$0")/.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -10,7 +10,7 @@ is() { # NAME WANTED COMMAND: the command's verdict
 }
 plant() { # FILE INCLUDE
 	rm -rf "$scratch/tree"
-	mkdir -p "$scratch/tree/tests" "$scratch/tree/src/base" "$scratch/tree/src/model" "$scratch/tree/ui"
+	mkdir -p "$scratch/tree/tests" "$scratch/tree/$(dirname "$1")"
 	cp "$tests/layers.sh" "$tests/layers.txt" "$scratch/tree/tests/"
 	echo "#include $2" > "$scratch/tree/$1"
 }
@@ -27,12 +27,12 @@ is headers_are_named_from_the_root broken "$scratch/tree/tests/layers.sh"
 plant src/model/run/run.c '<Python.h>'
 is python_is_for_the_package_alone broken "$scratch/tree/tests/layers.sh"
 mkdir -p "$scratch/tree/src/python/pmtop"
-mv "$scratch/tree/src/model/run.c" "$scratch/tree/src/python/pmtop/_pmtop.c"
+mv "$scratch/tree/src/model/run/run.c" "$scratch/tree/src/python/pmtop/_pmtop.c"
 is the_package_may_see_python kept "$scratch/tree/tests/layers.sh"
 plant src/model/run/run.c '"model.h"'
 is headers_beside_are_for_the_package_alone broken "$scratch/tree/tests/layers.sh"
 mkdir -p "$scratch/tree/src/python/pmtop"
-mv "$scratch/tree/src/model/run.c" "$scratch/tree/src/python/pmtop/_pmtop.c"
+mv "$scratch/tree/src/model/run/run.c" "$scratch/tree/src/python/pmtop/_pmtop.c"
 is the_package_may_name_headers_beside_it kept "$scratch/tree/tests/layers.sh"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

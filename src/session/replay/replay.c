@@ -284,7 +284,7 @@ static enum exit_code begin_at(struct replay *replay, const char *at)
 	if (status == STATUS_OK)
 		status = goal_of(&moment, replay->session, replay->begin_ns, replay->end_ns, &goal, &reason);
 	if (status != STATUS_OK)
-		return fail(status, &reason);
+		return command_fail(status, &reason);
 	replay_seek(replay, &goal);
 	return EXIT_OK;
 }
@@ -295,7 +295,7 @@ enum exit_code replay_open(struct session *session, const struct options *option
 	const struct stream_header *header = player_header(session->player);
 	struct reason reason = { "", "" };
 	if (!replay)
-		return fail(reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "out of memory"), &reason);
+		return command_fail(reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "out of memory"), &reason);
 	replay->session = session;
 	replay->screen = screen;
 	replay->speed = options->speed > 0 ? options->speed : 1;

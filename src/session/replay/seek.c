@@ -93,22 +93,22 @@ enum exit_code seek_to(struct session *session, const char *at)
 	struct goal goal = { GOAL_TIME, INT64_MAX, 0, 0 };
 	int64_t begin_ns, end_ns;
 	if (!session->player)
-		return at ? fail(reason_set(&reason, STATUS_INVALID, "pmtop -r FILE", "--at is for recordings"), &reason) : EXIT_OK;
+		return at ? command_fail(reason_set(&reason, STATUS_INVALID, "pmtop -r FILE", "--at is for recordings"), &reason) : EXIT_OK;
 	if (at && !moment_parse(at, &moment))
-		return fail(reason_set(&reason, STATUS_INVALID, NULL, "--at takes %s, not %.60s", moment_takes, at), &reason);
+		return command_fail(reason_set(&reason, STATUS_INVALID, NULL, "--at takes %s, not %.60s", moment_takes, at), &reason);
 	if (player_is_pipe(session->player) && at)
-		return fail(reason_set(&reason, STATUS_INVALID, "record it first", "--at needs a file: what comes through a pipe has no length"), &reason);
+		return command_fail(reason_set(&reason, STATUS_INVALID, "record it first", "--at needs a file: what comes through a pipe has no length"), &reason);
 	while (player_is_pipe(session->player) && !session_has_ended(session))
 		if (!session_step(session))
 			session_wait(session, -1);
 	if (at && player_span(session->player, &begin_ns, &end_ns) && goal_of(&moment, session, begin_ns, end_ns, &goal, &reason) != STATUS_OK)
-		return fail(STATUS_INVALID, &reason);
+		return command_fail(STATUS_INVALID, &reason);
 	/* Nobody waits at a screen: all warnings that were raised on the way are wanted. */
 	goal.judge_from_ns = 0;
 	enum seek_state state;
 	while ((state = seek_on(session, &goal, NS_PER_S)) == SEEK_GOES_ON)
 		continue;
 	if (state == SEEK_NO_MORE && goal.kind != GOAL_TIME)
-		return fail(reason_set(&reason, STATUS_INVALID, NULL, "the recording has no %s %llu", goal.kind == GOAL_BATCH ? "batch" : "epoch", (unsigned long long)goal.ordinal), &reason);
+		return command_fail(reason_set(&reason, STATUS_INVALID, NULL, "the recording has no %s %llu", goal.kind == GOAL_BATCH ? "batch" : "epoch", (unsigned long long)goal.ordinal), &reason);
 	return EXIT_OK;
 }

@@ -158,5 +158,5 @@ enum exit_code choose_run(const struct options *options_given, const struct sett
 	gpu_users_close(choose.users);
 	canvas_release(&choose.canvas);
 	signals_close(choose.signal_fd);
-	return status == STATUS_OK ? EXIT_OK : fail(status, &reason);
+	return status == STATUS_OK ? EXIT_OK : command_fail(status, &reason);
 }
