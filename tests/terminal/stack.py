@@ -156,7 +156,7 @@ def says_what_is_wrong():
     refuses([4194304], 3, 'no process 4194304')
     refuses(['nobody-runs-this'], 3, 'nobody-runs-this')
     refuses(['/etc/hostname'], 2, 'not a running process')
-    refuses(['--format=csv', 1], 2, 'text and json')
+    refuses(['--format=csv', 1], 2, 'text or json')
 
 
 def says_who_may():
