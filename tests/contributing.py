@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+import documents
+
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 STEP = re.compile(r'Create `(?P<new>[^`]+)`:\n\n```\w+\n(?P<content>.*?)```'
                   r'|[Ii]n `(?P<after_file>[^`]+)`, after `(?P<after>[^`]+)`, insert:\n\n```\w+\n(?P<lines>.*?)```'
@@ -46,8 +48,7 @@ def main():
     good, bad = 0, 0
     with tempfile.TemporaryDirectory() as scratch:
         copy = os.path.join(scratch, 'pmtop')
-        names = subprocess.run(['git', 'ls-files'], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split('\n')[:-1]
-        for name in names:
+        for name in documents.sources():
             if os.path.isfile(os.path.join(ROOT, name)):
                 os.makedirs(os.path.dirname(os.path.join(copy, name)), exist_ok=True)
                 shutil.copy(os.path.join(ROOT, name), os.path.join(copy, name))

@@ -10,8 +10,16 @@ TOURS = ('src/README.md', 'ui/README.md')
 ELSEWHERE = {'CHANGELOG.md', 'locations.md'}
 
 
-def tracked():
-    return subprocess.run(['git', 'ls-files'], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split('\n')[:-1]
+def sources():
+    """The project's files, from the root; of an archive, which has no history, all that was not built."""
+    listed = subprocess.run(['git', 'ls-files'], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode == 0:
+        return listed.stdout.split('\n')[:-1]
+    found = []
+    for folder, names, files in os.walk(ROOT):
+        names[:] = [name for name in names if name != '.git' and not name.startswith('build')]
+        found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in files]
+    return found
 
 
 def read(path):
@@ -20,10 +28,10 @@ def read(path):
 
 
 def main():
-    files = [path for path in tracked() if os.path.isfile(os.path.join(ROOT, path))]
+    files = [path for path in sources() if os.path.isfile(os.path.join(ROOT, path))]
     findings, pages = [], {os.path.basename(path) for path in files if path.endswith('.md')} | ELSEWHERE
-    sources = ''.join(read(path) for path in files if path.endswith(('.c', '.h', '.py')) and path.startswith(('src/', 'ui/', 'tests/')))
-    words = set(re.findall(r'\w+', sources))
+    text = ''.join(read(path) for path in files if path.endswith(('.c', '.h', '.py')) and path.startswith(('src/', 'ui/', 'tests/')))
+    words = set(re.findall(r'\w+', text))
     for tour in TOURS:
         for quoted in re.findall(r'`([^`\n]+)`', read(tour)):
             if re.fullmatch(r'(src|ui|tests|config|man)(/[\w.-]+)+', quoted) and not os.path.exists(os.path.join(ROOT, quoted)):
