@@ -7,10 +7,12 @@
  *                                                                                          └→ export_report                 (report)
  *
  * A command is one file in src/commands/ and one line in COMMANDS (command.h). */
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "src/commands/options.h"
@@ -31,10 +33,16 @@ int main(int argc, char **argv)
 	/* Characters as the terminal has them; numbers always with a point. */
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
+	/* A limit on the size of files is told like a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
 	struct options options;
 	struct settings settings;
 	enum exit_code code = options_parse(argc, argv, &options, &settings);
 	if (code == EXIT_OK && options.command)
 		code = options.command->run(&options, &settings);
+	if (fflush(stdout) != 0 && errno != EPIPE && code == EXIT_OK) {
+		fprintf(stderr, "pmtop: standard output: %s: what follows is not written\n", strerror(errno));
+		code = EXIT_RUNTIME;
+	}
 	return (int)code;
 }

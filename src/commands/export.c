@@ -180,8 +180,6 @@ static enum exit_code export_run(struct work *work, const struct settings *setti
 		work->files[i].goes_on = goes_on;
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
-	/* A limit on the size of files is told like a full disk. */
-	signal(SIGXFSZ, SIG_IGN);
 	work->is_open = begin(work);
 	if (work->is_open) {
 		go_through(work);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/text.h"
 #include "src/commands/help.h"
 #include "src/commands/options_rows.h"
 #include "src/sources/synthetic/synthetic.h"
@@ -18,7 +19,10 @@ enum { ROWS_MOST = 64, LONG_ONLY = 256 };
 
 static enum exit_code usage(const char *what, const char *value)
 {
-	fprintf(stderr, "pmtop: %s%s%s: see pmtop --help\n", what, value ? " " : "", value ? value : "");
+	char shown[160] = "";
+	if (value)
+		text_clean(shown, sizeof shown, value, strlen(value));
+	fprintf(stderr, "pmtop: %s%s%s: see pmtop --help\n", what, value ? " " : "", shown);
 	return EXIT_USAGE;
 }
 

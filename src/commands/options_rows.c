@@ -64,6 +64,8 @@ const struct option_row option_rows[] = {
 	{ 0 },
 };
 
+#define TIME_MAX_S (100.0 * 365 * 86400)
+
 static bool read_whole(const char *text, int64_t *out)
 {
 	char *end;
@@ -107,7 +109,8 @@ bool option_take(const struct option_row *row, const char *value, struct options
 		*(double *)member = number;
 		return end != value && !*end && number >= row->least && number <= row->most;
 	case OPTION_TIME:
-		return read_scaled(value, "smhd", times, member);
+		/* A century: in nanoseconds more has no room in an int64_t. */
+		return read_scaled(value, "smhd", times, member) && *(double *)member <= TIME_MAX_S;
 	case OPTION_BYTES:
 		return read_scaled(value, "kKMGT", sizes, member);
 	case OPTION_WORD:

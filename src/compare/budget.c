@@ -64,6 +64,8 @@ static enum status parse_one(const char *part, struct budget *out, struct reason
 enum status budget_parse(const char *text, struct budget_list *out, struct reason *why_not)
 {
 	*out = (struct budget_list){ 0 };
+	if (text && !*text)
+		return reason_set(why_not, STATUS_INVALID, "such as data:20%, step:0.3s, forward:80ms, p95:0.5s or memory:4GB", "--budget names no limit");
 	for (const char *part = text; part && *part;) {
 		char one[160];
 		size_t length = strcspn(part, ",");

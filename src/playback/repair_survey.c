@@ -115,7 +115,7 @@ static enum status take_block(struct survey *survey, struct window *window, cons
 static enum status scan(struct survey *survey, struct window *window, int64_t *index_ns, const char *name, struct reason *why_not)
 {
 	enum status status = fill(window, name, why_not);
-	while (status == STATUS_OK && window->at < window->length) {
+	while (status == STATUS_OK && (window->at < window->length || !window->is_last)) {
 		struct stream_block block;
 		const unsigned char *at = window->bytes + window->at;
 		size_t left = window->length - window->at;

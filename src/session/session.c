@@ -81,6 +81,7 @@ static enum status start_child(struct session *session, char **command, bool is_
 	pid_t child = fork();
 	if (child == 0) {
 		signal(SIGPIPE, SIG_DFL);
+		signal(SIGXFSZ, SIG_DFL);
 		if (log >= 0) {
 			int nothing = open("/dev/null", O_RDONLY);
 			dup2(nothing, STDIN_FILENO);

@@ -29,6 +29,9 @@ wait $dead
 
 expect help_goes_to_standard_output           0 'pmtop -p PID' ''                     -- --help
 expect version_is_one_line                    0 '^pmtop [0-9]' ''                     -- --version
+expect a_time_beyond_all_is_refused           2 '' '--for takes a time'               -- record --demo --for=9300000000
+expect an_empty_budget_is_no_gate             2 '' 'names no limit'                   -- check --budget= --demo
+expect a_value_is_shown_without_its_escapes   2 '' 'not \^\[\[31m'                     -- -b -p 1 -d "$(printf '\033[31m')"
 expect unknown_option_is_named                2 '' '--wrong'                          -- --wrong
 expect missing_value_is_named                 2 '' '-p'                               -- -p
 expect pid_must_be_a_number                   2 '' 'whole number.*zero'               -- -p zero
@@ -45,6 +48,9 @@ expect dead_process_has_no_report             3 '' "no process $dead"           
 expect unknown_run_is_not_found               3 '' 'no published run is named nobody' -- -s nobody
 expect config_that_is_not_there_is_named      2 '' 'nothere.yaml'                     -- --config "$scratch/nothere.yaml" -b -p 1
 expect command_that_is_not_there_is_named     3 '' 'nothere was not started'          -- -b -- "$scratch/nothere"
+
+"$pmtop" --help > /dev/full 2> "$scratch/err"
+[ $? -eq 1 ] && grep -q 'standard output' "$scratch/err" && ok || not_ok help_that_is_not_written_is_a_failure
 
 mkdir -p "$XDG_CONFIG_HOME/pmtop"
 printf 'flags:\n  mad: many\n' > "$XDG_CONFIG_HOME/pmtop/pmtop.yaml"

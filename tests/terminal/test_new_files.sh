@@ -90,6 +90,14 @@ cp run.pmtop same.pmtop
 check a_recording_is_not_replaced_by_its_baseline sh -c '"$1" check --save=same.pmtop same.pmtop; [ $? -eq 2 ] && cmp run.pmtop same.pmtop' sh "$pmtop"
 rm same.pmtop
 
+"$pmtop" record --demo --for=3s -o growing.pmtop > /dev/null 2>&1 < /dev/null &
+recorder=$!
+sleep 1
+check a_recording_that_goes_on_is_not_replaced sh -c '"$1" check --save=growing.pmtop run.pmtop; [ $? -eq 1 ]' sh "$pmtop"
+check nor_by_an_export sh -c '"$1" export --to=csv -o growing.pmtop run.pmtop; [ $? -eq 1 ]' sh "$pmtop"
+wait $recorder
+check it_is_whole_at_its_end "$pmtop" report growing.pmtop
+
 # -- many at once ----------------------------------------------------------------------------------------------------------------------------
 for i in 1 2 3 4 5 6 7 8; do
 	( save many.json > /dev/null 2> "err.$i" < /dev/null; echo $? > "code.$i" ) &

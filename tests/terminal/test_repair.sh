@@ -45,6 +45,14 @@ head -c $((size - 5000)) run.pmtop > crashed.pmtop
 expect a_crash_has_left_no_index 0 'it has no index: it was not closed$' '' -- repair crashed.pmtop
 expect then_it_has_one 0 'is whole' '' -- repair crashed.repaired.pmtop
 
+# A hole that is larger than what is looked at at a time.
+{ head -c $((size / 2)) run.pmtop; head -c 5242880 /dev/zero; tail -c +$((size / 2 + 1)) run.pmtop; } > hole.pmtop
+expect a_hole_is_said 0 '[0-9,]+ bytes were no block' '' -- repair hole.pmtop -o filled.pmtop
+"$pmtop" export --to=csv hole.pmtop > a 2> err
+"$pmtop" export --to=csv filled.pmtop > b 2> err
+cmp -s a b && [ "$(wc -l < b)" -gt 40 ] && ok || not_ok what_follows_a_hole_is_kept
+(ulimit -f 8; "$pmtop" repair zeroed.pmtop -o cut.pmtop > out 2> err; [ $? -eq 1 ] && [ -s err ]) && ok || not_ok a_limit_on_files_is_told
+
 cat run.pmtop run.pmtop > twice.pmtop
 expect doubled_blocks_are_written_once 0 ': [0-9]+ blocks stood there twice; its index is of other places$' '' -- repair twice.pmtop
 cmp -s run.pmtop twice.repaired.pmtop && ok || not_ok doubled_blocks_are_written_once

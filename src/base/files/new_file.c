@@ -106,6 +106,17 @@ static int open_straight(struct new_file *file, const struct stat *there)
 	return EBUSY;
 }
 
+/* A recording that goes on holds a lock. */
+static bool is_being_written(const char *path)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	bool is_locked = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	if (fd >= 0)
+		close(fd);
+	return is_locked;
+}
+
 int new_file_open(struct new_file *file, const char *path, mode_t mode)
 {
 	struct stat there;
@@ -116,6 +127,8 @@ int new_file_open(struct new_file *file, const char *path, mode_t mode)
 		return error;
 	if (is_straight)
 		return open_straight(file, &there);
+	if (there.st_mode && is_being_written(file->path))
+		return EBUSY;
 	error = open_beside(file, mode);
 	if (error)
 		return error;
