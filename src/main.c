@@ -6,7 +6,7 @@
  *   /proc/PID … ──────┘  (sampler thread: collector.c)         (main thread: session.c)    ├→ export_json, export_lines, …  (-b)
  *                                                                                          └→ export_report                 (report)
  *
- * A command is one file in src/commands/ and one line in COMMANDS (command.h). */
+ * A command is one file in src/commands/ and one entry in COMMANDS (src/commands/commands.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	/* Characters as the terminal has them; numbers always with a point. */
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
-	/* A limit on the size of files is told like a full disk. */
+	/* With SIGXFSZ ignored, a write beyond `ulimit -f` fails with EFBIG, which pmtop reports. */
 	signal(SIGXFSZ, SIG_IGN);
 	struct options options;
 	struct settings settings;

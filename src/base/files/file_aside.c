@@ -24,7 +24,7 @@ enum { POINTS_MAX = 64, CONTENT_MAX = 1 << 20 };
 /* What may hang among the mounts below /proc and /sys. */
 static struct {
 	pthread_mutex_t lock;
-	FILE *mountinfo;                  /* kept open: poll(2) tells of changes */
+	FILE *mountinfo;                  /* stays open: poll(2) reports changes */
 	_Atomic int64_t next_ns;
 	_Atomic size_t count;
 	char points[POINTS_MAX][HANG_PATH_SIZE];

@@ -158,7 +158,7 @@ struct epoch {
  * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break among those of its kind and whose step is more than
  * `flag_ratio` times the median of the ten steps of its kind after those. It is decided with the track's step number `warmup_most` + 10. Until then is_warmup and `judged` are
  * provisional (where there are not three steps after those yet, a step is held against the ones after itself), and nothing is flagged.
- * Flagged: see src/README.md; of a counted run none where the usual step is shorter than RUN_COUNTED_SINGLY_S. */
+ * Flagged: see src/README.md; of an inferred run, none where the median step is shorter than RUN_COUNTED_SINGLY_S. */
 struct track {
 	uint32_t mode;               /* name id, NAME_NONE = nothing published, or "train" */
 	uint64_t count;              /* finished since the start of the run */
