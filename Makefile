@@ -7,7 +7,8 @@
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
 #   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns; fails where they grow
-#   make lint          layers, man pages    make pictures  the README's, from a real run
+#   make lint          layers, layout, man pages    make format    lays the C code out
+#   make pictures      the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
 #   make check-gpu     tests on a real NVIDIA GPU, and pmtop's figures beside nvidia-smi's
 #   make clean                              make uninstall
@@ -80,7 +81,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue all programs demo why-bench check check-python check-gpu python bench soak fuzz fuzz-here lint install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue all programs demo why-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -241,6 +242,10 @@ fuzz-here: $(FUZZERS)
 lint:
 	@tests/layers.sh
 	@PYTHON="$(PYTHON)" tests/lint.sh "$(CC)" "$(CXX)"
+
+# As .clang-format says. What others wrote, or what must stay as it was, is left alone.
+format:
+	@git ls-files '*.[ch]' | grep -v '^tests/fixtures/' | while read -r file; do [ -L "$$file" ] || echo "$$file"; done | xargs clang-format-14 -i
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(PKGCONFIGDIR) $(DESTDIR)$(DATADIR)

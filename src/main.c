@@ -2,9 +2,9 @@
  *
  *   training process                     pmtop
  *   pmtop.h → region ─┐
- *                     ├→ sources ──────→ sample sets → queue → model_apply → alerts_update → screen_draw → terminal_show
- *   /proc/PID … ──────┘  (sampler thread: collector.c)         (main thread: session.c)    ├→ export_json, export_lines, …  (-b)
- *                                                                                          └→ export_report                 (report)
+ *                     ├→ sources ──────→ sample sets → queue → model_apply → alerts_update → screen_draw →
+ * terminal_show /proc/PID … ──────┘  (sampler thread: collector.c)         (main thread: session.c)    ├→ export_json,
+ * export_lines, …  (-b) └→ export_report                 (report)
  *
  * A command is one file in src/commands/ and one entry in COMMANDS (src/commands/commands.h). */
 #include <errno.h>

@@ -13,23 +13,22 @@
 
 struct screen {
 	struct scene scene;
-	int view, view_before;               /* where Esc leads from help */
+	int view, view_before; /* where Esc leads from help */
 	struct view_state states[VIEW_STATES];
-	struct replay_line *replay;          /* NULL: a live run */
-	bool run_is_chosen;                  /* by a person: kept as long as it is there */
+	struct replay_line *replay; /* NULL: a live run */
+	bool run_is_chosen;         /* by a person: kept as long as it is there */
 	bool is_typing;
 	char typed[64];
-	int64_t dated_ns, offset_ns;         /* the model's clock when its newest set came, and how far realtime was from it */
-	int64_t clock_ns;                    /* what the header shows: stands still while paused */
-	enum charset charset;                /* that it was drawn in last */
-	bool is_stale;                       /* more than time has changed since it was drawn */
+	/* the model's clock when its newest set came, and how far realtime was from it */
+	int64_t dated_ns, offset_ns;
+	int64_t clock_ns;     /* what the header shows: stands still while paused */
+	enum charset charset; /* that it was drawn in last */
+	bool is_stale;        /* more than time has changed since it was drawn */
 };
-
 struct screen *screen_new(struct model *model, const struct alerts *alerts, const struct settings *settings)
 {
 	struct screen *screen = calloc(1, sizeof *screen);
-
-	if (screen == NULL)
+	if (!screen)
 		return NULL;
 	screen->scene.model = model;
 	screen->scene.alerts = alerts;
@@ -40,12 +39,9 @@ struct screen *screen_new(struct model *model, const struct alerts *alerts, cons
 	return screen;
 }
 
-void screen_free(struct screen *screen)
-{
-	free(screen);
-}
+void screen_free(struct screen *screen) { free(screen); }
 
-/* -- which run ----------------------------------------------------------------------------------------------------------------- */
+/* -- which run -- */
 
 static void show_run(struct screen *screen, int run)
 {
@@ -56,13 +52,13 @@ static void show_run(struct screen *screen, int run)
 	screen->scene.focus = (struct focus){ .at_live_end = true };
 }
 
-/* What a person chose stays, and what he looks into as long as it lives; else the one that is best, as soon as there is a better one. */
+/* What a person chose stays, and what he looks into as long as it lives; else the one that is best, as soon as there is
+ * a better one. */
 static void choose_run(struct screen *screen)
 {
 	const struct run *shown = scene_run(&screen->scene);
 	const struct focus *focus = &screen->scene.focus;
-
-	if (shown != NULL && (screen->run_is_chosen || (shown->is_live && (!focus->at_live_end || focus->is_open))))
+	if (shown && (screen->run_is_chosen || (shown->is_live && (!focus->at_live_end || focus->is_open))))
 		return;
 	show_run(screen, ranks_first(screen->scene.model, NULL, NULL));
 }
@@ -73,7 +69,6 @@ static void next_run(struct screen *screen, int step)
 	struct scene *scene = &screen->scene;
 	unsigned order[MODEL_RUNS_MAX];
 	int count = (int)ranks_order(scene->model, order), at = 0;
-
 	if (count == 0)
 		return;
 	if (count == 1)
@@ -84,20 +79,16 @@ static void next_run(struct screen *screen, int step)
 	show_run(screen, (int)order[(at + step + count) % count]);
 }
 
-/* -- drawing ------------------------------------------------------------------------------------------------------------------- */
+/* -- drawing -- */
 
-static bool is_tiny(const struct canvas *canvas)
-{
-	return canvas->width < 40 || canvas->height < 10;
-}
+static bool is_tiny(const struct canvas *canvas) { return canvas->width < 40 || canvas->height < 10; }
 
 static struct rect body_of(const struct screen *screen, const struct canvas *canvas)
 {
 	struct rect body = { 0, 0, canvas->width, canvas->height };
-
 	rect_take_top(&body, parts_is_roomy(canvas) ? 3 : 2);
 	rect_take_bottom(&body, 1);
-	if (screen->replay != NULL)
+	if (screen->replay)
 		rect_take_bottom(&body, replay_line_rows(screen->replay, canvas));
 	return body;
 }
@@ -106,22 +97,21 @@ static struct rect body_of(const struct screen *screen, const struct canvas *can
 static void draw_below(struct screen *screen, struct canvas *canvas)
 {
 	struct rect whole = { 0, 0, canvas->width, canvas->height }, last = rect_take_bottom(&whole, 1);
-	int rows = screen->replay != NULL ? replay_line_rows(screen->replay, canvas) : 0;
-
+	int rows = screen->replay ? replay_line_rows(screen->replay, canvas) : 0;
 	if (rows > 0)
 		replay_line_draw(screen->replay, canvas, rect_take_bottom(&whole, rows));
-	if (screen->replay != NULL && screen->replay->is_typing)
+	if (screen->replay && screen->replay->is_typing)
 		replay_line_prompt(screen->replay, canvas, last);
-	else if (screen->scene.earlier != NULL && screen->scene.earlier->is_typing)
+	else if (screen->scene.earlier && screen->scene.earlier->is_typing)
 		earlier_prompt(screen->scene.earlier, canvas, last);
 	else if (pane_is_due(&screen->scene.panes, PANE_HINTS, last))
-		chrome_last_line(&screen->scene, all_views[screen->view], canvas, last, screen->is_typing ? screen->typed : NULL);
+		chrome_last_line(
+			&screen->scene, all_views[screen->view], canvas, last, screen->is_typing ? screen->typed : NULL);
 }
 
 static void set_time(struct screen *screen, int64_t realtime_ns)
 {
 	struct scene *scene = &screen->scene;
-
 	if (scene->is_paused)
 		return;
 	scene->now_ns = scene->model->now_ns;
@@ -136,7 +126,6 @@ static void set_time(struct screen *screen, int64_t realtime_ns)
 static void draw_view(struct screen *screen, struct canvas *canvas, struct rect body)
 {
 	const struct view *view = all_views[screen->view];
-
 	canvas_clip(canvas, body);
 	view->draw(&screen->scene, canvas, body);
 	canvas_unclip(canvas);
@@ -146,7 +135,6 @@ static void draw_all(struct screen *screen, struct canvas *canvas, int64_t perio
 {
 	struct scene *scene = &screen->scene;
 	struct rect whole = { 0, 0, canvas->width, canvas->height };
-
 	draw_view(screen, canvas, body_of(screen, canvas));
 	if (pane_is_due(&scene->panes, PANE_HEADER, rect_row(whole, 0)))
 		chrome_header(scene, canvas, rect_row(whole, 0), screen->clock_ns, period_ns);
@@ -155,19 +143,19 @@ static void draw_all(struct screen *screen, struct canvas *canvas, int64_t perio
 	draw_below(screen, canvas);
 }
 
-/* What is refreshed so often that figures need not be written each time; not the last picture, which is to stay, nor what may be sought in. */
+/* What is refreshed so often that figures need not be written each time; not the last picture, which is to stay, nor
+ * what may be sought in. */
 static bool keeps_panes(const struct screen *screen, const struct canvas *canvas)
 {
 	const struct run *run = scene_run(&screen->scene);
-	bool goes_on = !screen->scene.model->target_ended && (run == NULL || run->is_live);
-
-	return goes_on && screen->replay == NULL && !screen->is_stale && !screen->scene.is_paused && canvas->painter == screen && canvas->charset == screen->charset && screen->scene.settings->refresh_s < PANES_SLOW_S;
+	bool goes_on = !screen->scene.model->target_ended && (!run || run->is_live);
+	return goes_on && !screen->replay && !screen->is_stale && !screen->scene.is_paused && canvas->painter == screen &&
+		canvas->charset == screen->charset && screen->scene.settings->refresh_s < PANES_SLOW_S;
 }
 
 void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns)
 {
 	struct scene *scene = &screen->scene;
-
 	set_time(screen, realtime_ns);
 	choose_run(screen);
 	scene->state = &screen->states[screen->view];
@@ -187,7 +175,7 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 	screen->charset = canvas->charset;
 }
 
-/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static void open_view(struct screen *screen, int view)
 {
@@ -221,9 +209,8 @@ bool screen_open_view(struct screen *screen, const char *name)
 static bool view_key(struct screen *screen, struct key_event event, const struct canvas *canvas)
 {
 	const struct view *view = all_views[screen->view];
-	bool did = view->key != NULL && view->key(&screen->scene, event, body_of(screen, canvas));
-
-	if (screen->scene.go_to != NULL)
+	bool did = view->key && view->key(&screen->scene, event, body_of(screen, canvas));
+	if (screen->scene.go_to)
 		screen_open_view(screen, screen->scene.go_to);
 	screen->scene.go_to = NULL;
 	return did;
@@ -239,7 +226,6 @@ static void type_search(struct screen *screen, struct key_event event, const str
 {
 	size_t length = strlen(screen->typed);
 	char bytes[4];
-
 	if (event.key == KEY_RETURN) {
 		end_search(screen, screen->typed);
 		view_key(screen, (struct key_event){ .key = 'n' }, canvas);
@@ -280,7 +266,6 @@ static void back(struct screen *screen, const struct canvas *canvas)
 static bool click_tab(struct screen *screen, struct key_event event, const struct canvas *canvas)
 {
 	struct rect whole = { 0, 0, canvas->width, canvas->height };
-
 	if (event.key != KEY_CLICK || event.y != 1 || is_tiny(canvas))
 		return false;
 	open_view(screen, chrome_tab_at(&screen->scene, rect_row(whole, 1), event.x));
@@ -303,7 +288,8 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	case 'q': return WISH_QUIT;
 	case 'w': return WISH_WRITE;
 	case 'r': return WISH_RECORD;
-	case ' ': case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
+	case ' ':
+	case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
 	case KEY_TAB: open_view(screen, (screen->view + 1) % view_count); return WISH_NOTHING;
 	case KEY_BACK_TAB: open_view(screen, (screen->view + view_count - 1) % view_count); return WISH_NOTHING;
 	case '[': next_run(screen, -1); return WISH_NOTHING;
@@ -319,22 +305,18 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	return WISH_NOTHING;
 }
 
-/* -- for the program around it ------------------------------------------------------------------------------------------------- */
+/* -- for the program around it -- */
 
 bool screen_write(const struct screen *screen, struct buffer *out)
 {
 	const struct view *view = all_views[screen->view];
 	size_t before = out->length;
-
-	if (view->write != NULL)
+	if (view->write)
 		view->write(&screen->scene, out);
 	return out->length > before;
 }
 
-const char *screen_view_name(const struct screen *screen)
-{
-	return all_views[screen->view]->name;
-}
+const char *screen_view_name(const struct screen *screen) { return all_views[screen->view]->name; }
 
 void screen_message(struct screen *screen, const char *text)
 {
@@ -357,22 +339,15 @@ void screen_set_recording(struct screen *screen, bool goes_on, double bytes)
 bool screen_take_flag(struct screen *screen, struct hand_flag *out)
 {
 	bool has_flag = screen->scene.has_hand_flag;
-
 	if (has_flag)
 		*out = screen->scene.hand_flag;
 	screen->scene.has_hand_flag = false;
 	return has_flag;
 }
 
-void screen_draw_anew(struct screen *screen)
-{
-	screen->is_stale = true;
-}
+void screen_draw_anew(struct screen *screen) { screen->is_stale = true; }
 
-bool screen_is_paused(const struct screen *screen)
-{
-	return screen->scene.is_paused;
-}
+bool screen_is_paused(const struct screen *screen) { return screen->scene.is_paused; }
 
 void screen_choose_run(struct screen *screen, int run)
 {
@@ -380,17 +355,11 @@ void screen_choose_run(struct screen *screen, int run)
 	show_run(screen, run);
 }
 
-int screen_run(const struct screen *screen)
-{
-	return screen->scene.run;
-}
+int screen_run(const struct screen *screen) { return screen->scene.run; }
 
-void screen_set_earlier(struct screen *screen, const struct earlier *earlier)
-{
-	screen->scene.earlier = earlier;
-}
+void screen_set_earlier(struct screen *screen, const struct earlier *earlier) { screen->scene.earlier = earlier; }
 
-/* -- a replay ------------------------------------------------------------------------------------------------------------------ */
+/* -- a replay -- */
 
 void screen_set_replay(struct screen *screen, struct replay_line *line)
 {
@@ -401,11 +370,10 @@ void screen_set_replay(struct screen *screen, struct replay_line *line)
 void screen_set_model(struct screen *screen, struct model *model)
 {
 	const struct run *run;
-
 	screen->scene.model = model;
 	run = scene_run(&screen->scene);
 	/* What was looked at may be yet to come. */
-	if (run == NULL || scene_track(&screen->scene, run)->end <= screen->scene.focus.batch)
+	if (!run || scene_track(&screen->scene, run)->end <= screen->scene.focus.batch)
 		screen->scene.focus = (struct focus){ .at_live_end = true };
 }
 
@@ -415,10 +383,7 @@ void screen_moved(struct screen *screen)
 		memset(screen->states[state].scales, 0, sizeof screen->states[state].scales);
 }
 
-bool screen_is_typing(const struct screen *screen)
-{
-	return screen->is_typing;
-}
+bool screen_is_typing(const struct screen *screen) { return screen->is_typing; }
 
 bool screen_has_matches(const struct screen *screen)
 {
@@ -442,6 +407,5 @@ void screen_focus(struct screen *screen, int run, uint64_t ordinal)
 bool screen_shows_batches_of(const struct screen *screen, unsigned index, uint32_t mode)
 {
 	const struct run *run = scene_run(&screen->scene);
-
-	return run == NULL || ((int)index == screen->scene.run && is_mode_of(run, mode, scene_track(&screen->scene, run)));
+	return !run || ((int)index == screen->scene.run && is_mode_of(run, mode, scene_track(&screen->scene, run)));
 }

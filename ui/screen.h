@@ -1,4 +1,5 @@
-/* screen.h: the whole screen: header, tabs, the chosen view, hints; keys that work everywhere; pause. Draws on a canvas, knows no terminal. */
+/* screen.h: the whole screen: header, tabs, the chosen view, hints; keys that work everywhere; pause. Draws on a
+ * canvas, knows no terminal. */
 #ifndef PMTOP_UI_SCREEN_H
 #define PMTOP_UI_SCREEN_H
 
@@ -31,7 +32,7 @@ void screen_set_recording(struct screen *screen, bool goes_on, double bytes);
 /* True once, after a batch was flagged or unflagged by hand. */
 bool screen_take_flag(struct screen *screen, struct hand_flag *out);
 bool screen_is_paused(const struct screen *screen);
-int screen_run(const struct screen *screen);        /* index into model->runs, −1 */
+int screen_run(const struct screen *screen); /* index into model->runs, −1 */
 void screen_choose_run(struct screen *screen, int run);
 /* By name, whatever its case; false where no view has it. */
 bool screen_open_view(struct screen *screen, const char *name);

@@ -34,10 +34,7 @@ void buffer_add(struct buffer *buffer, const char *bytes, size_t length)
 	buffer->data[buffer->length] = '\0';
 }
 
-void buffer_puts(struct buffer *buffer, const char *text)
-{
-	buffer_add(buffer, text, strlen(text));
-}
+void buffer_puts(struct buffer *buffer, const char *text) { buffer_add(buffer, text, strlen(text)); }
 
 void buffer_printf(struct buffer *buffer, const char *format, ...)
 {

@@ -71,7 +71,11 @@ static uint64_t sum_of_block(const uint32_t *counts)
 	return sum;
 }
 
-struct used { const uint32_t *counts; size_t first, last; uint64_t total; };
+struct used {
+	const uint32_t *counts;
+	size_t first, last;
+	uint64_t total;
+};
 
 static double quantile_of_used(const struct used *used, double q, double min_s, double max_s)
 {
@@ -96,7 +100,8 @@ static double quantile_of_used(const struct used *used, double q, double min_s, 
 	return low + (middle_of(bucket, min_s, max_s) - low) * (position - (double)rank);
 }
 
-void histogram_quantiles(const uint32_t counts[HISTOGRAM_BUCKETS], size_t count, const double *q, double min_s, double max_s, double *out)
+void histogram_quantiles(
+	const uint32_t counts[HISTOGRAM_BUCKETS], size_t count, const double *q, double min_s, double max_s, double *out)
 {
 	struct used used = { .counts = counts };
 	bool has_any = find_used(counts, &used.first, &used.last);

@@ -6,10 +6,10 @@
 
 enum status {
 	STATUS_OK = 0,
-	STATUS_END,         /* nothing more will come: end of file, target ended */
-	STATUS_AGAIN,       /* nothing now; ask again later */
-	STATUS_NOT_FOUND,   /* no such process, file or run */
-	STATUS_DENIED,      /* it exists, but may not be read by us */
+	STATUS_END,       /* nothing more will come: end of file, target ended */
+	STATUS_AGAIN,     /* nothing now; ask again later */
+	STATUS_NOT_FOUND, /* no such process, file or run */
+	STATUS_DENIED,    /* it exists, but may not be read by us */
 	STATUS_NO_MEMORY,
 	STATUS_IO,          /* the system refused for another reason */
 	STATUS_DAMAGED,     /* foreign bytes that do not make sense */

@@ -9,11 +9,18 @@ enum { REPLACEMENT = 0xfffd };
 
 static const char UNKNOWN[] = "–";
 
-/* The bytes that a sequence beginning with `lead` has, and the least code point that needs so many; 0 where nothing begins so. */
+/* The bytes that a sequence beginning with `lead` has, and the least code point that needs so many; 0 where nothing
+ * begins so. */
 static size_t sequence_length(unsigned char lead, uint32_t *least)
 {
-	static const struct { unsigned char mask, bits; uint32_t least; } forms[] = {
-		{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000},
+	static const struct {
+		unsigned char mask, bits;
+		uint32_t least;
+	} forms[] = {
+		{ 0x80, 0x00, 0 },
+		{ 0xe0, 0xc0, 0x80 },
+		{ 0xf0, 0xe0, 0x800 },
+		{ 0xf8, 0xf0, 0x10000 },
 	};
 	for (size_t i = 0; i < 4; i++)
 		if ((lead & forms[i].mask) == forms[i].bits) {
@@ -50,21 +57,38 @@ size_t utf8_encode(uint32_t code, char *out)
 		return 1;
 	}
 	size_t used = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-	static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	static const unsigned char leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
 	for (size_t i = used; i-- > 1; code >>= 6)
 		out[i] = (char)(0x80 | (code & 0x3f));
 	out[0] = (char)(leads[used] | code);
 	return used;
 }
 
-/* Characters that change how others look, or hide: controls of C1, of direction and of format (general category Cf, except the Arabic
- * and other signs that are seen), fillers, separators of lines, tags. */
+/* Characters that change how others look, or hide: controls of C1, of direction and of format (general category Cf,
+ * except the Arabic and other signs that are seen), fillers, separators of lines, tags. */
 static bool is_hidden(uint32_t code)
 {
-	static const struct { uint32_t first, last; } hidden[] = {
-		{0x80, 0x9f}, {0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180e, 0x180e},
-		{0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
-		{0xfff0, 0xfffb}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+	static const struct {
+		uint32_t first, last;
+	} hidden[] = {
+		{ 0x80, 0x9f },
+		{ 0xad, 0xad },
+		{ 0x34f, 0x34f },
+		{ 0x61c, 0x61c },
+		{ 0x115f, 0x1160 },
+		{ 0x17b4, 0x17b5 },
+		{ 0x180e, 0x180e },
+		{ 0x200b, 0x200f },
+		{ 0x2028, 0x202e },
+		{ 0x2060, 0x206f },
+		{ 0x3164, 0x3164 },
+		{ 0xfeff, 0xfeff },
+		{ 0xffa0, 0xffa0 },
+		{ 0xfff0, 0xfffb },
+		{ 0x13430, 0x1343f },
+		{ 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a },
+		{ 0xe0000, 0xe0fff },
 	};
 	for (size_t i = 0; i < sizeof hidden / sizeof hidden[0] && code >= hidden[i].first; i++)
 		if (code <= hidden[i].last)
@@ -149,12 +173,12 @@ size_t text_cells(const char *text)
 }
 
 /* Three significant digits: the width stays the same from 1.00 to 999. */
-static int places_for(double value)
-{
-	return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-}
+static int places_for(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
 
-struct unit { double scale; const char *name; };
+struct unit {
+	double scale;
+	const char *name;
+};
 
 /* `value` in the largest unit of the table (smallest first) that it fills; the last takes whatever is too large. */
 static const char *format_in_units(char out[NUMBER_SIZE], double value, const struct unit *units, size_t count)
@@ -199,7 +223,7 @@ static const char *format_long_time(char out[NUMBER_SIZE], const char *sign, dou
 
 const char *format_seconds(char out[NUMBER_SIZE], double seconds)
 {
-	static const struct unit small[] = {{1e-9, " ns"}, {1e-6, " µs"}, {1e-3, " ms"}};
+	static const struct unit small[] = { { 1e-9, " ns" }, { 1e-6, " µs" }, { 1e-3, " ms" } };
 	double size = fabs(seconds);
 	const char *sign = seconds < 0 ? "-" : "";
 	if (!isfinite(seconds))
@@ -214,10 +238,7 @@ const char *format_seconds(char out[NUMBER_SIZE], double seconds)
 }
 
 /* In seconds with three places, or nearly. */
-static bool reads_as_zero(double s)
-{
-	return s != 0 && fabs(s) < 0.001;
-}
+static bool reads_as_zero(double s) { return s != 0 && fabs(s) < 0.001; }
 
 const char *format_brief_seconds(char out[NUMBER_SIZE], double s)
 {
@@ -241,7 +262,8 @@ const char *format_fixed_seconds(char out[NUMBER_SIZE], double s)
 
 const char *format_bytes(char out[NUMBER_SIZE], double bytes)
 {
-	static const struct unit units[] = {{1, " B"}, {1e3, " kB"}, {1e6, " MB"}, {1e9, " GB"}, {1e12, " TB"}, {1e15, " PB"}, {1e18, " EB"}};
+	static const struct unit units[] = { { 1, " B" }, { 1e3, " kB" }, { 1e6, " MB" }, { 1e9, " GB" }, { 1e12, " TB" },
+		{ 1e15, " PB" }, { 1e18, " EB" } };
 	if (!isfinite(bytes))
 		return format_unknown(out);
 	if (fabs(bytes) < 999.5)
@@ -251,7 +273,8 @@ const char *format_bytes(char out[NUMBER_SIZE], double bytes)
 	return out;
 }
 
-static const struct unit plain_units[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}, {1e18, "E"}};
+static const struct unit plain_units[] = { { 1, "" }, { 1e3, "k" }, { 1e6, "M" }, { 1e9, "G" }, { 1e12, "T" },
+	{ 1e15, "P" }, { 1e18, "E" } };
 
 const char *format_count(char out[NUMBER_SIZE], double count)
 {
@@ -294,7 +317,7 @@ const char *format_percent(char out[NUMBER_SIZE], double ratio)
 
 const char *format_watts(char out[NUMBER_SIZE], double watts)
 {
-	static const struct unit units[] = {{1e-3, " mW"}, {1, " W"}, {1e3, " kW"}, {1e6, " MW"}};
+	static const struct unit units[] = { { 1e-3, " mW" }, { 1, " W" }, { 1e3, " kW" }, { 1e6, " MW" } };
 	if (!isfinite(watts))
 		return format_unknown(out);
 	return watts == 0 ? strcpy(out, "0 W") : FORMAT_IN_UNITS(out, watts, units);
@@ -302,7 +325,8 @@ const char *format_watts(char out[NUMBER_SIZE], double watts)
 
 const char *format_joules(char out[NUMBER_SIZE], double joules)
 {
-	static const struct unit units[] = {{1e-6, " µJ"}, {1e-3, " mJ"}, {1, " J"}, {1e3, " kJ"}, {1e6, " MJ"}, {1e9, " GJ"}};
+	static const struct unit units[] = { { 1e-6, " µJ" }, { 1e-3, " mJ" }, { 1, " J" }, { 1e3, " kJ" }, { 1e6, " MJ" },
+		{ 1e9, " GJ" } };
 	if (!isfinite(joules))
 		return format_unknown(out);
 	return joules == 0 ? strcpy(out, "0 J") : FORMAT_IN_UNITS(out, joules, units);
@@ -310,7 +334,7 @@ const char *format_joules(char out[NUMBER_SIZE], double joules)
 
 const char *format_hertz(char out[NUMBER_SIZE], double hertz)
 {
-	static const struct unit units[] = {{1, " Hz"}, {1e3, " kHz"}, {1e6, " MHz"}, {1e9, " GHz"}};
+	static const struct unit units[] = { { 1, " Hz" }, { 1e3, " kHz" }, { 1e6, " MHz" }, { 1e9, " GHz" } };
 	if (!isfinite(hertz))
 		return format_unknown(out);
 	return FORMAT_IN_UNITS(out, hertz, units);

@@ -19,7 +19,14 @@
 #include "src/sources/target/target.h"
 
 /* A reading takes so much at most: what is more waits in the pipe, and its sender with it. */
-enum { READ_AT_ONCE = 64 * 1024, READ_MOST = 256 * 1024, PIPE_BYTES = 256 * 1024, NONSENSE_MOST = 64 * 1024, NAME_SIZE = 48, DRAIN_MS = 20 };
+enum {
+	READ_AT_ONCE = 64 * 1024,
+	READ_MOST = 256 * 1024,
+	PIPE_BYTES = 256 * 1024,
+	NONSENSE_MOST = 64 * 1024,
+	NAME_SIZE = 48,
+	DRAIN_MS = 20
+};
 #define SILENCE_USUAL_NS (10 * NS_PER_S)
 /* Between the end of its stream and its own. */
 #define END_MOST_NS NS_PER_S
@@ -31,14 +38,14 @@ enum { READ_AT_ONCE = 64 * 1024, READ_MOST = 256 * 1024, PIPE_BYTES = 256 * 1024
 struct child {
 	char name[NAME_SIZE];
 	const struct target *target;
-	pid_t pid;                           /* 0: it has ended, and this was taken note of */
-	int fd, status;                      /* status: as waitpid gives it */
-	int64_t silence_ns, start_ns, heard_ns, ended_ns, drained_ns;          /* 0 = not yet */
-	bool has_told;                       /* its first dictionary has been passed on */
-	const char *figure;                  /* NULL: none */
+	pid_t pid;                                                    /* 0: it has ended, and this was taken note of */
+	int fd, status;                                               /* status: as waitpid gives it */
+	int64_t silence_ns, start_ns, heard_ns, ended_ns, drained_ns; /* 0 = not yet */
+	bool has_told;                                                /* its first dictionary has been passed on */
+	const char *figure;                                           /* NULL: none */
 	bool is_late_told;
 	struct stream_reader *reader;
-	struct sample_set set;               /* may hold a part of one between two readings */
+	struct sample_set set; /* may hold a part of one between two readings */
 	struct reason why;
 	char *room;
 };
@@ -46,16 +53,17 @@ struct child {
 /* Of the process, as its children are: killed, and not gone yet. */
 static atomic_uint held;
 
-/* -- starting ------------------------------------------------------------------------------------------------------------------- */
+/* -- starting -- */
 
-enum status child_open(const struct child_command *command, const struct target *target, void **state, struct reason *why_not)
+enum status child_open(
+	const struct child_command *command, const struct target *target, void **state, struct reason *why_not)
 {
 	int ends[2] = { -1, -1 };
 	if (target && target->has_ended)
 		return reason_set(why_not, STATUS_END, NULL, "%s is not started again: the target has ended", command->name);
 	if (atomic_load(&held) >= CHILDREN_HELD_MOST)
-		return reason_set(why_not, STATUS_IO, "see dmesg: a driver may hold them", "%s is not started again: %u before it were killed and have not ended", command->name,
-			atomic_load(&held));
+		return reason_set(why_not, STATUS_IO, "see dmesg: a driver may hold them",
+			"%s is not started again: %u before it were killed and have not ended", command->name, atomic_load(&held));
 	struct child *child = calloc(1, sizeof *child);
 	if (!child)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
@@ -67,14 +75,17 @@ enum status child_open(const struct child_command *command, const struct target 
 	child->fd = -1;
 	child->reader = stream_reader_new();
 	child->room = malloc(READ_AT_ONCE);
-	int error = !child->reader || !child->room ? ENOMEM : pipe2(ends, O_CLOEXEC) < 0 ? errno : start_program(command->words, environ, ends[1], &child->pid);
+	int error = !child->reader || !child->room ? ENOMEM
+		: pipe2(ends, O_CLOEXEC) < 0           ? errno
+											   : start_program(command->words, environ, ends[1], &child->pid);
 	if (ends[1] >= 0)
 		close(ends[1]);
 	child->fd = ends[0];
 	if (error) {
 		child->pid = 0;
 		child_close(child);
-		return reason_set(why_not, STATUS_IO, NULL, "%s (%s) was not started: %s", command->name, command->words[0], strerror(error));
+		return reason_set(
+			why_not, STATUS_IO, NULL, "%s (%s) was not started: %s", command->name, command->words[0], strerror(error));
 	}
 	fcntl(child->fd, F_SETFL, O_NONBLOCK);
 	fcntl(child->fd, F_SETPIPE_SZ, PIPE_BYTES);
@@ -82,13 +93,10 @@ enum status child_open(const struct child_command *command, const struct target 
 	return STATUS_OK;
 }
 
-/* -- its end -------------------------------------------------------------------------------------------------------------------- */
+/* -- its end -- */
 
 /* What it started is in its group, whose number is nobody else's until the child has been taken note of. */
-static void kill_group(const struct child *child)
-{
-	kill(-child->pid, SIGKILL);
-}
+static void kill_group(const struct child *child) { kill(-child->pid, SIGKILL); }
 
 static bool has_ended(struct child *child)
 {
@@ -109,7 +117,8 @@ static void *wait_for_it(void *pid)
 	return NULL;
 }
 
-/* What was killed goes when the kernel lets it; a thread of its own waits for that, with next to no stack and all signals blocked. */
+/* What was killed goes when the kernel lets it; a thread of its own waits for that, with next to no stack and all
+ * signals blocked. */
 static void leave_behind(pid_t pid)
 {
 	pthread_attr_t attributes;
@@ -130,9 +139,13 @@ static void leave_behind(pid_t pid)
 static void say_end(struct child *child)
 {
 	bool is_killed = WIFSIGNALED(child->status);
-	const char *nonsense = !stream_reader_header(child->reader) && stream_reader_losses(child->reader)->bytes ? ", and what it said is no stream of pmtop" : "";
-	reason_set(&child->why, STATUS_IO, NULL, is_killed ? "%s was ended by signal %d (%s)%s" : "%s ended with status %d%s%s", child->name,
-		is_killed ? WTERMSIG(child->status) : WEXITSTATUS(child->status), is_killed ? strsignal(WTERMSIG(child->status)) : "", nonsense);
+	const char *nonsense = !stream_reader_header(child->reader) && stream_reader_losses(child->reader)->bytes
+		? ", and what it said is no stream of pmtop"
+		: "";
+	reason_set(&child->why, STATUS_IO, NULL,
+		is_killed ? "%s was ended by signal %d (%s)%s" : "%s ended with status %d%s%s", child->name,
+		is_killed ? WTERMSIG(child->status) : WEXITSTATUS(child->status),
+		is_killed ? strsignal(WTERMSIG(child->status)) : "", nonsense);
 }
 
 void child_close(void *state)
@@ -151,12 +164,9 @@ void child_close(void *state)
 	free(child);
 }
 
-void child_explain(const void *state, struct reason *out)
-{
-	*out = ((const struct child *)state)->why;
-}
+void child_explain(const void *state, struct reason *out) { *out = ((const struct child *)state)->why; }
 
-/* -- its stream ----------------------------------------------------------------------------------------------------------------- */
+/* -- its stream -- */
 
 /* How many bytes came; −1: no more will. */
 static ssize_t feed(struct child *child)
@@ -184,10 +194,12 @@ static enum status take_sets(struct child *child, struct sample_set *out)
 				return reason_set(&child->why, STATUS_NO_MEMORY, NULL, "out of memory");
 			break;
 		case STREAM_REFUSED:
-			return reason_set(&child->why, STATUS_UNSUPPORTED, NULL, "%s speaks another language: %.150s", child->name, stream_reader_refusal(child->reader));
-		case STREAM_HEADED: case STREAM_INDEXED:
-			break;
-		case STREAM_WAIT: case STREAM_END:
+			return reason_set(&child->why, STATUS_UNSUPPORTED, NULL, "%s speaks another language: %.150s", child->name,
+				stream_reader_refusal(child->reader));
+		case STREAM_HEADED:
+		case STREAM_INDEXED: break;
+		case STREAM_WAIT:
+		case STREAM_END:
 			if (!stream_reader_header(child->reader) && stream_reader_losses(child->reader)->bytes > NONSENSE_MOST)
 				return reason_set(&child->why, STATUS_DAMAGED, NULL, "what %s says is no stream of pmtop", child->name);
 			return STATUS_OK;
@@ -226,7 +238,8 @@ static void tell_late(struct child *child, int64_t now_ns, struct sample_set *ou
 		return;
 	child->is_late_told = is_late;
 	snprintf(text, sizeof text, "%s has not answered yet: a driver may be starting, or hang", child->name);
-	sample_set_missing(out, now_ns, child->figure, is_late ? text : NULL, is_late ? "wait; or dmesg tells of the driver" : NULL);
+	sample_set_missing(
+		out, now_ns, child->figure, is_late ? text : NULL, is_late ? "wait; or dmesg tells of the driver" : NULL);
 }
 
 /* The collector reads without pauses then. */
@@ -260,7 +273,8 @@ enum status child_read(void *state, int64_t now_ns, struct sample_set *out)
 	}
 	/* Until it has told something the source is not known to work. */
 	if (status == STATUS_OK)
-		status = look_after(child, now_ns, is_over, out->count == before && !child->has_told ? STATUS_AGAIN : STATUS_OK);
+		status =
+			look_after(child, now_ns, is_over, out->count == before && !child->has_told ? STATUS_AGAIN : STATUS_OK);
 	if (status == STATUS_OK || status == STATUS_AGAIN)
 		tell_late(child, now_ns, out);
 	return is_late && (status == STATUS_OK || status == STATUS_AGAIN) ? STATUS_END : status;

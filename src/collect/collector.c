@@ -17,10 +17,11 @@
 
 enum {
 	QUEUE_CAPACITY = 8,
-	RECORDS_A_SET = 64 * 1024,          /* a set of so many does not wait for the refresh */
-	RECORDS_WAITING_MAX = 128 * 1024,   /* of a set that the queue does not take */
+	RECORDS_A_SET = 64 * 1024,        /* a set of so many does not wait for the refresh */
+	RECORDS_WAITING_MAX = 128 * 1024, /* of a set that the queue does not take */
 };
-/* The tree and its figures change slowly beside the events, and the kernel counts CPU time in ticks of some milliseconds. */
+/* The tree and its figures change slowly beside the events, and the kernel counts CPU time in ticks of some
+ * milliseconds. */
 #define TREE_PERIOD_NS SOURCE_SLOW_NS
 #define BACKOFF_FIRST_NS (1 * NS_PER_S)
 #define BACKOFF_MAX_NS (30 * NS_PER_S)
@@ -34,19 +35,15 @@ static const struct source *const source_table[] = {
 #undef SOURCE_ROW
 };
 
-/* -- the sources ---------------------------------------------------------------------------------------------------------------- */
+/* -- the sources -- */
 
 static const char *failure_text(enum status status)
 {
 	switch (status) {
-	case STATUS_NO_MEMORY:
-		return "out of memory";
-	case STATUS_DENIED:
-		return "permission denied";
-	case STATUS_DAMAGED:
-		return "what it read makes no sense";
-	default:
-		return "the system refused";
+	case STATUS_NO_MEMORY: return "out of memory";
+	case STATUS_DENIED: return "permission denied";
+	case STATUS_DAMAGED: return "what it read makes no sense";
+	default: return "the system refused";
 	}
 }
 
@@ -74,7 +71,8 @@ static bool says_missing(const struct sample_set *set, size_t from, const char *
 	return false;
 }
 
-static void feed_read(struct feed *feed, struct target *target, struct sample_set *out, int64_t now_ns, int64_t early_ns)
+static void feed_read(
+	struct feed *feed, struct target *target, struct sample_set *out, int64_t now_ns, int64_t early_ns)
 {
 	struct reason why = { "", "" };
 	if (feed->is_over || (now_ns + early_ns < feed->next_ns && !target->has_ended))
@@ -117,7 +115,8 @@ static void feed_look(struct feed *feed, struct sample_set *out)
 		feed->look_ns = feed->source->look(feed->state, clock_monotonic_ns(), out);
 }
 
-/* Everything that may read comes between this and the next call of it, so that the watcher knows what a read belongs to. */
+/* Everything that may read comes between this and the next call of it, so that the watcher knows what a read belongs
+ * to. */
 static struct feed *begin_reading(struct collector *collector, int index)
 {
 	collector->reading = index;
@@ -125,13 +124,10 @@ static struct feed *begin_reading(struct collector *collector, int index)
 	return index == TREE ? NULL : &collector->feeds[index];
 }
 
-/* -- the sampler thread --------------------------------------------------------------------------------------------------------- */
+/* -- the sampler thread -- */
 
 /* What is due by the middle to the next refresh is not put off until then. */
-static int64_t early_by(struct collector *collector)
-{
-	return atomic_load(&collector->period_ns) / 2;
-}
+static int64_t early_by(struct collector *collector) { return atomic_load(&collector->period_ns) / 2; }
 
 /* False: nothing more will come. */
 static bool read_sources(struct collector *collector, bool *is_starting)
@@ -210,8 +206,8 @@ static void look_at_sources(struct collector *collector, int64_t now_ns)
 			feed_look(begin_reading(collector, (int)i), &collector->set);
 }
 
-/* Waits until `period` after *last_ns, on an absolute pace, and looks at sources meanwhile; a turn that was missed is left out, and one comes
- * between where a set is as large as may be. False: stop. */
+/* Waits until `period` after *last_ns, on an absolute pace, and looks at sources meanwhile; a turn that was missed is
+ * left out, and one comes between where a set is as large as may be. False: stop. */
 static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t at_most_ns)
 {
 	struct pollfd woken = { .fd = collector->wake_fd, .events = POLLIN };
@@ -240,10 +236,7 @@ static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t
 	return false;
 }
 
-static void wake(struct collector *collector)
-{
-	eventfd_write(collector->wake_fd, 1);
-}
+static void wake(struct collector *collector) { eventfd_write(collector->wake_fd, 1); }
 
 void collector_sample(void *argument)
 {
@@ -271,7 +264,7 @@ void collector_sample(void *argument)
 	}
 }
 
-/* -- the main thread ------------------------------------------------------------------------------------------------------------ */
+/* -- the main thread -- */
 
 static void collector_free(struct collector *collector)
 {
@@ -295,8 +288,8 @@ static void wait_for_first_reading(struct collector *collector)
 		;
 }
 
-enum status collector_start_with(const struct source *const *sources, unsigned count, struct target *target, int64_t period_ns,
-	struct collector **out, struct reason *why_not)
+enum status collector_start_with(const struct source *const *sources, unsigned count, struct target *target,
+	int64_t period_ns, struct collector **out, struct reason *why_not)
 {
 	struct collector *collector = calloc(1, sizeof *collector);
 	if (!collector)
@@ -307,7 +300,8 @@ enum status collector_start_with(const struct source *const *sources, unsigned c
 	collector->target = target;
 	atomic_init(&collector->period_ns, period_ns);
 	for (; collector->feed_count < count && collector->feed_count < SOURCES_MAX; collector->feed_count++)
-		collector->feeds[collector->feed_count] = (struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN, .look_ns = INT64_MAX };
+		collector->feeds[collector->feed_count] =
+			(struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN, .look_ns = INT64_MAX };
 	collector->queue = queue_new(QUEUE_CAPACITY);
 	collector->ledger = ledger_new();
 	bool is_ready = collector->queue && collector->wake_fd >= 0 && collector->watcher_fd >= 0;
@@ -316,8 +310,8 @@ enum status collector_start_with(const struct source *const *sources, unsigned c
 		hang_thread_start(&collector->watcher, collector_watch, collector);
 	if (!is_ready || error) {
 		collector_free(collector);
-		return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "the sampler thread could not be started%s%s",
-			error ? ": " : "", error ? strerror(error) : "");
+		return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)",
+			"the sampler thread could not be started%s%s", error ? ": " : "", error ? strerror(error) : "");
 	}
 	wait_for_first_reading(collector);
 	*out = collector;
@@ -326,7 +320,8 @@ enum status collector_start_with(const struct source *const *sources, unsigned c
 
 enum status collector_start(struct target *target, int64_t period_ns, struct collector **out, struct reason *why_not)
 {
-	return collector_start_with(source_table, sizeof source_table / sizeof *source_table, target, period_ns, out, why_not);
+	return collector_start_with(
+		source_table, sizeof source_table / sizeof *source_table, target, period_ns, out, why_not);
 }
 
 bool collector_take(struct collector *collector, struct sample_set *set)
@@ -337,10 +332,7 @@ bool collector_take(struct collector *collector, struct sample_set *set)
 	return true;
 }
 
-int collector_fd(const struct collector *collector)
-{
-	return queue_fd(collector->queue);
-}
+int collector_fd(const struct collector *collector) { return queue_fd(collector->queue); }
 
 bool collector_has_ended(const struct collector *collector)
 {
@@ -348,15 +340,9 @@ bool collector_has_ended(const struct collector *collector)
 	return last != 0 && collector->taken >= last;
 }
 
-bool collector_is_starting(const struct collector *collector)
-{
-	return atomic_load(&collector->is_starting);
-}
+bool collector_is_starting(const struct collector *collector) { return atomic_load(&collector->is_starting); }
 
-void collector_want_snapshot(struct collector *collector)
-{
-	atomic_store(&collector->wants_snapshot, true);
-}
+void collector_want_snapshot(struct collector *collector) { atomic_store(&collector->wants_snapshot, true); }
 
 void collector_set_period(struct collector *collector, int64_t period_ns)
 {

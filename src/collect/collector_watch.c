@@ -1,4 +1,5 @@
-/* What becomes of a sampler in a read that never returns: it is abandoned, and another one goes on without that file. */
+/* What becomes of a sampler in a read that never returns: it is abandoned, and another one goes on without that
+ * file. */
 #include "src/collect/collector_private.h"
 
 #include <inttypes.h>
@@ -30,8 +31,9 @@ void collector_show_silent(struct collector *collector, int64_t now_ns)
 			sample_set_missing(&collector->set, now_ns, collector->silent[i], NULL, NULL);
 	for (size_t i = 0; i < count; i++) {
 		struct reason why;
-		reason_set(&why, STATUS_IO, "see what its server or its process waits for (/proc/PID/wchan)", "reading %.130s has not answered for %" PRId64 " s",
-			paths[i].path, (now_ns - paths[i].since_ns + HANG_LIMIT_NS) / NS_PER_S);
+		reason_set(&why, STATUS_IO, "see what its server or its process waits for (/proc/PID/wchan)",
+			"reading %.130s has not answered for %" PRId64 " s", paths[i].path,
+			(now_ns - paths[i].since_ns + HANG_LIMIT_NS) / NS_PER_S);
 		sample_set_missing(&collector->set, now_ns, paths[i].path, why.text, why.remedy);
 		memcpy(collector->silent[i], paths[i].path, HANG_PATH_SIZE);
 	}
@@ -70,7 +72,8 @@ void collector_watch(void *argument)
 	char path[HANG_PATH_SIZE];
 	while (poll(&ended, 1, CHECK_NS / NS_PER_MS) == 0) {
 		bool is_lost = !collector->sampler.watch;
-		if (!is_lost && collector->left_count < LEFT_BEHIND_MAX && hang_thread_is_lost(&collector->sampler, HANG_LIMIT_NS, path)) {
+		if (!is_lost && collector->left_count < LEFT_BEHIND_MAX &&
+			hang_thread_is_lost(&collector->sampler, HANG_LIMIT_NS, path)) {
 			leave_behind(collector);
 			is_lost = true;
 		}

@@ -1,4 +1,5 @@
-/* The GPUs, read by a pmtop of their own: a driver that hangs or crashes takes that one with it, which is killed and started again. */
+/* The GPUs, read by a pmtop of their own: a driver that hangs or crashes takes that one with it, which is killed and
+ * started again. */
 #include <stdio.h>
 
 #include "src/base/clock.h"
@@ -7,7 +8,8 @@
 #include "src/sources/gpu/gpu.h"
 #include "src/sources/target/target.h"
 
-/* Without persistence mode a driver takes seconds for each of its GPUs at the start; later it answers several times a second, or not at all. */
+/* Without persistence mode a driver takes seconds for each of its GPUs at the start; later it answers several times a
+ * second, or not at all. */
 #define START_NS (60 * NS_PER_S)
 #define SILENCE_NS (10 * NS_PER_S)
 
@@ -39,8 +41,11 @@ static enum status open_gpu(struct target *target, void **state, struct reason *
 	}
 	/* start_program takes what main takes, and changes none of it. */
 	struct child_command command = {
-		.name = "the GPU reader", .figure = "gpu", .words = (char *const *)words,
-		.silence_ns = choices->gpu_silence_ns ? choices->gpu_silence_ns : SILENCE_NS, .start_ns = choices->gpu_silence_ns ? choices->gpu_silence_ns : START_NS,
+		.name = "the GPU reader",
+		.figure = "gpu",
+		.words = (char *const *)words,
+		.silence_ns = choices->gpu_silence_ns ? choices->gpu_silence_ns : SILENCE_NS,
+		.start_ns = choices->gpu_silence_ns ? choices->gpu_silence_ns : START_NS,
 	};
 	return child_open(&command, target, state, why_not);
 }
@@ -56,4 +61,6 @@ static void close_gpu(void *state)
 		child_close(state);
 }
 
-const struct source gpu_source = { .name = "gpu", .is_awaited = true, .open = open_gpu, .read = read_gpu, .explain = child_explain, .close = close_gpu };
+const struct source gpu_source = {
+	.name = "gpu", .is_awaited = true, .open = open_gpu, .read = read_gpu, .explain = child_explain, .close = close_gpu
+};

@@ -6,14 +6,16 @@
 #include "src/base/buffer.h"
 #include "src/samples/codec.h"
 
-/* Each kind: what makes two records be about one thing, and which record ends it. Entries are few (a tree's processes, some devices). */
+/* Each kind: what makes two records be about one thing, and which record ends it. Entries are few (a tree's processes,
+ * some devices). */
 enum { ENTRIES_MOST = 1024, TEXTS_MOST = 3 };
 
 struct entry {
-	struct record record;                /* its texts are the entry's */
+	struct record record; /* its texts are the entry's */
 	char *texts[TEXTS_MOST];
-	struct buffer bytes;                 /* a record with rows: the whole of it, by the codec; of `record` no pointer holds then */
-	int32_t gpu;                         /* whose rows they are */
+	/* a record with rows: the whole of it, by the codec; of `record` no pointer holds then */
+	struct buffer bytes;
+	int32_t gpu; /* whose rows they are */
 };
 
 struct ledger {
@@ -61,7 +63,8 @@ static bool is_about_same(const struct record *a, const struct record *b)
 	case RECORD_PROCESS_WAIT: return a->wait.pid == b->wait.pid;
 	case RECORD_PROCESS_PLACE: return a->place.pid == b->place.pid;
 	case RECORD_PERF_EVENT: return a->perf_event.event == b->perf_event.event;
-	case RECORD_INSTANCE: return a->instance.instance == b->instance.instance && is_same_family(a->instance.metric, b->instance.metric);
+	case RECORD_INSTANCE:
+		return a->instance.instance == b->instance.instance && is_same_family(a->instance.metric, b->instance.metric);
 	default: return strcmp(a->missing.figure, b->missing.figure) == 0;
 	}
 }
@@ -79,8 +82,9 @@ static int32_t gpu_of(const struct record *record)
 static struct entry *find(struct ledger *ledger, const struct record *record)
 {
 	for (size_t i = 0; i < ledger->count; i++)
-		if (has_rows(record) ? ledger->entries[i].record.kind == record->kind && ledger->entries[i].gpu == gpu_of(record)
-		                     : is_about_same(&ledger->entries[i].record, record))
+		if (has_rows(record)
+				? ledger->entries[i].record.kind == record->kind && ledger->entries[i].gpu == gpu_of(record)
+				: is_about_same(&ledger->entries[i].record, record))
 			return &ledger->entries[i];
 	return NULL;
 }
@@ -112,7 +116,9 @@ static bool keep_texts(struct entry *entry)
 	case RECORD_PROCESS_PLACE: return keep_text(entry, 0, &record->place.visible_devices);
 	case RECORD_PERF_EVENT: return keep_text(entry, 0, &record->perf_event.name);
 	case RECORD_INSTANCE: return keep_text(entry, 0, &record->instance.name);
-	default: return keep_text(entry, 0, &record->missing.figure) && keep_text(entry, 1, &record->missing.text) && keep_text(entry, 2, &record->missing.remedy);
+	default:
+		return keep_text(entry, 0, &record->missing.figure) && keep_text(entry, 1, &record->missing.text) &&
+			keep_text(entry, 2, &record->missing.remedy);
 	}
 }
 
@@ -144,7 +150,8 @@ static void enter_rows(struct ledger *ledger, const struct record *record)
 
 static void end_process(struct ledger *ledger, const struct record *gone)
 {
-	struct record waits = { .kind = RECORD_PROCESS_WAIT }, seen = { .kind = RECORD_PROCESS_SEEN }, place = { .kind = RECORD_PROCESS_PLACE };
+	struct record waits = { .kind = RECORD_PROCESS_WAIT }, seen = { .kind = RECORD_PROCESS_SEEN },
+				  place = { .kind = RECORD_PROCESS_PLACE };
 	seen.process.pid = waits.wait.pid = place.place.pid = gone->process.pid;
 	strike(ledger, &seen);
 	strike(ledger, &waits);
@@ -161,23 +168,21 @@ void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t fro
 			seen.kind = RECORD_PROCESS_SEEN;
 			enter(ledger, &seen);
 			break;
-		case RECORD_PROCESS_SEEN: case RECORD_INSTANCE: case RECORD_PROCESS_WAIT: case RECORD_PROCESS_PLACE: case RECORD_PERF_EVENT:
-			enter(ledger, record);
-			break;
-		case RECORD_GPU: case RECORD_GPU_PROCESSES:
-			enter_rows(ledger, record);
-			break;
-		case RECORD_PROCESS_GONE:
-			end_process(ledger, record);
-			break;
+		case RECORD_PROCESS_SEEN:
+		case RECORD_INSTANCE:
+		case RECORD_PROCESS_WAIT:
+		case RECORD_PROCESS_PLACE:
+		case RECORD_PERF_EVENT: enter(ledger, record); break;
+		case RECORD_GPU:
+		case RECORD_GPU_PROCESSES: enter_rows(ledger, record); break;
+		case RECORD_PROCESS_GONE: end_process(ledger, record); break;
 		case RECORD_MISSING:
 			if (record->missing.text)
 				enter(ledger, record);
 			else
 				strike(ledger, record);
 			break;
-		default:
-			break;
+		default: break;
 		}
 	}
 }

@@ -1,5 +1,5 @@
-/* ledger.h: what sources have told once and what still stands: processes, where they wait and were told to run, names of devices, GPUs
- * and who uses them, what the CPU counters count, what is missing. */
+/* ledger.h: what sources have told once and what still stands: processes, where they wait and were told to run, names
+ * of devices, GPUs and who uses them, what the CPU counters count, what is missing. */
 #ifndef PMTOP_COLLECT_LEDGER_H
 #define PMTOP_COLLECT_LEDGER_H
 
@@ -7,7 +7,7 @@
 
 struct ledger;
 
-struct ledger *ledger_new(void);         /* NULL when out of memory, which all calls accept */
+struct ledger *ledger_new(void); /* NULL when out of memory, which all calls accept */
 void ledger_free(struct ledger *ledger);
 /* Looks through the records of a set from `from` on. */
 void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t from);

@@ -5,13 +5,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* The lock is held for the swap of two structs and nothing else, so neither side ever waits for the other's work. A set is told of after
- * the lock is free, or the thread that this wakes would run into it. */
+/* The lock is held for the swap of two structs and nothing else, so neither side ever waits for the other's work. A set
+ * is told of after the lock is free, or the thread that this wakes would run into it. */
 struct queue {
 	pthread_mutex_t lock;
-	int fd;                    /* EFD_SEMAPHORE: how many sets were told of and not yet taken; at most `count` */
+	int fd; /* EFD_SEMAPHORE: how many sets were told of and not yet taken; at most `count` */
 	unsigned capacity, first, count;
-	struct sample_set *sets;   /* a ring; those outside the `count` full ones are empty, with the storage they once had */
+	/* a ring; those outside the `count` full ones are empty, with the storage they once had */
+	struct sample_set *sets;
 };
 
 struct queue *queue_new(unsigned capacity)
@@ -84,7 +85,4 @@ bool queue_pop(struct queue *queue, struct sample_set *set)
 	return true;
 }
 
-int queue_fd(const struct queue *queue)
-{
-	return queue->fd;
-}
+int queue_fd(const struct queue *queue) { return queue->fd; }

@@ -1,8 +1,8 @@
 /* queue.h: the bounded queue of sample sets between one producing thread and the main thread.
  *
- * Sets are exchanged, not copied: both sides give a set and get one back, so nothing is allocated on the way. When it is full the newest
- * set waits with the producer, which goes on filling it: nothing is thrown away. Neither side ever waits for the other but for the
- * moment of a swap. */
+ * Sets are exchanged, not copied: both sides give a set and get one back, so nothing is allocated on the way. When it
+ * is full the newest set waits with the producer, which goes on filling it: nothing is thrown away. Neither side ever
+ * waits for the other but for the moment of a swap. */
 #ifndef PMTOP_COLLECT_QUEUE_H
 #define PMTOP_COLLECT_QUEUE_H
 
@@ -13,7 +13,7 @@
 
 struct queue;
 
-struct queue *queue_new(unsigned capacity);      /* NULL when out of memory or file descriptors */
+struct queue *queue_new(unsigned capacity); /* NULL when out of memory or file descriptors */
 void queue_free(struct queue *queue);
 /* Producer. Swaps *set (full) against an empty one. False: the queue is full, *set stays as it is. */
 bool queue_push(struct queue *queue, struct sample_set *set);

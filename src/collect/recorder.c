@@ -28,17 +28,17 @@ struct recorder {
 	int64_t headed_ns, dated_ns; /* when the last header was added, and realtime − monotonic then */
 
 	pthread_t thread;
-	pthread_mutex_t lock;        /* of the rest, but for what is the thread's alone */
+	pthread_mutex_t lock; /* of the rest, but for what is the thread's alone */
 	pthread_cond_t changed;
 	struct chunk *first, *last;
 	uint64_t waiting_bytes;
 	bool is_closing, is_done;
 	struct recorder_state state;
 
-	struct disk disk;            /* recorder thread */
+	struct disk disk; /* recorder thread */
 };
 
-/* -- recorder thread ------------------------------------------------------------------------------------------------------------ */
+/* -- recorder thread -- */
 
 static struct chunk *next_chunk(struct recorder *recorder)
 {
@@ -87,7 +87,7 @@ static void *record(void *argument)
 	return NULL;
 }
 
-/* -- main thread ---------------------------------------------------------------------------------------------------------------- */
+/* -- main thread -- */
 
 static void recorder_free(struct recorder *recorder)
 {
@@ -140,14 +140,15 @@ static enum status begin(struct recorder *recorder, struct recorder **out, struc
 		if (recorder->disk.is_file)
 			unlink(recorder->disk.path);
 		recorder_free(recorder);
-		return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -u, -v)", "the recorder's thread could not be started: %s", strerror(error));
+		return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -u, -v)",
+			"the recorder's thread could not be started: %s", strerror(error));
 	}
 	*out = recorder;
 	return STATUS_OK;
 }
 
-enum status recorder_open(const char *path, const struct stream_header *header, const struct recorder_options *options, struct recorder **out,
-	struct reason *why_not)
+enum status recorder_open(const char *path, const struct stream_header *header, const struct recorder_options *options,
+	struct recorder **out, struct reason *why_not)
 {
 	enum status status = recorder_check(path, options, why_not);
 	if (status != STATUS_OK)
@@ -163,7 +164,8 @@ enum status recorder_open(const char *path, const struct stream_header *header, 
 	return begin(recorder, out, why_not);
 }
 
-enum status recorder_open_fd(int fd, const struct stream_header *header, const struct recorder_options *options, struct recorder **out, struct reason *why_not)
+enum status recorder_open_fd(int fd, const struct stream_header *header, const struct recorder_options *options,
+	struct recorder **out, struct reason *why_not)
 {
 	struct recorder_options own = { .queue_bytes = options->queue_bytes, .close_ms = options->close_ms };
 	struct recorder *recorder = recorder_new(header, &own);
@@ -175,10 +177,7 @@ enum status recorder_open_fd(int fd, const struct stream_header *header, const s
 	return begin(recorder, out, why_not);
 }
 
-static int64_t date_ns(void)
-{
-	return clock_realtime_ns() - clock_monotonic_ns();
-}
+static int64_t date_ns(void) { return clock_realtime_ns() - clock_monotonic_ns(); }
 
 static bool has_clock_moved(const struct recorder *recorder)
 {
@@ -191,11 +190,15 @@ bool recorder_wants_dictionary(const struct recorder *recorder)
 	return recorder->options.file_bytes && recorder->file_bytes >= recorder->options.file_bytes;
 }
 
-/* The header comes first in each file, before a dictionary about each minute, and where it would date what follows wrongly. False: not now. */
-static bool add_header(struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
+/* The header comes first in each file, before a dictionary about each minute, and where it would date what follows
+ * wrongly. False: not now. */
+static bool add_header(
+	struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
 {
 	bool is_first = recorder->headed_ns == INT64_MIN, is_full = recorder_wants_dictionary(recorder);
-	if (!is_first && (kind != BLOCK_DICTIONARY || (set->time_ns < recorder->headed_ns + HEADER_AGAIN_NS && !is_full && !has_clock_moved(recorder))))
+	if (!is_first &&
+		(kind != BLOCK_DICTIONARY ||
+			(set->time_ns < recorder->headed_ns + HEADER_AGAIN_NS && !is_full && !has_clock_moved(recorder))))
 		return false;
 	if (!is_first) {
 		recorder->header.monotonic_ns = clock_monotonic_ns();
@@ -210,9 +213,11 @@ static bool add_header(struct recorder *recorder, enum block_kind kind, const st
 	return true;
 }
 
-/* A file begins with its header and its dictionary, and with a copy of both: nothing can be read without a header, and nothing up to the next dictionary
- * without the first. So many headers stand between the dictionaries that no damaged page reaches both of them, or all the headers. */
-static void add_blocks(struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
+/* A file begins with its header and its dictionary, and with a copy of both: nothing can be read without a header, and
+ * nothing up to the next dictionary without the first. So many headers stand between the dictionaries that no damaged
+ * page reaches both of them, or all the headers. */
+static void add_blocks(
+	struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
 {
 	bool begins_file = add_header(recorder, kind, set, chunk) && recorder->file_bytes == 0;
 	struct buffer *bytes = &chunk->bytes;

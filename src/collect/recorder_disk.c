@@ -15,7 +15,7 @@
 #define SYNC_NS NS_PER_S
 enum { NAME_SIZE = DISK_PATH_SIZE + 16, FILES_TRIED = 1000 };
 
-/* -- names and locks ------------------------------------------------------------------------------------------------------------ */
+/* -- names and locks -- */
 
 void recorder_path(const char *path, unsigned file, char *out, size_t size)
 {
@@ -45,13 +45,15 @@ static void take_lock(int fd)
 
 static enum status say_taken(const char *path, struct reason *why_not)
 {
-	return is_locked(path) ? reason_set(why_not, STATUS_INVALID, "choose another name", "%s is being recorded by another pmtop", path)
-	                       : reason_set(why_not, STATUS_INVALID, "choose another name, or remove it", "%s is there already", path);
+	return is_locked(path)
+		? reason_set(why_not, STATUS_INVALID, "choose another name", "%s is being recorded by another pmtop", path)
+		: reason_set(why_not, STATUS_INVALID, "choose another name, or remove it", "%s is there already", path);
 }
 
 static enum status say_refused(const char *path, int error, struct reason *why_not)
 {
-	return reason_set(why_not, error == EACCES ? STATUS_DENIED : STATUS_IO, "choose another place", "%s cannot be written: %s", path, strerror(error));
+	return reason_set(why_not, error == EACCES ? STATUS_DENIED : STATUS_IO, "choose another place",
+		"%s cannot be written: %s", path, strerror(error));
 }
 
 enum status recorder_check(const char *path, const struct recorder_options *options, struct reason *why_not)
@@ -78,7 +80,7 @@ static int open_new(const char *path)
 	return fd;
 }
 
-/* -- writing -------------------------------------------------------------------------------------------------------------------- */
+/* -- writing -- */
 
 static void stop(struct disk *disk, int error, const char *why)
 {
@@ -165,7 +167,8 @@ static bool begin_next_file(struct disk *disk)
 /* With the index that its file then needs. */
 static bool has_room(const struct disk *disk, const struct chunk *chunk)
 {
-	uint64_t index_bytes = STREAM_BLOCK_HEAD + 2 * sizeof(uint64_t) + (disk->place_count + 1) * sizeof(struct stream_place);
+	uint64_t index_bytes =
+		STREAM_BLOCK_HEAD + 2 * sizeof(uint64_t) + (disk->place_count + 1) * sizeof(struct stream_place);
 	return !disk->most_bytes || disk->state.bytes + chunk->bytes.length + index_bytes <= disk->most_bytes;
 }
 
@@ -200,7 +203,7 @@ void disk_write(struct disk *disk, const struct chunk *chunk)
 		disk_end(disk);
 }
 
-/* -- opening -------------------------------------------------------------------------------------------------------------------- */
+/* -- opening -- */
 
 enum status disk_open(struct disk *disk, const char *path, uint64_t most_bytes, struct reason *why_not)
 {

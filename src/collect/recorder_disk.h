@@ -1,4 +1,5 @@
-/* recorder_disk.h: the files of a recording, or the pipe of a stream: what the recorder's thread writes to. Private to src/collect; one thread. */
+/* recorder_disk.h: the files of a recording, or the pipe of a stream: what the recorder's thread writes to. Private to
+ * src/collect; one thread. */
 #ifndef PMTOP_COLLECT_RECORDER_DISK_H
 #define PMTOP_COLLECT_RECORDER_DISK_H
 
@@ -15,17 +16,17 @@ struct chunk {
 	struct chunk *next;
 	struct buffer bytes;
 	unsigned blocks;
-	bool begins_file;            /* the first of another file */
+	bool begins_file; /* the first of another file */
 	bool is_dictionary;
-	uint64_t number;             /* of its first block, and when */
+	uint64_t number; /* of its first block, and when */
 	int64_t time_ns;
 };
 
 struct disk {
-	int fd;                      /* −1: none is open */
-	bool is_file;                /* of a name of its own: it can be cut, followed by another and closed by an index */
-	char path[DISK_PATH_SIZE];   /* of the first */
-	unsigned file;               /* number in the name of the one being written */
+	int fd;                    /* −1: none is open */
+	bool is_file;              /* of a name of its own: it can be cut, followed by another and closed by an index */
+	char path[DISK_PATH_SIZE]; /* of the first */
+	unsigned file;             /* number in the name of the one being written */
 	uint64_t most_bytes;
 	struct recorder_state state; /* but for `dropped` */
 	uint64_t offset;             /* whole blocks in the file */
@@ -40,7 +41,8 @@ struct disk {
 enum status disk_open(struct disk *disk, const char *path, uint64_t most_bytes, struct reason *why_not);
 /* Takes `fd`. */
 void disk_open_fd(struct disk *disk, int fd);
-/* Once it has stopped it writes nothing more: state says why, and whoever follows the file learns by its lock that nothing comes. */
+/* Once it has stopped it writes nothing more: state says why, and whoever follows the file learns by its lock that
+ * nothing comes. */
 void disk_write(struct disk *disk, const struct chunk *chunk);
 /* Writes what closes the file, if nothing kept it from being written. */
 void disk_end(struct disk *disk);

@@ -1,4 +1,5 @@
-/* pmtop check: whether a run got slower than its baseline, or went over its budgets; for CI. Its answer is its exit status. */
+/* pmtop check: whether a run got slower than its baseline, or went over its budgets; for CI. Its answer is its exit
+ * status. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,9 @@ static enum exit_code read_baseline(struct check *check)
 	struct reason reason;
 	struct stat file;
 	if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
-		return command_fail(reason_set(&reason, STATUS_DAMAGED, "pmtop check --save=FILE makes a baseline", "%s is empty", path), &reason);
+		return command_fail(
+			reason_set(&reason, STATUS_DAMAGED, "pmtop check --save=FILE makes a baseline", "%s is empty", path),
+			&reason);
 	enum exit_code code = summarize(&how, &options, check->settings, &check->baseline);
 	check->has_baseline = code == EXIT_OK;
 	return code;
@@ -51,7 +54,8 @@ static enum exit_code prepare(struct check *check)
 	const struct options *options = check->options;
 	struct reason reason = { 0 };
 	if (!options->baseline && !options->budget && !options->save)
-		return usage("check needs --baseline=FILE or --budget=LIMITS to hold the run against, or --save=FILE to make a baseline");
+		return usage("check needs --baseline=FILE or --budget=LIMITS to hold the run against, or --save=FILE to make a "
+					 "baseline");
 	enum status status = budget_parse(options->budget, &check->budgets, &reason);
 	if (status != STATUS_OK)
 		return command_fail(status, &reason);
@@ -61,13 +65,18 @@ static enum exit_code prepare(struct check *check)
 static const char *label_of(const struct options *options, char out[32])
 {
 	snprintf(out, 32, "%d", (int)options->pid);
-	return options->child ? options->child[0] : options->replay ? options->replay : options->run_name ? options->run_name : options->demo ? "demo" : out;
+	return options->child   ? options->child[0]
+		: options->replay   ? options->replay
+		: options->run_name ? options->run_name
+		: options->demo     ? "demo"
+							: out;
 }
 
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat first, second;
-	return b && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino && S_ISREG(first.st_mode);
+	return b && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+		first.st_ino == second.st_ino && S_ISREG(first.st_mode);
 }
 
 static enum exit_code save(struct check *check)
@@ -77,19 +86,25 @@ static enum exit_code save(struct check *check)
 	char step[NUMBER_SIZE];
 	if (now->step_count < CONTRAST_LEAST) {
 		if (now->origin == ORIGIN_REPORT)
-			fprintf(stderr, "pmtop: %s is a saved report, which has no steps: make a baseline of a recording or a run\n", now->label);
+			fprintf(stderr,
+				"pmtop: %s is a saved report, which has no steps: make a baseline of a recording or a run\n",
+				now->label);
 		else
-			fprintf(stderr, "pmtop: %s has %zu batches after its warm-up, a baseline takes %d: look longer\n", now->label, now->step_count, CONTRAST_LEAST);
+			fprintf(stderr, "pmtop: %s has %zu batches after its warm-up, a baseline takes %d: look longer\n",
+				now->label, now->step_count, CONTRAST_LEAST);
 		return EXIT_RUNTIME;
 	}
 	enum status status = is_same_file(check->options->save, check->options->replay)
-		? reason_set(&reason, STATUS_INVALID, "name another file with --save", "%s is the recording itself", check->options->save)
+		? reason_set(&reason, STATUS_INVALID, "name another file with --save", "%s is the recording itself",
+			  check->options->save)
 		: summary_save(check->options->save, now, &reason);
 	if (status != STATUS_OK)
 		return command_fail(status, &reason);
 	if (check->options->format == FORMAT_TEXT)
-		buffer_printf(&check->out, "%s: the baseline of %s: a step takes %s (the median of %llu, %llu of warm-up left out)\n", check->options->save, now->run[0] ? now->run : now->label,
-			format_seconds(step, now->median_s), (unsigned long long)now->seen, (unsigned long long)now->warmup);
+		buffer_printf(&check->out,
+			"%s: the baseline of %s: a step takes %s (the median of %llu, %llu of warm-up left out)\n",
+			check->options->save, now->run[0] ? now->run : now->label, format_seconds(step, now->median_s),
+			(unsigned long long)now->seen, (unsigned long long)now->warmup);
 	return EXIT_OK;
 }
 
@@ -107,7 +122,9 @@ static enum exit_code write_junit(const char *path, const struct judgement *judg
 
 static enum exit_code judge_now(struct check *check)
 {
-	static const enum exit_code codes[] = { [OUTCOME_PASSED] = EXIT_OK, [OUTCOME_FAILED] = EXIT_REGRESSION, [OUTCOME_UNTOLD] = EXIT_RUNTIME };
+	static const enum exit_code codes[] = {
+		[OUTCOME_PASSED] = EXIT_OK, [OUTCOME_FAILED] = EXIT_REGRESSION, [OUTCOME_UNTOLD] = EXIT_RUNTIME
+	};
 	const struct options *options = check->options;
 	struct reason reason = { 0 };
 	enum status status = budget_check_names(&check->budgets, &check->now, &reason);
@@ -124,7 +141,9 @@ static enum exit_code judge_now(struct check *check)
 	else
 		judgement_as_text(&check->out, judgement, output_has_color(check->settings));
 	enum exit_code code = codes[judgement->outcome];
-	if (options->junit && write_junit(options->junit, judgement, seconds_between(check->begun_ns, clock_monotonic_ns())) != EXIT_OK && code == EXIT_OK)
+	if (options->junit &&
+		write_junit(options->junit, judgement, seconds_between(check->begun_ns, clock_monotonic_ns())) != EXIT_OK &&
+		code == EXIT_OK)
 		code = EXIT_RUNTIME;
 	free(judgement);
 	return code;
@@ -152,7 +171,9 @@ static enum exit_code run_check(const struct options *options, const struct sett
 		fputs("pmtop: out of memory\n", stderr);
 		return EXIT_RUNTIME;
 	}
-	*check = (struct check){ .options = options, .settings = settings, .begun_ns = clock_monotonic_ns(), .out = BUFFER_INIT };
+	*check = (struct check){
+		.options = options, .settings = settings, .begun_ns = clock_monotonic_ns(), .out = BUFFER_INIT
+	};
 	enum exit_code code = prepare(check);
 	if (code == EXIT_OK)
 		code = look_and_judge(check);

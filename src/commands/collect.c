@@ -1,4 +1,5 @@
-/* pmtop collect: what a recording holds, as a stream on standard output and nothing else. The reader may be slow or gone: what waits for it is bounded. */
+/* pmtop collect: what a recording holds, as a stream on standard output and nothing else. The reader may be slow or
+ * gone: what waits for it is bounded. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -30,7 +31,8 @@ static bool collect_next(struct collect *collect)
 	int64_t now_ns = clock_monotonic_ns();
 	if (session_has_ended(session) || !recording_goes_on(&session->recording) || now_ns >= collect->until_ns)
 		return false;
-	struct pollfd ready[] = { { .fd = session_fd(session), .events = POLLIN }, { .fd = collect->signal_fd, .events = POLLIN } };
+	struct pollfd ready[] = { { .fd = session_fd(session), .events = POLLIN },
+		{ .fd = collect->signal_fd, .events = POLLIN } };
 	int64_t left_ms = (collect->until_ns - now_ns) / NS_PER_MS + 1;
 	poll(ready, 2, collect->until_ns == INT64_MAX || left_ms > INT32_MAX ? -1 : (int)left_ms);
 	collect->is_interrupted = signals_have_ended(collect->signal_fd, session->child);
@@ -47,7 +49,8 @@ static void drain(struct collect *collect)
 		collect->is_interrupted = signals_have_ended(collect->signal_fd, 0);
 }
 
-/* A driver may hold the sampler for ever, and with it all that waits for it: where nobody reads any more, there is nobody left to end this process. */
+/* A driver may hold the sampler for ever, and with it all that waits for it: where nobody reads any more, there is
+ * nobody left to end this process. */
 static void *leave_with_reader(void *nothing)
 {
 	struct pollfd reader = { .fd = STDOUT_FILENO };
@@ -76,7 +79,9 @@ static enum exit_code run_collect(const struct options *options, const struct se
 	bool is_gpu_reader = options->only && strcmp(options->only, gpu_direct_source.name) == 0;
 	struct session *session = &collect.session;
 	if (isatty(STDOUT_FILENO)) {
-		fputs("pmtop: a terminal cannot show a stream: pmtop collect -p PID | pmtop -r -, or pmtop record -p PID -o FILE\n", stderr);
+		fputs("pmtop: a terminal cannot show a stream: pmtop collect -p PID | pmtop -r -, or pmtop record -p PID -o "
+			  "FILE\n",
+			stderr);
 		return EXIT_USAGE;
 	}
 	if (is_gpu_reader)

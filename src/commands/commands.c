@@ -6,7 +6,4 @@ const struct command *const commands[COMMAND_COUNT] = {
 #undef COMMAND_ROW
 };
 
-bool command_has_word(enum command_id id)
-{
-	return id > COMMAND_once;
-}
+bool command_has_word(enum command_id id) { return id > COMMAND_once; }

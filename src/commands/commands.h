@@ -1,16 +1,31 @@
-/* commands.h: every command of the command line, in the order of --help. A command is one file here, and one line in COMMANDS. */
+/* commands.h: every command of the command line, in the order of --help. A command is one file here, and one line in
+ * COMMANDS. */
 #ifndef PMTOP_COMMANDS_COMMANDS_H
 #define PMTOP_COMMANDS_COMMANDS_H
 
 #include "src/session/command.h"
 
-#define COMMANDS(X) X(watch) X(stream) X(once) X(list) X(report) X(rules) X(doctor) X(stack) X(record) X(collect) X(export) X(diff) X(check) X(repair)
+#define COMMANDS(X) \
+	X(watch) \
+	X(stream) \
+	X(once) \
+	X(list) \
+	X(report) \
+	X(rules) \
+	X(doctor) \
+	X(stack) \
+	X(record) \
+	X(collect) \
+	X(export) \
+	X(diff) \
+	X(check) \
+	X(repair)
 
 enum command_id {
 #define COMMAND_ID(name) COMMAND_##name,
 	COMMANDS(COMMAND_ID)
 #undef COMMAND_ID
-	COMMAND_COUNT
+		COMMAND_COUNT
 };
 
 #define DECLARE_COMMAND(name) extern const struct command name##_command;

@@ -9,7 +9,8 @@
 #include "src/compare/ranking.h"
 #include "src/session/output.h"
 
-static enum exit_code summarize_word(const char *word, const struct options *options, const struct settings *settings, struct summary *out)
+static enum exit_code summarize_word(
+	const char *word, const struct options *options, const struct settings *settings, struct summary *out)
 {
 	struct options one = *options;
 	struct summarize_how how = { .label = word, .most_s = options->record_s, .until_end = options->record_s > 0 };
@@ -30,7 +31,8 @@ static void tell_two(struct buffer *out, const struct summary *const *of, bool i
 	free(comparison);
 }
 
-static void tell_many(struct buffer *out, const struct summary *const *of, size_t count, bool is_json, const struct settings *settings)
+static void tell_many(
+	struct buffer *out, const struct summary *const *of, size_t count, bool is_json, const struct settings *settings)
 {
 	struct ranking *ranking = malloc(sizeof *ranking);
 	out->failed |= !ranking;
@@ -48,8 +50,12 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 {
 	bool is_json = options->format == FORMAT_JSON;
 	size_t count = (size_t)options->word_count, done = 0;
-	if (count < 2 || count > RANKING_MOST || options->pid || options->run_name || options->replay || options->demo || options->child) {
-		fprintf(stderr, "pmtop: diff takes two to %d runs as words: pmtop diff A B, each a pid, a run's name, a recording or a saved summary\n", RANKING_MOST);
+	if (count < 2 || count > RANKING_MOST || options->pid || options->run_name || options->replay || options->demo ||
+		options->child) {
+		fprintf(stderr,
+			"pmtop: diff takes two to %d runs as words: pmtop diff A B, each a pid, a run's name, a recording or a "
+			"saved summary\n",
+			RANKING_MOST);
 		return EXIT_USAGE;
 	}
 	struct summary *summaries = calloc(count, sizeof *summaries);
@@ -82,7 +88,7 @@ const struct command diff_command = {
 	.synopsis = "diff A B ...",
 	.summary = "compare runs, with 95 % intervals",
 	.details = "A and B are pids, names, recordings, saved summaries or reports.\n"
-	           "Of more than two the best comes first.\n",
+			   "Of more than two the best comes first.\n",
 	.example = "pmtop diff before.pmtop after.pmtop",
 	.words = COMMAND_TAKES_WORDS,
 	.formats = FORMATS_TEXT_JSON,

@@ -1,7 +1,9 @@
 /* pmtop export: a run in a format of other programs.
  *
- * A recording is read to its end; of one that is still being written, what is there. Of a live run: what is there now, as a report has it; with -n or
- * --for as long as that says, with -- COMMAND until it ends. What has come by an interrupt is written, but for a recording, which is then left. */
+ * A recording is read to its end; of one that is still being written, what is there. Of a live run: what is there now,
+ * as a report has it; with -n or
+ * --for as long as that says, with -- COMMAND until it ends. What has come by an interrupt is written, but for a
+ * recording, which is then left. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,10 +29,7 @@ static void interrupt(int signal_number)
 	is_interrupted = 1;
 }
 
-static bool goes_on(void)
-{
-	return !is_interrupted;
-}
+static bool goes_on(void) { return !is_interrupted; }
 
 struct work {
 	struct session session;
@@ -41,12 +40,12 @@ struct work {
 	char host[80];
 	size_t file_count;
 	struct output_file files[FILES_MOST];
-	char names[FILES_MOST][NAME_SIZE];   /* in the folder */
-	bool is_open;                        /* somebody takes what is written */
+	char names[FILES_MOST][NAME_SIZE]; /* in the folder */
+	bool is_open;                      /* somebody takes what is written */
 	int code;
 };
 
-/* -- where it goes -------------------------------------------------------------------------------------------------------------- */
+/* -- where it goes -- */
 
 static void drain(const struct export_scene *scene)
 {
@@ -80,7 +79,9 @@ static struct buffer *file_in_folder(const struct export_scene *scene, const cha
 	if (!work->is_open || work->file_count == FILES_MOST)
 		return NULL;
 	snprintf(path, sizeof path, "%s/%s", work->options->write, name);
-	enum status status = make_folders(path) ? output_file_open(file, path, NULL, &reason) : reason_set(&reason, STATUS_IO, "name another folder with -o", "%s cannot be made: %s", path, strerror(errno));
+	enum status status = make_folders(path)
+		? output_file_open(file, path, NULL, &reason)
+		: reason_set(&reason, STATUS_IO, "name another folder with -o", "%s cannot be made: %s", path, strerror(errno));
 	if (status != STATUS_OK) {
 		work->code = (int)command_fail(status, &reason);
 		work->is_open = false;
@@ -98,7 +99,7 @@ static bool close_files(struct work *work, bool is_whole)
 	return is_whole;
 }
 
-/* -- the run -------------------------------------------------------------------------------------------------------------------- */
+/* -- the run -- */
 
 static void add_set(struct work *work)
 {
@@ -132,7 +133,8 @@ static bool is_read(const struct session *session)
 static void go_through(struct work *work)
 {
 	struct session *session = &work->session;
-	int64_t end_ns = work->options->record_s > 0 ? clock_monotonic_ns() + (int64_t)(work->options->record_s * (double)NS_PER_S) : 0;
+	int64_t end_ns =
+		work->options->record_s > 0 ? clock_monotonic_ns() + (int64_t)(work->options->record_s * (double)NS_PER_S) : 0;
 	int64_t refreshes = session->model->now_ns ? 1 : 0;
 	if (refreshes)
 		add_set(work);
@@ -155,13 +157,21 @@ static bool begin(struct work *work)
 		snprintf(work->host, sizeof work->host, "%s", header->host);
 	else if (gethostname(work->host, sizeof work->host - 1) < 0)
 		work->host[0] = '\0';
-	work->scene = (struct export_scene){ .model = work->session.model, .alerts = &work->session.alerts, .since_ns = INT64_MIN, .until_ns = INT64_MAX,
-		.host = work->host, .is_awaited = !header || player_is_pipe(work->session.player), .drain = drain, .file = file_in_folder, .sink = work,
+	work->scene = (struct export_scene){ .model = work->session.model,
+		.alerts = &work->session.alerts,
+		.since_ns = INT64_MIN,
+		.until_ns = INT64_MAX,
+		.host = work->host,
+		.is_awaited = !header || player_is_pipe(work->session.player),
+		.drain = drain,
+		.file = file_in_folder,
+		.sink = work,
 		.out = work->exporter->is_folder ? NULL : &work->files[0].out };
 	/* Once: one moment has one date in all of a file. */
 	work->scene.run = session_run(&work->session);
 	work->scene.realtime_offset_ns = session_realtime_ns(&work->session) - work->session.model->now_ns;
-	work->scene.boottime_offset_ns = header ? header->boottime_ns - header->monotonic_ns : clock_boottime_ns() - clock_monotonic_ns();
+	work->scene.boottime_offset_ns =
+		header ? header->boottime_ns - header->monotonic_ns : clock_boottime_ns() - clock_monotonic_ns();
 	work->code = (int)window_of(&work->session, work->options, &work->scene.since_ns, &work->scene.until_ns);
 	work->state = work->code ? NULL : work->exporter->open(&work->scene);
 	if (work->state || work->code)
@@ -200,7 +210,7 @@ static enum exit_code export_run(struct work *work, const struct settings *setti
 	return work->code ? (enum exit_code)work->code : code;
 }
 
-/* -- the command line ----------------------------------------------------------------------------------------------------------- */
+/* -- the command line -- */
 
 static void list_formats(void)
 {
@@ -251,7 +261,9 @@ static enum exit_code run_export(const struct options *options, const struct set
 		return command_fail(reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory"), &reason);
 	work->options = options;
 	work->exporter = exporter;
-	enum status status = exporter->is_folder ? STATUS_OK : output_file_open(&work->files[work->file_count++], path, options->replay, &reason);
+	enum status status = exporter->is_folder
+		? STATUS_OK
+		: output_file_open(&work->files[work->file_count++], path, options->replay, &reason);
 	enum exit_code code = status == STATUS_OK ? export_run(work, settings) : command_fail(status, &reason);
 	/* What a child returned is no failure of the export. */
 	if (!close_files(work, work->is_open && status == STATUS_OK) && !code)

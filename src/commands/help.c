@@ -7,7 +7,9 @@
 
 enum { LEFT = 26 };
 
-static const struct { const char *command, *does; } uses[] = {
+static const struct {
+	const char *command, *does;
+} uses[] = {
 	{ "pmtop", "choose a run from a list, then watch it" },
 	{ "pmtop -p PID", "watch a process and its children" },
 	{ "pmtop -s NAME", "watch an instrumented run by its name" },
@@ -19,7 +21,8 @@ static const struct { const char *command, *does; } uses[] = {
 /* "-n, --iterations=N" */
 static void option_words(const struct option_row *row, char out[64])
 {
-	int used = row->letter ? snprintf(out, 64, "-%c, --%s", row->letter, row->name) : snprintf(out, 64, "    --%s", row->name);
+	int used =
+		row->letter ? snprintf(out, 64, "-%c, --%s", row->letter, row->name) : snprintf(out, 64, "    --%s", row->name);
 	if (!row->value)
 		return;
 	bool is_optional = row->value[0] == '[';
@@ -55,15 +58,13 @@ void help_print(void)
 	puts("\nOn the screen, ? lists the keys. More: man pmtop");
 }
 
-static bool goes_with(const struct option_row *row, enum command_id id)
-{
-	return row->commands >> id & 1;
-}
+static bool goes_with(const struct option_row *row, enum command_id id) { return row->commands >> id & 1; }
 
 void help_print_command(enum command_id id)
 {
 	const struct command *command = commands[id];
-	printf("pmtop %s\n\n%c%s.\n%s\n", command->synopsis, command->summary[0] - 'a' + 'A', command->summary + 1, command->details ? command->details : "");
+	printf("pmtop %s\n\n%c%s.\n%s\n", command->synopsis, command->summary[0] - 'a' + 'A', command->summary + 1,
+		command->details ? command->details : "");
 	for (const struct option_row *row = option_rows; row->name; row++)
 		if (goes_with(row, id) || (!row->commands && strcmp(row->name, "format") == 0))
 			print_option(row);

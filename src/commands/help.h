@@ -8,7 +8,8 @@
 void help_print(void);
 /* What the command does, its options and an example. */
 void help_print_command(enum command_id id);
-/* Every command with all its options, a line each: the manual's synopsis and the completion of shells are made of it. */
+/* Every command with all its options, a line each: the manual's synopsis and the completion of shells are made of
+ * it. */
 void help_print_synopses(void);
 
 #endif

@@ -82,7 +82,8 @@ static void list_as_table(struct buffer *out, const struct gpu_users *users, con
 	buffer_puts(out, "HOW IT CAN BE WATCHED\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct run_row *row = &rows[i];
-		char number[NUMBER_SIZE], pid[16], state[sizeof row->state + 16], rate[NUMBER_SIZE + 2] = "-", gpu[GPU_WORDS_SIZE];
+		char number[NUMBER_SIZE], pid[16], state[sizeof row->state + 16], rate[NUMBER_SIZE + 2] = "-",
+																							 gpu[GPU_WORDS_SIZE];
 		snprintf(pid, sizeof pid, "%d", (int)row->pid);
 		if (row->is_elsewhere)
 			snprintf(pid, sizeof pid, "-");
@@ -95,13 +96,16 @@ static void list_as_table(struct buffer *out, const struct gpu_users *users, con
 		add_part(out, row->has_batch, row->batch, row->batches, widths[4]);
 		add_cell(out, rate, widths[5]);
 		add_cell(out, row->resident_bytes > 0 ? format_bytes(number, row->resident_bytes) : "-", widths[6]);
-		add_cell(out, row->gpu_use_count ? gpu_use_words(users, row->gpu_uses, row->gpu_use_count, gpu) : "-", widths[7]);
+		add_cell(
+			out, row->gpu_use_count ? gpu_use_words(users, row->gpu_uses, row->gpu_use_count, gpu) : "-", widths[7]);
 		snprintf(state, sizeof state, "%s%s", row->is_slowest ? "slowest, " : "", row->state);
 		add_cell(out, state, widths[8]);
 		buffer_printf(out, "%s\n", row->how);
 	}
 	if (count == 0)
-		buffer_puts(out, "nothing publishes here, and no Python process is yours: pmtop -p PID watches any process; instrument one: import pmtop.torch in Python, pmtop.h in C (man pmtop.h)\n");
+		buffer_puts(out,
+			"nothing publishes here, and no Python process is yours: pmtop -p PID watches any process; instrument one: "
+			"import pmtop.torch in Python, pmtop.h in C (man pmtop.h)\n");
 }
 
 static enum exit_code run_list(const struct options *options, const struct settings *settings)

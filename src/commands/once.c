@@ -28,13 +28,15 @@ static enum exit_code run_once(const struct options *options, const struct setti
 	if (code != EXIT_OK)
 		return code;
 	/* Of a recording the end is wanted, unless something else is asked for. */
-	bool is_file = session.player && !player_is_pipe(session.player), is_sought = options->at || (is_file && !options->count);
+	bool is_file = session.player && !player_is_pipe(session.player),
+		 is_sought = options->at || (is_file && !options->count);
 	if (is_sought && (code = seek_to(&session, options->at)) != EXIT_OK) {
 		session_close(&session);
 		return code;
 	}
 	/* Rates need two readings; -n asks for more. */
-	for (int64_t readings = 1; !is_sought && readings < (options->count ? options->count : 2) && !session_has_ended(&session);)
+	for (int64_t readings = 1;
+		 !is_sought && readings < (options->count ? options->count : 2) && !session_has_ended(&session);)
 		readings += session_wait(&session, -1) && session_step(&session);
 	struct canvas canvas = { 0 };
 	struct buffer out = BUFFER_INIT;
@@ -59,7 +61,8 @@ static enum exit_code run_once(const struct options *options, const struct setti
 		canvas.charset = settings->ascii || !output_is_utf8() ? CHARSET_ASCII : CHARSET_BRAILLE;
 		if (session.wanted_run[0])
 			screen_choose_run(screen, session_run(&session));
-		screen_draw(screen, &canvas, session_realtime_ns(&session), session.player ? 0 : (int64_t)(settings->refresh_s * (double)NS_PER_S));
+		screen_draw(screen, &canvas, session_realtime_ns(&session),
+			session.player ? 0 : (int64_t)(settings->refresh_s * (double)NS_PER_S));
 		if (options->format == FORMAT_SVG)
 			canvas_as_svg(&canvas, &out);
 		else

@@ -33,7 +33,7 @@ static void list_synthetic(void)
 		printf("%-18s %s\n", name, help);
 }
 
-/* -- words ---------------------------------------------------------------------------------------------------------------------- */
+/* -- words -- */
 
 static enum command_id id_of(const struct command *command)
 {
@@ -70,7 +70,8 @@ bool options_target(const char *text, struct options *options)
 		return false;
 	if (is_pid(text, &options->pid))
 		return true;
-	if (strchr(text, '/') || (length > 6 && !strcmp(text + length - 6, ".pmtop")) || (stat(text, &file) == 0 && S_ISREG(file.st_mode)))
+	if (strchr(text, '/') || (length > 6 && !strcmp(text + length - 6, ".pmtop")) ||
+		(stat(text, &file) == 0 && S_ISREG(file.st_mode)))
 		options->replay = text;
 	else
 		options->run_name = text;
@@ -101,7 +102,7 @@ static enum exit_code take_words(char **word, char **end, struct options *option
 	return options_target(word[1], options) ? EXIT_OK : not_understood(word[0], word[1]);
 }
 
-/* -- options -------------------------------------------------------------------------------------------------------------------- */
+/* -- options -- */
 
 static bool size_number(const char *text, int *width, int *height)
 {
@@ -140,7 +141,8 @@ static enum exit_code take_row(const struct option_row *row, struct options *opt
 static enum exit_code does_not_go(const struct option_row *row)
 {
 	char what[200];
-	int used = row->letter ? snprintf(what, sizeof what, "-%c goes with", row->letter) : snprintf(what, sizeof what, "--%s goes with", row->name);
+	int used = row->letter ? snprintf(what, sizeof what, "-%c goes with", row->letter)
+						   : snprintf(what, sizeof what, "--%s goes with", row->name);
 	const char *between = " ";
 	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
 		if (!(row->commands >> i & 1))
@@ -155,10 +157,15 @@ static enum exit_code choose_command(struct options *options)
 {
 	if (options->is_batch + options->is_once + options->is_list + (options->command != NULL) > 1)
 		return usage("-b, --once, --list and a command's word exclude one another", NULL);
-	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) + (options->replay != NULL) > 1)
+	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) +
+			(options->replay != NULL) >
+		1)
 		return usage("-p, -s, -r, --demo and -- COMMAND exclude one another", NULL);
 	if (!options->command)
-		options->command = options->is_list ? &list_command : options->is_batch ? &stream_command : options->is_once ? &once_command : &watch_command;
+		options->command = options->is_list ? &list_command
+			: options->is_batch             ? &stream_command
+			: options->is_once              ? &once_command
+											: &watch_command;
 	return EXIT_OK;
 }
 
@@ -169,7 +176,10 @@ static void list_formats(unsigned formats, char *out, size_t size)
 	for (const struct option_word *word = option_formats; word->text; word++) {
 		unsigned later = formats >> word->value >> 1;
 		if (formats >> word->value & 1 && used < size)
-			used += (size_t)snprintf(out + used, size - used, "%s%s", word->text, !later ? "" : later & (later - 1) ? ", " : " or ");
+			used += (size_t)snprintf(out + used, size - used, "%s%s", word->text,
+				!later                    ? ""
+					: later & (later - 1) ? ", "
+										  : " or ");
 	}
 }
 
@@ -178,7 +188,8 @@ static enum exit_code check_needs(const struct options *options)
 	const struct command *command = options->command;
 	char what[240], formats[40];
 	bool is_list = command == &export_command && options->to && !strcmp(options->to, "list");
-	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay || is_list;
+	bool has_target =
+		options->pid || options->run_name || options->child || options->demo || options->replay || is_list;
 	if (command->needs_target && !has_target) {
 		snprintf(what, sizeof what, "%s needs a target: pmtop %s", command->name, command->synopsis);
 		return usage(what, NULL);
@@ -186,7 +197,8 @@ static enum exit_code check_needs(const struct options *options)
 	if (options->replay && (command->traits & COMMAND_NEEDS_PROCESS))
 		return usage("a recording is not a running process:", options->replay);
 	if (options->replay && options->write && (command->traits & COMMAND_MONITORS))
-		return usage("-w records a running process, not a recording: copy the file, or put tee before pmtop -r -", NULL);
+		return usage(
+			"-w records a running process, not a recording: copy the file, or put tee before pmtop -r -", NULL);
 	if ((options->child || options->demo) && (command->traits & COMMAND_NEEDS_RUNNING)) {
 		snprintf(what, sizeof what, "%s needs a process that runs already: %s", command->name, command->example);
 		return usage(what, NULL);
@@ -247,8 +259,12 @@ static enum exit_code read_settings(const struct options *options, struct settin
 static enum exit_code print_help(const char *word, struct options *options)
 {
 	bool has_target = options->pid || options->run_name || options->replay || options->demo || options->child;
-	const struct command *command = word ? command_named(word) : options->is_batch ? &stream_command : options->is_once ? &once_command
-	                              : options->is_list ? &list_command : has_target ? &watch_command : NULL;
+	const struct command *command = word ? command_named(word)
+		: options->is_batch              ? &stream_command
+		: options->is_once               ? &once_command
+		: options->is_list               ? &list_command
+		: has_target                     ? &watch_command
+										 : NULL;
 	options->command = NULL;
 	if (word && !command)
 		return usage("not understood:", word);

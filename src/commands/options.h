@@ -4,9 +4,11 @@
 
 #include "src/commands/commands.h"
 
-/* EXIT_OK: go on with options->command; a command of NULL: all is said (--help, --version). Otherwise the line was said on standard error. */
+/* EXIT_OK: go on with options->command; a command of NULL: all is said (--help, --version). Otherwise the line was said
+ * on standard error. */
 enum exit_code options_parse(int argc, char **argv, struct options *options, struct settings *settings);
-/* A target given as a word: a number is a pid, what looks like a file is a recording, the rest a run's name. False: there is one already. */
+/* A target given as a word: a number is a pid, what looks like a file is a recording, the rest a run's name. False:
+ * there is one already. */
 bool options_target(const char *text, struct options *options);
 
 #endif

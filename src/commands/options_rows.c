@@ -5,15 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct option_word option_formats[] = { { "text", FORMAT_TEXT }, { "json", FORMAT_JSON }, { "csv", FORMAT_CSV }, { "svg", FORMAT_SVG }, { 0 } };
-static const struct option_word colors[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS }, { "never", COLOR_NEVER }, { 0 } };
+const struct option_word option_formats[] = { { "text", FORMAT_TEXT }, { "json", FORMAT_JSON }, { "csv", FORMAT_CSV },
+	{ "svg", FORMAT_SVG }, { 0 } };
+static const struct option_word colors[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS },
+	{ "never", COLOR_NEVER }, { 0 } };
 
 #define FOR(name) (1u << COMMAND_##name)
 #define MEMBER(member) offsetof(struct options, member)
-#define FLAG(name_, letter_, member, commands_, help_) { .name = name_, .letter = letter_, .kind = OPTION_FLAG, .offset = MEMBER(member), .commands = commands_, .help = help_ }
+#define FLAG(name_, letter_, member, commands_, help_) \
+	{ \
+		.name = name_, .letter = letter_, .kind = OPTION_FLAG, .offset = MEMBER(member), .commands = commands_, \
+		.help = help_ \
+	}
 #define VALUE(kind_, name_, letter_, member, commands_, value_, help_) \
-	{ .name = name_, .letter = letter_, .kind = OPTION_##kind_, .offset = MEMBER(member), .commands = commands_, .value = value_, .help = help_ }
-#define OTHER(name_, letter_, commands_, value_, help_) { .name = name_, .letter = letter_, .kind = OPTION_OTHER, .commands = commands_, .value = value_, .help = help_ }
+	{ \
+		.name = name_, .letter = letter_, .kind = OPTION_##kind_, .offset = MEMBER(member), .commands = commands_, \
+		.value = value_, .help = help_ \
+	}
+#define OTHER(name_, letter_, commands_, value_, help_) \
+	{ \
+		.name = name_, .letter = letter_, .kind = OPTION_OTHER, .commands = commands_, .value = value_, .help = help_ \
+	}
 #define RECORDS (FOR(record) | FOR(watch) | FOR(stream))
 
 const struct option_row option_rows[] = {
@@ -25,10 +37,14 @@ const struct option_row option_rows[] = {
 	FLAG("batch", 'b', is_batch, 0, "print lines instead of the screen"),
 	FLAG("once", 0, is_once, 0, "print one screen as text, or with --format=svg"),
 	VALUE(WHOLE, "iterations", 'n', count, 0, "N", "end after N refreshes (with -b, --once)"),
-	{ "delay", 'd', OPTION_NUMBER, MEMBER(period_s), 0.05, 60, NULL, "seconds from 0.05 to 60", 0, "SECONDS", "time between refreshes (0.5)" },
-	{ "format", 0, OPTION_WORD, MEMBER(format), .words = option_formats, .takes = "text, json, csv or (with --once) svg", .value = "FORMAT", .help = "text, json, csv; with --once also svg" },
+	{ "delay", 'd', OPTION_NUMBER, MEMBER(period_s), 0.05, 60, NULL, "seconds from 0.05 to 60", 0, "SECONDS",
+		"time between refreshes (0.5)" },
+	{ "format", 0, OPTION_WORD, MEMBER(format), .words = option_formats,
+		.takes = "text, json, csv or (with --once) svg", .value = "FORMAT",
+		.help = "text, json, csv; with --once also svg" },
 	OTHER("json", 0, 0, NULL, "the same as --format=json"),
-	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never", .value = "WHEN", .help = "auto, always or never; NO_COLOR is respected" },
+	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never", .value = "WHEN",
+		.help = "auto, always or never; NO_COLOR is respected" },
 	FLAG("ascii", 0, ascii, 0, "draw with ASCII only"),
 	FLAG("no-nvml", 0, no_nvml, 0, "do not open NVIDIA's library"),
 	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),
@@ -42,12 +58,15 @@ const struct option_row option_rows[] = {
 
 	VALUE(TEXT, "write", 'w', write, FOR(watch) | FOR(stream), "FILE", "record to FILE meanwhile"),
 	VALUE(TEXT, "output", 'o', write, FOR(record) | FOR(repair) | FOR(export), "FILE", "write to FILE"),
-	VALUE(TIME, "for", 0, record_s, FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff), "TIME", "end after TIME, such as 90s, 5m or 2h"),
+	VALUE(TIME, "for", 0, record_s, FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff), "TIME",
+		"end after TIME, such as 90s, 5m or 2h"),
 	VALUE(BYTES, "max-size", 0, record_bytes, RECORDS, "SIZE", "drop the oldest of the recording beyond SIZE"),
 	VALUE(BYTES, "rotate", 0, file_bytes, RECORDS, "SIZE", "begin another file every SIZE"),
 	VALUE(TEXT, "only", 0, only, FOR(collect), "SOURCE,...", "only these sources"),
-	{ "speed", 0, OPTION_NUMBER, MEMBER(speed), 0.01, 100000, NULL, "a number from 0.01 to 100000", FOR(watch), "FACTOR", "replay so much faster" },
-	VALUE(TEXT, "at", 0, at, FOR(watch) | FOR(once) | FOR(report) | FOR(stream), "WHEN", "replay to 14:02:30, 5m, 50%, #624 or end"),
+	{ "speed", 0, OPTION_NUMBER, MEMBER(speed), 0.01, 100000, NULL, "a number from 0.01 to 100000", FOR(watch),
+		"FACTOR", "replay so much faster" },
+	VALUE(TEXT, "at", 0, at, FOR(watch) | FOR(once) | FOR(report) | FOR(stream), "WHEN",
+		"replay to 14:02:30, 5m, 50%, #624 or end"),
 	VALUE(TEXT, "overlay", 0, overlay, FOR(watch) | FOR(once), "FILE", "show an earlier run beside this one"),
 
 	VALUE(TEXT, "to", 0, to, FOR(export), "FORMAT", "the format to convert to (--to=list)"),
@@ -57,7 +76,8 @@ const struct option_row option_rows[] = {
 	VALUE(TEXT, "save", 0, save, FOR(check), "FILE", "save the summary as a baseline"),
 	VALUE(TEXT, "junit", 0, junit, FOR(check), "FILE", "write a JUnit report"),
 	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "limits of its own: data:20%,step:0.3s"),
-	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check), "SHARE", "how much slower is slower (0.2 = 20 %)" },
+	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check), "SHARE",
+		"how much slower is slower (0.2 = 20 %)" },
 
 	OTHER("help", 'h', 0, "[commands]", "this text; after a command, the command's"),
 	OTHER("version", 0, 0, NULL, "print the version"),
@@ -96,14 +116,9 @@ bool option_take(const struct option_row *row, const char *value, struct options
 	double number;
 	char *end;
 	switch (row->kind) {
-	case OPTION_FLAG:
-		*(bool *)member = true;
-		return true;
-	case OPTION_TEXT:
-		*(const char **)member = value;
-		return true;
-	case OPTION_WHOLE:
-		return read_whole(value, member);
+	case OPTION_FLAG: *(bool *)member = true; return true;
+	case OPTION_TEXT: *(const char **)member = value; return true;
+	case OPTION_WHOLE: return read_whole(value, member);
 	case OPTION_NUMBER:
 		number = strtod(value, &end);
 		*(double *)member = number;
@@ -111,8 +126,7 @@ bool option_take(const struct option_row *row, const char *value, struct options
 	case OPTION_TIME:
 		/* A century: in nanoseconds more has no room in an int64_t. */
 		return read_scaled(value, "smhd", times, member) && *(double *)member <= TIME_MAX_S;
-	case OPTION_BYTES:
-		return read_scaled(value, "kKMGT", sizes, member);
+	case OPTION_BYTES: return read_scaled(value, "kKMGT", sizes, member);
 	case OPTION_WORD:
 		for (const struct option_word *word = row->words; word->text; word++) {
 			if (!strcmp(word->text, value)) {
@@ -121,8 +135,7 @@ bool option_take(const struct option_row *row, const char *value, struct options
 			}
 		}
 		return false;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -131,7 +144,7 @@ const char *option_takes(const struct option_row *row)
 	if (row->takes)
 		return row->takes;
 	return row->kind == OPTION_WHOLE ? "a whole number above 0"
-	     : row->kind == OPTION_TIME  ? "a time such as 90s, 5m or 2h"
-	     : row->kind == OPTION_BYTES ? "a size such as 500k, 20M or 2G"
-	                                 : "a value";
+		: row->kind == OPTION_TIME   ? "a time such as 90s, 5m or 2h"
+		: row->kind == OPTION_BYTES  ? "a size such as 500k, 20M or 2G"
+									 : "a value";
 }

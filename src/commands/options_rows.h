@@ -8,28 +8,33 @@
 #include "src/commands/commands.h"
 
 enum option_kind {
-	OPTION_FLAG,         /* bool */
-	OPTION_TEXT,         /* const char * */
-	OPTION_WHOLE,        /* int64_t above 0 */
-	OPTION_NUMBER,       /* double within least … most */
-	OPTION_TIME,         /* double, seconds: "90", "90s", "5m", "2h", "1d" */
-	OPTION_BYTES,        /* double: "500k", "20M", "2G" (powers of 1000) */
-	OPTION_WORD,         /* int: one of words */
-	OPTION_OTHER,        /* options.c knows */
+	OPTION_FLAG,   /* bool */
+	OPTION_TEXT,   /* const char * */
+	OPTION_WHOLE,  /* int64_t above 0 */
+	OPTION_NUMBER, /* double within least … most */
+	OPTION_TIME,   /* double, seconds: "90", "90s", "5m", "2h", "1d" */
+	OPTION_BYTES,  /* double: "500k", "20M", "2G" (powers of 1000) */
+	OPTION_WORD,   /* int: one of words */
+	OPTION_OTHER,  /* options.c knows */
 };
 
-struct option_word { const char *text; int value; };
+struct option_word {
+	const char *text;
+	int value;
+};
 
 struct option_row {
-	const char *name;            /* long; NULL = the end */
-	char letter;                 /* 0 = none */
+	const char *name; /* long; NULL = the end */
+	char letter;      /* 0 = none */
 	enum option_kind kind;
-	size_t offset;               /* in struct options */
+	size_t offset; /* in struct options */
 	double least, most;
-	const struct option_word *words;     /* ends with a text of NULL */
-	const char *takes;           /* "seconds from 0.05 to 60", for the error about a wrong value; NULL = the kind says it */
-	unsigned commands;           /* 1 << enum command_id; 0 = all */
-	const char *value, *help;    /* "FILE" (NULL = takes none; in brackets: may be left out), and what --help says, at most 50 columns */
+	const struct option_word *words; /* ends with a text of NULL */
+	/* "seconds from 0.05 to 60", for the error about a wrong value; NULL = the kind says it */
+	const char *takes;
+	unsigned commands; /* 1 << enum command_id; 0 = all */
+	/* "FILE" (NULL = takes none; in brackets: may be left out), and what --help says, at most 50 columns */
+	const char *value, *help;
 };
 
 extern const struct option_row option_rows[];

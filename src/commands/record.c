@@ -1,4 +1,5 @@
-/* pmtop record: a recording without a screen. Rules and hooks go on; what is said on standard output never holds the recording up. */
+/* pmtop record: a recording without a screen. Rules and hooks go on; what is said on standard output never holds the
+ * recording up. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,7 +21,12 @@ enum { WAITING_MOST = 64 * 1024 };
 /* Warnings that stand and were told. */
 struct told {
 	size_t count;
-	struct told_row { const char *rule; unsigned run; uint32_t subject; int64_t since_ns; } rows[ALERTS_MAX];
+	struct told_row {
+		const char *rule;
+		unsigned run;
+		uint32_t subject;
+		int64_t since_ns;
+	} rows[ALERTS_MAX];
 };
 
 struct unattended {
@@ -28,14 +34,14 @@ struct unattended {
 	const struct options *options;
 	int signal_fd;
 	int64_t until_ns;
-	struct buffer out;           /* what standard output has not taken yet */
-	bool is_unheard;             /* nobody reads it any more */
-	bool is_over;                /* the recording; a command of ours may go on */
-	size_t warnings;             /* raised so far */
+	struct buffer out; /* what standard output has not taken yet */
+	bool is_unheard;   /* nobody reads it any more */
+	bool is_over;      /* the recording; a command of ours may go on */
+	size_t warnings;   /* raised so far */
 	struct told told;
 };
 
-/* -- what is said --------------------------------------------------------------------------------------------------------------- */
+/* -- what is said -- */
 
 /* A pipe that poll calls writable takes PIPE_BUF bytes at once. */
 static void say(struct unattended *unattended, int timeout_ms)
@@ -78,7 +84,8 @@ static bool was_told(const struct told *told, const struct alert *alert)
 {
 	for (size_t i = 0; i < told->count; i++) {
 		const struct told_row *row = &told->rows[i];
-		if (row->rule == alert->rule && row->run == alert->run && row->subject == alert->subject && row->since_ns == alert->since_ns)
+		if (row->rule == alert->rule && row->run == alert->run && row->subject == alert->subject &&
+			row->since_ns == alert->since_ns)
 			return true;
 	}
 	return false;
@@ -86,7 +93,9 @@ static bool was_told(const struct told *told, const struct alert *alert)
 
 static void say_warning(struct unattended *unattended, const struct alert *alert)
 {
-	static const char *const labels[] = { [SEVERITY_INFO] = "Note", [SEVERITY_WARNING] = "Warning", [SEVERITY_CRITICAL] = "Critical" };
+	static const char *const labels[] = {
+		[SEVERITY_INFO] = "Note", [SEVERITY_WARNING] = "Warning", [SEVERITY_CRITICAL] = "Critical"
+	};
 	char when[32] = "";
 	struct tm parts;
 	const struct session *session = &unattended->session;
@@ -124,7 +133,7 @@ static void say_end(struct unattended *unattended)
 	summary_recording(&unattended->out, &session->recording, model);
 }
 
-/* -- the recording -------------------------------------------------------------------------------------------------------------- */
+/* -- the recording -- */
 
 /* Says how it went. What stopped it, but for what was asked for, is a failure. */
 static enum exit_code end_recording(struct unattended *unattended)
@@ -150,7 +159,8 @@ static int wait_ms(const struct unattended *unattended, int64_t now_ns)
 {
 	int tick_ms = session_tick_ms(&unattended->session);
 	int64_t left_ms = (unattended->until_ns - now_ns) / NS_PER_MS + 1;
-	if (unattended->is_over || unattended->until_ns == INT64_MAX || left_ms > INT32_MAX || (tick_ms >= 0 && tick_ms < left_ms))
+	if (unattended->is_over || unattended->until_ns == INT64_MAX || left_ms > INT32_MAX ||
+		(tick_ms >= 0 && tick_ms < left_ms))
 		return tick_ms;
 	return (int)left_ms;
 }
@@ -159,7 +169,8 @@ static int wait_ms(const struct unattended *unattended, int64_t now_ns)
 static bool wait_for_more(struct unattended *unattended, int64_t now_ns)
 {
 	struct session *session = &unattended->session;
-	struct pollfd ready[] = { { .fd = session_fd(session), .events = POLLIN }, { .fd = unattended->signal_fd, .events = POLLIN } };
+	struct pollfd ready[] = { { .fd = session_fd(session), .events = POLLIN },
+		{ .fd = unattended->signal_fd, .events = POLLIN } };
 	if (session_has_ended(session))
 		return false;
 	poll(ready, 2, wait_ms(unattended, now_ns));

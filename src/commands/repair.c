@@ -1,4 +1,5 @@
-/* repair FILE -o FILE: whole blocks as they stand, in the order of their numbers, which they keep: so a gap stays one for every reader. */
+/* repair FILE -o FILE: whole blocks as they stand, in the order of their numbers, which they keep: so a gap stays one
+ * for every reader. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,12 +18,14 @@
 
 enum { PATH_SIZE = 4096, LOSSES_SHOWN = 10, WRITTEN_AT_ONCE = 1 << 20 };
 
-/* -- in words ------------------------------------------------------------------------------------------------------------------- */
+/* -- in words -- */
 
 static const char *clock_text(char out[32], const struct stream_header *header, int64_t time_ns)
 {
 	struct tm parts;
-	time_t seconds = (time_t)((int64_t)((uint64_t)time_ns - (uint64_t)header->monotonic_ns + (uint64_t)header->realtime_ns) / NS_PER_S);
+	time_t seconds =
+		(time_t)((int64_t)((uint64_t)time_ns - (uint64_t)header->monotonic_ns + (uint64_t)header->realtime_ns) /
+			NS_PER_S);
 	if (!localtime_r(&seconds, &parts) || strftime(out, 32, "%H:%M:%S", &parts) == 0)
 		snprintf(out, 32, "–");
 	return out;
@@ -31,22 +34,22 @@ static const char *clock_text(char out[32], const struct stream_header *header, 
 /* Nothing but what is for ever lost is wrong with it. */
 static bool is_tidy(const struct survey *survey)
 {
-	return survey->has_index && !survey->stray_bytes && !survey->doubled && !survey->moved && !survey->other_at && survey->pieces[0].kind == BLOCK_HEADER;
+	return survey->has_index && !survey->stray_bytes && !survey->doubled && !survey->moved && !survey->other_at &&
+		survey->pieces[0].kind == BLOCK_HEADER;
 }
 
-static bool is_whole(const struct survey *survey)
-{
-	return is_tidy(survey) && !survey->loss_count;
-}
+static bool is_whole(const struct survey *survey) { return is_tidy(survey) && !survey->loss_count; }
 
 static void say_losses(const struct survey *survey)
 {
 	char lost[32], all[32], from[32], to[32];
 	const struct loss *first = survey->losses, *last = &survey->losses[survey->loss_count - 1];
-	printf("%s block%s of %s lost, ", format_grouped(lost, survey->lost), survey->lost == 1 ? "" : "s", format_grouped(all, survey->lost + survey->count));
+	printf("%s block%s of %s lost, ", format_grouped(lost, survey->lost), survey->lost == 1 ? "" : "s",
+		format_grouped(all, survey->lost + survey->count));
 	if (survey->loss_count > 1)
 		printf("in %zu places between ", survey->loss_count);
-	printf("%s %s %s", clock_text(from, &survey->header, first->from_ns), survey->loss_count > 1 ? "and" : "to", clock_text(to, &survey->header, last->to_ns));
+	printf("%s %s %s", clock_text(from, &survey->header, first->from_ns), survey->loss_count > 1 ? "and" : "to",
+		clock_text(to, &survey->header, last->to_ns));
 	if (is_tidy(survey))
 		printf(", for good: there is nothing to repair");
 }
@@ -60,8 +63,8 @@ static void say_places(const struct survey *survey)
 			printf("  and %zu more\n", survey->loss_count - i);
 			break;
 		}
-		printf("  %s block%s, %s to %s\n", format_grouped(lost, loss->blocks), loss->blocks == 1 ? "" : "s", clock_text(from, &survey->header, loss->from_ns),
-			clock_text(to, &survey->header, loss->to_ns));
+		printf("  %s block%s, %s to %s\n", format_grouped(lost, loss->blocks), loss->blocks == 1 ? "" : "s",
+			clock_text(from, &survey->header, loss->from_ns), clock_text(to, &survey->header, loss->to_ns));
 	}
 }
 
@@ -71,7 +74,8 @@ static void say(const char *name, const struct survey *survey)
 	const char *between = "";
 	if (is_whole(survey)) {
 		printf("%s is whole: %s blocks, %s to %s, and its index\n", name, format_grouped(number, survey->count),
-			clock_text(from, &survey->header, survey->pieces[0].time_ns), clock_text(to, &survey->header, survey->pieces[survey->count - 1].time_ns));
+			clock_text(from, &survey->header, survey->pieces[0].time_ns),
+			clock_text(to, &survey->header, survey->pieces[survey->count - 1].time_ns));
 		return;
 	}
 	printf("%s: ", name);
@@ -79,35 +83,42 @@ static void say(const char *name, const struct survey *survey)
 		say_losses(survey);
 		between = "; ";
 	}
-	const struct { uint64_t count; const char *one, *many; } rows[] = {
+	const struct {
+		uint64_t count;
+		const char *one, *many;
+	} rows[] = {
 		{ survey->stray_bytes, "byte was no block", "bytes were no block" },
 		{ survey->doubled, "block stood there twice", "blocks stood there twice" },
 		{ survey->moved, "block stood in the wrong place", "blocks stood in the wrong place" },
-		{ survey->undated, "block before the first dictionary cannot be shown", "blocks before the first dictionary cannot be shown" },
+		{ survey->undated, "block before the first dictionary cannot be shown",
+			"blocks before the first dictionary cannot be shown" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (!rows[i].count)
 			continue;
-		printf("%s%s %s", between, format_grouped(number, rows[i].count), rows[i].count == 1 ? rows[i].one : rows[i].many);
+		printf(
+			"%s%s %s", between, format_grouped(number, rows[i].count), rows[i].count == 1 ? rows[i].one : rows[i].many);
 		between = "; ";
 	}
 	if (!survey->has_index) {
-		printf(survey->is_index_off ? "%sits index is of other places" : "%sit has no index: it was not closed", between);
+		printf(
+			survey->is_index_off ? "%sits index is of other places" : "%sit has no index: it was not closed", between);
 		between = "; ";
 	}
 	if (survey->other_at)
-		printf("%sanother recording begins at byte %s, and is left out", between, format_grouped(number, survey->other_at));
+		printf("%sanother recording begins at byte %s, and is left out", between,
+			format_grouped(number, survey->other_at));
 	putchar('\n');
 	say_places(survey);
 }
 
-/* -- the file ------------------------------------------------------------------------------------------------------------------- */
+/* -- the file -- */
 
 struct writing {
 	int from, to;
-	uint64_t offset;                     /* in the new file */
-	struct buffer bytes;                 /* to be written */
-	struct stream_place headed;          /* where the headers before this block begin, if there are any */
+	uint64_t offset;            /* in the new file */
+	struct buffer bytes;        /* to be written */
+	struct stream_place headed; /* where the headers before this block begin, if there are any */
 	bool is_headed;
 	size_t place_count;
 	struct stream_place *places;
@@ -146,7 +157,8 @@ static bool copy_piece(struct writing *writing, const struct piece *piece, char 
 	writing->is_headed = piece->kind == BLOCK_HEADER;
 	bool is_copy = writing->place_count && writing->places[writing->place_count - 1].time_ns == piece->time_ns;
 	if (piece->kind == BLOCK_DICTIONARY && !(piece->flags & BLOCK_CONTINUES) && !is_copy)
-		writing->places[writing->place_count++] = (struct stream_place){ writing->headed.offset, writing->headed.number, piece->time_ns };
+		writing->places[writing->place_count++] =
+			(struct stream_place){ writing->headed.offset, writing->headed.number, piece->time_ns };
 	buffer_add(&writing->bytes, room, piece->length);
 	writing->offset += piece->length;
 	errno = ENOMEM;
@@ -156,7 +168,8 @@ static bool copy_piece(struct writing *writing, const struct piece *piece, char 
 static bool write_index(struct writing *writing, const struct survey *survey)
 {
 	struct stream_writer writer = { .number = survey->next };
-	stream_write_index(&writer, writing->places, writing->place_count, writing->offset, survey->pieces[survey->count - 1].time_ns, &writing->bytes);
+	stream_write_index(&writer, writing->places, writing->place_count, writing->offset,
+		survey->pieces[survey->count - 1].time_ns, &writing->bytes);
 	stream_writer_release(&writer);
 	errno = ENOMEM;
 	return !writing->bytes.failed && flush(writing);
@@ -184,12 +197,15 @@ static enum status write_file(int from, const struct survey *survey, const char 
 {
 	struct writing writing = { .from = from, .to = new_file_create(path) };
 	if (writing.to < 0 && errno == EEXIST)
-		return reason_set(why_not, STATUS_INVALID, "choose another name with -o, or remove it", "%s is there already", path);
+		return reason_set(
+			why_not, STATUS_INVALID, "choose another name with -o, or remove it", "%s is there already", path);
 	if (writing.to < 0)
-		return reason_set(why_not, errno == EACCES ? STATUS_DENIED : STATUS_IO, "choose another place with -o", "%s cannot be written: %s", path, strerror(errno));
+		return reason_set(why_not, errno == EACCES ? STATUS_DENIED : STATUS_IO, "choose another place with -o",
+			"%s cannot be written: %s", path, strerror(errno));
 	enum status status = STATUS_OK;
 	if (!write_pieces(&writing, survey)) {
-		status = reason_set(why_not, STATUS_IO, "choose another place with -o", "%s was not written: %s", path, strerror(errno));
+		status = reason_set(
+			why_not, STATUS_IO, "choose another place with -o", "%s was not written: %s", path, strerror(errno));
 		unlink(path);
 	}
 	close(writing.to);
@@ -198,14 +214,18 @@ static enum status write_file(int from, const struct survey *survey, const char 
 	return status;
 }
 
-/* -- the command ---------------------------------------------------------------------------------------------------------------- */
+/* -- the command -- */
 
 static enum status open_recording(const char *name, int *fd, struct reason *why_not)
 {
 	struct stat file;
 	*fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (*fd < 0 || fstat(*fd, &file) < 0)
-		return reason_set(why_not, errno == ENOENT ? STATUS_NOT_FOUND : errno == EACCES ? STATUS_DENIED : STATUS_IO, NULL, "%s cannot be read: %s", name, strerror(errno));
+		return reason_set(why_not,
+			errno == ENOENT       ? STATUS_NOT_FOUND
+				: errno == EACCES ? STATUS_DENIED
+								  : STATUS_IO,
+			NULL, "%s cannot be read: %s", name, strerror(errno));
 	if (!S_ISREG(file.st_mode))
 		return reason_set(why_not, STATUS_INVALID, "pmtop repair FILE -o FILE", "%s is no file", name);
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -228,7 +248,8 @@ static enum exit_code run_repair(const struct options *options, const struct set
 	struct survey survey = { .count = 0 };
 	struct reason why = { "", "" };
 	int fd = -1;
-	if (options->word_count != 1 || strlen(options->words[0]) >= PATH_SIZE - 32 || (options->write && strlen(options->write) >= PATH_SIZE)) {
+	if (options->word_count != 1 || strlen(options->words[0]) >= PATH_SIZE - 32 ||
+		(options->write && strlen(options->write) >= PATH_SIZE)) {
 		fputs("pmtop: repair takes one recording: pmtop repair FILE -o FILE\n", stderr);
 		return EXIT_USAGE;
 	}
@@ -245,7 +266,8 @@ static enum exit_code run_repair(const struct options *options, const struct set
 		bool is_wanted = options->write || !is_tidy(&survey);
 		status = is_wanted ? write_file(fd, &survey, path, &why) : STATUS_OK;
 		if (status == STATUS_OK && is_wanted)
-			printf("%s: %s blocks and %s index: pmtop -r %s\n", path, format_grouped(number, survey.count), is_tidy(&survey) ? "their" : "a new", path);
+			printf("%s: %s blocks and %s index: pmtop -r %s\n", path, format_grouped(number, survey.count),
+				is_tidy(&survey) ? "their" : "a new", path);
 	}
 	if (fd >= 0)
 		close(fd);

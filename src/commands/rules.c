@@ -30,7 +30,8 @@ static const char *level_of(const struct rule *rule, char out[FIGURE_TEXT_SIZE])
 		snprintf(number, sizeof number, "%.10g", rule->level);
 	else
 		write_time(rule->figure.row->form, rule->level, number);
-	snprintf(out, FIGURE_TEXT_SIZE, "%s %.60s%s", rule->is_below ? "below" : "above", number, rule->figure.row->form == FORM_BYTES_PER_S ? "/s" : "");
+	snprintf(out, FIGURE_TEXT_SIZE, "%s %.60s%s", rule->is_below ? "below" : "above", number,
+		rule->figure.row->form == FORM_BYTES_PER_S ? "/s" : "");
 	return out;
 }
 
@@ -194,7 +195,8 @@ static enum exit_code check_file(const char *path)
 	return code;
 }
 
-static void print(struct buffer *out, const struct options *options, const struct session *session, const struct rule_book *book, int *code)
+static void print(struct buffer *out, const struct options *options, const struct session *session,
+	const struct rule_book *book, int *code)
 {
 	bool is_json = options->format == FORMAT_JSON;
 	if (options->figures)

@@ -1,4 +1,5 @@
-/* pmtop stack PID: where the Python code of a process and its children stands now, thread by thread, without stopping it. */
+/* pmtop stack PID: where the Python code of a process and its children stands now, thread by thread, without stopping
+ * it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +26,24 @@ struct stack_out {
 	struct buffer text;
 	struct json json;
 	bool is_json;
-	size_t processes;            /* that are Pythons */
+	size_t processes; /* that are Pythons */
 	struct remote_reader *reader;
-	struct reason stuck;         /* the first whose memory cannot be read, where there is one */
+	struct reason stuck; /* the first whose memory cannot be read, where there is one */
 };
 
 static const char *state_words(char state)
 {
-	static const struct { char state; const char *words; } all[] = {
-		{ 'R', "running" }, { 'S', "asleep" }, { 'D', "waiting for the disk" }, { 'T', "stopped" }, { 't', "stopped by a debugger" }, { 'Z', "ended" }, { 'I', "idle" },
+	static const struct {
+		char state;
+		const char *words;
+	} all[] = {
+		{ 'R', "running" },
+		{ 'S', "asleep" },
+		{ 'D', "waiting for the disk" },
+		{ 'T', "stopped" },
+		{ 't', "stopped by a debugger" },
+		{ 'Z', "ended" },
+		{ 'I', "idle" },
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i].state == state)
@@ -41,7 +51,7 @@ static const char *state_words(char state)
 	return NULL;
 }
 
-/* -- text ------------------------------------------------------------------------------------------------------------------------- */
+/* -- text -- */
 
 static void print_frames(struct buffer *out, const struct py_frame *frames, size_t count)
 {
@@ -52,7 +62,8 @@ static void print_frames(struct buffer *out, const struct py_frame *frames, size
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t cells = text_cells(frames[i].function);
-		buffer_printf(out, "    %s%*s  %s", frames[i].function, (int)(cells < width ? width - cells : 0), "", code_short_file(frames[i].file));
+		buffer_printf(out, "    %s%*s  %s", frames[i].function, (int)(cells < width ? width - cells : 0), "",
+			code_short_file(frames[i].file));
 		if (frames[i].line)
 			buffer_printf(out, ":%d", frames[i].line);
 		buffer_puts(out, "\n");
@@ -60,7 +71,8 @@ static void print_frames(struct buffer *out, const struct py_frame *frames, size
 }
 
 /* `common`: the name that all threads have that were given none. */
-static void print_thread(struct buffer *out, const struct py_stacks *stacks, const struct py_thread *thread, const char *common)
+static void print_thread(
+	struct buffer *out, const struct py_stacks *stacks, const struct py_thread *thread, const char *common)
 {
 	const char *state = state_words(thread->state);
 	buffer_puts(out, "\n  thread");
@@ -68,7 +80,8 @@ static void print_thread(struct buffer *out, const struct py_stacks *stacks, con
 		buffer_printf(out, " %d", (int)thread->tid);
 	if (thread->name[0] && strcmp(thread->name, common) != 0)
 		buffer_printf(out, " (%s)", thread->name);
-	buffer_printf(out, "%s%s%s\n", state ? ": " : "", state ? state : "", thread->has_gil ? state ? ", holds the GIL" : ": holds the GIL" : "");
+	buffer_printf(out, "%s%s%s\n", state ? ": " : "", state ? state : "",
+		thread->has_gil ? state ? ", holds the GIL" : ": holds the GIL" : "");
 	if (!thread->is_whole)
 		buffer_puts(out, "    … (what it called last changed while it was read)\n");
 	print_frames(out, stacks->frames + thread->first, thread->count);
@@ -78,18 +91,21 @@ static void print_thread(struct buffer *out, const struct py_stacks *stacks, con
 		buffer_puts(out, "    (no Python code)\n");
 }
 
-static void print_text(struct stack_out *out, const struct target_member *member, const struct py_layout *layout, const struct py_stacks *stacks)
+static void print_text(struct stack_out *out, const struct target_member *member, const struct py_layout *layout,
+	const struct py_stacks *stacks)
 {
 	char version[PY_VERSION_SIZE];
 	py_layout_version(layout, version);
-	buffer_printf(&out->text, "%s%s (%d), Python %s\n", out->processes ? "\n" : "", member->command, (int)member->pid, version);
+	buffer_printf(
+		&out->text, "%s%s (%d), Python %s\n", out->processes ? "\n" : "", member->command, (int)member->pid, version);
 	for (size_t i = 0; i < stacks->thread_count; i++)
 		print_thread(&out->text, stacks, &stacks->threads[i], member->stat.comm);
 }
 
-/* -- JSON ------------------------------------------------------------------------------------------------------------------------- */
+/* -- JSON -- */
 
-static void print_json(struct stack_out *out, const struct target_member *member, const struct py_layout *layout, const struct py_stacks *stacks)
+static void print_json(struct stack_out *out, const struct target_member *member, const struct py_layout *layout,
+	const struct py_stacks *stacks)
 {
 	struct json *json = &out->json;
 	char version[PY_VERSION_SIZE];
@@ -126,9 +142,10 @@ static void print_json(struct stack_out *out, const struct target_member *member
 	json_close_object(json);
 }
 
-/* -- the tree --------------------------------------------------------------------------------------------------------------------- */
+/* -- the tree -- */
 
-static enum status look_at(const struct target *target, const struct target_member *member, struct stack_out *out, struct reason *why_not)
+static enum status look_at(
+	const struct target *target, const struct target_member *member, struct stack_out *out, struct reason *why_not)
 {
 	struct py_process *process;
 	struct py_stacks stacks = { 0 };
@@ -195,7 +212,8 @@ static enum status find_pid(const struct options *options, pid_t *pid, struct re
 	size_t count = runs_find(NULL, &rows);
 	enum status status = runs_choose(rows, count, options->run_name, &row, why_not);
 	if (status == STATUS_OK && !row->is_live)
-		status = reason_set(why_not, STATUS_NOT_FOUND, "pmtop list", "run %.100s has ended: it stands nowhere any more", options->run_name);
+		status = reason_set(why_not, STATUS_NOT_FOUND, "pmtop list", "run %.100s has ended: it stands nowhere any more",
+			options->run_name);
 	if (status == STATUS_OK)
 		*pid = row->pid;
 	free(rows);

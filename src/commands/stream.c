@@ -22,8 +22,8 @@ struct stream {
 	struct buffer out;
 	enum output_format format;
 	bool has_header;
-	bool has_news;               /* something came while the reader did not read */
-	bool wants_all;              /* each JSON object with all of its rows, not the last alone */
+	bool has_news;  /* something came while the reader did not read */
+	bool wants_all; /* each JSON object with all of its rows, not the last alone */
 };
 
 /* Nothing more comes: a recording has been read to its end, or a run is over. */
@@ -42,8 +42,8 @@ static void print_refresh(struct stream *stream, bool is_last)
 	int run = session_run(session);
 	switch (stream->format) {
 	case FORMAT_JSON:
-		(stream->wants_all || is_last || is_at_end(session) ? export_json : export_json_newest)(&stream->out, session->model, &session->alerts, run,
-			session_realtime_ns(session));
+		(stream->wants_all || is_last || is_at_end(session) ? export_json : export_json_newest)(
+			&stream->out, session->model, &session->alerts, run, session_realtime_ns(session));
 		break;
 	case FORMAT_CSV:
 		export_csv(&stream->out, session->model, run, session_realtime_ns(session), !stream->has_header);
@@ -62,7 +62,8 @@ static bool reader_is_gone(void)
 	return poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/* What comes while the reader does not read is applied, and recorded; the reader is given the newest. A recording waits. */
+/* What comes while the reader does not read is applied, and recorded; the reader is given the newest. A recording
+ * waits. */
 static bool go_on_unread(void *context)
 {
 	struct stream *stream = context;
@@ -105,7 +106,8 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	int output_code = 0;
 	print_refresh(&stream, options->count == 1);
 	bool is_open = output_flush_while(&stream.out, &output_code, go_on_unread, &stream);
-	for (int64_t printed = 1; is_open && (options->count == 0 || printed < options->count) && next_set(&stream); printed++) {
+	for (int64_t printed = 1; is_open && (options->count == 0 || printed < options->count) && next_set(&stream);
+		 printed++) {
 		print_refresh(&stream, printed + 1 == options->count);
 		is_open = output_flush_while(&stream.out, &output_code, go_on_unread, &stream);
 	}
@@ -116,7 +118,8 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	struct reason why;
 	recording_end(&stream.session.recording);
 	stream.session.recording.is_told = false;
-	if (recording_has_stopped(&stream.session.recording, &why) && stream.session.recording.state.error && command_fail(STATUS_IO, &why) != EXIT_OK && !stream.session.child)
+	if (recording_has_stopped(&stream.session.recording, &why) && stream.session.recording.state.error &&
+		command_fail(STATUS_IO, &why) != EXIT_OK && !stream.session.child)
 		output_code = EXIT_RUNTIME;
 	code = session_close(&stream.session);
 	return output_code ? EXIT_RUNTIME : code;

@@ -16,10 +16,7 @@ enum { WAIT_MS = 200 };
 
 static volatile sig_atomic_t is_interrupted;
 
-static void interrupt(int signal_number)
-{
-	is_interrupted = signal_number;
-}
+static void interrupt(int signal_number) { is_interrupted = signal_number; }
 
 /* Time is over: of a recording its own, else ours. */
 static bool is_over(const struct summarize_how *how, const struct session *session, int64_t begun_ns)
@@ -77,7 +74,8 @@ static enum exit_code status_of_short(pid_t child, const char *label, enum exit_
 	return (enum exit_code)told;
 }
 
-static enum exit_code summarize_session(const struct summarize_how *how, const struct options *options, const struct settings *settings, struct summary *out)
+static enum exit_code summarize_session(const struct summarize_how *how, const struct options *options,
+	const struct settings *settings, struct summary *out)
 {
 	struct session session;
 	struct keeper keeper;
@@ -91,7 +89,8 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	void (*on_interrupt)(int) = signal(SIGINT, interrupt), (*on_end)(int) = signal(SIGTERM, interrupt);
 	watch(how, &session, &keeper);
 	int run = session_run(&session);
-	bool is_whole = keeper_end(&keeper, session.model, run), is_ours = session.child != 0, is_cut = is_ours && !session.model->target_ended;
+	bool is_whole = keeper_end(&keeper, session.model, run), is_ours = session.child != 0,
+		 is_cut = is_ours && !session.model->target_ended;
 	take_host(&session, out);
 	session_note_damage(&session);
 	out->damaged_blocks = session.model->damaged_blocks;
@@ -112,7 +111,9 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 		code = EXIT_OK;
 	}
 	if (code == EXIT_OK && out->seen == 0) {
-		fprintf(stderr, "pmtop: %s: no batches: %s\n", how->label, run < 0 ? "it published none, or ended at once: import pmtop.torch or pmtop.h (man pmtop.h) publishes them" : "none finished after its warm-up: look longer");
+		fprintf(stderr, "pmtop: %s: no batches: %s\n", how->label,
+			run < 0 ? "it published none, or ended at once: import pmtop.torch or pmtop.h (man pmtop.h) publishes them"
+					: "none finished after its warm-up: look longer");
 		code = EXIT_RUNTIME;
 	}
 	if (code != EXIT_OK)
@@ -120,7 +121,8 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	return code;
 }
 
-enum exit_code summarize(const struct summarize_how *how, const struct options *options, const struct settings *settings, struct summary *out)
+enum exit_code summarize(const struct summarize_how *how, const struct options *options,
+	const struct settings *settings, struct summary *out)
 {
 	struct reason reason = { 0 };
 	if (!options->replay || !summary_is_file(options->replay))

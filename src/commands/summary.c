@@ -9,7 +9,10 @@ void summary_target(struct buffer *out, const struct model *model, bool is_repla
 {
 	char peak[NUMBER_SIZE];
 	if (model->has_target)
-		buffer_printf(out, "pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid, model->target_ended ? "has ended" : is_replay ? "was recorded" : "goes on",
+		buffer_printf(out, "pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid,
+			model->target_ended ? "has ended"
+				: is_replay     ? "was recorded"
+								: "goes on",
 			format_bytes(peak, model->memory.peak_rss_bytes));
 }
 
@@ -18,9 +21,12 @@ void summary_run(struct buffer *out, const struct run *run, size_t warnings)
 	const struct track *track = run_main(run);
 	char mean[NUMBER_SIZE], longest[NUMBER_SIZE];
 	uint32_t epochs = run_epoch_number(run, run->state.epochs_begun);
-	buffer_printf(out, "pmtop: %s: %" PRIu32 " epoch%s, %" PRIu64 " batches, step mean %s, max %s, %" PRIu64 " flagged, %zu warning%s\n",
-		run->name[0] ? run->name : "run", epochs, epochs == 1 ? "" : "s", track->count, format_seconds(mean, track->step.mean_s),
-		format_seconds(longest, track->step.max_s), track->flagged_count, warnings, warnings == 1 ? "" : "s");
+	buffer_printf(out,
+		"pmtop: %s: %" PRIu32 " epoch%s, %" PRIu64 " batches, step mean %s, max %s, %" PRIu64
+		" flagged, %zu warning%s\n",
+		run->name[0] ? run->name : "run", epochs, epochs == 1 ? "" : "s", track->count,
+		format_seconds(mean, track->step.mean_s), format_seconds(longest, track->step.max_s), track->flagged_count,
+		warnings, warnings == 1 ? "" : "s");
 }
 
 static void add_losses(struct buffer *out, const struct recording *recording, const struct model *model)
@@ -33,7 +39,8 @@ static void add_losses(struct buffer *out, const struct recording *recording, co
 	if (events)
 		buffer_printf(out, ", %" PRIu64 " event%s lost before they were read", events, events == 1 ? "" : "s");
 	if (sets)
-		buffer_printf(out, ", %" PRIu64 " reading%s lost that the disk did not take in time", sets, sets == 1 ? "" : "s");
+		buffer_printf(
+			out, ", %" PRIu64 " reading%s lost that the disk did not take in time", sets, sets == 1 ? "" : "s");
 }
 
 void summary_recording(struct buffer *out, const struct recording *recording, const struct model *model)
@@ -41,7 +48,8 @@ void summary_recording(struct buffer *out, const struct recording *recording, co
 	char length[NUMBER_SIZE], bytes[NUMBER_SIZE];
 	if (!recording->path[0])
 		return;
-	buffer_printf(out, "pmtop: recorded %s in %s: %s", format_seconds(length, seconds_between(recording->begun_ns, recording->last_ns)), recording->path,
+	buffer_printf(out, "pmtop: recorded %s in %s: %s",
+		format_seconds(length, seconds_between(recording->begun_ns, recording->last_ns)), recording->path,
 		format_bytes(bytes, (double)recording->state.bytes));
 	if (recording->state.files > 1)
 		buffer_printf(out, " in %u files", recording->state.files);

@@ -2,7 +2,8 @@
  *
  *   poll: keys · signals · sample sets · room in the terminal → apply, answer, draw what changed
  *
- * While it is paused the sets are held back, not lost; what a terminal does not take is dropped by the frame, never waited for. */
+ * While it is paused the sets are held back, not lost; what a terminal does not take is dropped by the frame, never
+ * waited for. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,24 +28,28 @@
 #include "ui/screen.h"
 #include "ui/terminal/terminal.h"
 
-/* Sets held back by a pause, at most: an hour at 10 Hz, or some 100 MB; then the oldest are applied and the picture moves on. */
+/* Sets held back by a pause, at most: an hour at 10 Hz, or some 100 MB; then the oldest are applied and the picture
+ * moves on. */
 enum { HELD_MAX = 36000, HELD_RECORDS_MAX = 1000000 };
 
 #define SUMMARY_WAIT_NS (2 * NS_PER_S)
-struct summary_wait { int signal_fd; int64_t until_ns; };
+struct summary_wait {
+	int signal_fd;
+	int64_t until_ns;
+};
 
 struct watch {
 	const struct settings *settings;
 	struct session session;
 	struct terminal *terminal;
 	struct screen *screen;
-	struct replay *replay;       /* NULL: a live run */
+	struct replay *replay; /* NULL: a live run */
 	struct overlay *overlay;
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
-	size_t silent_count;         /* files that did not answer when they were last counted … */
-	char silent[sizeof ((struct missing *)0)->text];     /* … and what was shown of them */
+	size_t silent_count;                            /* files that did not answer when they were last counted … */
+	char silent[sizeof((struct missing *)0)->text]; /* … and what was shown of them */
 	struct sample_set *held;
 	bool is_dirty, has_quit;
 };
@@ -128,7 +133,8 @@ static void write_view(struct watch *watch)
 	if (!screen_write(watch->screen, &csv)) {
 		snprintf(message, sizeof message, "nothing to write in this view");
 	} else {
-		snprintf(path, sizeof path, "pmtop-%s-%d-%s.csv", screen_view_name(watch->screen), (int)watch->session.model->target_pid, when);
+		snprintf(path, sizeof path, "pmtop-%s-%d-%s.csv", screen_view_name(watch->screen),
+			(int)watch->session.model->target_pid, when);
 		for (char *c = path; *c; c++)
 			*c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
 		int fd = new_file_create(path);
@@ -148,7 +154,8 @@ static void answer_key(struct watch *watch, struct key_event event)
 		return;
 	}
 	watch->is_dirty = true;
-	if (overlay_type(watch->overlay, event) || (watch->replay && replay_key(watch->replay, event)) || overlay_key(watch->overlay, event))
+	if (overlay_type(watch->overlay, event) || (watch->replay && replay_key(watch->replay, event)) ||
+		overlay_key(watch->overlay, event))
 		return;
 	enum screen_wish wish = screen_key(watch->screen, event, &watch->canvas);
 	if (wish == WISH_QUIT)
@@ -167,7 +174,8 @@ static void draw(struct watch *watch)
 {
 	int width, height;
 	terminal_size(watch->terminal, &width, &height);
-	if ((width != watch->canvas.width || height != watch->canvas.height) && !canvas_resize(&watch->canvas, width, height))
+	if ((width != watch->canvas.width || height != watch->canvas.height) &&
+		!canvas_resize(&watch->canvas, width, height))
 		return;
 	watch->canvas.charset = terminal_charset(watch->terminal);
 	/* At what pace it was recorded is not known. */
@@ -190,10 +198,14 @@ static void watch_until_quit(struct watch *watch)
 			{ .fd = terminal_input_fd(watch->terminal), .events = POLLIN },
 			{ .fd = watch->signal_fd, .events = POLLIN },
 			{ .fd = is_followed ? session_fd(&watch->session) : -1, .events = POLLIN },
-			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1, .events = POLLOUT },
+			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1,
+				.events = POLLOUT },
 		};
 		bool is_file = watch->replay && replay_is_file(watch->replay);
-		int wait_ms = session_tick_ms(&watch->session), due_ms = is_file ? replay_wait_ms(watch->replay) : is_followed ? session_wait_ms(&watch->session) : -1;
+		int wait_ms = session_tick_ms(&watch->session),
+			due_ms = is_file ? replay_wait_ms(watch->replay)
+			: is_followed    ? session_wait_ms(&watch->session)
+							 : -1;
 		if (due_ms >= 0 && (wait_ms < 0 || due_ms < wait_ms))
 			wait_ms = due_ms;
 		due_ms = overlay_wait_ms(watch->overlay);
@@ -284,7 +296,9 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	}
 
 	struct watch watch = { .settings = settings, .signal_fd = -1, .is_dirty = true };
-	struct terminal_options terminal_options = { .color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse };
+	struct terminal_options terminal_options = {
+		.color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse
+	};
 	struct reason reason = { 0 };
 	code = session_open(&watch.session, &target, settings);
 	if (code != EXIT_OK)
@@ -299,7 +313,8 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		status = view_unknown(options->view, &reason);
 	else if (options->overlay && (status = overlay_open(watch.overlay, options->overlay, &reason)) != STATUS_OK)
 		;
-	else if (!watch.session.player || (code = replay_open(&watch.session, options, watch.screen, &watch.replay)) == EXIT_OK)
+	else if (!watch.session.player ||
+		(code = replay_open(&watch.session, options, watch.screen, &watch.replay)) == EXIT_OK)
 		status = terminal_open(&terminal_options, &watch.terminal, &reason);
 	if (status != STATUS_OK)
 		code = command_fail(status, &reason);

@@ -5,16 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct unit_word { const char *word; enum budget_unit unit; double scale; };
+struct unit_word {
+	const char *word;
+	enum budget_unit unit;
+	double scale;
+};
 
 static const struct unit_word units[] = {
 	{ "%", LIMIT_RATIO, 0.01 },
-	{ "s", LIMIT_SECONDS, 1 }, { "ms", LIMIT_SECONDS, 1e-3 }, { "us", LIMIT_SECONDS, 1e-6 }, { "µs", LIMIT_SECONDS, 1e-6 },
-	{ "B", LIMIT_BYTES, 1 }, { "k", LIMIT_BYTES, 1e3 }, { "kB", LIMIT_BYTES, 1e3 }, { "KB", LIMIT_BYTES, 1e3 }, { "M", LIMIT_BYTES, 1e6 }, { "MB", LIMIT_BYTES, 1e6 },
-	{ "G", LIMIT_BYTES, 1e9 }, { "GB", LIMIT_BYTES, 1e9 }, { "T", LIMIT_BYTES, 1e12 }, { "TB", LIMIT_BYTES, 1e12 },
+	{ "s", LIMIT_SECONDS, 1 },
+	{ "ms", LIMIT_SECONDS, 1e-3 },
+	{ "us", LIMIT_SECONDS, 1e-6 },
+	{ "µs", LIMIT_SECONDS, 1e-6 },
+	{ "B", LIMIT_BYTES, 1 },
+	{ "k", LIMIT_BYTES, 1e3 },
+	{ "kB", LIMIT_BYTES, 1e3 },
+	{ "KB", LIMIT_BYTES, 1e3 },
+	{ "M", LIMIT_BYTES, 1e6 },
+	{ "MB", LIMIT_BYTES, 1e6 },
+	{ "G", LIMIT_BYTES, 1e9 },
+	{ "GB", LIMIT_BYTES, 1e9 },
+	{ "T", LIMIT_BYTES, 1e12 },
+	{ "TB", LIMIT_BYTES, 1e12 },
 };
 
-static const struct { const char *word; enum budget_unit unit; } known[] = {
+static const struct {
+	const char *word;
+	enum budget_unit unit;
+} known[] = {
 #define BUDGET_WORD(name, word, unit) [BUDGET_##name] = { word, LIMIT_##unit },
 	BUDGETS(BUDGET_WORD)
 #undef BUDGET_WORD
@@ -55,9 +73,13 @@ static enum status parse_one(const char *part, struct budget *out, struct reason
 	snprintf(out->name, sizeof out->name, "%.*s", (int)(colon - part), part);
 	out->what = what_of(out->name);
 	if (!read_limit(colon + 1, out))
-		return reason_set(why_not, STATUS_INVALID, remedy, "--budget: \"%.60s\" is no limit: a number and %%, s, ms, us, kB, MB or GB", colon + 1);
+		return reason_set(why_not, STATUS_INVALID, remedy,
+			"--budget: \"%.60s\" is no limit: a number and %%, s, ms, us, kB, MB or GB", colon + 1);
 	if (out->what == BUDGET_PHASE ? out->unit == LIMIT_BYTES : out->unit != known[out->what].unit)
-		return reason_set(why_not, STATUS_INVALID, remedy, "--budget: %s has its limit in %s", out->name, out->what == BUDGET_PHASE ? "% of a step or in seconds" : known[out->what].unit == LIMIT_BYTES ? "bytes" : "seconds");
+		return reason_set(why_not, STATUS_INVALID, remedy, "--budget: %s has its limit in %s", out->name,
+			out->what == BUDGET_PHASE                  ? "% of a step or in seconds"
+				: known[out->what].unit == LIMIT_BYTES ? "bytes"
+													   : "seconds");
 	return STATUS_OK;
 }
 
@@ -65,7 +87,8 @@ enum status budget_parse(const char *text, struct budget_list *out, struct reaso
 {
 	*out = (struct budget_list){ 0 };
 	if (text && !*text)
-		return reason_set(why_not, STATUS_INVALID, "such as data:20%, step:0.3s, forward:80ms, p95:0.5s or memory:4GB", "--budget names no limit");
+		return reason_set(why_not, STATUS_INVALID, "such as data:20%, step:0.3s, forward:80ms, p95:0.5s or memory:4GB",
+			"--budget names no limit");
 	for (const char *part = text; part && *part;) {
 		char one[160];
 		size_t length = strcspn(part, ",");
@@ -93,7 +116,8 @@ enum status budget_check_names(const struct budget_list *list, const struct summ
 			used += (size_t)snprintf(names + used, sizeof names - used, "%s %s", k ? "," : "", summary->phases[k].name);
 		if (!summary->phase_count)
 			snprintf(names, sizeof names, "it has no phases");
-		return reason_set(why_not, STATUS_INVALID, names, "--budget names \"%.60s\", which is no phase of the run", budget->name);
+		return reason_set(
+			why_not, STATUS_INVALID, names, "--budget names \"%.60s\", which is no phase of the run", budget->name);
 	}
 	return STATUS_OK;
 }

@@ -9,24 +9,34 @@
 
 enum { BUDGETS_MOST = 32 };
 
-/* BUDGET(NAME, "word", unit): what has a limit of its own; every other word is a phase's name, with a share or a time. */
-#define BUDGETS(X) X(STEP, "step", SECONDS) X(MEAN, "mean", SECONDS) X(P95, "p95", SECONDS) X(MEMORY, "memory", BYTES) X(GROWTH, "growth", BYTES) X(GPU_MEMORY, "gpu-memory", BYTES)
+/* BUDGET(NAME, "word", unit): what has a limit of its own; every other word is a phase's name, with a share or a
+ * time. */
+#define BUDGETS(X) \
+	X(STEP, "step", SECONDS) \
+	X(MEAN, "mean", SECONDS) \
+	X(P95, "p95", SECONDS) \
+	X(MEMORY, "memory", BYTES) \
+	X(GROWTH, "growth", BYTES) \
+	X(GPU_MEMORY, "gpu-memory", BYTES)
 enum budget_what {
 #define BUDGET_ID(name, word, unit) BUDGET_##name,
 	BUDGETS(BUDGET_ID)
 #undef BUDGET_ID
-	BUDGET_PHASE
+		BUDGET_PHASE
 };
 enum budget_unit { LIMIT_SECONDS, LIMIT_BYTES, LIMIT_RATIO };
 
 struct budget {
 	enum budget_what what;
 	enum budget_unit unit;
-	char name[SUMMARY_NAME];     /* as written */
+	char name[SUMMARY_NAME]; /* as written */
 	double limit;
 };
 
-struct budget_list { size_t count; struct budget budgets[BUDGETS_MOST]; };
+struct budget_list {
+	size_t count;
+	struct budget budgets[BUDGETS_MOST];
+};
 
 /* NULL is an empty list. STATUS_INVALID: the part that is not understood, and what it takes. */
 enum status budget_parse(const char *text, struct budget_list *out, struct reason *why_not);

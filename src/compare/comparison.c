@@ -41,11 +41,19 @@ static void note(struct comparison *comparison, const char *format, ...)
 }
 
 /* The last is given again where there is no more room. */
-static struct comparison_row *add_row(struct comparison *comparison, enum row_group group, enum row_unit unit, const char *what, double a, double b)
+static struct comparison_row *add_row(
+	struct comparison *comparison, enum row_group group, enum row_unit unit, const char *what, double a, double b)
 {
 	size_t place = comparison->row_count < COMPARISON_ROWS_MOST ? comparison->row_count++ : COMPARISON_ROWS_MOST - 1;
 	struct comparison_row *row = &comparison->rows[place];
-	*row = (struct comparison_row){ .group = group, .unit = unit, .a = a, .b = b, .change = a > 0 ? b / a : NAN, .low = NAN, .high = NAN, .effect = NAN };
+	*row = (struct comparison_row){ .group = group,
+		.unit = unit,
+		.a = a,
+		.b = b,
+		.change = a > 0 ? b / a : NAN,
+		.low = NAN,
+		.high = NAN,
+		.effect = NAN };
 	snprintf(row->what, sizeof row->what, "%s", what);
 	return row;
 }
@@ -58,7 +66,7 @@ static void set_interval(struct comparison_row *row, const struct interval *inte
 	row->has_interval = true;
 }
 
-/* -- steps ------------------------------------------------------------------------------------------------------------------------- */
+/* -- steps -- */
 
 bool compare_steps(const struct summary *a, const struct summary *b, struct contrast *out, bool *is_rough)
 {
@@ -66,7 +74,8 @@ bool compare_steps(const struct summary *a, const struct summary *b, struct cont
 	*is_rough = !summary_has_steps(a) || !summary_has_steps(b);
 	if (!*is_rough)
 		return contrast_ratio(a->steps, a->step_count, b->steps, b->step_count, out);
-	struct known_quantiles of_a = { a->median_s, a->p95_s, (double)a->seen }, of_b = { b->median_s, b->p95_s, (double)b->seen };
+	struct known_quantiles of_a = { a->median_s, a->p95_s, (double)a->seen },
+						   of_b = { b->median_s, b->p95_s, (double)b->seen };
 	return contrast_known(&of_a, &of_b, &out->ratio);
 }
 
@@ -75,7 +84,8 @@ bool compare_rates(const struct summary *a, const struct summary *b, struct inte
 	bool has_samples = isfinite(a->samples_per_s) && isfinite(b->samples_per_s);
 	double ratio = has_samples ? b->samples_per_s / a->samples_per_s : b->steps_per_s / a->steps_per_s;
 	struct interval steps;
-	if (!isfinite(ratio) || !(ratio > 0) || !contrast_mean_ratio(a->steps, a->step_count, b->steps, b->step_count, &steps))
+	if (!isfinite(ratio) || !(ratio > 0) ||
+		!contrast_mean_ratio(a->steps, a->step_count, b->steps, b->step_count, &steps))
 		return false;
 	/* The kept steps say how sure it is, the totals what it is. */
 	*out = (struct interval){ ratio, ratio * steps.value / steps.high, ratio * steps.value / steps.low };
@@ -96,24 +106,32 @@ static void compare_times(struct comparison *comparison)
 	add_row(comparison, ROW_STEP, ROW_SECONDS, "step, 95 % are below", a->p95_s, b->p95_s);
 	add_row(comparison, ROW_STEP, ROW_SECONDS, "step, mean", a->mean_s, b->mean_s);
 	bool has_samples = isfinite(a->samples_per_s) || isfinite(b->samples_per_s);
-	row = add_row(comparison, ROW_STEP, ROW_PER_SECOND, has_samples ? "samples a second" : "steps a second", has_samples ? a->samples_per_s : a->steps_per_s, has_samples ? b->samples_per_s : b->steps_per_s);
+	row = add_row(comparison, ROW_STEP, ROW_PER_SECOND, has_samples ? "samples a second" : "steps a second",
+		has_samples ? a->samples_per_s : a->steps_per_s, has_samples ? b->samples_per_s : b->steps_per_s);
 	if (isfinite(row->a) && isfinite(row->b) && compare_rates(a, b, &rates)) {
 		set_interval(row, &rates);
 		row->verdict = verdict_of_ratio(row->change, row->low, row->high, true);
 	}
-	comparison->is_by_samples = isfinite(a->batch_size) && isfinite(b->batch_size) && fabs(a->batch_size - b->batch_size) > 0.5 && isfinite(row->change);
-	comparison->judged = comparison->is_by_samples ? row : isfinite(comparison->rows[0].change) ? &comparison->rows[0] : NULL;
+	comparison->is_by_samples = isfinite(a->batch_size) && isfinite(b->batch_size) &&
+		fabs(a->batch_size - b->batch_size) > 0.5 && isfinite(row->change);
+	comparison->judged = comparison->is_by_samples ? row
+		: isfinite(comparison->rows[0].change)     ? &comparison->rows[0]
+												   : NULL;
 	if (isfinite(a->loss) || isfinite(b->loss))
 		add_row(comparison, ROW_STEP, ROW_NUMBER, "loss at the end", a->loss, b->loss);
 }
 
-/* -- phases ------------------------------------------------------------------------------------------------------------------------ */
+/* -- phases -- */
 
-struct middle { double *values; size_t *places, count; };
+struct middle {
+	double *values;
+	size_t *places, count;
+};
 
 static bool open_middle(struct middle *middle, const struct summary *summary)
 {
-	*middle = (struct middle){ .values = calloc(summary->step_count + 1, sizeof(double)), .places = calloc(summary->step_count + 1, sizeof(size_t)) };
+	*middle = (struct middle){ .values = calloc(summary->step_count + 1, sizeof(double)),
+		.places = calloc(summary->step_count + 1, sizeof(size_t)) };
 	if (middle->values && middle->places && summary_has_steps(summary))
 		middle->count = summary_middle(summary, middle->places);
 	return middle->count >= CONTRAST_LEAST;
@@ -137,10 +155,12 @@ static double phase_mean(const struct summary *summary, const struct summary_pha
 	return phase ? phase->mean_s : summary_has_steps(summary) ? 0 : NAN;
 }
 
-static void compare_phase(struct comparison *comparison, const char *name, struct middle *of_a, struct middle *of_b, bool has_middles)
+static void compare_phase(
+	struct comparison *comparison, const char *name, struct middle *of_a, struct middle *of_b, bool has_middles)
 {
 	const struct summary_phase *a = summary_phase(comparison->a, name), *b = summary_phase(comparison->b, name);
-	double mean_a = phase_mean(comparison->a, a), mean_b = phase_mean(comparison->b, b), whole = fmax(comparison->a->middle_s, comparison->b->middle_s);
+	double mean_a = phase_mean(comparison->a, a), mean_b = phase_mean(comparison->b, b),
+		   whole = fmax(comparison->a->middle_s, comparison->b->middle_s);
 	struct interval difference;
 	if (mean_a < told_share * whole && mean_b < told_share * whole)
 		return;
@@ -154,10 +174,13 @@ static void compare_phase(struct comparison *comparison, const char *name, struc
 		return;
 	set_interval(row, &difference);
 	double noticed_s = negligible_share * comparison->a->middle_s;
-	if ((row->low > 0 || row->high < 0) && fabs(row->change) >= noticed_s && fabs(row->change) >= (SAME_RATIO - 1) * row->a)
+	if ((row->low > 0 || row->high < 0) && fabs(row->change) >= noticed_s &&
+		fabs(row->change) >= (SAME_RATIO - 1) * row->a)
 		row->verdict = row->change > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 	else
-		row->verdict = row->high - row->low <= 2 * fmax((TELLS_RATIO - 1) * fmax(row->a, row->b), noticed_s) ? VERDICT_SAME : VERDICT_UNCLEAR;
+		row->verdict = row->high - row->low <= 2 * fmax((TELLS_RATIO - 1) * fmax(row->a, row->b), noticed_s)
+			? VERDICT_SAME
+			: VERDICT_UNCLEAR;
 }
 
 static int by_size(const void *a, const void *b)
@@ -195,9 +218,11 @@ static void find_explanation(struct comparison *comparison)
 		const struct comparison_row *most = NULL;
 		for (size_t i = 0; i < comparison->row_count; i++) {
 			const struct comparison_row *row = &comparison->rows[i];
-			bool is_taken = (found > 0 && row == comparison->explains[0]) || (found > 1 && row == comparison->explains[1]);
+			bool is_taken =
+				(found > 0 && row == comparison->explains[0]) || (found > 1 && row == comparison->explains[1]);
 			bool is_sure = !row->has_interval || row->low > 0 || row->high < 0;
-			if (row->group == ROW_PHASE && !is_taken && is_sure && row->change / whole >= explains_least && (!most || row->change / whole > most->change / whole))
+			if (row->group == ROW_PHASE && !is_taken && is_sure && row->change / whole >= explains_least &&
+				(!most || row->change / whole > most->change / whole))
 				most = row;
 		}
 		comparison->explains[found] = most;
@@ -206,12 +231,14 @@ static void find_explanation(struct comparison *comparison)
 	}
 }
 
-/* -- the rest ---------------------------------------------------------------------------------------------------------------------- */
+/* -- the rest -- */
 
-static const struct summary_operation *operation_like(const struct summary *summary, const struct summary_operation *other)
+static const struct summary_operation *operation_like(
+	const struct summary *summary, const struct summary_operation *other)
 {
 	for (size_t i = 0; i < summary->operation_count; i++)
-		if (strcmp(summary->operations[i].name, other->name) == 0 && strcmp(summary->operations[i].parent, other->parent) == 0)
+		if (strcmp(summary->operations[i].name, other->name) == 0 &&
+			strcmp(summary->operations[i].parent, other->parent) == 0)
 			return &summary->operations[i];
 	return NULL;
 }
@@ -222,11 +249,13 @@ static void compare_operations(struct comparison *comparison)
 	const struct summary *a = comparison->a, *b = comparison->b;
 	for (size_t i = 0; i < a->operation_count + b->operation_count; i++) {
 		bool is_of_b = i >= a->operation_count;
-		const struct summary_operation *of = is_of_b ? &b->operations[i - a->operation_count] : &a->operations[i], *other = operation_like(is_of_b ? a : b, of);
+		const struct summary_operation *of = is_of_b ? &b->operations[i - a->operation_count] : &a->operations[i],
+									   *other = operation_like(is_of_b ? a : b, of);
 		if ((is_of_b && other) || (of->depth == 0 && (summary_phase(a, of->name) || summary_phase(b, of->name))))
 			continue;
 		double mean = of->mean_s, others = other ? other->mean_s : NAN;
-		struct comparison_row *row = add_row(comparison, ROW_OPERATION, ROW_SECONDS, of->name, is_of_b ? others : mean, is_of_b ? mean : others);
+		struct comparison_row *row =
+			add_row(comparison, ROW_OPERATION, ROW_SECONDS, of->name, is_of_b ? others : mean, is_of_b ? mean : others);
 		if (of->parent[0])
 			snprintf(row->what, sizeof row->what, "%s › %s", of->parent, of->name);
 	}
@@ -251,11 +280,13 @@ static void compare_metas(struct comparison *comparison)
 	const struct summary *of[] = { comparison->a, comparison->b };
 	for (unsigned side = 0; side < 2; side++) {
 		for (size_t i = 0; i < of[side]->meta_count; i++) {
-			const char *key = of[side]->meta[i].key, *value = of[side]->meta[i].value, *other = summary_meta(of[!side], key);
+			const char *key = of[side]->meta[i].key, *value = of[side]->meta[i].value,
+					   *other = summary_meta(of[!side], key);
 			bool is_own = false;
 			for (size_t k = 0; k < sizeof own / sizeof *own; k++)
 				is_own |= strcmp(key, own[k]) == 0;
-			if (is_own || (other && (side || strcmp(value, other) == 0)) || comparison->meta_count == SUMMARY_META_MOST || !of[!side]->meta_count)
+			if (is_own || (other && (side || strcmp(value, other) == 0)) ||
+				comparison->meta_count == SUMMARY_META_MOST || !of[!side]->meta_count)
 				continue;
 			size_t place = comparison->meta_count++;
 			comparison->meta[place].key = key;
@@ -271,11 +302,16 @@ static void add_notes(struct comparison *comparison)
 	for (unsigned side = 0; side < 2; side++) {
 		char letter = side ? 'B' : 'A';
 		if (of[side]->origin == ORIGIN_REPORT)
-			note(comparison, "%c is a saved report: it has quantiles and no steps, so intervals are rough; pmtop check --save keeps the steps", letter);
+			note(comparison,
+				"%c is a saved report: it has quantiles and no steps, so intervals are rough; pmtop check --save keeps "
+				"the steps",
+				letter);
 		else if (of[side]->step_count < CONTRAST_LEAST)
-			note(comparison, "%c has %zu steps after its warm-up: an interval takes %d", letter, of[side]->step_count, CONTRAST_LEAST);
+			note(comparison, "%c has %zu steps after its warm-up: an interval takes %d", letter, of[side]->step_count,
+				CONTRAST_LEAST);
 		if (of[side]->lost_events)
-			note(comparison, "of %c %llu events were lost: its counts are whole, some of its steps are missing", letter, (unsigned long long)of[side]->lost_events);
+			note(comparison, "of %c %llu events were lost: its counts are whole, some of its steps are missing", letter,
+				(unsigned long long)of[side]->lost_events);
 	}
 	const struct summary *a = of[0], *b = of[1];
 	if (a->host[0] && b->host[0] && strcmp(a->host, b->host) != 0)
@@ -294,7 +330,8 @@ void compare(const struct summary *a, const struct summary *b, struct comparison
 	find_explanation(out);
 	compare_operations(out);
 	compare_bytes(out, "memory, peak", a->peak_bytes, b->peak_bytes, 0);
-	compare_bytes(out, "memory, growth", a->growth_bytes, b->growth_bytes, negligible_share * fmax(a->peak_bytes, b->peak_bytes));
+	compare_bytes(
+		out, "memory, growth", a->growth_bytes, b->growth_bytes, negligible_share * fmax(a->peak_bytes, b->peak_bytes));
 	compare_bytes(out, "GPU memory, peak", a->gpu_peak_bytes, b->gpu_peak_bytes, 0);
 	compare_metas(out);
 	add_notes(out);

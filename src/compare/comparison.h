@@ -15,7 +15,14 @@
 #define TELLS_RATIO 1.10
 
 /* VERDICT(NAME, "word"); more and less are of memory, where nothing is known of the noise. */
-#define VERDICTS(X) X(NONE, "") X(SAME, "the same") X(FASTER, "faster") X(SLOWER, "slower") X(UNCLEAR, "unclear") X(MORE, "more") X(LESS, "less")
+#define VERDICTS(X) \
+	X(NONE, "") \
+	X(SAME, "the same") \
+	X(FASTER, "faster") \
+	X(SLOWER, "slower") \
+	X(UNCLEAR, "unclear") \
+	X(MORE, "more") \
+	X(LESS, "less")
 enum verdict {
 #define VERDICT_ID(name, word) VERDICT_##name,
 	VERDICTS(VERDICT_ID)
@@ -29,12 +36,12 @@ enum row_unit { ROW_SECONDS, ROW_PER_SECOND, ROW_BYTES, ROW_NUMBER };
 struct comparison_row {
 	enum row_group group;
 	enum row_unit unit;
-	char what[2 * SUMMARY_NAME + 8];  /* "data", "data › wait" */
-	double a, b;                 /* NAN: one does not have it */
-	double change;               /* B ÷ A; of phases B − A (seconds a step) */
+	char what[2 * SUMMARY_NAME + 8]; /* "data", "data › wait" */
+	double a, b;                     /* NAN: one does not have it */
+	double change;                   /* B ÷ A; of phases B − A (seconds a step) */
 	bool has_interval;
-	double low, high;            /* of the change, 95 % */
-	double effect;               /* Cliff's delta; NAN */
+	double low, high; /* of the change, 95 % */
+	double effect;    /* Cliff's delta; NAN */
 	enum verdict verdict;
 };
 
@@ -44,13 +51,16 @@ struct comparison {
 	const struct summary *a, *b;
 	size_t row_count;
 	struct comparison_row rows[COMPARISON_ROWS_MOST];
-	bool is_rough;               /* its intervals are, for one is a saved report */
-	double difference_s;         /* of a step of the middle, B − A: what the phases' changes sum up to; NAN */
-	const struct comparison_row *explains[3];    /* phases that have the most of it, in its direction, each a tenth at least; NULL behind the last */
-	size_t meta_count;           /* what both published, and is not the same; or one alone (NULL) */
-	struct { const char *key, *a, *b; } meta[SUMMARY_META_MOST];
-	bool is_by_samples;          /* batch sizes differ, so samples a second judge */
-	const struct comparison_row *judged;         /* what the verdict is of; NULL: nothing could be compared */
+	bool is_rough;       /* its intervals are, for one is a saved report */
+	double difference_s; /* of a step of the middle, B − A: what the phases' changes sum up to; NAN */
+	/* phases that have the most of it, in its direction, each a tenth at least; NULL behind the last */
+	const struct comparison_row *explains[3];
+	size_t meta_count; /* what both published, and is not the same; or one alone (NULL) */
+	struct {
+		const char *key, *a, *b;
+	} meta[SUMMARY_META_MOST];
+	bool is_by_samples;                  /* batch sizes differ, so samples a second judge */
+	const struct comparison_row *judged; /* what the verdict is of; NULL: nothing could be compared */
 	size_t note_count;
 	char notes[COMPARISON_NOTES_MOST][200];
 };
@@ -58,7 +68,8 @@ struct comparison {
 void compare(const struct summary *a, const struct summary *b, struct comparison *out);
 /* The verdict of a ratio of times (`more_is_better` of rates). */
 enum verdict verdict_of_ratio(double ratio, double low, double high, bool more_is_better);
-/* The ratio of step times B ÷ A, with what is known; *is_rough where that is quantiles only. False: nothing can be said. */
+/* The ratio of step times B ÷ A, with what is known; *is_rough where that is quantiles only. False: nothing can be
+ * said. */
 bool compare_steps(const struct summary *a, const struct summary *b, struct contrast *out, bool *is_rough);
 /* Samples a second, else steps; B ÷ A. */
 bool compare_rates(const struct summary *a, const struct summary *b, struct interval *out);

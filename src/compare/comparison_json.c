@@ -34,8 +34,12 @@ void summary_as_json(struct json *json, const struct summary *summary)
 
 static void write_row(struct json *json, const struct comparison_row *row)
 {
-	static const char *const groups[] = { [ROW_STEP] = "step", [ROW_PHASE] = "phase", [ROW_OPERATION] = "operation", [ROW_MEMORY] = "memory" };
-	static const char *const units[] = { [ROW_SECONDS] = "s", [ROW_PER_SECOND] = "1/s", [ROW_BYTES] = "bytes", [ROW_NUMBER] = NULL };
+	static const char *const groups[] = {
+		[ROW_STEP] = "step", [ROW_PHASE] = "phase", [ROW_OPERATION] = "operation", [ROW_MEMORY] = "memory"
+	};
+	static const char *const units[] = {
+		[ROW_SECONDS] = "s", [ROW_PER_SECOND] = "1/s", [ROW_BYTES] = "bytes", [ROW_NUMBER] = NULL
+	};
 	json_open_object(json, NULL);
 	json_text(json, "group", groups[row->group]);
 	json_text(json, "what", row->what);
@@ -57,7 +61,9 @@ void comparison_as_json(struct buffer *out, const struct comparison *comparison)
 	comparison_sentence(comparison, sentence, sizeof sentence);
 	json_open_object(&json, NULL);
 	json_text(&json, "sentence", sentence);
-	json_text(&json, "verdict", comparison->judged && comparison->judged->verdict != VERDICT_NONE ? verdict_word(comparison->judged->verdict) : NULL);
+	json_text(&json, "verdict",
+		comparison->judged && comparison->judged->verdict != VERDICT_NONE ? verdict_word(comparison->judged->verdict)
+																		  : NULL);
 	json_bool(&json, "is_rough", comparison->is_rough);
 	json_open_object(&json, "a");
 	summary_as_json(&json, comparison->a);

@@ -34,12 +34,15 @@ static void interval_text(char out[PAGE_VALUE], const struct comparison_row *row
 	if (row->group == ROW_PHASE)
 		snprintf(out, PAGE_VALUE, "± %s", page_value(half, ROW_SECONDS, (row->high - row->low) / 2));
 	else
-		snprintf(out, PAGE_VALUE, row->high < 9.995 ? "%s%.2f–%.2f" : "%s%.3g–%.3g", is_rough ? "~" : "", row->low, row->high);
+		snprintf(out, PAGE_VALUE, row->high < 9.995 ? "%s%.2f–%.2f" : "%s%.3g–%.3g", is_rough ? "~" : "", row->low,
+			row->high);
 }
 
-static void write_row(struct buffer *out, const struct comparison *comparison, const struct comparison_row *row, int width, bool has_color)
+static void write_row(struct buffer *out, const struct comparison *comparison, const struct comparison_row *row,
+	int width, bool has_color)
 {
-	char name[2 * SUMMARY_NAME + 40], a[PAGE_VALUE], b[PAGE_VALUE], change[PAGE_VALUE], interval[PAGE_VALUE], effect[16] = "";
+	char name[2 * SUMMARY_NAME + 40], a[PAGE_VALUE], b[PAGE_VALUE], change[PAGE_VALUE], interval[PAGE_VALUE],
+		effect[16] = "";
 	bool is_part = row->group == ROW_PHASE || row->group == ROW_OPERATION;
 	snprintf(name, sizeof name, "%*s%s", is_part ? 2 : 0, "", row->what);
 	if (row->group == ROW_PHASE)
@@ -73,7 +76,8 @@ static bool has_group(const struct comparison *comparison, enum row_group group)
 	return false;
 }
 
-static void write_group(struct buffer *out, const struct comparison *comparison, enum row_group group, const char *title, const char *change, int width, bool has_color)
+static void write_group(struct buffer *out, const struct comparison *comparison, enum row_group group,
+	const char *title, const char *change, int width, bool has_color)
 {
 	if (!has_group(comparison, group))
 		return;
@@ -104,8 +108,12 @@ static void write_who(struct buffer *out, char letter, const struct summary *of,
 		snprintf(size, sizeof size, ", batch size %.0f", of->batch_size);
 	if (isfinite(of->cpus))
 		snprintf(cpus, sizeof cpus, ", %.0f CPU%s", of->cpus, of->cpus > 1 ? "s" : "");
-	snprintf(line, sizeof line, "%c  %s: %s%s%s%s%s, %llu batches (%llu judged)%s", letter, summary_name(of), of->run[0] ? of->run : of->command[0] ? of->command : "a run", of->host[0] ? " on " : "", of->host,
-		cpus, size, (unsigned long long)of->batches, (unsigned long long)of->seen, of->origin == ORIGIN_REPORT ? ", a saved report" : "");
+	snprintf(line, sizeof line, "%c  %s: %s%s%s%s%s, %llu batches (%llu judged)%s", letter, summary_name(of),
+		of->run[0]           ? of->run
+			: of->command[0] ? of->command
+							 : "a run",
+		of->host[0] ? " on " : "", of->host, cpus, size, (unsigned long long)of->batches, (unsigned long long)of->seen,
+		of->origin == ORIGIN_REPORT ? ", a saved report" : "");
 	page_wrap(out, width, 3, line);
 }
 
@@ -117,7 +125,8 @@ static void write_metas(struct buffer *out, const struct comparison *comparison,
 	page_title(out, "What they publish differs", has_color);
 	for (size_t i = 0; i < comparison->meta_count; i++) {
 		char line[600];
-		snprintf(line, sizeof line, "  %s: %s → %s", comparison->meta[i].key, comparison->meta[i].a ? comparison->meta[i].a : "–", comparison->meta[i].b ? comparison->meta[i].b : "–");
+		snprintf(line, sizeof line, "  %s: %s → %s", comparison->meta[i].key,
+			comparison->meta[i].a ? comparison->meta[i].a : "–", comparison->meta[i].b ? comparison->meta[i].b : "–");
 		buffer_puts(out, "  ");
 		page_wrap(out, width - 2, 4, line + 2);
 	}
@@ -129,7 +138,8 @@ static size_t add_explanation(const struct comparison *comparison, char *out, si
 	for (unsigned i = 0; i < 3 && comparison->explains[i] && used < size; i++) {
 		const struct comparison_row *row = comparison->explains[i];
 		if (i == 0)
-			used += (size_t)snprintf(out + used, size - used, "; %s has %s of %s", row->what, page_change(part, row->change), page_change(whole, comparison->difference_s));
+			used += (size_t)snprintf(out + used, size - used, "; %s has %s of %s", row->what,
+				page_change(part, row->change), page_change(whole, comparison->difference_s));
 		else
 			used += (size_t)snprintf(out + used, size - used, ", %s %s", row->what, page_change(part, row->change));
 	}
@@ -146,11 +156,16 @@ void comparison_sentence(const struct comparison *comparison, char *out, size_t 
 	}
 	bool is_rate = row->unit == ROW_PER_SECOND;
 	if (row->has_interval)
-		snprintf(range, sizeof range, " (95 %%: %s%.2f to %.2f)", comparison->is_rough ? "about " : "", row->low, row->high);
+		snprintf(
+			range, sizeof range, " (95 %%: %s%.2f to %.2f)", comparison->is_rough ? "about " : "", row->low, row->high);
 	size_t used = (size_t)snprintf(out, size, "%s: %s %.2f times %s%s",
-		row->verdict == VERDICT_NONE ? "B against A, how sure that is is not known" : row->verdict == VERDICT_UNCLEAR ? "unclear, the noise is too large" : row->verdict == VERDICT_SAME ? "B is the same within noise"
-		: row->verdict == VERDICT_SLOWER ? "B is slower" : "B is faster",
-		is_rate ? "it handles" : "a step takes", row->change, is_rate ? (strstr(row->what, "samples") ? "the samples a second" : "the steps a second") : "as long", range);
+		row->verdict == VERDICT_NONE          ? "B against A, how sure that is is not known"
+			: row->verdict == VERDICT_UNCLEAR ? "unclear, the noise is too large"
+			: row->verdict == VERDICT_SAME    ? "B is the same within noise"
+			: row->verdict == VERDICT_SLOWER  ? "B is slower"
+											  : "B is faster",
+		is_rate ? "it handles" : "a step takes", row->change,
+		is_rate ? (strstr(row->what, "samples") ? "the samples a second" : "the steps a second") : "as long", range);
 	if (used < size && row->verdict != VERDICT_SAME && row->verdict != VERDICT_UNCLEAR && !is_rate)
 		add_explanation(comparison, out, size, used);
 }
@@ -168,7 +183,10 @@ void comparison_as_text(struct buffer *out, const struct comparison *comparison,
 	buffer_puts(out, "\n");
 	write_group(out, comparison, ROW_STEP, NULL, "B ÷ A", width, has_color);
 	write_group(out, comparison, ROW_MEMORY, NULL, NULL, width, has_color);
-	write_group(out, comparison, ROW_PHASE, comparison->is_rough ? "Where a step goes: means" : "Where a step goes: means of the middle 90 % of the steps", "B − A", width, has_color);
-	write_group(out, comparison, ROW_OPERATION, "Operations: the mean of one, over the whole run", "B ÷ A", width, has_color);
+	write_group(out, comparison, ROW_PHASE,
+		comparison->is_rough ? "Where a step goes: means" : "Where a step goes: means of the middle 90 % of the steps",
+		"B − A", width, has_color);
+	write_group(
+		out, comparison, ROW_OPERATION, "Operations: the mean of one, over the whole run", "B ÷ A", width, has_color);
 	write_metas(out, comparison, width, has_color);
 }

@@ -13,12 +13,15 @@ static const double normal_95 = 1.959964, normal_p95 = 1.644854;
 static double student_95(double degrees)
 {
 	double z = normal_95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z, d = fmax(degrees, 2);
-	return z + (z3 + z) / (4 * d) + (5 * z5 + 16 * z3 + 3 * z) / (96 * d * d) + (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * d * d * d);
+	return z + (z3 + z) / (4 * d) + (5 * z5 + 16 * z3 + 3 * z) / (96 * d * d) +
+		(3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * d * d * d);
 }
 
-/* -- the mean of what is alike in a row ------------------------------------------------------------------------------------------- */
+/* -- the mean of what is alike in a row -- */
 
-struct mean { double value, variance, degrees; };        /* variance: of the mean */
+struct mean {
+	double value, variance, degrees;
+}; /* variance: of the mean */
 
 static size_t block_count(size_t n)
 {
@@ -49,7 +52,8 @@ static struct mean mean_of_blocks(const double *values, size_t n)
 static double joint_degrees(struct mean a, struct mean b)
 {
 	double sum = a.variance + b.variance;
-	return sum > 0 ? sum * sum / (a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees) : a.degrees + b.degrees;
+	return sum > 0 ? sum * sum / (a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees)
+				   : a.degrees + b.degrees;
 }
 
 bool contrast_means(const double *a, size_t n, const double *b, size_t m, struct interval *out)
@@ -57,7 +61,8 @@ bool contrast_means(const double *a, size_t n, const double *b, size_t m, struct
 	if (n < CONTRAST_LEAST || m < CONTRAST_LEAST)
 		return false;
 	struct mean of_a = mean_of_blocks(a, n), of_b = mean_of_blocks(b, m);
-	double half = student_95(joint_degrees(of_a, of_b)) * sqrt(of_a.variance + of_b.variance), value = of_b.value - of_a.value;
+	double half = student_95(joint_degrees(of_a, of_b)) * sqrt(of_a.variance + of_b.variance),
+		   value = of_b.value - of_a.value;
 	*out = (struct interval){ value, value - half, value + half };
 	return true;
 }
@@ -69,7 +74,8 @@ bool contrast_mean_ratio(const double *a, size_t n, const double *b, size_t m, s
 	struct mean of_a = mean_of_blocks(a, n), of_b = mean_of_blocks(b, m);
 	of_a.variance /= of_a.value * of_a.value;
 	of_b.variance /= of_b.value * of_b.value;
-	double half = student_95(joint_degrees(of_a, of_b)) * sqrt(of_a.variance + of_b.variance), value = log(of_b.value / of_a.value);
+	double half = student_95(joint_degrees(of_a, of_b)) * sqrt(of_a.variance + of_b.variance),
+		   value = log(of_b.value / of_a.value);
 	*out = (struct interval){ exp(value), exp(value - half), exp(value + half) };
 	return isfinite(value);
 }
@@ -84,7 +90,7 @@ bool contrast_mean(const double *values, size_t n, struct interval *out)
 	return true;
 }
 
-/* -- pairs ------------------------------------------------------------------------------------------------------------------------ */
+/* -- pairs -- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -146,14 +152,16 @@ static size_t below(const double *sorted, size_t n, double value, bool or_equal)
 static void place_among(const double *values, size_t n, const double *others, size_t m, double shift, double *places)
 {
 	for (size_t i = 0; i < n; i++)
-		places[i] = (double)(below(others, m, values[i] - shift, false) + below(others, m, values[i] - shift, true)) / (2 * (double)m);
+		places[i] = (double)(below(others, m, values[i] - shift, false) + below(others, m, values[i] - shift, true)) /
+			(2 * (double)m);
 }
 
 bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct contrast *out)
 {
 	if (n < CONTRAST_LEAST || m < CONTRAST_LEAST)
 		return false;
-	double *logs = malloc(2 * (n + m) * sizeof *logs), *places = logs ? logs + n + m : NULL, *sorted_a = NULL, *sorted_b = NULL;
+	double *logs = malloc(2 * (n + m) * sizeof *logs), *places = logs ? logs + n + m : NULL, *sorted_a = NULL,
+		   *sorted_b = NULL;
 	bool is_there = false;
 	if (logs) {
 		for (size_t i = 0; i < n + m; i++)
@@ -168,7 +176,8 @@ bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct
 		place_among(logs + n, m, sorted_a, n, shift, places + n);
 		struct mean of_a = mean_of_blocks(places, n), of_b = mean_of_blocks(places + n, m);
 		double half = fmin(student_95(joint_degrees(of_a, of_b)) * sqrt(of_a.variance + of_b.variance), 0.5);
-		out->ratio = (struct interval){ exp(shift), exp(quantile_of_pairs(sorted_a, n, sorted_b, m, 0.5 - half)), exp(quantile_of_pairs(sorted_a, n, sorted_b, m, 0.5 + half)) };
+		out->ratio = (struct interval){ exp(shift), exp(quantile_of_pairs(sorted_a, n, sorted_b, m, 0.5 - half)),
+			exp(quantile_of_pairs(sorted_a, n, sorted_b, m, 0.5 + half)) };
 		place_among(logs + n, m, sorted_a, n, 0, places + n);
 		out->effect = 2 * mean_of_blocks(places + n, m).value - 1;
 		is_there = isfinite(shift);
@@ -188,7 +197,8 @@ bool contrast_quantile(const double *values, size_t n, double q, struct interval
 	if (sorted && marks) {
 		out->value = quantile_of_sorted(sorted, n, q);
 		for (size_t i = 0; i < n; i++)
-			marks[i] = (double)(values[i] < out->value) + 0.5 * (double)!(values[i] < out->value || values[i] > out->value);
+			marks[i] =
+				(double)(values[i] < out->value) + 0.5 * (double)!(values[i] < out->value || values[i] > out->value);
 		struct mean mean = mean_of_blocks(marks, n);
 		double half = student_95(mean.degrees) * sqrt(mean.variance);
 		out->low = quantile_of_sorted(sorted, n, q - half);

@@ -12,12 +12,15 @@
 static struct judged_figure *add_figure(struct judgement *judgement, const char *name)
 {
 	struct judged_figure *figure = &judgement->figures[judgement->count++];
-	*figure = (struct judged_figure){ .outcome = OUTCOME_PASSED, .now = NAN, .baseline = NAN, .limit = NAN, .change = { NAN, NAN, NAN } };
+	*figure = (struct judged_figure){
+		.outcome = OUTCOME_PASSED, .now = NAN, .baseline = NAN, .limit = NAN, .change = { NAN, NAN, NAN }
+	};
 	snprintf(figure->name, sizeof figure->name, "%s", name);
 	return figure;
 }
 
-static void settle(struct judged_figure *figure, enum outcome outcome, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void settle(struct judged_figure *figure, enum outcome outcome, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 static void settle(struct judged_figure *figure, enum outcome outcome, const char *format, ...)
 {
 	va_list arguments;
@@ -27,13 +30,15 @@ static void settle(struct judged_figure *figure, enum outcome outcome, const cha
 	va_end(arguments);
 }
 
-/* -- against the baseline ------------------------------------------------------------------------------------------------------------ */
+/* -- against the baseline -- */
 
-/* How many steps would bring the interval's half to what lies between no change and the threshold: its width goes with the root of their number. */
+/* How many steps would bring the interval's half to what lies between no change and the threshold: its width goes with
+ * the root of their number. */
 static double steps_needed(const struct judgement *judgement, const struct interval *ratio)
 {
 	double half = log(ratio->high / ratio->low) / 2, wanted = log(1 + judgement->threshold) / 2;
-	size_t fewer = judgement->now->step_count < judgement->baseline->step_count ? judgement->now->step_count : judgement->baseline->step_count;
+	size_t fewer = judgement->now->step_count < judgement->baseline->step_count ? judgement->now->step_count
+																				: judgement->baseline->step_count;
 	return ceil((double)fewer * half * half / (wanted * wanted) / 10) * 10;
 }
 
@@ -41,7 +46,8 @@ static bool has_few(struct judged_figure *figure, const struct summary *of, cons
 {
 	if (of->seen >= CONTRAST_LEAST)
 		return false;
-	settle(figure, OUTCOME_UNTOLD, "too few batches: %s has %llu after %llu of warm-up, %d are needed", whose, (unsigned long long)of->seen, (unsigned long long)of->warmup, CONTRAST_LEAST);
+	settle(figure, OUTCOME_UNTOLD, "too few batches: %s has %llu after %llu of warm-up, %d are needed", whose,
+		(unsigned long long)of->seen, (unsigned long long)of->warmup, CONTRAST_LEAST);
 	return true;
 }
 
@@ -63,17 +69,19 @@ static void judge_step(struct judgement *judgement)
 	}
 	const struct interval *ratio = &contrast.ratio;
 	figure->change = *ratio;
-	snprintf(figures, sizeof figures, "%.2f times the baseline (95 %%: %s%.2f to %.2f), %s against %s", ratio->value, is_rough ? "about " : "", ratio->low, ratio->high,
-		page_value(of_now, ROW_SECONDS, now->median_s), page_value(of_baseline, ROW_SECONDS, baseline->median_s));
+	snprintf(figures, sizeof figures, "%.2f times the baseline (95 %%: %s%.2f to %.2f), %s against %s", ratio->value,
+		is_rough ? "about " : "", ratio->low, ratio->high, page_value(of_now, ROW_SECONDS, now->median_s),
+		page_value(of_baseline, ROW_SECONDS, baseline->median_s));
 	if (ratio->low <= 1 && ratio->high > figure->limit)
-		settle(figure, OUTCOME_UNTOLD, "too noisy to tell: %s; about %.0f batches of each would", figures, steps_needed(judgement, ratio));
+		settle(figure, OUTCOME_UNTOLD, "too noisy to tell: %s; about %.0f batches of each would", figures,
+			steps_needed(judgement, ratio));
 	else if (ratio->value > figure->limit)
 		settle(figure, OUTCOME_FAILED, "slower: %s; %.2f is allowed", figures, figure->limit);
 	else
 		settle(figure, OUTCOME_PASSED, "%s; %.2f is allowed", figures, figure->limit);
 }
 
-/* -- budgets ------------------------------------------------------------------------------------------------------------------------- */
+/* -- budgets -- */
 
 static const char *limit_text(char out[PAGE_VALUE], enum budget_unit unit, double value)
 {
@@ -112,14 +120,12 @@ static bool measure(const struct summary *summary, const struct budget *budget, 
 	double value = NAN;
 	*out = (struct interval){ NAN, NAN, NAN };
 	switch (budget->what) {
-	case BUDGET_STEP:
-		return contrast_quantile(summary->steps, summary->step_count, 0.5, out) && isfinite(out->value);
-	case BUDGET_P95:
-		return contrast_quantile(summary->steps, summary->step_count, 0.95, out) && isfinite(out->value);
-	case BUDGET_MEAN:
-		return contrast_mean(summary->steps, summary->step_count, out);
+	case BUDGET_STEP: return contrast_quantile(summary->steps, summary->step_count, 0.5, out) && isfinite(out->value);
+	case BUDGET_P95: return contrast_quantile(summary->steps, summary->step_count, 0.95, out) && isfinite(out->value);
+	case BUDGET_MEAN: return contrast_mean(summary->steps, summary->step_count, out);
 	case BUDGET_PHASE:
-		return budget->unit == LIMIT_RATIO ? share_of_phase(summary, phase, out) : contrast_quantile(phase->seconds, summary->step_count, 0.5, out);
+		return budget->unit == LIMIT_RATIO ? share_of_phase(summary, phase, out)
+										   : contrast_quantile(phase->seconds, summary->step_count, 0.5, out);
 	case BUDGET_MEMORY: value = summary->peak_bytes; break;
 	case BUDGET_GROWTH: value = summary->growth_bytes; break;
 	case BUDGET_GPU_MEMORY: value = summary->gpu_peak_bytes; break;
@@ -140,22 +146,25 @@ static void judge_budget(struct judgement *judgement, const struct budget *budge
 	if (is_of_steps && has_few(figure, judgement->now, "the run"))
 		return;
 	if (!measure(judgement->now, budget, &figure->change)) {
-		settle(figure, OUTCOME_UNTOLD, "%s of the run is not known%s", budget->name, judgement->now->origin == ORIGIN_REPORT ? ": a saved report has no steps, a recording has" : "");
+		settle(figure, OUTCOME_UNTOLD, "%s of the run is not known%s", budget->name,
+			judgement->now->origin == ORIGIN_REPORT ? ": a saved report has no steps, a recording has" : "");
 		return;
 	}
 	figure->now = figure->change.value;
 	if (figure->change.high > figure->change.low)
-		snprintf(range, sizeof range, " (95 %%: %s to %s)", limit_text(low, budget->unit, figure->change.low), limit_text(high, budget->unit, figure->change.high));
+		snprintf(range, sizeof range, " (95 %%: %s to %s)", limit_text(low, budget->unit, figure->change.low),
+			limit_text(high, budget->unit, figure->change.high));
 	limit_text(now, budget->unit, figure->now);
 	limit_text(limit, budget->unit, budget->limit);
 	const char *what = budget->unit == LIMIT_RATIO ? " of a step" : "";
 	if (figure->now > budget->limit && figure->change.low > budget->limit)
 		settle(figure, OUTCOME_FAILED, "over its budget: %s%s%s; %s is allowed", now, what, range, limit);
 	else
-		settle(figure, OUTCOME_PASSED, "%s%s%s; %s is allowed%s", now, what, range, limit, figure->now > budget->limit ? ", and the noise is larger than what is above it" : "");
+		settle(figure, OUTCOME_PASSED, "%s%s%s; %s is allowed%s", now, what, range, limit,
+			figure->now > budget->limit ? ", and the noise is larger than what is above it" : "");
 }
 
-/* -- what makes the baseline another one --------------------------------------------------------------------------------------------- */
+/* -- what makes the baseline another one -- */
 
 static void warn(struct judgement *judgement, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void warn(struct judgement *judgement, const char *format, ...)
@@ -172,30 +181,43 @@ static void warn_of_differences(struct judgement *judgement)
 {
 	const struct summary *now = judgement->now, *baseline = judgement->baseline;
 	if (baseline->origin == ORIGIN_REPORT)
-		warn(judgement, "the baseline is a saved report: it has quantiles and no steps, so the interval is rough; pmtop check --save makes a better one");
+		warn(judgement,
+			"the baseline is a saved report: it has quantiles and no steps, so the interval is rough; pmtop check "
+			"--save makes a better one");
 	if (now->host[0] && baseline->host[0] && strcmp(now->host, baseline->host) != 0)
 		warn(judgement, "the baseline is of another machine: %.63s, this is %.63s", baseline->host, now->host);
 	if (isfinite(now->cpus) && isfinite(baseline->cpus) && fabs(now->cpus - baseline->cpus) > 0.5)
 		warn(judgement, "the baseline is of a machine with %.0f CPUs, this has %.0f", baseline->cpus, now->cpus);
-	if (isfinite(now->batch_size) && isfinite(baseline->batch_size) && fabs(now->batch_size - baseline->batch_size) > 0.5)
-		warn(judgement, "the baseline is of batch size %.0f, this run of %.0f: a step is not the same work", baseline->batch_size, now->batch_size);
+	if (isfinite(now->batch_size) && isfinite(baseline->batch_size) &&
+		fabs(now->batch_size - baseline->batch_size) > 0.5)
+		warn(judgement, "the baseline is of batch size %.0f, this run of %.0f: a step is not the same work",
+			baseline->batch_size, now->batch_size);
 	for (size_t i = 0; i < judgement->comparison.meta_count; i++)
 		if (strcmp(judgement->comparison.meta[i].key, "batch_size") != 0)
-			warn(judgement, "%.60s: the baseline has %.60s, this run %.60s", judgement->comparison.meta[i].key, judgement->comparison.meta[i].a ? judgement->comparison.meta[i].a : "none",
+			warn(judgement, "%.60s: the baseline has %.60s, this run %.60s", judgement->comparison.meta[i].key,
+				judgement->comparison.meta[i].a ? judgement->comparison.meta[i].a : "none",
 				judgement->comparison.meta[i].b ? judgement->comparison.meta[i].b : "none");
 	/* What the usual step does not show: now and then a very long one. */
 	const struct comparison_row *rate = NULL;
 	for (size_t i = 0; i < judgement->comparison.row_count && !rate; i++)
 		rate = judgement->comparison.rows[i].unit == ROW_PER_SECOND ? &judgement->comparison.rows[i] : NULL;
-	if (rate && rate->has_interval && rate->high < 1 && rate->change * (1 + judgement->threshold) < 1 && judgement->figures[0].outcome == OUTCOME_PASSED)
-		warn(judgement, "%s fell to %.2f times, though the usual step did not slow down so much: look for rare long steps (not judged; --budget=mean:… judges it)", rate->what, rate->change);
+	if (rate && rate->has_interval && rate->high < 1 && rate->change * (1 + judgement->threshold) < 1 &&
+		judgement->figures[0].outcome == OUTCOME_PASSED)
+		warn(judgement,
+			"%s fell to %.2f times, though the usual step did not slow down so much: look for rare long steps (not "
+			"judged; --budget=mean:… judges it)",
+			rate->what, rate->change);
 	if (now->lost_events)
-		warn(judgement, "%llu events of the run were lost: some of its steps are missing", (unsigned long long)now->lost_events);
+		warn(judgement, "%llu events of the run were lost: some of its steps are missing",
+			(unsigned long long)now->lost_events);
 }
 
-void judge(const struct summary *now, const struct summary *baseline, double threshold, const struct budget_list *budgets, struct judgement *out)
+void judge(const struct summary *now, const struct summary *baseline, double threshold,
+	const struct budget_list *budgets, struct judgement *out)
 {
-	*out = (struct judgement){ .now = now, .baseline = baseline, .threshold = threshold > 0 ? threshold : THRESHOLD_USUAL };
+	*out = (struct judgement){
+		.now = now, .baseline = baseline, .threshold = threshold > 0 ? threshold : THRESHOLD_USUAL
+	};
 	if (baseline) {
 		compare(baseline, now, &out->comparison);
 		judge_step(out);

@@ -11,7 +11,9 @@
 #include "src/compare/compare_json.h"
 #include "src/compare/page.h"
 
-static const char *const words[] = { [OUTCOME_PASSED] = "ok", [OUTCOME_FAILED] = "FAILED", [OUTCOME_UNTOLD] = "cannot be told" };
+static const char *const words[] = {
+	[OUTCOME_PASSED] = "ok", [OUTCOME_FAILED] = "FAILED", [OUTCOME_UNTOLD] = "cannot be told"
+};
 
 static const char *name_of(const struct judgement *judgement)
 {
@@ -30,13 +32,16 @@ static void explain(const struct judgement *judgement, char *out, size_t size)
 		const struct comparison_row *row = judgement->comparison.explains[i];
 		char part[PAGE_VALUE], whole[PAGE_VALUE];
 		used += i ? (size_t)snprintf(out + used, size - used, ", %s %s", row->what, page_change(part, row->change))
-			: (size_t)snprintf(out, size, "%s has %s of %s", row->what, page_change(part, row->change), page_change(whole, judgement->comparison.difference_s));
+				  : (size_t)snprintf(out, size, "%s has %s of %s", row->what, page_change(part, row->change),
+						page_change(whole, judgement->comparison.difference_s));
 	}
 }
 
 void judgement_as_text(struct buffer *out, const struct judgement *judgement, bool has_color)
 {
-	static const char *const colors[] = { [OUTCOME_PASSED] = "\033[32m", [OUTCOME_FAILED] = "\033[31m", [OUTCOME_UNTOLD] = "\033[33m" };
+	static const char *const colors[] = {
+		[OUTCOME_PASSED] = "\033[32m", [OUTCOME_FAILED] = "\033[31m", [OUTCOME_UNTOLD] = "\033[33m"
+	};
 	char line[400];
 	for (size_t i = 0; i < judgement->warning_count; i++)
 		buffer_printf(out, "warning: %s\n", judgement->warnings[i]);
@@ -49,12 +54,16 @@ void judgement_as_text(struct buffer *out, const struct judgement *judgement, bo
 	if (line[0])
 		buffer_printf(out, "%s\n", line);
 	buffer_printf(out, "%s, %llu batches: %s\n", name_of(judgement), (unsigned long long)judgement->now->batches,
-		judgement->outcome == OUTCOME_PASSED ? "ok" : judgement->outcome == OUTCOME_FAILED ? "a regression" : "cannot be told");
+		judgement->outcome == OUTCOME_PASSED       ? "ok"
+			: judgement->outcome == OUTCOME_FAILED ? "a regression"
+												   : "cannot be told");
 }
 
 void judgement_as_json(struct buffer *out, const struct judgement *judgement)
 {
-	static const char *const outcomes[] = { [OUTCOME_PASSED] = "passed", [OUTCOME_FAILED] = "failed", [OUTCOME_UNTOLD] = "untold" };
+	static const char *const outcomes[] = {
+		[OUTCOME_PASSED] = "passed", [OUTCOME_FAILED] = "failed", [OUTCOME_UNTOLD] = "untold"
+	};
 	struct json json = { .out = out };
 	char why[400];
 	json_open_object(&json, NULL);
@@ -69,7 +78,10 @@ void judgement_as_json(struct buffer *out, const struct judgement *judgement)
 		json_text(&json, "outcome", outcomes[figure->outcome]);
 		json_text(&json, "kind", figure->is_budget ? "budget" : "baseline");
 		if (figure->is_budget)
-			json_text(&json, "unit", figure->unit == LIMIT_RATIO ? "ratio" : figure->unit == LIMIT_BYTES ? "bytes" : "s");
+			json_text(&json, "unit",
+				figure->unit == LIMIT_RATIO       ? "ratio"
+					: figure->unit == LIMIT_BYTES ? "bytes"
+												  : "s");
 		json_number(&json, "now", figure->now);
 		json_number(&json, "baseline", figure->baseline);
 		json_number(&json, "limit", figure->limit);
@@ -99,7 +111,7 @@ void judgement_as_json(struct buffer *out, const struct judgement *judgement)
 	buffer_puts(out, "\n");
 }
 
-/* -- JUnit --------------------------------------------------------------------------------------------------------------------------- */
+/* -- JUnit -- */
 
 /* What XML 1.0 does not have is left out; texts were made harmless when they were read. */
 static void add_xml(struct buffer *out, const char *text)
@@ -109,7 +121,11 @@ static void add_xml(struct buffer *out, const char *text)
 		uint32_t code;
 		char bytes[4];
 		at += utf8_decode(text + at, length - at, &code);
-		const char *entity = code == '&' ? "&amp;" : code == '<' ? "&lt;" : code == '>' ? "&gt;" : code == '"' ? "&quot;" : NULL;
+		const char *entity = code == '&' ? "&amp;"
+			: code == '<'                ? "&lt;"
+			: code == '>'                ? "&gt;"
+			: code == '"'                ? "&quot;"
+										 : NULL;
 		if (entity)
 			buffer_puts(out, entity);
 		else if (code >= ' ' && code != 0xfffe && code != 0xffff)
@@ -126,10 +142,12 @@ static void add_case(struct buffer *out, const struct judgement *judgement, cons
 	buffer_puts(out, "\" name=\"");
 	add_xml(out, figure->name);
 	buffer_puts(out, figure->is_budget ? " within its budget" : " against the baseline");
-	buffer_printf(out, "\" time=\"%.6f\">\n", isfinite(figure->now) && figure->unit == LIMIT_SECONDS ? figure->now : 0.0);
+	buffer_printf(
+		out, "\" time=\"%.6f\">\n", isfinite(figure->now) && figure->unit == LIMIT_SECONDS ? figure->now : 0.0);
 	if (figure->outcome != OUTCOME_PASSED) {
 		const char *element = figure->outcome == OUTCOME_FAILED ? "failure" : "error";
-		buffer_printf(out, "      <%s type=\"%s\" message=\"", element, figure->outcome == OUTCOME_FAILED ? "regression" : "undecided");
+		buffer_printf(out, "      <%s type=\"%s\" message=\"", element,
+			figure->outcome == OUTCOME_FAILED ? "regression" : "undecided");
 		add_xml(out, figure->text);
 		buffer_puts(out, "\">");
 		add_xml(out, figure->text);
@@ -157,9 +175,13 @@ void judgement_as_junit(struct buffer *out, const struct judgement *judgement, d
 	if (gmtime_r(&when, &day))
 		strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &day);
 	buffer_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-	buffer_printf(out, "<testsuites name=\"pmtop check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\">\n", judgement->count, of[OUTCOME_FAILED], of[OUTCOME_UNTOLD], elapsed_s);
-	buffer_printf(out, "  <testsuite name=\"pmtop check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\" time=\"%.3f\" timestamp=\"%s\"", judgement->count, of[OUTCOME_FAILED], of[OUTCOME_UNTOLD],
-		elapsed_s, date);
+	buffer_printf(out,
+		"<testsuites name=\"pmtop check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\">\n",
+		judgement->count, of[OUTCOME_FAILED], of[OUTCOME_UNTOLD], elapsed_s);
+	buffer_printf(out,
+		"  <testsuite name=\"pmtop check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\" time=\"%.3f\" "
+		"timestamp=\"%s\"",
+		judgement->count, of[OUTCOME_FAILED], of[OUTCOME_UNTOLD], elapsed_s, date);
 	if (judgement->now->host[0]) {
 		buffer_puts(out, " hostname=\"");
 		add_xml(out, judgement->now->host);

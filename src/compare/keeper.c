@@ -25,7 +25,7 @@ static unsigned draw(struct keeper *keeper, unsigned most)
 	return (unsigned)(keeper->chance >> 33) % most;
 }
 
-/* -- phases ------------------------------------------------------------------------------------------------------------------------ */
+/* -- phases -- */
 
 static struct summary_phase *phase_of(struct keeper *keeper, const char *name)
 {
@@ -54,7 +54,8 @@ static void keep_at(struct keeper *keeper, size_t place, const struct run *run, 
 	}
 	for (unsigned i = 0; i < batch->phase_count; i++) {
 		const struct phase_time *time = &batch->phases[i];
-		struct summary_phase *phase = time->parent == NAME_NONE && time->seconds > 0 ? phase_of(keeper, run_name(run, time->name)) : NULL;
+		struct summary_phase *phase =
+			time->parent == NAME_NONE && time->seconds > 0 ? phase_of(keeper, run_name(run, time->name)) : NULL;
 		if (!phase)
 			continue;
 		phase->total_s += (double)time->seconds;
@@ -63,7 +64,7 @@ static void keep_at(struct keeper *keeper, size_t place, const struct run *run, 
 	}
 }
 
-/* -- steps ------------------------------------------------------------------------------------------------------------------------- */
+/* -- steps -- */
 
 /* Of each two in a row one stays. */
 static void halve(struct keeper *keeper)
@@ -112,7 +113,13 @@ static void begin(struct keeper *keeper, const struct run *run, const struct tra
 	summary->samples = summary->least_s = summary->most_s = NAN;
 	summary->stride = 1;
 	summary->steps = calloc(SUMMARY_STEPS_MOST, sizeof *summary->steps);
-	*keeper = (struct keeper){ .summary = summary, .chance = SEED, .is_begun = true, .run_id = run->id, .mode = track->mode, .next = track->first, .is_failed = !summary->steps };
+	*keeper = (struct keeper){ .summary = summary,
+		.chance = SEED,
+		.is_begun = true,
+		.run_id = run->id,
+		.mode = track->mode,
+		.next = track->first,
+		.is_failed = !summary->steps };
 }
 
 static void look_until(struct keeper *keeper, const struct run *run, const struct track *track, uint64_t end)
@@ -152,12 +159,9 @@ void keeper_look(struct keeper *keeper, const struct model *model, int index)
 		look_until(keeper, run, track, track->end - BEHIND);
 }
 
-/* -- what the model knows ------------------------------------------------------------------------------------------------------------ */
+/* -- what the model knows -- */
 
-static void copy_clean(char *out, size_t size, const char *text)
-{
-	text_clean(out, size, text, strlen(text));
-}
+static void copy_clean(char *out, size_t size, const char *text) { text_clean(out, size, text, strlen(text)); }
 
 static void take_meta(struct summary *summary, const struct run *run)
 {
@@ -177,10 +181,16 @@ static void take_operations(struct summary *summary, const struct run *run)
 {
 	for (size_t i = 0; i < run->operation_count && summary->operation_count < SUMMARY_OPERATIONS_MOST; i++) {
 		const struct operation *from = &run->operations[i];
-		if (from->mode != run_main(run)->mode || from->count == 0 || from->name == NAME_UNATTRIBUTED || from->name == NAME_BETWEEN)
+		if (from->mode != run_main(run)->mode || from->count == 0 || from->name == NAME_UNATTRIBUTED ||
+			from->name == NAME_BETWEEN)
 			continue;
 		struct summary_operation *to = &summary->operations[summary->operation_count++];
-		*to = (struct summary_operation){ .depth = from->depth, .count = from->count, .mean_s = from->mean_s, .p95_s = from->p95_s, .total_s = from->total_s, .share_ratio = from->share_ratio };
+		*to = (struct summary_operation){ .depth = from->depth,
+			.count = from->count,
+			.mean_s = from->mean_s,
+			.p95_s = from->p95_s,
+			.total_s = from->total_s,
+			.share_ratio = from->share_ratio };
 		copy_clean(to->name, sizeof to->name, run_name(run, from->name));
 		if (from->parent != NAME_NONE)
 			copy_clean(to->parent, sizeof to->parent, run_name(run, from->parent));
@@ -215,7 +225,8 @@ bool keeper_end(struct keeper *keeper, const struct model *model, int index)
 	copy_clean(summary->command, sizeof summary->command, model->command);
 	double cpus = model->system.now[METRIC_SYSTEM_CPUS];
 	summary->cpus = cpus >= 1 ? cpus : NAN;
-	summary->peak_bytes = isfinite(model->memory.tree_peak_bytes) ? model->memory.tree_peak_bytes : model->memory.peak_rss_bytes;
+	summary->peak_bytes =
+		isfinite(model->memory.tree_peak_bytes) ? model->memory.tree_peak_bytes : model->memory.peak_rss_bytes;
 	summary->growth_bytes = model->memory.growth_bytes;
 	if (model->memory.verdict)
 		snprintf(summary->verdict, sizeof summary->verdict, "%s", model->memory.verdict);

@@ -1,4 +1,5 @@
-/* keeper.h: makes a summary of a run while its sets are applied to a model, for the model keeps the newest batches only. */
+/* keeper.h: makes a summary of a run while its sets are applied to a model, for the model keeps the newest batches
+ * only. */
 #ifndef PMTOP_COMPARE_KEEPER_H
 #define PMTOP_COMPARE_KEEPER_H
 
@@ -6,16 +7,16 @@
 #include "src/model/model.h"
 
 struct keeper {
-	struct summary *summary;     /* borrowed; being filled */
-	bool is_begun, is_failed;    /* failed: out of memory */
+	struct summary *summary;  /* borrowed; being filled */
+	bool is_begun, is_failed; /* failed: out of memory */
 	unsigned run_id;
 	uint32_t mode;
-	uint64_t next;               /* ordinal of the next step to look at */
-	unsigned in_stride;          /* steps looked at since the last that is kept for good */
+	uint64_t next;      /* ordinal of the next step to look at */
+	unsigned in_stride; /* steps looked at since the last that is kept for good */
 	uint64_t chance;
-	unsigned sampled;            /* steps that told their samples */
+	unsigned sampled; /* steps that told their samples */
 	double sampled_s;
-	uint64_t gap_count;          /* of which events were lost */
+	uint64_t gap_count; /* of which events were lost */
 };
 
 void keeper_init(struct keeper *keeper, struct summary *summary);

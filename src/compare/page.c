@@ -70,7 +70,11 @@ void page_title(struct buffer *out, const char *title, bool has_color)
 
 void page_verdict(struct buffer *out, enum verdict verdict, bool has_color)
 {
-	static const char *const colors[] = { [VERDICT_FASTER] = "32", [VERDICT_LESS] = "32", [VERDICT_SLOWER] = "31", [VERDICT_MORE] = "33", [VERDICT_UNCLEAR] = "33" };
+	static const char *const colors[] = { [VERDICT_FASTER] = "32",
+		[VERDICT_LESS] = "32",
+		[VERDICT_SLOWER] = "31",
+		[VERDICT_MORE] = "33",
+		[VERDICT_UNCLEAR] = "33" };
 	const char *color = (size_t)verdict < sizeof colors / sizeof *colors ? colors[verdict] : NULL;
 	if (has_color && color)
 		buffer_printf(out, "\033[%sm%s\033[0m", color, verdict_word(verdict));
@@ -85,14 +89,9 @@ const char *page_value(char out[PAGE_VALUE], enum row_unit unit, double value)
 	case ROW_SECONDS:
 		snprintf(out, PAGE_VALUE, "%s", value > -1e-15 && value < 1e-15 ? "0" : format_seconds(number, value));
 		break;
-	case ROW_BYTES:
-		snprintf(out, PAGE_VALUE, "%s", format_bytes(number, value));
-		break;
-	case ROW_PER_SECOND:
-		snprintf(out, PAGE_VALUE, isfinite(value) ? "%s/s" : "%s", format_rate(number, value));
-		break;
-	default:
-		snprintf(out, PAGE_VALUE, isfinite(value) ? "%.4g" : "–", value);
+	case ROW_BYTES: snprintf(out, PAGE_VALUE, "%s", format_bytes(number, value)); break;
+	case ROW_PER_SECOND: snprintf(out, PAGE_VALUE, isfinite(value) ? "%s/s" : "%s", format_rate(number, value)); break;
+	default: snprintf(out, PAGE_VALUE, isfinite(value) ? "%.4g" : "–", value);
 	}
 	return out;
 }

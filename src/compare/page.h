@@ -1,4 +1,5 @@
-/* page.h: lines of cells for a terminal or a log: widths in cells, colour only where it is wanted. Internal to src/compare. */
+/* page.h: lines of cells for a terminal or a log: widths in cells, colour only where it is wanted. Internal to
+ * src/compare. */
 #ifndef PMTOP_COMPARE_PAGE_H
 #define PMTOP_COMPARE_PAGE_H
 

@@ -14,7 +14,7 @@ static double rate_of(const struct ranking *ranking, const struct summary *of)
 	return ranking->is_by_samples ? of->samples_per_s : of->steps_per_s;
 }
 
-/* -- names ------------------------------------------------------------------------------------------------------------------------- */
+/* -- names -- */
 
 static void name_by_batch_size(const struct summary *of, char *out, size_t size)
 {
@@ -29,10 +29,7 @@ static void name_by_model(const struct summary *of, char *out, size_t size)
 	snprintf(out, size, "%s", model ? model : "");
 }
 
-static void name_by_run(const struct summary *of, char *out, size_t size)
-{
-	snprintf(out, size, "%s", of->run);
-}
+static void name_by_run(const struct summary *of, char *out, size_t size) { snprintf(out, size, "%s", of->run); }
 
 static void name_by_label(const struct summary *of, char *out, size_t size)
 {
@@ -42,7 +39,8 @@ static void name_by_label(const struct summary *of, char *out, size_t size)
 /* The first that gives each a name of its own; files may share theirs, then the whole path is told. */
 static void name_all(struct ranking *ranking)
 {
-	static void (*const ways[])(const struct summary *, char *, size_t) = { name_by_batch_size, name_by_model, name_by_run, name_by_label };
+	static void (*const ways[])(
+		const struct summary *, char *, size_t) = { name_by_batch_size, name_by_model, name_by_run, name_by_label };
 	for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
 		bool is_own = true;
 		for (size_t i = 0; i < ranking->count; i++) {
@@ -58,11 +56,12 @@ static void name_all(struct ranking *ranking)
 		snprintf(ranking->name[i], sizeof ranking->name[i], "%s", ranking->rows[i].of->label);
 }
 
-/* -- order ------------------------------------------------------------------------------------------------------------------------- */
+/* -- order -- */
 
 static int by_samples(const void *a, const void *b)
 {
-	double x = ((const struct ranking_row *)a)->of->samples_per_s, y = ((const struct ranking_row *)b)->of->samples_per_s;
+	double x = ((const struct ranking_row *)a)->of->samples_per_s,
+		   y = ((const struct ranking_row *)b)->of->samples_per_s;
 	return (x < y) - (x > y);
 }
 
@@ -93,12 +92,13 @@ void ranking_make(struct ranking *ranking, const struct summary *const *summarie
 		row->against_best.value = rate / best;
 		row->has_interval = i > 0 && compare_rates(ranking->rows[0].of, row->of, &row->against_best);
 		if (row->has_interval)
-			row->verdict = verdict_of_ratio(row->against_best.value, row->against_best.low, row->against_best.high, true);
+			row->verdict =
+				verdict_of_ratio(row->against_best.value, row->against_best.low, row->against_best.high, true);
 	}
 	name_all(ranking);
 }
 
-/* -- telling ----------------------------------------------------------------------------------------------------------------------- */
+/* -- telling -- */
 
 void ranking_sentence(const struct ranking *ranking, char *out, size_t size)
 {
@@ -108,19 +108,23 @@ void ranking_sentence(const struct ranking *ranking, char *out, size_t size)
 		snprintf(out, size, "none of them has finished a step");
 		return;
 	}
-	size_t used = (size_t)snprintf(out, size, "best: %s (%s %s/s)", ranking->name[0], format_rate(rate, rate_of(ranking, best)), ranking->is_by_samples ? "samples" : "steps");
+	size_t used = (size_t)snprintf(out, size, "best: %s (%s %s/s)", ranking->name[0],
+		format_rate(rate, rate_of(ranking, best)), ranking->is_by_samples ? "samples" : "steps");
 	const struct ranking_row *next = ranking->count > 1 ? &ranking->rows[1] : NULL;
 	if (!next || used >= size || !next->has_interval)
 		return;
 	if (next->verdict == VERDICT_SLOWER)
-		snprintf(out + used, size - used, ", %.2f times %s (95 %%: %.2f to %.2f)", 1 / next->against_best.value, ranking->name[1], 1 / next->against_best.high, 1 / next->against_best.low);
+		snprintf(out + used, size - used, ", %.2f times %s (95 %%: %.2f to %.2f)", 1 / next->against_best.value,
+			ranking->name[1], 1 / next->against_best.high, 1 / next->against_best.low);
 	else
-		snprintf(out + used, size - used, "; %s is not told apart from it (%.2f times, 95 %%: %.2f to %.2f)", ranking->name[1], next->against_best.value, next->against_best.low, next->against_best.high);
+		snprintf(out + used, size - used, "; %s is not told apart from it (%.2f times, 95 %%: %.2f to %.2f)",
+			ranking->name[1], next->against_best.value, next->against_best.low, next->against_best.high);
 }
 
 enum { LABEL_LEAST = 18, LABEL_MOST = 48 };
 
-static void write_cells(struct buffer *out, int label_cells, const char *label, const char *const cells[6], enum verdict verdict, bool has_color)
+static void write_cells(struct buffer *out, int label_cells, const char *label, const char *const cells[6],
+	enum verdict verdict, bool has_color)
 {
 	static const int widths[] = { 7, 10, 11, 10, 11, 2 };
 	page_left(out, label_cells, label);
@@ -139,7 +143,8 @@ static void write_cells(struct buffer *out, int label_cells, const char *label, 
 void ranking_as_text(struct buffer *out, const struct ranking *ranking, int width, bool has_color)
 {
 	int label_cells = width - 60 < LABEL_LEAST ? LABEL_LEAST : width - 60 > LABEL_MOST ? LABEL_MOST : width - 60;
-	const char *const heads[6] = { "batch", "step", ranking->is_by_samples ? "samples/s" : "steps/s", "of best", "peak mem." };
+	const char *const heads[6] = { "batch", "step", ranking->is_by_samples ? "samples/s" : "steps/s", "of best",
+		"peak mem." };
 	char sentence[700], size[16], step[PAGE_VALUE], rate[NUMBER_SIZE], share[16], peak[NUMBER_SIZE], label[400];
 	write_cells(out, label_cells, "", heads, VERDICT_NONE, has_color);
 	for (size_t i = 0; i < ranking->count; i++) {
@@ -147,8 +152,11 @@ void ranking_as_text(struct buffer *out, const struct ranking *ranking, int widt
 		const struct summary *of = row->of;
 		snprintf(size, sizeof size, isfinite(of->batch_size) ? "%.0f" : "–", of->batch_size);
 		snprintf(share, sizeof share, isfinite(row->against_best.value) ? "%.2f×" : "–", row->against_best.value);
-		snprintf(label, sizeof label, "%s", strncmp(ranking->name[i], "batch size", 10) == 0 ? summary_name(of) : ranking->name[i]);
-		const char *const cells[6] = { size, page_value(step, ROW_SECONDS, of->median_s), format_rate(rate, rate_of(ranking, of)), share, format_bytes(peak, of->peak_bytes), i == 0 && isfinite(rate_of(ranking, of)) ? "best" : NULL };
+		snprintf(label, sizeof label, "%s",
+			strncmp(ranking->name[i], "batch size", 10) == 0 ? summary_name(of) : ranking->name[i]);
+		const char *const cells[6] = { size, page_value(step, ROW_SECONDS, of->median_s),
+			format_rate(rate, rate_of(ranking, of)), share, format_bytes(peak, of->peak_bytes),
+			i == 0 && isfinite(rate_of(ranking, of)) ? "best" : NULL };
 		write_cells(out, label_cells, label, cells, row->verdict, has_color);
 	}
 	ranking_sentence(ranking, sentence, sizeof sentence);

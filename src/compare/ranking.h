@@ -12,15 +12,15 @@ enum { RANKING_MOST = 64 };
 struct ranking_row {
 	const struct summary *of;
 	bool has_interval;
-	struct interval against_best;        /* its rate ÷ the best's */
-	enum verdict verdict;                /* against the best; NONE of the best itself */
+	struct interval against_best; /* its rate ÷ the best's */
+	enum verdict verdict;         /* against the best; NONE of the best itself */
 };
 
 struct ranking {
-	bool is_by_samples;                  /* else by steps a second: one does not say how many samples a batch has */
+	bool is_by_samples; /* else by steps a second: one does not say how many samples a batch has */
 	size_t count;
-	struct ranking_row rows[RANKING_MOST];       /* best first; those without a rate last */
-	char name[RANKING_MOST][256];        /* what tells each from the others: "batch size 64", a model, a run, a file */
+	struct ranking_row rows[RANKING_MOST]; /* best first; those without a rate last */
+	char name[RANKING_MOST][256]; /* what tells each from the others: "batch size 64", a model, a run, a file */
 };
 
 void ranking_make(struct ranking *ranking, const struct summary *const *summaries, size_t count);

@@ -10,8 +10,23 @@ static const double outer = 0.05;
 
 void summary_init(struct summary *summary)
 {
-	*summary = (struct summary){ .stride = 1, .cpus = NAN, .batch_size = NAN, .samples = NAN, .median_s = NAN, .mad_s = NAN, .mean_s = NAN, .p95_s = NAN, .least_s = NAN, .most_s = NAN,
-		.middle_s = NAN, .samples_per_s = NAN, .steps_per_s = NAN, .loss = NAN, .peak_bytes = NAN, .growth_bytes = NAN, .gpu_peak_bytes = NAN };
+	*summary = (struct summary){ .stride = 1,
+		.cpus = NAN,
+		.batch_size = NAN,
+		.samples = NAN,
+		.median_s = NAN,
+		.mad_s = NAN,
+		.mean_s = NAN,
+		.p95_s = NAN,
+		.least_s = NAN,
+		.most_s = NAN,
+		.middle_s = NAN,
+		.samples_per_s = NAN,
+		.steps_per_s = NAN,
+		.loss = NAN,
+		.peak_bytes = NAN,
+		.growth_bytes = NAN,
+		.gpu_peak_bytes = NAN };
 }
 
 void summary_release(struct summary *summary)
@@ -81,10 +96,7 @@ bool summary_finish(struct summary *summary)
 	return is_done;
 }
 
-bool summary_has_steps(const struct summary *summary)
-{
-	return summary->step_count > 0;
-}
+bool summary_has_steps(const struct summary *summary) { return summary->step_count > 0; }
 
 const char *summary_meta(const struct summary *summary, const char *key)
 {

@@ -20,13 +20,38 @@ enum { FILE_MOST = 64 << 20 };
 
 /* Figures that are a key and a number in the object of that name; "" is the whole. */
 #define FIGURES(X) \
-	X("", cpus) X("", batch_size) X("", loss) X("step", total_s) X("step", samples) X("step", median_s) X("step", mad_s) X("step", mean_s) X("step", p95_s) \
-	X("step", least_s) X("step", most_s) X("step", middle_s) X("step", samples_per_s) X("step", steps_per_s) \
-	X("memory", peak_bytes) X("memory", growth_bytes) X("memory", gpu_peak_bytes)
-#define COUNTS(X) X("", batches) X("", epochs) X("", lost_events) X("step", seen) X("step", warmup)
-#define TEXTS(X) X(label) X(command) X(run) X(host) X(mode) X(version)
+	X("", cpus) \
+	X("", batch_size) \
+	X("", loss) \
+	X("step", total_s) \
+	X("step", samples) \
+	X("step", median_s) \
+	X("step", mad_s) \
+	X("step", mean_s) \
+	X("step", p95_s) \
+	X("step", least_s) \
+	X("step", most_s) \
+	X("step", middle_s) \
+	X("step", samples_per_s) \
+	X("step", steps_per_s) \
+	X("memory", peak_bytes) \
+	X("memory", growth_bytes) \
+	X("memory", gpu_peak_bytes)
+#define COUNTS(X) \
+	X("", batches) \
+	X("", epochs) \
+	X("", lost_events) \
+	X("step", seen) \
+	X("step", warmup)
+#define TEXTS(X) \
+	X(label) \
+	X(command) \
+	X(run) \
+	X(host) \
+	X(mode) \
+	X(version)
 
-/* -- writing ----------------------------------------------------------------------------------------------------------------------- */
+/* -- writing -- */
 
 /* Six digits tell a step of 100 s to 0.1 ms: more than its clock means. */
 static double rounded(double value)
@@ -119,7 +144,8 @@ static void break_lines(struct buffer *out, const struct buffer *in)
 		buffer_add(out, &sign, 1);
 		if (sign == ':')
 			buffer_puts(out, " ");
-		else if ((opens || sign == ',') && (depth == 1 || (depth == 2 && is_list_of_objects && (sign == ',' || sign == '['))))
+		else if ((opens || sign == ',') &&
+			(depth == 1 || (depth == 2 && is_list_of_objects && (sign == ',' || sign == '['))))
 			buffer_puts(out, depth == 1 ? "\n  " : "\n    ");
 		else if (sign == ',')
 			buffer_puts(out, " ");
@@ -174,7 +200,7 @@ enum status summary_save(const char *path, const struct summary *summary, struct
 	return error ? reason_set(why_not, STATUS_IO, NULL, "%s was not written: %s", path, strerror(error)) : STATUS_OK;
 }
 
-/* -- reading ----------------------------------------------------------------------------------------------------------------------- */
+/* -- reading -- */
 
 static void take_text(char *out, size_t size, const struct json_value *object, const char *key)
 {
@@ -212,7 +238,8 @@ static bool read_phases(const struct json_value *array, struct summary *out)
 		if (out->phase_count == SUMMARY_PHASES_MOST)
 			return false;
 		struct summary_phase *phase = &out->phases[out->phase_count];
-		*phase = (struct summary_phase){ .total_s = json_member_number(value, "total_s"), .seconds = read_series(json_member(value, "seconds", JSON_ARRAY), out->step_count) };
+		*phase = (struct summary_phase){ .total_s = json_member_number(value, "total_s"),
+			.seconds = read_series(json_member(value, "seconds", JSON_ARRAY), out->step_count) };
 		take_text(phase->name, sizeof phase->name, value, "name");
 		if (!phase->seconds || !phase->name[0] || !isfinite(phase->total_s)) {
 			free(phase->seconds);
@@ -225,10 +252,15 @@ static bool read_phases(const struct json_value *array, struct summary *out)
 
 static void read_operations(const struct json_value *array, struct summary *out)
 {
-	for (const struct json_value *value = array ? array->first : NULL; value && out->operation_count < SUMMARY_OPERATIONS_MOST; value = value->next) {
+	for (const struct json_value *value = array ? array->first : NULL;
+		 value && out->operation_count < SUMMARY_OPERATIONS_MOST; value = value->next) {
 		struct summary_operation *operation = &out->operations[out->operation_count++];
-		*operation = (struct summary_operation){ .depth = (unsigned)count_of(value, "depth"), .count = count_of(value, "count"), .mean_s = json_member_number(value, "mean_s"),
-			.p95_s = json_member_number(value, "p95_s"), .total_s = json_member_number(value, "total_s"), .share_ratio = json_member_number(value, "share_ratio") };
+		*operation = (struct summary_operation){ .depth = (unsigned)count_of(value, "depth"),
+			.count = count_of(value, "count"),
+			.mean_s = json_member_number(value, "mean_s"),
+			.p95_s = json_member_number(value, "p95_s"),
+			.total_s = json_member_number(value, "total_s"),
+			.share_ratio = json_member_number(value, "share_ratio") };
 		take_text(operation->name, sizeof operation->name, value, "name");
 		take_text(operation->parent, sizeof operation->parent, value, "parent");
 	}
@@ -236,12 +268,15 @@ static void read_operations(const struct json_value *array, struct summary *out)
 
 static enum status read_summary(const struct json_value *root, struct summary *out, struct reason *why_not)
 {
-	const struct json_value *steps = json_member(root, "steps", JSON_ARRAY), *meta = json_member(root, "meta", JSON_OBJECT);
+	const struct json_value *steps = json_member(root, "steps", JSON_ARRAY),
+							*meta = json_member(root, "meta", JSON_OBJECT);
 	double version = json_member_number(root, "summary_version");
 	if (!(version >= SUMMARY_VERSION && version <= SUMMARY_VERSION))
-		return reason_set(why_not, STATUS_UNSUPPORTED, "make it anew with pmtop check --save", "a summary of version %g, not %d", version, SUMMARY_VERSION);
+		return reason_set(why_not, STATUS_UNSUPPORTED, "make it anew with pmtop check --save",
+			"a summary of version %g, not %d", version, SUMMARY_VERSION);
 #define READ_TEXT(name) take_text(out->name, sizeof out->name, root, #name);
-#define READ_FIGURE(part, name) out->name = json_member_number(*part ? json_member(root, part, JSON_OBJECT) : root, #name);
+#define READ_FIGURE(part, name) \
+	out->name = json_member_number(*part ? json_member(root, part, JSON_OBJECT) : root, #name);
 #define READ_COUNT(part, name) out->name = count_of(*part ? json_member(root, part, JSON_OBJECT) : root, #name);
 	TEXTS(READ_TEXT)
 	FIGURES(READ_FIGURE)
@@ -254,22 +289,27 @@ static enum status read_summary(const struct json_value *root, struct summary *o
 	out->made_ns = made_ns > 0 && made_ns < 9e18 ? (int64_t)made_ns : 0;
 	uint64_t stride = count_of(json_member(root, "step", JSON_OBJECT), "stride");
 	out->stride = stride ? (unsigned)stride : 1;
-	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MOST; value = value->next) {
+	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MOST;
+		 value = value->next) {
 		text_clean(out->meta[out->meta_count].key, sizeof out->meta->key, value->key, strlen(value->key));
 		take_text(out->meta[out->meta_count++].value, sizeof out->meta->value, meta, value->key);
 	}
 	read_operations(json_member(root, "operations", JSON_ARRAY), out);
 	out->origin = ORIGIN_SAVED;
 	if (!steps || steps->count > SUMMARY_STEPS_MOST || !(out->steps = read_series(steps, steps->count)))
-		return reason_set(why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "its steps are not a list of times");
+		return reason_set(
+			why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "its steps are not a list of times");
 	out->step_count = steps->count;
 	for (size_t i = 0; i < out->step_count; i++)
 		if (!(out->steps[i] > 0))
-			return reason_set(why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "a step of it takes no time");
+			return reason_set(
+				why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "a step of it takes no time");
 	if (!read_phases(json_member(root, "phases", JSON_ARRAY), out))
-		return reason_set(why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "a phase of it is not as long as its steps");
+		return reason_set(why_not, STATUS_DAMAGED, "make it anew with pmtop check --save",
+			"a phase of it is not as long as its steps");
 	if (out->step_count && (out->seen < out->step_count || !(out->total_s > 0)))
-		return reason_set(why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "its steps do not fit its totals");
+		return reason_set(
+			why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "its steps do not fit its totals");
 	return summary_finish(out) ? STATUS_OK : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 }
 
@@ -278,7 +318,8 @@ bool summary_is_file(const char *path)
 	char begin[64];
 	size_t length = 0;
 	struct stat file;
-	if (stat(path, &file) < 0 || !S_ISREG(file.st_mode) || file_read(AT_FDCWD, path, begin, sizeof begin, &length) != STATUS_OK)
+	if (stat(path, &file) < 0 || !S_ISREG(file.st_mode) ||
+		file_read(AT_FDCWD, path, begin, sizeof begin, &length) != STATUS_OK)
 		return false;
 	return begin[strspn(begin, " \t\r\n")] == '{';
 }
@@ -296,7 +337,9 @@ static enum status read_file(const char *path, struct buffer *out, struct reason
 	fclose(file);
 	if (out->length > FILE_MOST)
 		return reason_set(why_not, STATUS_INVALID, NULL, "too large for a summary");
-	return !is_whole ? reason_set(why_not, STATUS_IO, NULL, "it cannot be read") : out->failed ? reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory") : STATUS_OK;
+	return !is_whole  ? reason_set(why_not, STATUS_IO, NULL, "it cannot be read")
+		: out->failed ? reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory")
+					  : STATUS_OK;
 }
 
 enum status summary_load(const char *path, struct summary *out, struct reason *why_not)
@@ -318,7 +361,9 @@ enum status summary_load(const char *path, struct summary *out, struct reason *w
 		else if (!format && json_member(root, "self", JSON_OBJECT) && json_member(root, "time_ns", JSON_NUMBER))
 			status = summary_of_report(root, out, &why);
 		else
-			status = reason_set(&why, STATUS_DAMAGED, "pmtop check --save=FILE makes one, pmtop report --format=json the other", "neither a summary nor a report of pmtop");
+			status = reason_set(&why, STATUS_DAMAGED,
+				"pmtop check --save=FILE makes one, pmtop report --format=json the other",
+				"neither a summary nor a report of pmtop");
 	}
 	json_tree_free(tree);
 	buffer_release(&text);

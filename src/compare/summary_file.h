@@ -1,5 +1,6 @@
-/* summary_file.h: a summary as a file: JSON that a person can read, with the steps themselves, so that two of them can be compared with their noise.
- * `pmtop check --save` writes it. A report that was saved (`pmtop report --format=json`) is read as well; it has quantiles only. */
+/* summary_file.h: a summary as a file: JSON that a person can read, with the steps themselves, so that two of them can
+ * be compared with their noise. `pmtop check --save` writes it. A report that was saved (`pmtop report --format=json`)
+ * is read as well; it has quantiles only. */
 #ifndef PMTOP_COMPARE_SUMMARY_FILE_H
 #define PMTOP_COMPARE_SUMMARY_FILE_H
 

@@ -19,8 +19,12 @@
 enum { STATE_WIDTH = 8, NAME_WIDTH = 20, READINGS = 3 };
 #define CHECK_LIMIT_NS (4 * NS_PER_S)
 
-static const struct { const char *word, *color; } states[] = {
-	[FINDING_OK] = { "ok", "\033[32m" }, [FINDING_MISSING] = { "missing", "\033[33m" }, [FINDING_OFF] = { "off", "\033[2m" },
+static const struct {
+	const char *word, *color;
+} states[] = {
+	[FINDING_OK] = { "ok", "\033[32m" },
+	[FINDING_MISSING] = { "missing", "\033[33m" },
+	[FINDING_OFF] = { "off", "\033[2m" },
 };
 
 struct finding *doctor_row(struct doctor *doctor, const char *name, bool is_essential)
@@ -46,7 +50,8 @@ void doctor_say(struct doctor *doctor, enum finding_state state, const char *rem
 
 const char *doctor_access_remedy(void)
 {
-	return geteuid() == 0 ? "run on the host, or start the container with --cap-add=SYS_PTRACE" : "run pmtop as root, or as the run's owner";
+	return geteuid() == 0 ? "run on the host, or start the container with --cap-add=SYS_PTRACE"
+						  : "run pmtop as root, or as the run's owner";
 }
 
 static size_t count_of(const struct doctor *doctor, enum finding_state state, bool only_essential)
@@ -62,8 +67,9 @@ static void print_row(struct buffer *out, const struct finding *row, bool is_col
 	bool is_grave = row->state == FINDING_MISSING && row->is_essential;
 	const char *begin = !is_colored ? "" : is_grave ? "\033[1;31m" : states[row->state].color;
 	size_t cells = text_cells(row->name);
-	buffer_printf(out, "  %s%-*s%s %s%*s %s\n", begin, STATE_WIDTH, states[row->state].word, is_colored ? "\033[0m" : "", row->name,
-		(int)(cells < NAME_WIDTH ? NAME_WIDTH - cells : 0), "", row->reason.text);
+	buffer_printf(out, "  %s%-*s%s %s%*s %s\n", begin, STATE_WIDTH, states[row->state].word,
+		is_colored ? "\033[0m" : "", row->name, (int)(cells < NAME_WIDTH ? NAME_WIDTH - cells : 0), "",
+		row->reason.text);
 	if (row->reason.remedy[0])
 		buffer_printf(out, "  %*s → %s\n", STATE_WIDTH + 1 + NAME_WIDTH, "", row->reason.remedy);
 }
@@ -79,9 +85,11 @@ static void print_text(struct buffer *out, const struct doctor *doctor)
 		group = row->group;
 		print_row(out, row, is_colored);
 	}
-	buffer_printf(out, "\n%zu ok, %zu missing, %zu off", count_of(doctor, FINDING_OK, false), count_of(doctor, FINDING_MISSING, false),
-		count_of(doctor, FINDING_OFF, false));
-	buffer_puts(out, count_of(doctor, FINDING_MISSING, true) ? "; what pmtop cannot do without is missing\n" : "; all that pmtop needs is here\n");
+	buffer_printf(out, "\n%zu ok, %zu missing, %zu off", count_of(doctor, FINDING_OK, false),
+		count_of(doctor, FINDING_MISSING, false), count_of(doctor, FINDING_OFF, false));
+	buffer_puts(out,
+		count_of(doctor, FINDING_MISSING, true) ? "; what pmtop cannot do without is missing\n"
+												: "; all that pmtop needs is here\n");
 }
 
 static void print_json(struct buffer *out, const struct doctor *doctor)
@@ -120,8 +128,8 @@ void doctor_run(struct doctor *doctor, void (*check)(struct doctor *doctor))
 		return;
 	}
 	if (!limited_wait(child, fd, CHECK_LIMIT_NS))
-		doctor_say(doctor, FINDING_MISSING, "look for what hangs: dmesg, and file systems whose server is gone (mount)", "no answer for %d s",
-			(int)(CHECK_LIMIT_NS / NS_PER_S));
+		doctor_say(doctor, FINDING_MISSING, "look for what hangs: dmesg, and file systems whose server is gone (mount)",
+			"no answer for %d s", (int)(CHECK_LIMIT_NS / NS_PER_S));
 	else if (waitpid(child, &status, 0) == child && WIFSIGNALED(status))
 		doctor_say(doctor, FINDING_MISSING, NULL, "the check crashed (%s)", strsignal(WTERMSIG(status)));
 }

@@ -26,11 +26,13 @@ static bool read_level(const struct doctor *doctor, int *level)
 	return end != text;
 }
 
-/* -- counters ------------------------------------------------------------------------------------------------------------------ */
+/* -- counters -- */
 
 static int ask_kernel(uint32_t type, uint64_t config)
 {
-	struct perf_event_attr attributes = { .type = type, .size = sizeof attributes, .config = config, .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1 };
+	struct perf_event_attr attributes = {
+		.type = type, .size = sizeof attributes, .config = config, .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1
+	};
 	long fd = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return errno;
@@ -46,20 +48,31 @@ static int open_counter(const struct doctor *doctor, uint32_t type, uint64_t con
 static void check_level(struct doctor *doctor)
 {
 	/* Up to this level, without a right of its own; the last is what Debian's and Ubuntu's kernels add. */
-	static const struct { int most; enum finding_state state; const char *what, *remedy; } levels[] = {
+	static const struct {
+		int most;
+		enum finding_state state;
+		const char *what, *remedy;
+	} levels[] = {
 		{ 0, FINDING_OK, "processes and whole CPUs, memory traffic and energy too", NULL },
-		{ 1, FINDING_OK, "your processes, with what the kernel does for them; no memory traffic and energy of the whole machine", RIGHT_REMEDY "0" },
-		{ 2, FINDING_OK, "your processes, without what the kernel does for them; no memory traffic and energy of the whole machine", RIGHT_REMEDY "0" },
-		{ 99, FINDING_MISSING, "no counter may be opened; times, faults and switches of /proc are read", RIGHT_REMEDY "2" },
+		{ 1, FINDING_OK,
+			"your processes, with what the kernel does for them; no memory traffic and energy of the whole machine",
+			RIGHT_REMEDY "0" },
+		{ 2, FINDING_OK,
+			"your processes, without what the kernel does for them; no memory traffic and energy of the whole machine",
+			RIGHT_REMEDY "0" },
+		{ 99, FINDING_MISSING, "no counter may be opened; times, faults and switches of /proc are read",
+			RIGHT_REMEDY "2" },
 	};
 	int level;
 	doctor_row(doctor, "right to count", false);
 	if (!read_level(doctor, &level)) {
-		doctor_say(doctor, FINDING_MISSING, "boot a kernel with CONFIG_PERF_EVENTS", "the kernel has no performance counters");
+		doctor_say(
+			doctor, FINDING_MISSING, "boot a kernel with CONFIG_PERF_EVENTS", "the kernel has no performance counters");
 		return;
 	}
 	if (is_privileged(doctor)) {
-		doctor_say(doctor, FINDING_OK, NULL, "perf_event_paranoid is %d, and pmtop is root or has CAP_PERFMON: everything", level);
+		doctor_say(doctor, FINDING_OK, NULL,
+			"perf_event_paranoid is %d, and pmtop is root or has CAP_PERFMON: everything", level);
 		return;
 	}
 	size_t at = 0;
@@ -69,12 +82,20 @@ static void check_level(struct doctor *doctor)
 }
 
 /* What an errno of perf_event_open means. */
-static const struct { int error; const char *why, *remedy; } refusals[] = {
-	{ ENOENT, "this CPU, or the virtual machine that it is, offers none", "run on the host; or let the hypervisor pass them on (QEMU: -cpu host,pmu=on; EC2: a metal instance)" },
-	{ EOPNOTSUPP, "this CPU, or the virtual machine that it is, offers none", "run on the host; or let the hypervisor pass them on (QEMU: -cpu host,pmu=on; EC2: a metal instance)" },
+static const struct {
+	int error;
+	const char *why, *remedy;
+} refusals[] = {
+	{ ENOENT, "this CPU, or the virtual machine that it is, offers none",
+		"run on the host; or let the hypervisor pass them on (QEMU: -cpu host,pmu=on; EC2: a metal instance)" },
+	{ EOPNOTSUPP, "this CPU, or the virtual machine that it is, offers none",
+		"run on the host; or let the hypervisor pass them on (QEMU: -cpu host,pmu=on; EC2: a metal instance)" },
 	{ EACCES, "they may not be opened", RIGHT_REMEDY "2" },
-	{ EPERM, "they may not be opened", "in a container: --cap-add=PERFMON, and a seccomp profile that lets perf_event_open through; else " RIGHT_REMEDY "2" },
-	{ ENOSYS, "the kernel has none, or a seccomp filter hides it", "in a container: --security-opt seccomp=unconfined, or a profile that lets perf_event_open through" },
+	{ EPERM, "they may not be opened",
+		"in a container: --cap-add=PERFMON, and a seccomp profile that lets perf_event_open through; else " RIGHT_REMEDY
+		"2" },
+	{ ENOSYS, "the kernel has none, or a seccomp filter hides it",
+		"in a container: --security-opt seccomp=unconfined, or a profile that lets perf_event_open through" },
 	{ EBUSY, "somebody else holds them all (the NMI watchdog, another profiler)", "sudo sysctl kernel.nmi_watchdog=0" },
 	{ EMFILE, "no descriptor is free", "ulimit -n 4096" },
 };
@@ -102,8 +123,13 @@ static void check_software(struct doctor *doctor)
 
 static void check_hardware(struct doctor *doctor)
 {
-	static const struct { uint64_t config; const char *name; } events[] = {
-		{ PERF_COUNT_HW_CPU_CYCLES, "cycles" }, { PERF_COUNT_HW_INSTRUCTIONS, "instructions" }, { PERF_COUNT_HW_CACHE_MISSES, "cache misses" },
+	static const struct {
+		uint64_t config;
+		const char *name;
+	} events[] = {
+		{ PERF_COUNT_HW_CPU_CYCLES, "cycles" },
+		{ PERF_COUNT_HW_INSTRUCTIONS, "instructions" },
+		{ PERF_COUNT_HW_CACHE_MISSES, "cache misses" },
 		{ PERF_COUNT_HW_BRANCH_MISSES, "branch misses" },
 	};
 	char there[160] = "";
@@ -139,10 +165,11 @@ static void check_traffic(struct doctor *doctor)
 	else if (is_privileged(doctor) || (read_level(doctor, &level) && level <= 0))
 		doctor_say(doctor, FINDING_OK, NULL, "%s: bytes of each socket, of all programs", unit);
 	else
-		doctor_say(doctor, FINDING_MISSING, RIGHT_REMEDY "0", "%s is there, and is of the whole machine: level %d does not let it be read", unit, level);
+		doctor_say(doctor, FINDING_MISSING, RIGHT_REMEDY "0",
+			"%s is there, and is of the whole machine: level %d does not let it be read", unit, level);
 }
 
-/* -- energy and heat ----------------------------------------------------------------------------------------------------------- */
+/* -- energy and heat -- */
 
 static void check_energy(struct doctor *doctor)
 {
@@ -152,21 +179,27 @@ static void check_energy(struct doctor *doctor)
 	bool has_perf = doctor_access(doctor, F_OK, "/sys/bus/event_source/devices/power") == 0;
 	doctor_row(doctor, "CPU energy", false);
 	if (why_not == 0 && doctor_read(doctor, name, sizeof name, "/sys/class/powercap/%s/name", names[0]))
-		doctor_say(doctor, FINDING_OK, NULL, "RAPL by powercap: %zu meter%s, the first %.30s", zones, zones > 1 ? "s" : "", name);
+		doctor_say(doctor, FINDING_OK, NULL, "RAPL by powercap: %zu meter%s, the first %.30s", zones,
+			zones > 1 ? "s" : "", name);
 	else if (has_perf && (is_privileged(doctor) || (read_level(doctor, &level) && level <= 0)))
 		doctor_say(doctor, FINDING_OK, NULL, "RAPL by the perf event power/energy-pkg/");
 	else if (zones)
-		doctor_say(doctor, FINDING_MISSING, "sudo chmod -R a+r /sys/class/powercap/intel-rapl:*/ (until the next boot; a udev rule keeps it), or " RIGHT_REMEDY "0",
+		doctor_say(doctor, FINDING_MISSING,
+			"sudo chmod -R a+r /sys/class/powercap/intel-rapl:*/ (until the next boot; a udev rule keeps it), "
+			"or " RIGHT_REMEDY "0",
 			"RAPL is there and may not be read: %s", strerror(why_not));
 	else if (has_perf)
-		doctor_say(doctor, FINDING_MISSING, RIGHT_REMEDY "0", "RAPL by perf is there, and level %d does not let it be read", level);
+		doctor_say(doctor, FINDING_MISSING, RIGHT_REMEDY "0",
+			"RAPL by perf is there, and level %d does not let it be read", level);
 	else
-		doctor_say(doctor, FINDING_MISSING, "run on the host; or sudo modprobe intel_rapl_msr", "no RAPL: neither /sys/class/powercap nor perf's power events (a virtual machine has none)");
+		doctor_say(doctor, FINDING_MISSING, "run on the host; or sudo modprobe intel_rapl_msr",
+			"no RAPL: neither /sys/class/powercap nor perf's power events (a virtual machine has none)");
 }
 
 static void check_heat(struct doctor *doctor)
 {
-	char monitors[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], inputs[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], name[64], folder[160], list[120] = "";
+	char monitors[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], inputs[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], name[64],
+		folder[160], list[120] = "";
 	size_t count = doctor_names(doctor, "/sys/class/hwmon", "hwmon", monitors, DOCTOR_NAMES_MOST), sensors = 0;
 	for (size_t i = 0; i < count && i < DOCTOR_NAMES_MOST; i++) {
 		snprintf(folder, sizeof folder, "/sys/class/hwmon/%s", monitors[i]);
@@ -181,19 +214,24 @@ static void check_heat(struct doctor *doctor)
 	if (sensors)
 		doctor_say(doctor, FINDING_OK, NULL, "%zu sensor%s: %s", sensors, sensors > 1 ? "s" : "", list);
 	else
-		doctor_say(doctor, FINDING_MISSING, "run on the host; or sudo modprobe coretemp (Intel), k10temp (AMD)", "no temperature in /sys/class/hwmon (a virtual machine has none)");
+		doctor_say(doctor, FINDING_MISSING, "run on the host; or sudo modprobe coretemp (Intel), k10temp (AMD)",
+			"no temperature in /sys/class/hwmon (a virtual machine has none)");
 }
 
 static void check_clock(struct doctor *doctor)
 {
 	char text[64];
 	bool has_clock = doctor_read(doctor, text, sizeof text, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
-	bool has_throttles = doctor_access(doctor, R_OK, "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count") == 0;
+	bool has_throttles =
+		doctor_access(doctor, R_OK, "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count") == 0;
 	doctor_row(doctor, "CPU clock", false);
 	if (has_clock)
-		doctor_say(doctor, FINDING_OK, NULL, "of each CPU%s", has_throttles ? ", and how often heat slowed the package down" : "; how often heat slowed it down is not told");
+		doctor_say(doctor, FINDING_OK, NULL, "of each CPU%s",
+			has_throttles ? ", and how often heat slowed the package down"
+						  : "; how often heat slowed it down is not told");
 	else
-		doctor_say(doctor, FINDING_MISSING, "run on the host; or a kernel with CONFIG_CPU_FREQ", "no cpufreq: clocks are not known, but by counting cycles");
+		doctor_say(doctor, FINDING_MISSING, "run on the host; or a kernel with CONFIG_CPU_FREQ",
+			"no cpufreq: clocks are not known, but by counting cycles");
 }
 
 void doctor_check_counters(struct doctor *doctor)
@@ -203,7 +241,8 @@ void doctor_check_counters(struct doctor *doctor)
 	check_software(doctor);
 	check_hardware(doctor);
 	doctor_row(doctor, "libpfm4", false);
-	doctor_say_library(doctor, "libpfm.so.4", "libpfm4", "FLOPs and the events of pmtop.yaml cannot be named; cycles, instructions and misses are counted");
+	doctor_say_library(doctor, "libpfm.so.4", "libpfm4",
+		"FLOPs and the events of pmtop.yaml cannot be named; cycles, instructions and misses are counted");
 	check_traffic(doctor);
 	doctor->group = "energy and heat";
 	check_energy(doctor);

@@ -1,4 +1,5 @@
-/* GPUs: what each maker's figures need. Files are read and libraries loaded; no function of a driver is called, for it can hang. */
+/* GPUs: what each maker's figures need. Files are read and libraries loaded; no function of a driver is called, for it
+ * can hang. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,22 +12,24 @@
 
 enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38, VERSION_SIZE = 48 };
 #define VENDOR_NVIDIA "0x10de"
-#define FIRST_PID_NAMESPACE "pid:[4026531836]"      /* PROC_PID_INIT_INO of the kernel's proc_ns.h */
+#define FIRST_PID_NAMESPACE "pid:[4026531836]" /* PROC_PID_INIT_INO of the kernel's proc_ns.h */
 #define CONTAINER_REMEDY "in a container: --gpus all (docker), or --device nvidia.com/gpu=all (podman)"
 
-/* -- NVIDIA -------------------------------------------------------------------------------------------------------------------- */
+/* -- NVIDIA -- */
 
 /* Display controllers of one vendor on PCI. The first one's place. */
 static unsigned count_cards(const struct doctor *doctor, const char *vendor, char first[DOCTOR_NAME_SIZE])
 {
 	enum { DEVICES_MOST = 512 };
-	char (*names)[DOCTOR_NAME_SIZE] = calloc(DEVICES_MOST, sizeof *names), text[64];
+	char(*names)[DOCTOR_NAME_SIZE] = calloc(DEVICES_MOST, sizeof *names), text[64];
 	size_t count = names ? doctor_names(doctor, "/sys/bus/pci/devices", "", names, DEVICES_MOST) : 0;
 	unsigned cards = 0;
 	first[0] = '\0';
 	for (size_t i = 0; i < count && i < DEVICES_MOST; i++) {
-		bool is_display = doctor_read(doctor, text, sizeof text, "/sys/bus/pci/devices/%s/class", names[i]) && strncmp(text, "0x03", 4) == 0;
-		if (!is_display || !doctor_read(doctor, text, sizeof text, "/sys/bus/pci/devices/%s/vendor", names[i]) || strcmp(text, vendor) != 0)
+		bool is_display = doctor_read(doctor, text, sizeof text, "/sys/bus/pci/devices/%s/class", names[i]) &&
+			strncmp(text, "0x03", 4) == 0;
+		if (!is_display || !doctor_read(doctor, text, sizeof text, "/sys/bus/pci/devices/%s/vendor", names[i]) ||
+			strcmp(text, vendor) != 0)
 			continue;
 		if (cards++ == 0)
 			snprintf(first, DOCTOR_NAME_SIZE, "%s", names[i]);
@@ -69,9 +72,12 @@ static bool check_nvidia_driver(struct doctor *doctor, char version[VERSION_SIZE
 	if (!cards)
 		doctor_say(doctor, FINDING_OFF, NULL, "no NVIDIA GPU here");
 	else if (has_other)
-		doctor_say(doctor, FINDING_MISSING, "install NVIDIA's driver (Debian: nvidia-driver)", "the GPU at %s is driven by %.30s", place, driver);
+		doctor_say(doctor, FINDING_MISSING, "install NVIDIA's driver (Debian: nvidia-driver)",
+			"the GPU at %s is driven by %.30s", place, driver);
 	else
-		doctor_say(doctor, FINDING_MISSING, "install NVIDIA's driver (Debian: nvidia-driver), or load it: sudo modprobe nvidia", "the GPU at %s has none", place);
+		doctor_say(doctor, FINDING_MISSING,
+			"install NVIDIA's driver (Debian: nvidia-driver), or load it: sudo modprobe nvidia",
+			"the GPU at %s has none", place);
 	return false;
 }
 
@@ -90,9 +96,12 @@ static void check_nvidia_devices(struct doctor *doctor)
 	}
 	doctor_row(doctor, "NVIDIA devices", false);
 	if (why_not == ENOENT)
-		doctor_say(doctor, FINDING_MISSING, "sudo nvidia-modprobe -c0 -u; " CONTAINER_REMEDY, "a driver, but no /dev/nvidiactl");
+		doctor_say(doctor, FINDING_MISSING, "sudo nvidia-modprobe -c0 -u; " CONTAINER_REMEDY,
+			"a driver, but no /dev/nvidiactl");
 	else if (why_not)
-		doctor_say(doctor, FINDING_MISSING, "ls -l /dev/nvidia*: join the group that owns them (sudo usermod -aG video $USER), and log in again", "may not be opened: %s", strerror(why_not));
+		doctor_say(doctor, FINDING_MISSING,
+			"ls -l /dev/nvidia*: join the group that owns them (sudo usermod -aG video $USER), and log in again",
+			"may not be opened: %s", strerror(why_not));
 	else if (devices == 0)
 		doctor_say(doctor, FINDING_MISSING, "nvidia-smi -L; " CONTAINER_REMEDY, "/dev/nvidiactl, but no /dev/nvidia0");
 	else
@@ -115,7 +124,9 @@ static bool library_version(void *library, char out[VERSION_SIZE])
 
 static void say_library(struct doctor *doctor, void *library, const char *driver)
 {
-	static const struct { const char *symbol, *without; } newer[] = {
+	static const struct {
+		const char *symbol, *without;
+	} newer[] = {
 		{ "nvmlDeviceGetComputeRunningProcesses_v3", "an old one: memory of processes by its older calls" },
 		{ "nvmlDeviceGetMemoryInfo_v2", "an old one: what the driver keeps of the memory is not told" },
 		{ "nvmlDeviceGetFieldValues", "an old one: no energy, NVLink and throttling times" },
@@ -123,7 +134,9 @@ static void say_library(struct doctor *doctor, void *library, const char *driver
 	char version[VERSION_SIZE];
 	bool has_version = library_version(library, version);
 	if (has_version && driver[0] >= '0' && driver[0] <= '9' && strcmp(version, driver) != 0) {
-		doctor_say(doctor, FINDING_MISSING, "reboot, or reload the driver (sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia; nvidia-smi); in a container: start it again",
+		doctor_say(doctor, FINDING_MISSING,
+			"reboot, or reload the driver (sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia; nvidia-smi); in a "
+			"container: start it again",
 			"library %s and driver %s differ: NVML refuses to work", version, driver);
 		return;
 	}
@@ -142,7 +155,8 @@ static void check_activity(struct doctor *doctor, void *library)
 	if (dlsym(library, "nvmlGpmQueryDeviceSupport") && dlsym(library, "nvmlGpmMetricsGet"))
 		doctor_say(doctor, FINDING_OK, NULL, "how full a busy GPU is, where it is of the Hopper generation or newer");
 	else
-		doctor_say(doctor, FINDING_MISSING, "a driver from 525 on", "the library does not have it: busy is known, how full is not");
+		doctor_say(doctor, FINDING_MISSING, "a driver from 525 on",
+			"the library does not have it: busy is known, how full is not");
 }
 
 /* Returns whether NVML could be used. */
@@ -156,11 +170,13 @@ static void check_nvml(struct doctor *doctor, bool has_driver, const char *drive
 	}
 	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!library && has_driver)
-		doctor_say(doctor, FINDING_MISSING, "install the driver's library (Debian: libnvidia-ml1); " CONTAINER_REMEDY, "a driver, but no libnvidia-ml.so.1");
+		doctor_say(doctor, FINDING_MISSING, "install the driver's library (Debian: libnvidia-ml1); " CONTAINER_REMEDY,
+			"a driver, but no libnvidia-ml.so.1");
 	else if (!library)
 		doctor_say(doctor, FINDING_OFF, NULL, "none is needed");
 	else if (!dlsym(library, "nvmlInit_v2") && !dlsym(library, "nvmlInit"))
-		doctor_say(doctor, FINDING_MISSING, "install the driver's own (Debian: libnvidia-ml1)", "%.120s is not NVIDIA's library", path);
+		doctor_say(doctor, FINDING_MISSING, "install the driver's own (Debian: libnvidia-ml1)",
+			"%.120s is not NVIDIA's library", path);
 	else
 		say_library(doctor, library, driver);
 	if (library && (has_driver || doctor->nvml_path))
@@ -180,12 +196,14 @@ static void check_parts(struct doctor *doctor)
 	}
 	if (parts == 0)
 		return;
-	bool has_minor = doctor_read(doctor, text, sizeof text, "/proc/driver/nvidia/capabilities/mig/monitor") && sscanf(text, "DeviceFileMinor: %u", &minor) == 1;
+	bool has_minor = doctor_read(doctor, text, sizeof text, "/proc/driver/nvidia/capabilities/mig/monitor") &&
+		sscanf(text, "DeviceFileMinor: %u", &minor) == 1;
 	doctor_row(doctor, "MIG", false);
 	if (has_minor && doctor_access(doctor, R_OK, "/dev/nvidia-caps/nvidia-cap%u", minor) == 0)
 		doctor_say(doctor, FINDING_OK, NULL, "%u part%s, all of which may be looked at", parts, parts > 1 ? "s" : "");
 	else if (has_minor)
-		doctor_say(doctor, FINDING_MISSING, "run pmtop as root; in a container: -e NVIDIA_MIG_MONITOR_DEVICES=all --cap-add=SYS_ADMIN",
+		doctor_say(doctor, FINDING_MISSING,
+			"run pmtop as root; in a container: -e NVIDIA_MIG_MONITOR_DEVICES=all --cap-add=SYS_ADMIN",
 			"%u part%s; only those that were given to you may be looked at", parts, parts > 1 ? "s" : "");
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "%u part%s", parts, parts > 1 ? "s" : "");
@@ -203,10 +221,15 @@ static bool check_nvidia(struct doctor *doctor)
 	return has_driver;
 }
 
-/* -- AMD, Intel and others: render nodes ---------------------------------------------------------------------------------------- */
+/* -- AMD, Intel and others: render nodes -- */
 
-static const struct { const char *driver, *also; } known_drivers[] = {
-	{ "amdgpu", "AMD" }, { "i915", "Intel" }, { "xe", "Intel" }, { "nouveau", "NVIDIA's, without its own driver" },
+static const struct {
+	const char *driver, *also;
+} known_drivers[] = {
+	{ "amdgpu", "AMD" },
+	{ "i915", "Intel" },
+	{ "xe", "Intel" },
+	{ "nouveau", "NVIDIA's, without its own driver" },
 };
 
 static const char *maker_of(const char *driver)
@@ -224,10 +247,13 @@ static void check_node(struct doctor *doctor, const char *node, const char *driv
 	int why_not = doctor_access(doctor, R_OK | W_OK, "/dev/dri/%s", node);
 	doctor_row(doctor, node, false);
 	if (why_not == ENOENT)
-		doctor_say(doctor, FINDING_MISSING, "in a container: --device=/dev/dri", "%s (%s) %s: no /dev/dri/%s", driver, maker_of(driver), place, node);
+		doctor_say(doctor, FINDING_MISSING, "in a container: --device=/dev/dri", "%s (%s) %s: no /dev/dri/%s", driver,
+			maker_of(driver), place, node);
 	else if (why_not)
-		doctor_say(doctor, FINDING_MISSING, "sudo usermod -aG render $USER, and log in again", "%s (%s) %s: /dev/dri/%s may not be opened: what only its driver tells is missing, what "
-			"/sys and its users' fdinfo tell is not", driver, maker_of(driver), place, node);
+		doctor_say(doctor, FINDING_MISSING, "sudo usermod -aG render $USER, and log in again",
+			"%s (%s) %s: /dev/dri/%s may not be opened: what only its driver tells is missing, what "
+			"/sys and its users' fdinfo tell is not",
+			driver, maker_of(driver), place, node);
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "%s (%s) %s", driver, maker_of(driver), place);
 }
@@ -238,9 +264,12 @@ static void check_amd(struct doctor *doctor)
 	doctor_say_library(doctor, "libdrm_amdgpu.so.1", "libdrm-amdgpu1", "clocks, power and heat by /sys alone");
 	doctor_row(doctor, "KFD", false);
 	if (doctor_access(doctor, F_OK, "/sys/class/kfd/kfd/topology") != 0)
-		doctor_say(doctor, FINDING_MISSING, "boot a kernel with CONFIG_HSA_AMD", "not there: what ROCm programs use of a GPU is not told");
+		doctor_say(doctor, FINDING_MISSING, "boot a kernel with CONFIG_HSA_AMD",
+			"not there: what ROCm programs use of a GPU is not told");
 	else if (doctor_access(doctor, R_OK | X_OK, "/sys/class/kfd/kfd/proc") != 0)
-		doctor_say(doctor, FINDING_MISSING, "a kernel from 5.9 on; in a container: --device=/dev/kfd, and /sys of the host", "does not tell what each process uses");
+		doctor_say(doctor, FINDING_MISSING,
+			"a kernel from 5.9 on; in a container: --device=/dev/kfd, and /sys of the host",
+			"does not tell what each process uses");
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "what each ROCm program uses");
 }
@@ -251,7 +280,9 @@ static void check_intel(struct doctor *doctor, const char *driver)
 	if (doctor_has_right(doctor, CAPABILITY_PERFMON) || doctor_has_right(doctor, CAPABILITY_SYS_ADMIN))
 		doctor_say(doctor, FINDING_OK, NULL, "as root, or with CAP_PERFMON: processes of all users");
 	else
-		doctor_say(doctor, FINDING_OFF, "sudo setcap cap_perfmon=ep $(command -v pmtop)", "%s tells some figures of the whole device only with CAP_PERFMON; those of your processes are read", driver);
+		doctor_say(doctor, FINDING_OFF, "sudo setcap cap_perfmon=ep $(command -v pmtop)",
+			"%s tells some figures of the whole device only with CAP_PERFMON; those of your processes are read",
+			driver);
 }
 
 static bool check_drm(struct doctor *doctor)
@@ -260,7 +291,8 @@ static bool check_drm(struct doctor *doctor)
 	bool has_amd = false, has_any = false;
 	size_t count = doctor_names(doctor, "/sys/class/drm", "renderD", nodes, DOCTOR_NAMES_MOST);
 	for (size_t i = 0; i < count && i < DOCTOR_NAMES_MOST; i++) {
-		if (!doctor_link(doctor, driver, sizeof driver, "/sys/class/drm/%s/device/driver", nodes[i]) || strncmp(driver, "nvidia", 6) == 0)
+		if (!doctor_link(doctor, driver, sizeof driver, "/sys/class/drm/%s/device/driver", nodes[i]) ||
+			strncmp(driver, "nvidia", 6) == 0)
 			continue;
 		check_node(doctor, nodes[i], driver);
 		has_any = true;
@@ -282,7 +314,7 @@ static bool check_drm(struct doctor *doctor)
 	return has_any;
 }
 
-/* -- who uses them ------------------------------------------------------------------------------------------------------------- */
+/* -- who uses them -- */
 
 static void check_pids(struct doctor *doctor)
 {
@@ -293,7 +325,8 @@ static void check_pids(struct doctor *doctor)
 		doctor_say(doctor, FINDING_OK, NULL, "drivers' pids are those that pmtop sees");
 	else
 		doctor_say(doctor, FINDING_MISSING, "docker run --pid=host, or run pmtop on the host",
-			"in a container: NVIDIA's driver may name pids of the host; a run's GPUs are then taken from LOCAL_RANK and CUDA_VISIBLE_DEVICES");
+			"in a container: NVIDIA's driver may name pids of the host; a run's GPUs are then taken from LOCAL_RANK "
+			"and CUDA_VISIBLE_DEVICES");
 }
 
 void doctor_check_nvidia(struct doctor *doctor)

@@ -14,8 +14,8 @@
 
 enum { PATH_SIZE = 512 };
 
-__attribute__((format(printf, 3, 0)))
-static bool make_path(const struct doctor *doctor, char path[PATH_SIZE], const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static bool make_path(
+	const struct doctor *doctor, char path[PATH_SIZE], const char *format, va_list arguments)
 {
 	int root = snprintf(path, PATH_SIZE, "%s", doctor->root ? doctor->root : "");
 	if (root < 0 || root >= PATH_SIZE)
@@ -30,7 +30,8 @@ bool doctor_read(const struct doctor *doctor, char *out, size_t size, const char
 	size_t length;
 	va_list arguments;
 	va_start(arguments, format);
-	bool good = make_path(doctor, path, format, arguments) && file_read(AT_FDCWD, path, text, sizeof text, &length) == STATUS_OK;
+	bool good = make_path(doctor, path, format, arguments) &&
+		file_read(AT_FDCWD, path, text, sizeof text, &length) == STATUS_OK;
 	va_end(arguments);
 	if (good)
 		text_clean(out, size, text, strcspn(text, "\n"));
@@ -62,12 +63,10 @@ bool doctor_link(const struct doctor *doctor, char *out, size_t size, const char
 	return true;
 }
 
-static int by_version(const void *left, const void *right)
-{
-	return strverscmp(left, right);
-}
+static int by_version(const void *left, const void *right) { return strverscmp(left, right); }
 
-size_t doctor_names(const struct doctor *doctor, const char *folder, const char *begin, char names[][DOCTOR_NAME_SIZE], size_t most)
+size_t doctor_names(
+	const struct doctor *doctor, const char *folder, const char *begin, char names[][DOCTOR_NAME_SIZE], size_t most)
 {
 	char path[PATH_SIZE];
 	size_t count = 0;

@@ -25,26 +25,30 @@ static const struct missing *why_missing(const struct model *model, const char *
 	return NULL;
 }
 
-/* -- figures of the target and of its cgroup ----------------------------------------------------------------------------------- */
+/* -- figures of the target and of its cgroup -- */
 
 static const struct figure_row {
 	const char *name;
 	enum metric metric;
-	const char *figure;              /* its name among what is missing */
+	const char *figure; /* its name among what is missing */
 	bool is_essential;
-	const char *is_there, *is_not, *remedy;      /* the latter two where nothing was said; NULL: leave to look */
+	const char *is_there, *is_not, *remedy; /* the latter two where nothing was said; NULL: leave to look */
 } figure_rows[] = {
 	{ "CPU", METRIC_PROCESS_CPU_USER, "CPU", true, "time on CPUs, state, threads", "its stat could not be read", "" },
-	{ "memory", METRIC_PROCESS_RESIDENT, "memory", true, "resident set and its peak", "its status could not be read", "" },
-	{ "memory by kind", METRIC_PROCESS_ANONYMOUS, "memory", false, "anonymous, file and shared, swapped out", "the kernel does not tell kinds of memory",
-	  "a kernel from 4.5 on" },
-	{ "disk I/O", METRIC_PROCESS_READ, "disk I/O", false, "bytes read from and written to disks", "its io could not be read", NULL },
-	{ "waits for CPU", METRIC_PROCESS_RUN_QUEUE_WAIT, "run-queue wait", false, "of its main thread", "the kernel does not count it",
-	  "boot a kernel with CONFIG_SCHED_INFO" },
-	{ "waits for disk", METRIC_PROCESS_DISK_WAIT, "disk wait", false, "of all its threads", "the kernel does not count it",
-	  "sudo sysctl kernel.task_delayacct=1, before the run starts" },
-	{ "page faults", METRIC_PROCESS_MAJOR_FAULTS, "faults", false, "minor, and those that read the disk", "its stat could not be read", "" },
-	{ "descriptors", METRIC_PROCESS_DESCRIPTORS, "descriptors", false, "how many files it has open", "nothing is told of them", "" },
+	{ "memory", METRIC_PROCESS_RESIDENT, "memory", true, "resident set and its peak", "its status could not be read",
+		"" },
+	{ "memory by kind", METRIC_PROCESS_ANONYMOUS, "memory", false, "anonymous, file and shared, swapped out",
+		"the kernel does not tell kinds of memory", "a kernel from 4.5 on" },
+	{ "disk I/O", METRIC_PROCESS_READ, "disk I/O", false, "bytes read from and written to disks",
+		"its io could not be read", NULL },
+	{ "waits for CPU", METRIC_PROCESS_RUN_QUEUE_WAIT, "run-queue wait", false, "of its main thread",
+		"the kernel does not count it", "boot a kernel with CONFIG_SCHED_INFO" },
+	{ "waits for disk", METRIC_PROCESS_DISK_WAIT, "disk wait", false, "of all its threads",
+		"the kernel does not count it", "sudo sysctl kernel.task_delayacct=1, before the run starts" },
+	{ "page faults", METRIC_PROCESS_MAJOR_FAULTS, "faults", false, "minor, and those that read the disk",
+		"its stat could not be read", "" },
+	{ "descriptors", METRIC_PROCESS_DESCRIPTORS, "descriptors", false, "how many files it has open",
+		"nothing is told of them", "" },
 };
 
 static void say_missing(struct doctor *doctor, const struct model *model, const struct figure_row *row)
@@ -73,28 +77,32 @@ static void check_cgroup(struct doctor *doctor, const struct model *model)
 {
 	const struct system *system = &model->system;
 	const struct missing *missing = why_missing(model, "cgroup");
-	double memory = system->now[METRIC_CGROUP_MEMORY], limit = system->now[METRIC_CGROUP_MEMORY_LIMIT], cpus = system->now[METRIC_CGROUP_CPU_LIMIT];
+	double memory = system->now[METRIC_CGROUP_MEMORY], limit = system->now[METRIC_CGROUP_MEMORY_LIMIT],
+		   cpus = system->now[METRIC_CGROUP_CPU_LIMIT];
 	char text[NUMBER_SIZE], has_cpus[64] = "no limit of CPUs";
 	doctor_row(doctor, "its cgroup", false);
 	if (cpus > 0)
 		snprintf(has_cpus, sizeof has_cpus, "at most %.4g CPUs", cpus);
 	if (!(memory > 0))
-		doctor_say(doctor, FINDING_MISSING, missing ? missing->remedy : "", "%s", missing ? missing->text : "nothing is told of its memory");
+		doctor_say(doctor, FINDING_MISSING, missing ? missing->remedy : "", "%s",
+			missing ? missing->text : "nothing is told of its memory");
 	else if (limit > 0)
-		doctor_say(doctor, FINDING_OK, NULL, "at most %s of memory, %s%s", format_bytes(text, limit), has_cpus, system->owns_cgroup ? ", its own" : "");
+		doctor_say(doctor, FINDING_OK, NULL, "at most %s of memory, %s%s", format_bytes(text, limit), has_cpus,
+			system->owns_cgroup ? ", its own" : "");
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "no limit of memory, %s%s", has_cpus, system->owns_cgroup ? ", its own" : "");
+		doctor_say(
+			doctor, FINDING_OK, NULL, "no limit of memory, %s%s", has_cpus, system->owns_cgroup ? ", its own" : "");
 }
 
-/* -- what it publishes --------------------------------------------------------------------------------------------------------- */
+/* -- what it publishes -- */
 
 static void check_refused(struct doctor *doctor, const struct run *run)
 {
 	if (!run_refused_gaps(run))
 		return;
 	doctor_row(doctor, "refused calls", false);
-	doctor_say(doctor, FINDING_MISSING, run_refused_remedy(run), "%" PRIu64 "%s%s: their events are in no figure", run_refused_gaps(run),
-		run_refused_why(run)[0] ? ", mostly because " : "", run_refused_why(run));
+	doctor_say(doctor, FINDING_MISSING, run_refused_remedy(run), "%" PRIu64 "%s%s: their events are in no figure",
+		run_refused_gaps(run), run_refused_why(run)[0] ? ", mostly because " : "", run_refused_why(run));
 }
 
 static void check_region(struct doctor *doctor, const struct model *model)
@@ -102,14 +110,18 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	const struct missing *missing = why_missing(model, "region");
 	doctor_row(doctor, "batches", false);
 	if (model->run_count == 0) {
-		doctor_say(doctor, FINDING_MISSING, missing && missing->remedy[0] ? missing->remedy
-			: "in Python: import pmtop.torch; pmtop.torch.instrument(); in C: include pmtop.h (man pmtop.h)", "%s", missing ? missing->text : "nothing is published");
+		doctor_say(doctor, FINDING_MISSING,
+			missing && missing->remedy[0]
+				? missing->remedy
+				: "in Python: import pmtop.torch; pmtop.torch.instrument(); in C: include pmtop.h (man pmtop.h)",
+			"%s", missing ? missing->text : "nothing is published");
 		return;
 	}
 	const struct run *run = &model->runs[0];
 	char more[48] = "";
 	if (run->is_counted) {
-		doctor_say(doctor, FINDING_OK, "for phases and causes: import pmtop.torch; pmtop.torch.instrument()", "counted from outside, by its DataLoaders: it publishes nothing");
+		doctor_say(doctor, FINDING_OK, "for phases and causes: import pmtop.torch; pmtop.torch.instrument()",
+			"counted from outside, by its DataLoaders: it publishes nothing");
 		return;
 	}
 	if (model->run_count > 1)
@@ -120,17 +132,21 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	if (run->epoch_count)
 		doctor_say(doctor, FINDING_OK, NULL, "%zu seen", run->epoch_count);
 	else
-		doctor_say(doctor, FINDING_MISSING, "pmtop.epoch() around each pass (pmtop_epoch_begin in C)", "no epoch is published: a leak takes longer to tell from a cache");
+		doctor_say(doctor, FINDING_MISSING, "pmtop.epoch() around each pass (pmtop_epoch_begin in C)",
+			"no epoch is published: a leak takes longer to tell from a cache");
 	doctor_row(doctor, "evidence of batches", false);
 	const struct track *track = run_main(run);
 	const struct batch *newest = track->end > track->first ? track_batch(track, track->end - 1) : NULL;
-	const struct batch *batch = newest && newest->end_ns ? newest : track->end > track->first + 1 ? track_batch(track, track->end - 2) : NULL;
+	const struct batch *batch = newest && newest->end_ns ? newest
+		: track->end > track->first + 1                  ? track_batch(track, track->end - 2)
+														 : NULL;
 	if (!batch)
 		doctor_say(doctor, FINDING_OFF, NULL, "no batch has ended yet");
 	else if (batch->has_evidence)
 		doctor_say(doctor, FINDING_OK, NULL, "CPU time, faults, switches and waits of each");
 	else
-		doctor_say(doctor, FINDING_MISSING, "publish with the option evidence (man pmtop.h)", "batches have no CPU time, faults and waits of their own");
+		doctor_say(doctor, FINDING_MISSING, "publish with the option evidence (man pmtop.h)",
+			"batches have no CPU time, faults and waits of their own");
 }
 
 static void check_code(struct doctor *doctor, const struct model *model)
@@ -139,9 +155,11 @@ static void check_code(struct doctor *doctor, const struct model *model)
 	int group = code_main_group(model);
 	doctor_row(doctor, "lines of Python", false);
 	if (group >= 0)
-		doctor_say(doctor, FINDING_OK, NULL, "Python %s: its stack is looked at %.0f times a second", model->code.groups[group].python, model->code.groups[group].hz);
+		doctor_say(doctor, FINDING_OK, NULL, "Python %s: its stack is looked at %.0f times a second",
+			model->code.groups[group].python, model->code.groups[group].hz);
 	else
-		doctor_say(doctor, FINDING_OFF, missing ? missing->remedy : NULL, "%s", missing ? missing->text : "no Python is seen");
+		doctor_say(
+			doctor, FINDING_OFF, missing ? missing->remedy : NULL, "%s", missing ? missing->text : "no Python is seen");
 }
 
 static void check_workers(struct doctor *doctor, const struct model *model)
@@ -154,8 +172,8 @@ static void check_workers(struct doctor *doctor, const struct model *model)
 	else if (workers.count == 0)
 		doctor_say(doctor, FINDING_OFF, NULL, "none is seen");
 	else if (workers.published == 0)
-		doctor_say(doctor, FINDING_OFF, "pmtop.torch.instrument() before the loader is made", "%u, which publish nothing: their state and I/O are known, not their items",
-			workers.count);
+		doctor_say(doctor, FINDING_OFF, "pmtop.torch.instrument() before the loader is made",
+			"%u, which publish nothing: their state and I/O are known, not their items", workers.count);
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "%u, of which %u publish", workers.count, workers.published);
 }
@@ -172,7 +190,7 @@ static void check_allocator(struct doctor *doctor, const struct model *model)
 		doctor_say(doctor, FINDING_OFF, NULL, "no gauge cuda.allocated_bytes is published");
 }
 
-/* -- GPUs and counters --------------------------------------------------------------------------------------------------------- */
+/* -- GPUs and counters -- */
 
 static void check_gpu_use(struct doctor *doctor, const struct model *model)
 {
@@ -194,11 +212,14 @@ static void check_gpu_use(struct doctor *doctor, const struct model *model)
 	}
 	doctor_row(doctor, "its GPUs", false);
 	if (gpus->count == 0)
-		doctor_say(doctor, FINDING_OFF, why_missing(model, "gpu") ? why_missing(model, "gpu")->remedy : NULL, "%s", why_missing(model, "gpu") ? why_missing(model, "gpu")->text : "no GPU is read");
+		doctor_say(doctor, FINDING_OFF, why_missing(model, "gpu") ? why_missing(model, "gpu")->remedy : NULL, "%s",
+			why_missing(model, "gpu") ? why_missing(model, "gpu")->text : "no GPU is read");
 	else if (ours && by_place)
-		doctor_say(doctor, FINDING_MISSING, hidden ? hidden->remedy : "", "%s, by its environment alone: %s", list, hidden ? hidden->text : "the driver does not list it");
+		doctor_say(doctor, FINDING_MISSING, hidden ? hidden->remedy : "", "%s, by its environment alone: %s", list,
+			hidden ? hidden->text : "the driver does not list it");
 	else if (ours)
-		doctor_say(doctor, FINDING_OK, NULL, "%s, with %s of memory, as the driver says", list, format_bytes(text, bytes));
+		doctor_say(
+			doctor, FINDING_OK, NULL, "%s, with %s of memory, as the driver says", list, format_bytes(text, bytes));
 	else if (hidden)
 		doctor_say(doctor, FINDING_MISSING, hidden->remedy, "%s", hidden->text);
 	else
@@ -221,7 +242,7 @@ static void check_counts(struct doctor *doctor, const struct model *model)
 		doctor_say(doctor, FINDING_MISSING, NULL, "nothing is told of them");
 }
 
-/* -- what it is ---------------------------------------------------------------------------------------------------------------- */
+/* -- what it is -- */
 
 static void read_link(pid_t pid, const char *what, char *out, size_t size)
 {
@@ -236,7 +257,9 @@ static void read_link(pid_t pid, const char *what, char *out, size_t size)
 
 static void check_namespaces(struct doctor *doctor, pid_t pid)
 {
-	static const struct { const char *file, *name; } spaces[] = { { "ns/pid", "processes" }, { "ns/mnt", "files" }, { "ns/user", "users" }, { "ns/time", "time" } };
+	static const struct {
+		const char *file, *name;
+	} spaces[] = { { "ns/pid", "processes" }, { "ns/mnt", "files" }, { "ns/user", "users" }, { "ns/time", "time" } };
 	char others[96] = "";
 	bool is_denied = false;
 	doctor_row(doctor, "namespaces", false);
@@ -246,7 +269,8 @@ static void check_namespaces(struct doctor *doctor, pid_t pid)
 		read_link(0, spaces[i].file, ours, sizeof ours);
 		is_denied |= !its[0] && ours[0];
 		if (its[0] && strcmp(its, ours) != 0)
-			snprintf(others + strlen(others), sizeof others - strlen(others), "%s%s", others[0] ? ", " : "", spaces[i].name);
+			snprintf(
+				others + strlen(others), sizeof others - strlen(others), "%s%s", others[0] ? ", " : "", spaces[i].name);
 	}
 	if (is_denied)
 		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "they may not be looked at");
@@ -282,7 +306,9 @@ static void say_python(struct doctor *doctor, const struct model *model, const c
 	else if (model->run_count)
 		doctor_say(doctor, FINDING_OK, NULL, "%s", version);
 	else
-		doctor_say(doctor, FINDING_OFF, "pip install pmtop, then import pmtop.torch; pmtop.torch.instrument() in the program", "%s, without the package pmtop", version);
+		doctor_say(doctor, FINDING_OFF,
+			"pip install pmtop, then import pmtop.torch; pmtop.torch.instrument() in the program",
+			"%s, without the package pmtop", version);
 }
 
 static void check_python(struct doctor *doctor, const struct model *model, pid_t pid)
@@ -302,9 +328,16 @@ static void check_python(struct doctor *doctor, const struct model *model, pid_t
 static void add_the_rest(struct doctor *doctor, const struct model *model)
 {
 	static const char *const told[] = {
-		"region", "cgroup", "GPU processes", "counters", "gpu",
+		"region",
+		"cgroup",
+		"GPU processes",
+		"counters",
+		"gpu",
 		/* the machine's own rows */
-		"CPU energy", "temperatures", "CPU throttle counts", "CPU clock",
+		"CPU energy",
+		"temperatures",
+		"CPU throttle counts",
+		"CPU clock",
 	};
 	for (size_t i = 0; i < model->missing_count; i++) {
 		const struct missing *missing = &model->missing[i];
@@ -327,7 +360,8 @@ void doctor_check_process(struct doctor *doctor)
 	if (pid)
 		snprintf(doctor->process, sizeof doctor->process, "process %d, %.120s", (int)pid, model->command);
 	else
-		snprintf(doctor->process, sizeof doctor->process, "run %.120s, which has ended", model->run_count ? model->runs[0].name : "");
+		snprintf(doctor->process, sizeof doctor->process, "run %.120s, which has ended",
+			model->run_count ? model->runs[0].name : "");
 	doctor->group = doctor->process;
 	check_region(doctor, model);
 	check_code(doctor, model);

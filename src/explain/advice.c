@@ -8,12 +8,27 @@
 
 /* -- what a phase is, by its name -- */
 
-static const struct { const char *word; enum phase_kind kind; } kind_words[] = {
-	{ "data", PHASE_DATA }, { "dataset", PHASE_DATA }, { "dataloader", PHASE_DATA }, { "dataloading", PHASE_DATA }, { "loader", PHASE_DATA },
-	{ "load", PHASE_DATA }, { "loading", PHASE_DATA }, { "fetch", PHASE_DATA }, { "prefetch", PHASE_DATA },
-	{ "forward", PHASE_FORWARD }, { "fwd", PHASE_FORWARD },
-	{ "backward", PHASE_BACKWARD }, { "bwd", PHASE_BACKWARD }, { "backprop", PHASE_BACKWARD },
-	{ "optimizer", PHASE_OPTIMIZER }, { "optimiser", PHASE_OPTIMIZER }, { "optim", PHASE_OPTIMIZER },
+static const struct {
+	const char *word;
+	enum phase_kind kind;
+} kind_words[] = {
+	{ "data", PHASE_DATA },
+	{ "dataset", PHASE_DATA },
+	{ "dataloader", PHASE_DATA },
+	{ "dataloading", PHASE_DATA },
+	{ "loader", PHASE_DATA },
+	{ "load", PHASE_DATA },
+	{ "loading", PHASE_DATA },
+	{ "fetch", PHASE_DATA },
+	{ "prefetch", PHASE_DATA },
+	{ "forward", PHASE_FORWARD },
+	{ "fwd", PHASE_FORWARD },
+	{ "backward", PHASE_BACKWARD },
+	{ "bwd", PHASE_BACKWARD },
+	{ "backprop", PHASE_BACKWARD },
+	{ "optimizer", PHASE_OPTIMIZER },
+	{ "optimiser", PHASE_OPTIMIZER },
+	{ "optim", PHASE_OPTIMIZER },
 };
 
 static enum phase_kind kind_of_word(const char *word, size_t length)
@@ -60,7 +75,11 @@ bool loader_count(const struct run *run, const char *key, long *count)
 const char *phase_kind_name(enum phase_kind kind)
 {
 	static const char *const names[] = {
-		[PHASE_OTHER] = "other", [PHASE_DATA] = "data", [PHASE_FORWARD] = "forward", [PHASE_BACKWARD] = "backward", [PHASE_OPTIMIZER] = "optimizer",
+		[PHASE_OTHER] = "other",
+		[PHASE_DATA] = "data",
+		[PHASE_FORWARD] = "forward",
+		[PHASE_BACKWARD] = "backward",
+		[PHASE_OPTIMIZER] = "optimizer",
 		[PHASE_BETWEEN] = "between",
 	};
 	return names[kind];

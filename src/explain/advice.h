@@ -1,4 +1,5 @@
-/* advice.h: what advice rests on: the kind of operation that a phase is, and the loader's settings. Private to src/rules. */
+/* advice.h: what advice rests on: the kind of operation that a phase is, and the loader's settings. Private to
+ * src/rules. */
 #ifndef PMTOP_EXPLAIN_ADVICE_H
 #define PMTOP_EXPLAIN_ADVICE_H
 

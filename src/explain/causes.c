@@ -1,4 +1,5 @@
-/* The order of claims: what the names of spans and the workers say of one phase; then what the records say of all of them. */
+/* The order of claims: what the names of spans and the workers say of one phase; then what the records say of all of
+ * them. */
 #include "src/explain/causes.h"
 
 #include <math.h>
@@ -12,7 +13,8 @@
 /* Of a cause: a phase with less of it is not named. */
 #define PLACE_LEAST_RATIO 0.2
 
-/* Keeps the causes sorted, largest first. When the room is used up the smallest is dropped, and so becomes part of the unknown. */
+/* Keeps the causes sorted, largest first. When the room is used up the smallest is dropped, and so becomes part of the
+ * unknown. */
 static void insert_cause(struct explanation *out, const struct cause *cause, size_t most)
 {
 	size_t at = out->cause_count;
@@ -47,7 +49,8 @@ bool causes_has_workers(const struct case_file *file, const struct explain_row *
 	return false;
 }
 
-/* Where some phases were faster than usual, the slower ones together exceed the batch's excess: shares are then of what they have together. */
+/* Where some phases were faster than usual, the slower ones together exceed the batch's excess: shares are then of what
+ * they have together. */
 static double shared_seconds(const struct explanation *out)
 {
 	double slower_s = 0;
@@ -105,7 +108,10 @@ static void add_cause(struct case_file *file, const struct claim *main_claim)
 	for (size_t i = 0; i < file->claim_count; i++)
 		if (&file->claims[i] != main_claim && are_one(&file->claims[i], main_claim))
 			add_place(&places, &file->claims[i], seconds);
-	struct cause cause = { .kind = main_claim->kind, .phase = main_claim->row->name, .share_ratio = fmin(seconds / file->whole_s, 1), .excess_s = seconds,
+	struct cause cause = { .kind = main_claim->kind,
+		.phase = main_claim->row->name,
+		.share_ratio = fmin(seconds / file->whole_s, 1),
+		.excess_s = seconds,
 		.evidence_count = main_claim->evidence_count };
 	for (size_t i = 0; i < main_claim->evidence_count; i++) {
 		cause.evidence[i].key = main_claim->evidence[i].key;
@@ -120,7 +126,8 @@ static bool is_main(const struct case_file *file, const struct claim *claim)
 {
 	for (size_t i = 0; i < file->claim_count; i++) {
 		const struct claim *other = &file->claims[i];
-		if (other != claim && are_one(other, claim) && (other->seconds > claim->seconds || (other->seconds == claim->seconds && other < claim)))
+		if (other != claim && are_one(other, claim) &&
+			(other->seconds > claim->seconds || (other->seconds == claim->seconds && other < claim)))
 			return false;
 	}
 	return true;
@@ -131,7 +138,9 @@ static void add_unknown(struct case_file *file)
 	double explained_s = 0;
 	for (size_t i = 0; i < file->out->cause_count; i++)
 		explained_s += file->out->causes[i].excess_s;
-	struct cause unknown = { .kind = CAUSE_UNKNOWN, .what = "unknown", .phase = NAME_NONE, .excess_s = file->whole_s - explained_s };
+	struct cause unknown = {
+		.kind = CAUSE_UNKNOWN, .what = "unknown", .phase = NAME_NONE, .excess_s = file->whole_s - explained_s
+	};
 	unknown.share_ratio = unknown.excess_s / file->whole_s;
 	if (unknown.share_ratio >= NOTHING_RATIO)
 		insert_cause(file->out, &unknown, EXPLAIN_CAUSES_MAX);

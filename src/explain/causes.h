@@ -1,8 +1,9 @@
-/* causes.h: why the phases of a slow batch took longer: an account, in seconds, of what its thread did with the excess. Private to src/rules.
+/* causes.h: why the phases of a slow batch took longer: an account, in seconds, of what its thread did with the excess.
+ * Private to src/rules.
  *
- * A thread is on the CPU, in a run queue, or away (blocked, asleep). The batch's record tells the first two, each against the usual; what they
- * leave of an excess is the third. Each claim takes seconds out of one of these pools, so none is claimed twice. Samplers name what a pool was
- * spent on, and only by what they surely saw (`least`). */
+ * A thread is on the CPU, in a run queue, or away (blocked, asleep). The batch's record tells the first two, each
+ * against the usual; what they leave of an excess is the third. Each claim takes seconds out of one of these pools, so
+ * none is claimed twice. Samplers name what a pool was spent on, and only by what they surely saw (`least`). */
 #ifndef PMTOP_EXPLAIN_CAUSES_H
 #define PMTOP_EXPLAIN_CAUSES_H
 
@@ -13,8 +14,10 @@
 struct pool {
 	const struct explain_row *row;
 	double left_s, cpu_s, queue_s, away_s;
-	double wait_ratio;           /* of cpu_s: seconds in it for each that was spent on the CPU, since work brings waiting where CPUs are contended; 1 and up */
-	bool is_queue_known;         /* false: what is away may have waited for a CPU */
+	/* of cpu_s: seconds in it for each that was spent on the CPU, since work brings waiting where CPUs are contended; 1
+	 * and up */
+	double wait_ratio;
+	bool is_queue_known; /* false: what is away may have waited for a CPU */
 };
 
 /* A claim: its words, and the figures that it rests on. */
@@ -22,9 +25,12 @@ struct claim {
 	enum cause_kind kind;
 	const struct explain_row *row;
 	double seconds;
-	char who[AROUND_TEXT_SIZE];          /* "worker 3", "cc1plus"; empty = nobody in particular */
+	char who[AROUND_TEXT_SIZE]; /* "worker 3", "cc1plus"; empty = nobody in particular */
 	size_t evidence_count;
-	struct { const char *key; double this_value, usual_value; } evidence[CAUSE_EVIDENCE_MAX];
+	struct {
+		const char *key;
+		double this_value, usual_value;
+	} evidence[CAUSE_EVIDENCE_MAX];
 };
 
 enum { CLAIMS_MOST = 64 };
@@ -34,15 +40,17 @@ struct case_file {
 	const struct run *run;
 	const struct batch *batch;
 	const struct usual *usual;
-	const struct around *around;         /* NULL where no sampler saw the window */
+	const struct around *around; /* NULL where no sampler saw the window */
 	struct explanation *out;
-	double whole_s;                      /* what shares are of */
-	double named_s[2];                   /* already explained by the names of spans: of the batch, of what lies behind it */
+	double whole_s; /* what shares are of */
+	/* already explained by the names of spans: of the batch, of what lies behind it */
+	double named_s[2];
 	size_t claim_count;
 	struct claim claims[CLAIMS_MOST];
 };
 
-void claim_evidence(struct claim *claim, const char *key, double this_value, double usual_value);      /* not where the figure is NAN */
+/* not where the figure is NAN */
+void claim_evidence(struct claim *claim, const char *key, double this_value, double usual_value);
 
 /* -- causes_account.c: pools -- */
 
@@ -63,8 +71,8 @@ double pool_take_cpu(struct pool *pool, double most_s);
 
 /* Growth of a counter that was surely seen inside the window, over the usual; 0 where nothing was. */
 double seen_over(const struct case_file *file, enum metric metric, int32_t instance);
-/* The most by which it can have grown in the window, or usually does in so long a one: names what a wait was for that the record tells of, and is never a
- * second of its own. */
+/* The most by which it can have grown in the window, or usually does in so long a one: names what a wait was for that
+ * the record tells of, and is never a second of its own. */
 double seen_about(const struct case_file *file, enum metric metric);
 /* The largest such event; `pid` 0: of any process. NULL = none. */
 const struct around_event *seen_event(const struct case_file *file, enum around_event_kind kind, int32_t pid);
@@ -72,7 +80,11 @@ const struct around_event *seen_event(const struct case_file *file, enum around_
 double seen_seconds(const struct case_file *file, enum around_event_kind kind);
 
 /* came: it was seen inside the window, not before it; alive_s: how long it was surely there inside it. */
-struct child { const struct around_event *event; bool is_compiler, came, went; double alive_s, cpu_s; };
+struct child {
+	const struct around_event *event;
+	bool is_compiler, came, went;
+	double alive_s, cpu_s;
+};
 struct child find_child(const struct case_file *file);
 
 /* -- each adds to file->out what it can explain of a pool, and takes that out of it -- */
@@ -87,7 +99,8 @@ void claim_bigger(struct case_file *file, struct pool *pool);
 void claim_away(struct case_file *file, struct pool *pool);
 void claim_queue(struct case_file *file, struct pool *pool);
 void claim_cpu(struct case_file *file, struct pool *pool);
-void claim_child(struct case_file *file, struct pool *pool, double *from_s, const struct child *child, enum cause_kind kind, double most_s);
+void claim_child(struct case_file *file, struct pool *pool, double *from_s, const struct child *child,
+	enum cause_kind kind, double most_s);
 
 /* -- causes.c -- */
 
@@ -106,8 +119,13 @@ void call_worker(const struct around_event *event, char who[AROUND_TEXT_SIZE]);
 
 /* Of several phases with one cause these are named: "forward, backward: waiting for a CPU". */
 enum { PLACES_MOST = 3 };
-struct places { size_t count; const struct explain_row *rows[PLACES_MOST]; bool are_more; };
+struct places {
+	size_t count;
+	const struct explain_row *rows[PLACES_MOST];
+	bool are_more;
+};
 /* "data › decode: reading from disk", and what to try. */
-void cause_say(const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause);
+void cause_say(
+	const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause);
 
 #endif

@@ -15,17 +15,11 @@ double pool_take(double *from_s, double most_s)
 	return taken;
 }
 
-double pool_take_cpu(struct pool *pool, double most_s)
-{
-	return pool_take(&pool->cpu_s, most_s * pool->wait_ratio);
-}
+double pool_take_cpu(struct pool *pool, double most_s) { return pool_take(&pool->cpu_s, most_s * pool->wait_ratio); }
 
 /* -- records: a batch's reaches from the end of the one before to its own end -- */
 
-static bool is_behind(const struct explain_row *row)
-{
-	return row->name == NAME_BETWEEN;
-}
+static bool is_behind(const struct explain_row *row) { return row->name == NAME_BETWEEN; }
 
 /* The batch of the run that ended just before this one, or ends next; NULL where it is not kept, or of another mode. */
 static const struct batch *neighbour(const struct case_file *file, int step)
@@ -56,7 +50,8 @@ static double outermost_s(const struct phase_time *phases, unsigned count, uint3
 	return 0;
 }
 
-/* By how much the part of a record's window that is not of this step was slower than usual: what it tells may be of that. */
+/* By how much the part of a record's window that is not of this step was slower than usual: what it tells may be of
+ * that. */
 static double spilt_s(const struct case_file *file, bool behind)
 {
 	const struct batch *other = neighbour(file, behind ? 1 : -1);
@@ -65,7 +60,7 @@ static double spilt_s(const struct case_file *file, bool behind)
 		spilt = over(other->batch_s, file->usual->batch_s);
 	else if (other)
 		spilt = over(outermost_s(other->phases, other->phase_count, NAME_BETWEEN),
-		             outermost_s(file->usual->phases, file->usual->phase_count, NAME_BETWEEN));
+			outermost_s(file->usual->phases, file->usual->phase_count, NAME_BETWEEN));
 	return isnan(spilt) ? 0 : spilt;
 }
 
@@ -83,7 +78,8 @@ static double own_cpu_s(const struct case_file *file, const struct explain_row *
 	return this ? over((double)this->cpu_s, usual ? (double)usual->cpu_s : 0) : NAN;
 }
 
-/* The time of phases that publish their own is theirs; what the record has beyond them is shared out among the others. */
+/* The time of phases that publish their own is theirs; what the record has beyond them is shared out among the
+ * others. */
 static void share_cpu(struct case_file *file, struct pool *pools, size_t count, bool behind, double cpu_s)
 {
 	double others_s = 0;
@@ -112,7 +108,8 @@ static double left_of(const struct pool *pools, size_t count, bool behind)
 	return left_s;
 }
 
-/* Where CPUs are contended, each second of work usually brings so many of waiting: those of more work are part of it. */
+/* Where CPUs are contended, each second of work usually brings so many of waiting: those of more work are part of
+ * it. */
 static void share_rest(struct pool *pools, size_t count, bool behind, double queue_s, double usual_wait_ratio)
 {
 	double left_s = left_of(pools, count, behind);
@@ -141,7 +138,9 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 			queue_s = fmax(over(record->run_queue_wait_s, file->usual->evidence.run_queue_wait_s) - spilt, 0);
 		}
 		bool is_known = record && isfinite(record->cpu_s) && isfinite(file->usual->evidence.cpu_s);
-		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->usual->evidence.run_queue_wait_s) ? queue_s : NAN;
+		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->usual->evidence.run_queue_wait_s)
+			? queue_s
+			: NAN;
 		double fits = left_of(pools, count, behind) / (cpu_s + queue_s);
 		if (fits < 1) {
 			cpu_s *= fits;

@@ -17,10 +17,12 @@
 /* A window is enclosed by readings that are at most so much further apart. */
 #define READINGS_APART_S 1
 #define WRITTEN_LEAST_BYTES 65536
-/* The CPU's part in reading and writing a file: finding pages for it, copying; and for each time that it waits, going to sleep and waking up. */
+/* The CPU's part in reading and writing a file: finding pages for it, copying; and for each time that it waits, going
+ * to sleep and waking up. */
 #define COPY_S_PER_BYTE 0.7e-9
 #define READ_CPU_S 20e-6
-/* A page that is asked of the kernel, found, cleared and mapped: 0.5 µs on bare metal, 4 µs measured in a virtual machine. */
+/* A page that is asked of the kernel, found, cleared and mapped: 0.5 µs on bare metal, 4 µs measured in a virtual
+ * machine. */
 #define FAULT_S 4e-6
 #define GROWTH_S_PER_BYTE 1e-9
 /* Fewer than twice the usual faults, for the work that was done, are nothing unusual. */
@@ -41,12 +43,13 @@ void claim_evidence(struct claim *claim, const char *key, double this_value, dou
 	claim->evidence[claim->evidence_count++].usual_value = usual_value;
 }
 
-static void rest_on(const struct case_file *file, const struct pool *pool, struct claim *claim, const char *key, size_t offset)
+static void rest_on(
+	const struct case_file *file, const struct pool *pool, struct claim *claim, const char *key, size_t offset)
 {
 	const struct evidence *this = account_evidence(file, pool->row);
 	if (this)
 		claim_evidence(claim, key, *(const double *)(const void *)((const char *)this + offset),
-		               *(const double *)(const void *)((const char *)&file->usual->evidence + offset));
+			*(const double *)(const void *)((const char *)&file->usual->evidence + offset));
 }
 #define REST_ON(claim, figure) rest_on(file, pool, claim, #figure, offsetof(struct evidence, figure))
 
@@ -59,7 +62,8 @@ static double excess_of(const struct case_file *file, const struct pool *pool, s
 }
 #define EXCESS_OF(figure) excess_of(file, pool, offsetof(struct evidence, figure))
 
-static void claim_simply(struct case_file *file, struct pool *pool, double *from_s, enum cause_kind kind, const char *key, double seconds)
+static void claim_simply(
+	struct case_file *file, struct pool *pool, double *from_s, enum cause_kind kind, const char *key, double seconds)
 {
 	struct claim claim = { .kind = kind, .seconds = pool_take(from_s, seconds) };
 	claim_evidence(&claim, key, seconds, NAN);
@@ -68,11 +72,22 @@ static void claim_simply(struct case_file *file, struct pool *pool, double *from
 
 /* -- spans whose names say what they are -- */
 
-static const struct { const char *word; enum cause_kind kind; } span_words[] = {
-	{ "gc", CAUSE_GC }, { "garbage", CAUSE_GC },
-	{ "checkpoint", CAUSE_CHECKPOINT }, { "checkpointing", CAUSE_CHECKPOINT }, { "ckpt", CAUSE_CHECKPOINT }, { "save", CAUSE_CHECKPOINT },
-	{ "saving", CAUSE_CHECKPOINT }, { "snapshot", CAUSE_CHECKPOINT },
-	{ "compile", CAUSE_COMPILER }, { "compiling", CAUSE_COMPILER }, { "compilation", CAUSE_COMPILER }, { "jit", CAUSE_COMPILER },
+static const struct {
+	const char *word;
+	enum cause_kind kind;
+} span_words[] = {
+	{ "gc", CAUSE_GC },
+	{ "garbage", CAUSE_GC },
+	{ "checkpoint", CAUSE_CHECKPOINT },
+	{ "checkpointing", CAUSE_CHECKPOINT },
+	{ "ckpt", CAUSE_CHECKPOINT },
+	{ "save", CAUSE_CHECKPOINT },
+	{ "saving", CAUSE_CHECKPOINT },
+	{ "snapshot", CAUSE_CHECKPOINT },
+	{ "compile", CAUSE_COMPILER },
+	{ "compiling", CAUSE_COMPILER },
+	{ "compilation", CAUSE_COMPILER },
+	{ "jit", CAUSE_COMPILER },
 };
 
 static enum cause_kind kind_of_span(const char *name)
@@ -90,17 +105,15 @@ static enum cause_kind kind_of_span(const char *name)
 }
 
 /* A span that is there all the time does not explain by its name alone why it took longer today. */
-static bool is_rare(const struct explain_row *row)
-{
-	return isnan(row->usual_s) || row->usual_s < row->this_s / 4;
-}
+static bool is_rare(const struct explain_row *row) { return isnan(row->usual_s) || row->usual_s < row->this_s / 4; }
 
 void claim_by_name(struct case_file *file, struct pool *pool)
 {
 	const struct explain_row *end = file->out->rows + file->out->row_count;
 	for (const struct explain_row *row = pool->row; row < end && (row == pool->row || row->depth > pool->row->depth);) {
 		const struct explain_row *next = row + 1;
-		enum cause_kind kind = row->excess_s > 0 && is_rare(row) ? kind_of_span(run_name(file->run, row->name)) : CAUSE_PHASE;
+		enum cause_kind kind =
+			row->excess_s > 0 && is_rare(row) ? kind_of_span(run_name(file->run, row->name)) : CAUSE_PHASE;
 		if (kind != CAUSE_PHASE) {
 			struct claim claim = { .kind = kind, .seconds = pool_take(&pool->left_s, row->excess_s) };
 			file->named_s[pool->row->name == NAME_BETWEEN] += claim.seconds;
@@ -115,13 +128,15 @@ void claim_by_name(struct case_file *file, struct pool *pool)
 
 /* -- a bigger batch -- */
 
-/* Only as much as so many more samples cost the whole step, shared out over its excess; whether the thread worked for them or waited for a device that did. */
+/* Only as much as so many more samples cost the whole step, shared out over its excess; whether the thread worked for
+ * them or waited for a device that did. */
 void claim_bigger(struct case_file *file, struct pool *pool)
 {
 	double ratio = file->out->samples / file->out->usual_samples;
 	if (!file->out->is_bigger || !(pool->row->usual_s > 0))
 		return;
-	double most_s = file->usual->step_s * (ratio - 1) * BIGGER_TOLERANCE * pool->row->excess_s / file->whole_s, taken_s = pool_take(&pool->cpu_s, most_s);
+	double most_s = file->usual->step_s * (ratio - 1) * BIGGER_TOLERANCE * pool->row->excess_s / file->whole_s,
+		   taken_s = pool_take(&pool->cpu_s, most_s);
 	taken_s += pool_take(&pool->away_s, most_s - taken_s);
 	taken_s += pool_take(&pool->left_s, most_s - taken_s);
 	struct claim claim = { .kind = CAUSE_BIGGER, .seconds = taken_s };
@@ -134,13 +149,14 @@ void claim_bigger(struct case_file *file, struct pool *pool)
 
 static void claim_reading(struct case_file *file, struct pool *pool)
 {
-	double blocks = EXCESS_OF(blocks_read), bytes = blocks * BYTES_PER_BLOCK, reads = fmin(EXCESS_OF(voluntary_switches), blocks / BLOCKS_PER_READ_LEAST);
+	double blocks = EXCESS_OF(blocks_read), bytes = blocks * BYTES_PER_BLOCK,
+		   reads = fmin(EXCESS_OF(voluntary_switches), blocks / BLOCKS_PER_READ_LEAST);
 	if (!(blocks > 0))
 		return;
 	bool is_swap = seen_about(file, METRIC_SYSTEM_SWAP_IN) >= bytes / 2 && EXCESS_OF(major_faults) > 0;
 	struct claim claim = { .kind = is_swap ? CAUSE_SWAPPED : CAUSE_DISK_READ,
-		.seconds = pool_take(&pool->away_s, fmax(reads * READ_MOST_S, bytes / READ_LEAST_BYTES_PER_S))
-		         + pool_take_cpu(pool, reads * READ_CPU_S + bytes * COPY_S_PER_BYTE) };
+		.seconds = pool_take(&pool->away_s, fmax(reads * READ_MOST_S, bytes / READ_LEAST_BYTES_PER_S)) +
+			pool_take_cpu(pool, reads * READ_CPU_S + bytes * COPY_S_PER_BYTE) };
 	if (is_swap)
 		REST_ON(&claim, major_faults);
 	REST_ON(&claim, blocks_read);
@@ -150,10 +166,12 @@ static void claim_reading(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
-/* Between the readings around the batch it wrote far more than it usually does in so long a time: more than a log's lines. */
+/* Between the readings around the batch it wrote far more than it usually does in so long a time: more than a log's
+ * lines. */
 static bool may_have_waited_for_writes(const struct case_file *file)
 {
-	const struct around_figure *figure = file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, file->run->pid) : NULL;
+	const struct around_figure *figure =
+		file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, file->run->pid) : NULL;
 	double usual = figure && !isnan(figure->usual) ? figure->usual * (1 + READINGS_APART_S / file->around->seconds) : 0;
 	return figure && figure->most > 2 * usual + WRITTEN_LEAST_BYTES;
 }
@@ -162,13 +180,15 @@ static bool may_have_waited_for_writes(const struct case_file *file)
 static void claim_writing(struct case_file *file, struct pool *pool)
 {
 	int32_t pid = file->run->pid;
-	double written = seen_over(file, METRIC_PROCESS_WRITTEN, pid), on_disk_s = fmin(seen_seconds(file, AROUND_TARGET_ON_DISK), pool->away_s);
+	double written = seen_over(file, METRIC_PROCESS_WRITTEN, pid),
+		   on_disk_s = fmin(seen_seconds(file, AROUND_TARGET_ON_DISK), pool->away_s);
 	const struct around_figure *figure = file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, pid) : NULL;
 	bool can_have_written = figure && figure->most > (isnan(figure->usual) ? 0 : figure->usual);
 	double blocked_s = can_have_written ? fmax(on_disk_s, fmin(written / READ_LEAST_BYTES_PER_S, pool->away_s)) : 0;
 	if (blocked_s <= 0)
 		return;
-	struct claim claim = { .kind = CAUSE_DISK_WRITE, .seconds = pool_take(&pool->away_s, blocked_s) + pool_take_cpu(pool, written * COPY_S_PER_BYTE) };
+	struct claim claim = { .kind = CAUSE_DISK_WRITE,
+		.seconds = pool_take(&pool->away_s, blocked_s) + pool_take_cpu(pool, written * COPY_S_PER_BYTE) };
 	claim_evidence(&claim, "written_bytes", figure->least, figure->usual);
 	claim_evidence(&claim, "on_disk_s", on_disk_s > 0 ? on_disk_s : NAN, NAN);
 	causes_add(file, pool->row, &claim);
@@ -184,8 +204,9 @@ static bool has_checkpoint(const struct case_file *file)
 	return false;
 }
 
-/* A checkpoint was written in this step, and what it waited besides is the rest of it: the span of saving ends before the disk has it all (fsync). Too
- * short for a reading to lie within, so that by how much was written alone nothing could be claimed. */
+/* A checkpoint was written in this step, and what it waited besides is the rest of it: the span of saving ends before
+ * the disk has it all (fsync). Too short for a reading to lie within, so that by how much was written alone nothing
+ * could be claimed. */
 static void claim_checkpoint(struct case_file *file, struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_CHECKPOINT };
@@ -204,7 +225,8 @@ static void claim_rank(struct case_file *file, struct pool *pool)
 {
 	const struct explain_row *end = file->out->rows + file->out->row_count;
 	bool is_wait = false;
-	for (const struct explain_row *row = pool->row; row < end && (row == pool->row || row->depth > pool->row->depth); row++)
+	for (const struct explain_row *row = pool->row; row < end && (row == pool->row || row->depth > pool->row->depth);
+		 row++)
 		is_wait |= row->excess_s > pool->row->excess_s / 2 && ranks_is_wait(run_name(file->run, row->name));
 	if (rank_world_size(file->run) > 1 && is_wait)
 		claim_simply(file, pool, &pool->away_s, CAUSE_RANK, "waited_s", pool->away_s);
@@ -222,12 +244,14 @@ static void claim_forced(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
-/* What is left of the time away was spent asleep, where nothing else can have been: not by a thread that waits for workers, which is told of them or
- * not at all; nor where waits for a CPU are not known, or it may have waited for the disk: it was seen so, or wrote much meanwhile (fsync). */
+/* What is left of the time away was spent asleep, where nothing else can have been: not by a thread that waits for
+ * workers, which is told of them or not at all; nor where waits for a CPU are not known, or it may have waited for the
+ * disk: it was seen so, or wrote much meanwhile (fsync). */
 static void claim_sleep(struct case_file *file, struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_SLEPT };
-	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, AROUND_TARGET_ON_DISK) > 0 || may_have_waited_for_writes(file))
+	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, AROUND_TARGET_ON_DISK) > 0 ||
+		may_have_waited_for_writes(file))
 		return;
 	claim.seconds = pool_take(&pool->away_s, INFINITY);
 	claim_evidence(&claim, "asleep_s", claim.seconds, NAN);
@@ -242,10 +266,12 @@ void claim_away(struct case_file *file, struct pool *pool)
 	struct child child = find_child(file);
 	claim_simply(file, pool, &pool->away_s, CAUSE_SUSPENDED, "suspended_s", seen_seconds(file, AROUND_SUSPENDED));
 	claim_simply(file, pool, &pool->away_s, CAUSE_STOPPED, "stopped_s", seen_seconds(file, AROUND_TARGET_STOPPED));
-	claim_simply(file, pool, &pool->away_s, CAUSE_THROTTLED, "throttled_s", seen_over(file, METRIC_CGROUP_THROTTLED, 0) * S_PER_NS);
+	claim_simply(file, pool, &pool->away_s, CAUSE_THROTTLED, "throttled_s",
+		seen_over(file, METRIC_CGROUP_THROTTLED, 0) * S_PER_NS);
 	claim_reading(file, pool);
 	claim_writing(file, pool);
-	claim_simply(file, pool, &pool->away_s, CAUSE_PREEMPTED, "stolen_s", seen_over(file, METRIC_SYSTEM_CPU_STOLEN, 0) * S_PER_NS);
+	claim_simply(file, pool, &pool->away_s, CAUSE_PREEMPTED, "stolen_s",
+		seen_over(file, METRIC_SYSTEM_CPU_STOLEN, 0) * S_PER_NS);
 	if (child.event && child.is_compiler)
 		claim_child(file, pool, &pool->away_s, &child, CAUSE_COMPILER, child.came ? INFINITY : child.alive_s);
 	else if (child.event && child.came && child.went)
@@ -273,7 +299,8 @@ void claim_queue(struct case_file *file, struct pool *pool)
 		causes_add(file, pool->row, &throttled);
 	}
 	if (child.event && (child.is_compiler || child.cpu_s >= NAMING_RATIO * pool->queue_s))
-		claim_child(file, pool, &pool->queue_s, &child, child.is_compiler ? CAUSE_COMPILER : CAUSE_CHILD, child.is_compiler ? child.alive_s : child.cpu_s);
+		claim_child(file, pool, &pool->queue_s, &child, child.is_compiler ? CAUSE_COMPILER : CAUSE_CHILD,
+			child.is_compiler ? child.alive_s : child.cpu_s);
 	waited.seconds = pool_take(&pool->queue_s, INFINITY);
 	REST_ON(&waited, run_queue_wait_s);
 	REST_ON(&waited, involuntary_switches);
@@ -299,7 +326,8 @@ static void claim_allocation(struct case_file *file, struct pool *pool)
 		double work_ratio = usual->cpu_s > 0 && this->cpu_s > usual->cpu_s ? this->cpu_s / usual->cpu_s : 1;
 		faults = over(this->minor_faults, usual->minor_faults * work_ratio);
 	}
-	struct claim claim = { .kind = CAUSE_ALLOCATION, .seconds = pool_take_cpu(pool, fmax(isnan(faults) ? 0 : faults * FAULT_S, growth * GROWTH_S_PER_BYTE)) };
+	struct claim claim = { .kind = CAUSE_ALLOCATION,
+		.seconds = pool_take_cpu(pool, fmax(isnan(faults) ? 0 : faults * FAULT_S, growth * GROWTH_S_PER_BYTE)) };
 	REST_ON(&claim, minor_faults);
 	claim_evidence(&claim, "memory_bytes", growth, NAN);
 	REST_ON(&claim, cpu_s);

@@ -12,13 +12,15 @@
 #define SEEN_TOLERANCE 1.25
 #define HZ_PER_MHZ 1e6
 
-/* Seconds by which work that took `usual_s` became longer: no more than the clock's ratio makes of it, nor than was lost while it was low. */
+/* Seconds by which work that took `usual_s` became longer: no more than the clock's ratio makes of it, nor than was
+ * lost while it was low. */
 static double lost_s(const struct case_file *file, const struct around_event *event, double usual_s)
 {
 	bool is_sound = event->value > 0 && event->usual > event->value && isfinite(event->usual) && usual_s > 0;
 	if (!is_sound)
 		return 0;
-	double by_work_s = usual_s * (event->usual / event->value - 1), part = event->part_ratio >= 0 && event->part_ratio <= 1 ? event->part_ratio : 1;
+	double by_work_s = usual_s * (event->usual / event->value - 1),
+		   part = event->part_ratio >= 0 && event->part_ratio <= 1 ? event->part_ratio : 1;
 	double by_time_s = file->around->seconds * part * (1 - event->value / event->usual);
 	return SEEN_TOLERANCE * fmin(by_work_s, by_time_s);
 }
@@ -31,14 +33,16 @@ static unsigned megahertz(double hz)
 static void say_fall(const struct around_event *event, const char *whose, char who[AROUND_TEXT_SIZE])
 {
 	char words[AROUND_GPU_SIZE + 2 * AROUND_TEXT_SIZE];
-	snprintf(words, sizeof words, "%s clock fell from %u to %u MHz%s%s", whose, megahertz(event->usual), megahertz(event->value), *event->text ? ", " : "",
-	         event->text);
+	snprintf(words, sizeof words, "%s clock fell from %u to %u MHz%s%s", whose, megahertz(event->usual),
+		megahertz(event->value), *event->text ? ", " : "", event->text);
 	text_clean(who, AROUND_TEXT_SIZE, words, strlen(words));
 }
 
 static enum cause_kind kind_of_fall(const struct around_event *event)
 {
-	return event->held & GPU_HELD_BY_HEAT ? CAUSE_GPU_HEAT : event->held & GPU_HELD_BY_POWER ? CAUSE_GPU_POWER : CAUSE_GPU_CLOCK;
+	return event->held & GPU_HELD_BY_HEAT ? CAUSE_GPU_HEAT
+		: event->held & GPU_HELD_BY_POWER ? CAUSE_GPU_POWER
+										  : CAUSE_GPU_CLOCK;
 }
 
 /* Loading is no work of the GPU's; a thread may wait for it anywhere else. */

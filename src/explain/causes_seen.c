@@ -16,7 +16,8 @@
 /* Growth of a counter that was surely seen inside the window, over the usual; 0 where nothing was. */
 double seen_over(const struct case_file *file, enum metric metric, int32_t instance)
 {
-	const struct around_figure *figure = file->around && file->around->readings ? around_find(file->around, metric, instance) : NULL;
+	const struct around_figure *figure =
+		file->around && file->around->readings ? around_find(file->around, metric, instance) : NULL;
 	double excess = figure ? figure->least - (isnan(figure->usual) ? 0 : figure->usual) : 0;
 	return excess > 0 && isfinite(excess) ? excess : 0;
 }
@@ -25,7 +26,8 @@ double seen_about(const struct case_file *file, enum metric metric)
 {
 	const struct around_figure *figure = file->around ? around_find(file->around, metric, 0) : NULL;
 	double most = figure && isfinite(figure->most) ? figure->most : 0;
-	return figure ? fmax(most, fmax(isnan(figure->least) ? 0 : figure->least, isnan(figure->usual) ? 0 : figure->usual)) : 0;
+	return figure ? fmax(most, fmax(isnan(figure->least) ? 0 : figure->least, isnan(figure->usual) ? 0 : figure->usual))
+				  : 0;
 }
 
 const struct around_event *seen_event(const struct case_file *file, enum around_event_kind kind, int32_t pid)
@@ -59,21 +61,25 @@ static const struct around_event *slowest_fetch(const struct case_file *file)
 {
 	const struct around_event *found = NULL;
 	for (size_t i = 0; i < file->around->event_count; i++)
-		if (file->around->events[i].kind == AROUND_WORKER_FETCHED && fetch_over(&file->around->events[i]) > fetch_over(found))
+		if (file->around->events[i].kind == AROUND_WORKER_FETCHED &&
+			fetch_over(&file->around->events[i]) > fetch_over(found))
 			found = &file->around->events[i];
 	return found;
 }
 
-/* Stopped, or on disk: readings see it now and then. Where they saw it for a good part of what it would explain (the worker's long fetch; else the wait),
- * it explains that; where for less, only what they saw. */
-static void claim_worker_state(struct case_file *file, struct pool *pool, enum around_event_kind seen, enum cause_kind kind, const char *key)
+/* Stopped, or on disk: readings see it now and then. Where they saw it for a good part of what it would explain (the
+ * worker's long fetch; else the wait), it explains that; where for less, only what they saw. */
+static void claim_worker_state(
+	struct case_file *file, struct pool *pool, enum around_event_kind seen, enum cause_kind kind, const char *key)
 {
 	const struct around_event *event = file->around->readings ? seen_event(file, seen, 0) : NULL;
 	if (!event || !(event->value > 0))
 		return;
 	const struct around_event *fetch = seen_event(file, AROUND_WORKER_FETCHED, event->pid);
 	double whole_s = fetch_over(fetch) > 0 ? fetch_over(fetch) : pool->left_s;
-	struct claim claim = { .kind = kind, .seconds = pool_take(&pool->left_s, event->value >= SEEN_RATIO * whole_s ? fmax(event->value, whole_s) : event->value) };
+	struct claim claim = { .kind = kind,
+		.seconds = pool_take(
+			&pool->left_s, event->value >= SEEN_RATIO * whole_s ? fmax(event->value, whole_s) : event->value) };
 	call_worker(event, claim.who);
 	claim_evidence(&claim, key, event->value, event->usual);
 	if (fetch)
@@ -86,8 +92,10 @@ static void claim_starved(struct case_file *file, struct pool *pool)
 	double longest_ns = 0, usual_ns = NAN, seen_ns = 0;
 	for (size_t i = 0; i < file->around->event_count; i++) {
 		const struct around_event *event = &file->around->events[i];
-		double over_ns = event->kind == AROUND_WORKER_FETCHED ? seen_over(file, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : 0;
-		const struct around_figure *figure = over_ns > longest_ns ? around_find(file->around, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : NULL;
+		double over_ns =
+			event->kind == AROUND_WORKER_FETCHED ? seen_over(file, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : 0;
+		const struct around_figure *figure =
+			over_ns > longest_ns ? around_find(file->around, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : NULL;
 		if (!figure)
 			continue;
 		longest_ns = over_ns;
@@ -135,8 +143,30 @@ void claim_workers(struct case_file *file, struct pool *pool)
 /* -- children of the run -- */
 
 static const char *const compilers[] = {
-	"cc", "cc1", "cc1plus", "gcc", "g++", "c++", "clang", "clang++", "nvcc", "ptxas", "cicc", "fatbinary", "cudafe++", "nvlink", "hipcc",
-	"ld", "ld.lld", "ld.gold", "lld", "collect2", "as", "ninja", "rustc", "icpx",
+	"cc",
+	"cc1",
+	"cc1plus",
+	"gcc",
+	"g++",
+	"c++",
+	"clang",
+	"clang++",
+	"nvcc",
+	"ptxas",
+	"cicc",
+	"fatbinary",
+	"cudafe++",
+	"nvlink",
+	"hipcc",
+	"ld",
+	"ld.lld",
+	"ld.gold",
+	"lld",
+	"collect2",
+	"as",
+	"ninja",
+	"rustc",
+	"icpx",
 };
 static const char *const compiling_words[] = { "inductor", "compile_worker", "triton", "torch/_inductor" };
 
@@ -165,7 +195,9 @@ static bool is_compiler(const char *command)
 static double alive_s(const struct case_file *file, const struct around_event *event)
 {
 	const struct around_event *went = seen_event(file, AROUND_CHILD_WENT, event->pid);
-	int64_t from_ns = event->kind == AROUND_CHILD_CAME && event->time_ns > file->around->from_ns ? event->time_ns : file->around->from_ns;
+	int64_t from_ns = event->kind == AROUND_CHILD_CAME && event->time_ns > file->around->from_ns
+		? event->time_ns
+		: file->around->from_ns;
 	int64_t to_ns = went && went->time_ns < file->around->to_ns ? went->time_ns : file->around->to_ns;
 	return to_ns > from_ns ? (double)(to_ns - from_ns) * S_PER_NS : 0;
 }
@@ -178,17 +210,24 @@ struct child find_child(const struct case_file *file)
 		const struct around_event *event = &file->around->events[i];
 		if (event->kind != AROUND_CHILD_CAME && event->kind != AROUND_CHILD_RAN)
 			continue;
-		const struct around_event *ran = event->kind == AROUND_CHILD_RAN ? event : seen_event(file, AROUND_CHILD_RAN, event->pid);
-		struct child child = { .event = event, .is_compiler = is_compiler(event->text), .came = event->kind == AROUND_CHILD_CAME && event->time_ns <= file->around->to_ns,
-			.went = seen_event(file, AROUND_CHILD_WENT, event->pid), .alive_s = alive_s(file, event), .cpu_s = ran ? over(ran->value, isnan(ran->usual) ? 0 : ran->usual) : 0 };
+		const struct around_event *ran =
+			event->kind == AROUND_CHILD_RAN ? event : seen_event(file, AROUND_CHILD_RAN, event->pid);
+		struct child child = { .event = event,
+			.is_compiler = is_compiler(event->text),
+			.came = event->kind == AROUND_CHILD_CAME && event->time_ns <= file->around->to_ns,
+			.went = seen_event(file, AROUND_CHILD_WENT, event->pid),
+			.alive_s = alive_s(file, event),
+			.cpu_s = ran ? over(ran->value, isnan(ran->usual) ? 0 : ran->usual) : 0 };
 		child.cpu_s = isnan(child.cpu_s) ? 0 : child.cpu_s;
-		if (!best.event || child.is_compiler > best.is_compiler || (child.is_compiler == best.is_compiler && child.alive_s > best.alive_s))
+		if (!best.event || child.is_compiler > best.is_compiler ||
+			(child.is_compiler == best.is_compiler && child.alive_s > best.alive_s))
 			best = child;
 	}
 	return best;
 }
 
-void claim_child(struct case_file *file, struct pool *pool, double *from_s, const struct child *child, enum cause_kind kind, double most_s)
+void claim_child(struct case_file *file, struct pool *pool, double *from_s, const struct child *child,
+	enum cause_kind kind, double most_s)
 {
 	struct claim claim = { .kind = kind, .seconds = pool_take(from_s, most_s) };
 	snprintf(claim.who, sizeof claim.who, "%.*s", (int)strcspn(child->event->text, " "), child->event->text);
@@ -197,4 +236,3 @@ void claim_child(struct case_file *file, struct pool *pool, double *from_s, cons
 		claim_evidence(&claim, "child_cpu_s", child->cpu_s, NAN);
 	causes_add(file, pool->row, &claim);
 }
-

@@ -12,7 +12,8 @@
 
 /* -- phases against the usual ones -- */
 
-static const struct phase_time *find_phase(const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent)
+static const struct phase_time *find_phase(
+	const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (phases[i].name == name && phases[i].parent == parent)
@@ -28,20 +29,29 @@ static bool has_row(const struct explanation *out, uint32_t name, uint32_t paren
 	return false;
 }
 
-static void add_row(struct explanation *out, const struct phase_time *this, const struct phase_time *usual, unsigned depth)
+static void add_row(
+	struct explanation *out, const struct phase_time *this, const struct phase_time *usual, unsigned depth)
 {
 	const struct phase_time *phase = this ? this : usual;
 	double this_s = this ? (double)this->seconds : NAN, usual_s = usual ? (double)usual->seconds : NAN;
 	out->rows[out->row_count++] = (struct explain_row){
-		.name = phase->name, .parent = phase->parent, .depth = depth, .this_s = this_s, .usual_s = usual_s,
+		.name = phase->name,
+		.parent = phase->parent,
+		.depth = depth,
+		.this_s = this_s,
+		.usual_s = usual_s,
 		.excess_s = out->usual_batches ? (this ? this_s : 0) - (usual ? usual_s : 0) : NAN,
 	};
 }
 
-struct pair { const struct batch *batch; const struct usual *usual; };
+struct pair {
+	const struct batch *batch;
+	const struct usual *usual;
+};
 
-/* The phases below `parent`: first those of this batch, then those that it lacks. A name that turns up again below itself is taken once,
- * so this ends whatever the parents say; phases whose parent is not here would be counted twice, and are left out. */
+/* The phases below `parent`: first those of this batch, then those that it lacks. A name that turns up again below
+ * itself is taken once, so this ends whatever the parents say; phases whose parent is not here would be counted twice,
+ * and are left out. */
 static void add_below(struct explanation *out, const struct pair *pair, uint32_t parent, unsigned depth)
 {
 	const struct batch *batch = pair->batch;
@@ -74,11 +84,14 @@ static uint32_t phase_of_figure(const struct run *run, const struct batch *batch
 }
 
 /* What the device took for each phase; the rest of its time is unattributed. */
-static void add_device_rows(const struct run *run, const struct batch *batch, const struct usual *usual, struct explanation *out)
+static void add_device_rows(
+	const struct run *run, const struct batch *batch, const struct usual *usual, struct explanation *out)
 {
-	struct phase_time this_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)batch->paced_s }, usual_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)usual->step_s };
+	struct phase_time this_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)batch->paced_s },
+					  usual_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)usual->step_s };
 	for (unsigned i = 0; i < batch->figure_count && i < usual->figure_count; i++) {
-		struct phase_time this = { .name = phase_of_figure(run, batch, batch->figures[i].name), .seconds = batch->figures[i].value };
+		struct phase_time this = { .name = phase_of_figure(run, batch, batch->figures[i].name),
+			.seconds = batch->figures[i].value };
 		struct phase_time usual_one = { .name = this.name, .seconds = usual->figures[i].value };
 		if (this.name == NAME_NONE || isnan(usual_one.seconds))
 			continue;
@@ -89,9 +102,15 @@ static void add_device_rows(const struct run *run, const struct batch *batch, co
 	add_row(out, &this_rest, &usual_rest, 0);
 }
 
-void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out)
+void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual,
+	const struct around *around, struct explanation *out)
 {
-	*out = (struct explanation){ .step_s = batch_pace_s(batch), .usual_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = batch->samples, .usual_samples = NAN,
+	*out = (struct explanation){ .step_s = batch_pace_s(batch),
+		.usual_s = NAN,
+		.excess_s = NAN,
+		.ratio = NAN,
+		.samples = batch->samples,
+		.usual_samples = NAN,
 		.usual_batches = usual->batches };
 	if (usual->batches) {
 		out->usual_samples = usual->evidence.samples;
@@ -105,7 +124,7 @@ void explain_batch(const struct run *run, const struct batch *batch, const struc
 		add_device_rows(run, batch, usual, out);
 	else
 		add_below(out, &(struct pair){ batch, usual }, NAME_NONE, 0);
-	struct case_file file;       /* its claims are not cleared: lists call this for every row that they draw */
+	struct case_file file; /* its claims are not cleared: lists call this for every row that they draw */
 	file.run = run;
 	file.batch = batch;
 	file.usual = usual;

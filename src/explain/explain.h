@@ -1,4 +1,5 @@
-/* explain.h: why one batch was slow. Its excess over the usual step, split over the phases, largest first. What nothing explains is "unknown". */
+/* explain.h: why one batch was slow. Its excess over the usual step, split over the phases, largest first. What nothing
+ * explains is "unknown". */
 #ifndef PMTOP_EXPLAIN_EXPLAIN_H
 #define PMTOP_EXPLAIN_EXPLAIN_H
 
@@ -8,22 +9,28 @@
 
 #include "src/model/run/run.h"
 
-enum { EXPLAIN_CAUSES_MAX = 6, EXPLAIN_ROWS_MAX = RUN_PHASES_MAX * 2, EXPLAIN_CONTEXT_MAX = 32, EXPLAIN_WHAT_SIZE = 56 };
-
-struct explain_row {             /* a phase, depth first; parents before their children */
-	uint32_t name, parent;
-	unsigned depth;
-	double this_s, usual_s, excess_s;     /* NAN where it was not in this batch, or is not usual */
+enum {
+	EXPLAIN_CAUSES_MAX = 6,
+	EXPLAIN_ROWS_MAX = RUN_PHASES_MAX * 2,
+	EXPLAIN_CONTEXT_MAX = 32,
+	EXPLAIN_WHAT_SIZE = 56
 };
 
-enum explain_unit { EXPLAIN_SECONDS, EXPLAIN_COUNT, EXPLAIN_BYTES, EXPLAIN_HERTZ, EXPLAIN_HAPPENING };      /* a happening: 1, usually 0 */
+struct explain_row { /* a phase, depth first; parents before their children */
+	uint32_t name, parent;
+	unsigned depth;
+	double this_s, usual_s, excess_s; /* NAN where it was not in this batch, or is not usual */
+};
 
-struct explain_context {         /* what else happened in the window: evidence, against the usual */
-	char what[EXPLAIN_WHAT_SIZE];/* "CPU time of the training thread", "major faults", "worker 3: fetch", … */
-	const char *key;             /* "cpu_s", "major_faults", …: as in JSON */
+/* a happening: 1, usually 0 */
+enum explain_unit { EXPLAIN_SECONDS, EXPLAIN_COUNT, EXPLAIN_BYTES, EXPLAIN_HERTZ, EXPLAIN_HAPPENING };
+
+struct explain_context {          /* what else happened in the window: evidence, against the usual */
+	char what[EXPLAIN_WHAT_SIZE]; /* "CPU time of the training thread", "major faults", "worker 3: fetch", … */
+	const char *key;              /* "cpu_s", "major_faults", …: as in JSON */
 	enum explain_unit unit;
-	double this_value, usual_value;       /* NAN = not known */
-	double explains_ratio;       /* of the excess: the causes that rest on it first; 0 = none */
+	double this_value, usual_value; /* NAN = not known */
+	double explains_ratio;          /* of the excess: the causes that rest on it first; 0 = none */
 };
 
 /* Why a phase took longer. CAUSE_PHASE: only where it lies is known; then `what` has no second part. */
@@ -66,28 +73,34 @@ enum cause_kind {
 #define CAUSE_ID(id, words) CAUSE_##id,
 	CAUSES(CAUSE_ID)
 #undef CAUSE_ID
-	CAUSE_COUNT
+		CAUSE_COUNT
 };
 
 enum { CAUSE_EVIDENCE_MAX = 4, CAUSE_NEXT_SIZE = 120 };
 
 struct cause {
 	enum cause_kind kind;
-	char what[96];               /* begins with the phase: "data", "data › decode", "data: worker 3 waits for the disk"; or "unknown" */
-	uint32_t phase;              /* outermost phase; NAME_NONE for unknown */
-	double share_ratio;          /* of the excess */
+	/* begins with the phase: "data", "data › decode", "data: worker 3 waits for the disk"; or "unknown" */
+	char what[96];
+	uint32_t phase;     /* outermost phase; NAME_NONE for unknown */
+	double share_ratio; /* of the excess */
 	double excess_s;
-	size_t evidence_count;       /* the figures that it rests on, against the usual */
-	struct { const char *key; double this_value, usual_value; } evidence[CAUSE_EVIDENCE_MAX];    /* unit in the key: "blocks_read", "run_queue_wait_s" */
-	char next[CAUSE_NEXT_SIZE];  /* what to try, made concrete with what the run published; empty = nothing better than the phase's advice */
+	size_t evidence_count; /* the figures that it rests on, against the usual */
+	/* unit in the key: "blocks_read", "run_queue_wait_s" */
+	struct {
+		const char *key;
+		double this_value, usual_value;
+	} evidence[CAUSE_EVIDENCE_MAX];
+	/* what to try, made concrete with what the run published; empty = nothing better than the phase's advice */
+	char next[CAUSE_NEXT_SIZE];
 };
 
 struct explanation {
 	double step_s, usual_s, excess_s, ratio;
-	double samples, usual_samples;        /* NAN = not known */
-	bool is_by_device;           /* the rows are of the device's clock */
-	bool is_bigger;              /* it had noticeably more samples than usual */
-	size_t usual_batches;        /* what "usual" is made of; 0 = nothing to compare with, no causes */
+	double samples, usual_samples; /* NAN = not known */
+	bool is_by_device;             /* the rows are of the device's clock */
+	bool is_bigger;                /* it had noticeably more samples than usual */
+	size_t usual_batches;          /* what "usual" is made of; 0 = nothing to compare with, no causes */
 	size_t row_count, context_count, cause_count;
 	struct explain_row rows[EXPLAIN_ROWS_MAX];
 	struct explain_context context[EXPLAIN_CONTEXT_MAX];
@@ -96,12 +109,14 @@ struct explanation {
 
 enum { CAUSE_BRIEF_SIZE = 96 };
 
-const char *cause_kind_name(enum cause_kind kind);       /* as in CAUSES */
-const char *cause_kind_id(enum cause_kind kind);         /* "disk_read": for programs */
-bool cause_tells_clock(enum cause_kind kind);            /* its words have figures in them, which differ from batch to batch */
+const char *cause_kind_name(enum cause_kind kind); /* as in CAUSES */
+const char *cause_kind_id(enum cause_kind kind);   /* "disk_read": for programs */
+/* its words have figures in them, which differ from batch to batch */
+bool cause_tells_clock(enum cause_kind kind);
 /* For a column: "data: reads disk", "data › decode", "unknown". */
 const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
 /* `around` is NULL where no sampler saw the window. */
-void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual, const struct around *around, struct explanation *out);
+void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual,
+	const struct around *around, struct explanation *out);
 
 #endif

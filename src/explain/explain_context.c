@@ -12,7 +12,10 @@ static struct explain_context *add(struct explanation *out, const char *key, dou
 		return NULL;
 	size_t length = strlen(key);
 	struct explain_context *row = &out->context[out->context_count++];
-	*row = (struct explain_context){ .key = key, .this_value = this_value, .usual_value = out->usual_batches ? usual_value : NAN, .unit = EXPLAIN_COUNT };
+	*row = (struct explain_context){ .key = key,
+		.this_value = this_value,
+		.usual_value = out->usual_batches ? usual_value : NAN,
+		.unit = EXPLAIN_COUNT };
 	if (length > 2 && strcmp(key + length - 2, "_s") == 0)
 		row->unit = EXPLAIN_SECONDS;
 	else if (length > 6 && strcmp(key + length - 6, "_bytes") == 0)
@@ -30,7 +33,10 @@ static void name(struct explain_context *row, const char *what)
 
 /* -- the batch's own record -- */
 
-static const struct { const char *what, *key; size_t offset; } evidence_rows[] = {
+static const struct {
+	const char *what, *key;
+	size_t offset;
+} evidence_rows[] = {
 	{ "CPU time of the training thread", "cpu_s", offsetof(struct evidence, cpu_s) },
 	{ "run-queue wait", "run_queue_wait_s", offsetof(struct evidence, run_queue_wait_s) },
 	{ "major faults", "major_faults", offsetof(struct evidence, major_faults) },
@@ -62,13 +68,19 @@ static void add_record(struct case_file *file)
 {
 	const struct evidence *record = main_record(file);
 	for (size_t i = 0; record && i < sizeof evidence_rows / sizeof *evidence_rows; i++)
-		name(add(file->out, evidence_rows[i].key, figure_of(record, evidence_rows[i].offset), figure_of(&file->usual->evidence, evidence_rows[i].offset)),
-		     evidence_rows[i].what);
+		name(add(file->out, evidence_rows[i].key, figure_of(record, evidence_rows[i].offset),
+				 figure_of(&file->usual->evidence, evidence_rows[i].offset)),
+			evidence_rows[i].what);
 }
 
 /* -- what samplers saw: where they read too seldom to have seen anything, nothing -- */
 
-static const struct { enum metric metric; bool is_targets; const char *what, *key; double scale; } figure_rows[] = {
+static const struct {
+	enum metric metric;
+	bool is_targets;
+	const char *what, *key;
+	double scale;
+} figure_rows[] = {
 	{ METRIC_PROCESS_WRITTEN, true, "written by the process", "written_bytes", 1 },
 	{ METRIC_PROCESS_DISK_WAIT, true, "disk wait, all threads", "disk_wait_s", S_PER_NS },
 	{ METRIC_CGROUP_THROTTLED, false, "throttled by the CPU quota", "throttled_s", S_PER_NS },
@@ -82,14 +94,22 @@ static const struct { enum metric metric; bool is_targets; const char *what, *ke
 static void add_figures(struct case_file *file)
 {
 	for (size_t i = 0; i < sizeof figure_rows / sizeof *figure_rows; i++) {
-		const struct around_figure *figure = around_find(file->around, figure_rows[i].metric, figure_rows[i].is_targets ? file->run->pid : 0);
+		const struct around_figure *figure =
+			around_find(file->around, figure_rows[i].metric, figure_rows[i].is_targets ? file->run->pid : 0);
 		if (figure && figure->least > 0)
-			name(add(file->out, figure_rows[i].key, figure->least * figure_rows[i].scale, figure->usual * figure_rows[i].scale), figure_rows[i].what);
+			name(add(file->out, figure_rows[i].key, figure->least * figure_rows[i].scale,
+					 figure->usual * figure_rows[i].scale),
+				figure_rows[i].what);
 	}
 }
 
 /* Whose it is stands between the two; only of children and workers that is said. */
-static const struct { enum around_event_kind kind; const char *key; bool has_who; const char *before, *after; } event_rows[] = {
+static const struct {
+	enum around_event_kind kind;
+	const char *key;
+	bool has_who;
+	const char *before, *after;
+} event_rows[] = {
 	{ AROUND_CHILD_RAN, "child_cpu_s", true, "CPU time of ", "" },
 	{ AROUND_WORKER_ON_DISK, "worker_on_disk_s", true, "", ": waits for the disk" },
 	{ AROUND_WORKER_STOPPED, "worker_stopped_s", true, "", ": stopped" },
@@ -110,7 +130,8 @@ static void add_event(struct case_file *file, const struct around_event *event)
 			snprintf(who, sizeof who, "%.*s", (int)strcspn(event->text, " "), event->text);
 		else if (event_rows[i].has_who)
 			call_worker(event, who);
-		snprintf(what, sizeof what, "%s%s%s", event_rows[i].before, event_rows[i].has_who && !*who ? "worker" : who, event_rows[i].after);
+		snprintf(what, sizeof what, "%s%s%s", event_rows[i].before, event_rows[i].has_who && !*who ? "worker" : who,
+			event_rows[i].after);
 		struct explain_context *row = add(file->out, event_rows[i].key, event->value, event->usual);
 		if (row)
 			text_clean(row->what, sizeof row->what, what, strlen(what));
@@ -118,7 +139,12 @@ static void add_event(struct case_file *file, const struct around_event *event)
 }
 
 /* "GPU 1: clock (thermal slowdown)"; what only happened, or did not, has no figure but that. */
-static const struct { enum around_event_kind kind; const char *key; bool is_happening; const char *before, *after; } hardware_rows[] = {
+static const struct {
+	enum around_event_kind kind;
+	const char *key;
+	bool is_happening;
+	const char *before, *after;
+} hardware_rows[] = {
 	{ AROUND_GPU_SLOWED, "gpu_clock_hz", false, " clock (", ")" },
 	{ AROUND_CPU_SLOWED, "cpu_clock_hz", false, "clock of the CPUs (heat", ")" },
 	{ AROUND_GPU_SHARED, "gpu_newcomers", true, ": ", " came on it" },
@@ -133,10 +159,12 @@ static void add_hardware(struct case_file *file, const struct around_event *even
 			continue;
 		bool is_happening = hardware_rows[i].is_happening;
 		char what[3 * AROUND_TEXT_SIZE];
-		struct explain_context *row = add(file->out, hardware_rows[i].key, is_happening ? 1 : event->value, is_happening ? 0 : event->usual);
+		struct explain_context *row =
+			add(file->out, hardware_rows[i].key, is_happening ? 1 : event->value, is_happening ? 0 : event->usual);
 		if (!row)
 			return;
-		snprintf(what, sizeof what, "%s%s%s%s", event->gpu, hardware_rows[i].before, event->text, hardware_rows[i].after);
+		snprintf(
+			what, sizeof what, "%s%s%s%s", event->gpu, hardware_rows[i].before, event->text, hardware_rows[i].after);
 		text_clean(row->what, sizeof row->what, what, strlen(what));
 		row->unit = is_happening ? EXPLAIN_HAPPENING : row->unit;
 	}
@@ -150,7 +178,8 @@ static struct explain_context *row_of(struct explanation *out, const struct caus
 	struct explain_context *found = NULL;
 	for (size_t i = 0; i < out->context_count && cause->evidence_count > 0; i++) {
 		struct explain_context *row = &out->context[i];
-		if (strcmp(cause->evidence[0].key, row->key) == 0 && (!found || cause->evidence[0].this_value == row->this_value))
+		if (strcmp(cause->evidence[0].key, row->key) == 0 &&
+			(!found || cause->evidence[0].this_value == row->this_value))
 			found = row;
 	}
 	return found;

@@ -24,11 +24,16 @@ static const char *shorten(char out[NAME_SIZE], const char *name)
 /* Two times that are held against each other have one unit, that of the larger, which is told once. */
 static const char *time_beside(char out[NUMBER_SIZE], double seconds, double larger_s, bool has_unit)
 {
-	static const struct { double least_s, factor; int places; const char *unit; } units[] = { { 0.1, 1, 3, "s" }, { 1e-4, 1e3, 1, "ms" }, { 0, 1e6, 1, "µs" } };
+	static const struct {
+		double least_s, factor;
+		int places;
+		const char *unit;
+	} units[] = { { 0.1, 1, 3, "s" }, { 1e-4, 1e3, 1, "ms" }, { 0, 1e6, 1, "µs" } };
 	size_t i = 0;
 	while (larger_s < units[i].least_s)
 		i++;
-	snprintf(out, NUMBER_SIZE, has_unit ? "%.*f %s" : "%.*f", units[i].places, seconds * units[i].factor, units[i].unit);
+	snprintf(
+		out, NUMBER_SIZE, has_unit ? "%.*f %s" : "%.*f", units[i].places, seconds * units[i].factor, units[i].unit);
 	return out;
 }
 
@@ -46,7 +51,7 @@ static void add_wait(const struct ranks *ranks, char *out, size_t size)
 	char seconds[NUMBER_SIZE], who[NUMBER_SIZE], name[NAME_SIZE];
 	if (ranks->wait)
 		snprintf(out, size, "; %s %s in %s", the_others(ranks, ranks->slowest, who),
-		         time_beside(seconds, ranks->wait_s, fmax(ranks->phase_s, ranks->wait_s), true), shorten(name, ranks->wait));
+			time_beside(seconds, ranks->wait_s, fmax(ranks->phase_s, ranks->wait_s), true), shorten(name, ranks->wait));
 }
 
 const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
@@ -60,17 +65,22 @@ const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SI
 		return out;
 	}
 	const struct rank *rank = &ranks->list[ranks->slowest];
-	double here_s = ranks->phase ? ranks->phase_s : rank->own_s, there_s = ranks->phase ? ranks->phase_others_s : ranks->others_own_s;
-	snprintf(out, RANK_WORDS_SIZE, "rank %ld is slowest: %s %s against %s", rank->number, shorten(name, ranks->phase ? ranks->phase : "own time"),
-	         time_beside(here, here_s, here_s, true), time_beside(there, there_s, here_s, false));
+	double here_s = ranks->phase ? ranks->phase_s : rank->own_s,
+		   there_s = ranks->phase ? ranks->phase_others_s : ranks->others_own_s;
+	snprintf(out, RANK_WORDS_SIZE, "rank %ld is slowest: %s %s against %s", rank->number,
+		shorten(name, ranks->phase ? ranks->phase : "own time"), time_beside(here, here_s, here_s, true),
+		time_beside(there, there_s, here_s, false));
 	add_wait(ranks, out + strlen(out), RANK_WORDS_SIZE - strlen(out));
 	return out;
 }
 
 const char *rank_words_still(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
 {
-	static const char *const what[] = { [RANK_STUCK] = "stands still", [RANK_STOPPED] = "is stopped", [RANK_KILLED] = "was killed or crashed" };
-	char seconds[NUMBER_SIZE], name[NAME_SIZE], where[NAME_SIZE + 8] = "", wait[NAME_SIZE + NUMBER_SIZE + 8] = "", who[NUMBER_SIZE], age[NUMBER_SIZE + 8] = "";
+	static const char *const what[] = {
+		[RANK_STUCK] = "stands still", [RANK_STOPPED] = "is stopped", [RANK_KILLED] = "was killed or crashed"
+	};
+	char seconds[NUMBER_SIZE], name[NAME_SIZE], where[NAME_SIZE + 8] = "", wait[NAME_SIZE + NUMBER_SIZE + 8] = "",
+																  who[NUMBER_SIZE], age[NUMBER_SIZE + 8] = "";
 	*out = '\0';
 	if (ranks->still < 0)
 		return out;
@@ -82,7 +92,8 @@ const char *rank_words_still(const struct ranks *ranks, char out[RANK_WORDS_SIZE
 	if (rank->state != RANK_KILLED && rank->still_s >= 60)
 		snprintf(age, sizeof age, ", for %s", format_seconds(seconds, rank->still_s));
 	if (ranks->still_wait)
-		snprintf(wait, sizeof wait, "; %s in %s", the_others(ranks, ranks->still, who), shorten(name, ranks->still_wait));
+		snprintf(
+			wait, sizeof wait, "; %s in %s", the_others(ranks, ranks->still, who), shorten(name, ranks->still_wait));
 	snprintf(out, RANK_WORDS_SIZE, "rank %ld %s%s%s%s", rank->number, what[rank->state], where, age, wait);
 	return out;
 }

@@ -10,17 +10,15 @@
 #include "src/model/statistics/statistics.h"
 
 enum { STEPS_LOOKED_AT = 512, STEPS_LEAST = 5 };
-/* A run stands still after so many times the longest usual step, or what a step in a hundred takes; and after so many seconds. */
+/* A run stands still after so many times the longest usual step, or what a step in a hundred takes; and after so many
+ * seconds. */
 static const double longest_ratio = 3, hundredth_ratio = 10, least_s = 5;
 /* What is stopped moves no more, whatever is usual. */
 static const double stopped_least_s = 2;
 /* An epoch's first batch waits for workers that start, a span that never ended before may be anything. */
 static const double unknown_least_s = 60;
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* -- when it last moved -- */
 
@@ -45,7 +43,8 @@ static const struct open_span *innermost(const struct run *run)
 	const struct open_span *found = NULL;
 	for (size_t i = 0; i < run->open_span_count; i++) {
 		const struct open_span *span = &run->open_spans[i];
-		if (!found || span->begin_ns > found->begin_ns || (span->begin_ns == found->begin_ns && span->depth > found->depth))
+		if (!found || span->begin_ns > found->begin_ns ||
+			(span->begin_ns == found->begin_ns && span->depth > found->depth))
 			found = span;
 	}
 	return found;
@@ -66,7 +65,8 @@ static void tell_stack(const struct run *run, const struct open_span *last, char
 	size_t used = 0;
 	for (size_t i = 0; last && i < run->open_span_count && used < sizeof whole; i++)
 		if (run->open_spans[i].lane == last->lane)
-			used += (size_t)snprintf(whole + used, sizeof whole - used, "%s%s", used ? " › " : "", run_name(run, run->open_spans[i].name));
+			used += (size_t)snprintf(
+				whole + used, sizeof whole - used, "%s%s", used ? " › " : "", run_name(run, run->open_spans[i].name));
 	text_clean(out, STALL_STACK_SIZE, whole, strlen(whole));
 }
 
@@ -76,14 +76,16 @@ static double usual_of(const struct track *track)
 {
 	double steps[STEPS_LOOKED_AT], longest_s = 0;
 	size_t count = 0;
-	for (uint64_t back = 1; back <= 2 * STEPS_LOOKED_AT && back <= track->end - track->first && count < STEPS_LOOKED_AT; back++) {
+	for (uint64_t back = 1; back <= 2 * STEPS_LOOKED_AT && back <= track->end - track->first && count < STEPS_LOOKED_AT;
+		 back++) {
 		const struct batch *batch = track_batch(track, track->end - back);
 		if (!batch || batch->is_warmup || !isfinite(batch->step_s))
 			continue;
 		longest_s = fmax(longest_s, batch->step_s);
 		steps[count++] = batch->step_s;
 	}
-	return count < STEPS_LEAST ? NAN : fmin(longest_s, quantile_of(steps, count, 0.99) * hundredth_ratio / longest_ratio);
+	return count < STEPS_LEAST ? NAN
+							   : fmin(longest_s, quantile_of(steps, count, 0.99) * hundredth_ratio / longest_ratio);
 }
 
 /* The longest that ended; NAN: none did. */
@@ -112,7 +114,8 @@ static double patience_s(const struct run *run, const struct open_span *span, do
 	if (!span)
 		return patience;
 	double longest_s = longest_of_span(run, span->name);
-	return fmax(patience, isnan(longest_s) ? unknown_least_s : fmin(longest_ratio * longest_s, hundredth_ratio * unknown_least_s));
+	return fmax(patience,
+		isnan(longest_s) ? unknown_least_s : fmin(longest_ratio * longest_s, hundredth_ratio * unknown_least_s));
 }
 
 /* -- why -- */
@@ -151,11 +154,14 @@ static void tell_process(const struct process *process, char out[STALL_STACK_SIZ
 	if (is_stopped(process))
 		snprintf(out, STALL_STACK_SIZE, "stopped (SIGSTOP, a debugger)");
 	else if (state == 'D')
-		snprintf(out, STALL_STACK_SIZE, is_waiting ? "waits for the disk (D, %s)" : "waits for the disk (D)", process->wait);
+		snprintf(
+			out, STALL_STACK_SIZE, is_waiting ? "waits for the disk (D, %s)" : "waits for the disk (D)", process->wait);
 	else if (process->cpu_ratio > 0.5)
 		snprintf(out, STALL_STACK_SIZE, "computes, or waits busily (%.1f CPUs)", process->cpu_ratio);
 	else if (state == 'S')
-		snprintf(out, STALL_STACK_SIZE, is_waiting ? "sleeps (%s): waits for a thread, a process or a device" : "sleeps: waits for a thread, a process or a device",
+		snprintf(out, STALL_STACK_SIZE,
+			is_waiting ? "sleeps (%s): waits for a thread, a process or a device"
+					   : "sleeps: waits for a thread, a process or a device",
 			process->wait);
 }
 
@@ -175,7 +181,8 @@ bool stall_find(const struct model *model, const struct run *run, struct stall *
 	double usual_s = usual_step(run);
 	if (isnan(usual_s))
 		return false;
-	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * usual_s, stopped_least_s), least_s) : patience_s(run, outermost(run, span), usual_s);
+	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * usual_s, stopped_least_s), least_s)
+										  : patience_s(run, outermost(run, span), usual_s);
 	if (!(seconds >= patience))
 		return false;
 	*out = (struct stall){ .seconds = seconds, .usual_s = usual_s, .is_between = !state->in_batch };

@@ -44,6 +44,6 @@ void cell_time(struct buffer *out, int64_t realtime_ns, int places)
 	if (!gmtime_r(&seconds, &tm))
 		return;
 	snprintf(fraction, sizeof fraction, "%09lld", (long long)(realtime_ns % NS_PER_S));
-	buffer_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d%s%.*sZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-		places ? "." : "", places, fraction);
+	buffer_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d%s%.*sZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+		tm.tm_min, tm.tm_sec, places ? "." : "", places, fraction);
 }

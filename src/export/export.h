@@ -9,38 +9,56 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 
-/* One JSON object on one line with a newline (README "The JSON object"); `run` is an index into model->runs, −1 = no run. */
-void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
-/* The same, in which lists that grow with the run have their newest (or largest) 50 rows: an object that is written at each refresh stays small. */
-void export_json_newest(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
+/* One JSON object on one line with a newline (README "The JSON object"); `run` is an index into model->runs, −1 = no
+ * run. */
+void export_json(
+	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
+/* The same, in which lists that grow with the run have their newest (or largest) 50 rows: an object that is written at
+ * each refresh stays small. */
+void export_json_newest(
+	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
 
 /* What was told of a GPU. */
-struct gpu_line { int32_t instance; bool is_lost; const char *verdict; };
+struct gpu_line {
+	int32_t instance;
+	bool is_lost;
+	const char *verdict;
+};
 
 /* The guides' lines, `pmtop -b`. Keeps what was printed already; the members are lines.c's own. */
 struct lines {
-	int64_t batch_lines;         /* print each of the first so many batches seen */
+	int64_t batch_lines; /* print each of the first so many batches seen */
 	int64_t batches_printed;
-	uint64_t run_key;            /* which run and mode the two below count in; 0 = none yet */
+	uint64_t run_key; /* which run and mode the two below count in; 0 = none yet */
 	uint64_t next_ordinal;
-	int64_t printed_until_ns;    /* end of the last batch or epoch printed */
-	int64_t flagged_until_ns;    /* begin of the last flagged batch told of */
-	uint64_t next_epoch, next_mark;      /* since the start of the run, dropped ones included */
-	uint64_t next_energy;                /* the same, of epochs whose energy is told */
-	const char *memory_verdict;          /* the last that was told; NULL = none */
-	uint64_t gpu_happenings;             /* told */
+	int64_t printed_until_ns;       /* end of the last batch or epoch printed */
+	int64_t flagged_until_ns;       /* begin of the last flagged batch told of */
+	uint64_t next_epoch, next_mark; /* since the start of the run, dropped ones included */
+	uint64_t next_energy;           /* the same, of epochs whose energy is told */
+	const char *memory_verdict;     /* the last that was told; NULL = none */
+	uint64_t gpu_happenings;        /* told */
 	size_t gpu_count;
 	struct gpu_line gpus[GPUS_MOST];
-	size_t warned_count;         /* warnings that stand and were printed */
-	struct { const char *rule; unsigned run; uint32_t subject; } warned[ALERTS_MAX];
-	size_t pattern_count;        /* patterns that stand and were printed */
-	struct { int run; enum pattern_kind kind; int64_t since_ns; } patterns[PATTERNS_MAX];
+	size_t warned_count; /* warnings that stand and were printed */
+	struct {
+		const char *rule;
+		unsigned run;
+		uint32_t subject;
+	} warned[ALERTS_MAX];
+	size_t pattern_count; /* patterns that stand and were printed */
+	struct {
+		int run;
+		enum pattern_kind kind;
+		int64_t since_ns;
+	} patterns[PATTERNS_MAX];
 };
 void lines_init(struct lines *lines, int64_t batch_lines);
-/* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept), marks, at each epoch's end its two
- * lines and, once it is known, what it used of energy, then flagged batches with their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, what happens to GPUs, and
- * warnings that were raised since; where nothing publishes, one line of process figures. */
-void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
+/* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept),
+ * marks, at each epoch's end its two lines and, once it is known, what it used of energy, then flagged batches with
+ * their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, what
+ * happens to GPUs, and warnings that were raised since; where nothing publishes, one line of process figures. */
+void export_lines(
+	struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
 
 /* PERFORMANCE SUMMARY, AGGREGATE STATISTICS, epochs, warnings, as the guides show them. */
 void export_report(struct buffer *out, const struct model *model, const struct alerts *alerts, int run);

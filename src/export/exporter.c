@@ -11,7 +11,7 @@ static const struct exporter *const exporters[] = {
 #define EXPORTER_ROW(name) &name##_exporter,
 	EXPORTERS(EXPORTER_ROW)
 #undef EXPORTER_ROW
-	NULL,
+		NULL,
 };
 
 const struct exporter *exporter_at(unsigned index)

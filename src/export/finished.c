@@ -7,28 +7,24 @@
 
 #include "src/base/clock.h"
 
-/* A batch is told when so many of its run have come after it: half of what a track keeps, for a set may bring many. Where somebody waits for it, also when
- * it is so old; before that samplers and GPU clocks may still tell of it. */
+/* A batch is told when so many of its run have come after it: half of what a track keeps, for a set may bring many.
+ * Where somebody waits for it, also when it is so old; before that samplers and GPU clocks may still tell of it. */
 enum { BEHIND = 4096, WARMUP_BEHIND = 10 };
 #define SETTLED_NS (5 * NS_PER_S)
 
 struct told {
 	char uuid[33];
-	uint64_t next[RUN_TRACKS_MAX];       /* ordinal of the next to be told */
-	uint64_t epoch;                      /* ordinals up to here are told */
+	uint64_t next[RUN_TRACKS_MAX]; /* ordinal of the next to be told */
+	uint64_t epoch;                /* ordinals up to here are told */
 };
 
-struct finished { struct told runs[MODEL_RUNS_MAX]; };
+struct finished {
+	struct told runs[MODEL_RUNS_MAX];
+};
 
-struct finished *finished_new(void)
-{
-	return calloc(1, sizeof(struct finished));
-}
+struct finished *finished_new(void) { return calloc(1, sizeof(struct finished)); }
 
-void finished_free(struct finished *finished)
-{
-	free(finished);
-}
+void finished_free(struct finished *finished) { free(finished); }
 
 bool scene_covers(const struct export_scene *scene, int64_t time_ns)
 {
@@ -72,7 +68,8 @@ static bool is_settled(const struct export_scene *scene, const struct finished_b
 	if (!scene->is_awaited || model->now_ns - batch->end_ns < SETTLED_NS)
 		return false;
 	uint64_t warmup_until = model->options.warmup_most + WARMUP_BEHIND;
-	return (!isnan(batch->step_s) || head->track->end > batch->ordinal + 1) && (batch->ordinal >= warmup_until || head->track->end > warmup_until);
+	return (!isnan(batch->step_s) || head->track->end > batch->ordinal + 1) &&
+		(batch->ordinal >= warmup_until || head->track->end > warmup_until);
 }
 
 /* The oldest that is not told of any of a run's tracks. */
@@ -97,13 +94,15 @@ static bool find_head(struct told *told, const struct run *run, struct finished_
 	return out->batch != NULL;
 }
 
-static bool find_oldest(struct finished *finished, const struct export_scene *scene, bool is_end, struct finished_batch *out)
+static bool find_oldest(
+	struct finished *finished, const struct export_scene *scene, bool is_end, struct finished_batch *out)
 {
 	out->batch = NULL;
 	for (unsigned rank = 0; rank < scene->model->run_count; rank++) {
 		const struct run *run = &scene->model->runs[rank];
 		struct finished_batch head = { .rank = rank, .run = run };
-		if (!run->is_used || !find_head(told_of(finished, run, rank), run, &head) || !(is_end || is_settled(scene, &head)))
+		if (!run->is_used || !find_head(told_of(finished, run, rank), run, &head) ||
+			!(is_end || is_settled(scene, &head)))
 			continue;
 		if (!out->batch || head.batch->begin_ns < out->batch->begin_ns)
 			*out = head;

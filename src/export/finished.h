@@ -1,5 +1,6 @@
-/* finished.h: the finished batches of all ranks, each once and in each rank's order, told as late as can be: what becomes known of a batch only afterwards
- * (its step, a flag, what a GPU's clock said) is then in it. Internal to src/export. */
+/* finished.h: the finished batches of all ranks, each once and in each rank's order, told as late as can be: what
+ * becomes known of a batch only afterwards (its step, a flag, what a GPU's clock said) is then in it. Internal to
+ * src/export. */
 #ifndef PMTOP_EXPORT_FINISHED_H
 #define PMTOP_EXPORT_FINISHED_H
 
@@ -9,18 +10,19 @@
 #include "src/export/exporter.h"
 
 struct finished_batch {
-	unsigned rank;                       /* index into model->runs */
+	unsigned rank; /* index into model->runs */
 	const struct run *run;
 	const struct track *track;
 	const struct batch *batch;
 };
 
 struct finished;
-struct finished *finished_new(void);     /* NULL: out of memory */
+struct finished *finished_new(void); /* NULL: out of memory */
 void finished_free(struct finished *finished);
-/* False: no further one is settled, or (`is_end`) there is none. To be asked until then after each set. Batches that begin outside of the scene's times
- * are left out. */
-bool finished_next(struct finished *finished, const struct export_scene *scene, bool is_end, struct finished_batch *out);
+/* False: no further one is settled, or (`is_end`) there is none. To be asked until then after each set. Batches that
+ * begin outside of the scene's times are left out. */
+bool finished_next(
+	struct finished *finished, const struct export_scene *scene, bool is_end, struct finished_batch *out);
 /* Why it was flagged; false where it is not. */
 bool finished_explain(const struct finished_batch *batch, struct explanation *out);
 

@@ -27,7 +27,8 @@ static const struct series *series_of(const struct gpu *gpu, enum gpu_batch_figu
 }
 
 /* A part that has none of its own: its GPU's. */
-static double mean_over(const struct model *model, const struct gpu *gpu, enum gpu_batch_figure figure, int64_t from_ns, int64_t to_ns)
+static double mean_over(
+	const struct model *model, const struct gpu *gpu, enum gpu_batch_figure figure, int64_t from_ns, int64_t to_ns)
 {
 	struct series_column column;
 	const struct gpu *whole = gpu->parent >= 0 ? model_gpu(model, gpu->parent) : NULL;
@@ -49,7 +50,8 @@ bool gpu_batch_figures(const struct export_scene *scene, const struct finished_b
 	const struct gpu *gpus[GPUS_MOST];
 	size_t count = scene->model->gpus.count ? run_gpus(scene->model, told->run, gpus) : 0, known_figures = 0;
 	double step_s = isnan(told->batch->step_s) ? told->batch->batch_s : told->batch->step_s;
-	int64_t from_ns = told->batch->begin_ns, to_ns = isnan(step_s) ? from_ns : from_ns + (int64_t)(fmin(step_s, 1e8) * 1e9);
+	int64_t from_ns = told->batch->begin_ns,
+			to_ns = isnan(step_s) ? from_ns : from_ns + (int64_t)(fmin(step_s, 1e8) * 1e9);
 	for (size_t figure = 0; figure < GPU_BATCH_COUNT; figure++) {
 		size_t known = 0;
 		out[figure] = NAN;

@@ -24,9 +24,14 @@ const char *gpu_column(const struct model *model, const struct gpu *gpu, char *o
 const char *gpu_throttle_name(enum gpu_throttle throttle)
 {
 	static const char *const names[GPU_THROTTLE_COUNT] = {
-		[GPU_THROTTLE_POWER_CAP] = "power_cap", [GPU_THROTTLE_POWER_BRAKE] = "power_brake", [GPU_THROTTLE_CURRENT] = "current_limit",
-		[GPU_THROTTLE_HARDWARE] = "hardware_slowdown", [GPU_THROTTLE_HEAT] = "thermal_slowdown", [GPU_THROTTLE_HEAT_SOFTWARE] = "thermal_limit",
-		[GPU_THROTTLE_SYNC_BOOST] = "sync_boost", [GPU_THROTTLE_CLOCKS_SET] = "clocks_set",
+		[GPU_THROTTLE_POWER_CAP] = "power_cap",
+		[GPU_THROTTLE_POWER_BRAKE] = "power_brake",
+		[GPU_THROTTLE_CURRENT] = "current_limit",
+		[GPU_THROTTLE_HARDWARE] = "hardware_slowdown",
+		[GPU_THROTTLE_HEAT] = "thermal_slowdown",
+		[GPU_THROTTLE_HEAT_SOFTWARE] = "thermal_limit",
+		[GPU_THROTTLE_SYNC_BOOST] = "sync_boost",
+		[GPU_THROTTLE_CLOCKS_SET] = "clocks_set",
 	};
 	return names[throttle];
 }

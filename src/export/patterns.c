@@ -6,7 +6,8 @@
 #include "src/export/scope.h"
 #include "src/export/table.h"
 
-void pattern_as_json(struct json *json, const struct run *run, const struct pattern *pattern, int64_t realtime_offset_ns)
+void pattern_as_json(
+	struct json *json, const struct run *run, const struct pattern *pattern, int64_t realtime_offset_ns)
 {
 	const struct batch *first = track_batch(run_main(run), pattern->first);
 	json_text(json, "kind", pattern_kind_name(pattern->kind));
@@ -30,7 +31,8 @@ void pattern_as_json(struct json *json, const struct run *run, const struct patt
 	json_integer(json, "since_ns", pattern->since_ns + realtime_offset_ns);
 }
 
-void patterns_as_json(struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
+void patterns_as_json(
+	struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
 {
 	const struct patterns *patterns = alerts_patterns(alerts, index);
 	json_open_array(json, "patterns");
@@ -62,13 +64,15 @@ void patterns_as_table(struct buffer *out, const struct alerts *alerts, const st
 static bool was_told(const struct lines *lines, int run, const struct pattern *pattern)
 {
 	for (size_t i = 0; i < lines->pattern_count; i++)
-		if (lines->patterns[i].run == run && lines->patterns[i].kind == pattern->kind && lines->patterns[i].since_ns == pattern->since_ns)
+		if (lines->patterns[i].run == run && lines->patterns[i].kind == pattern->kind &&
+			lines->patterns[i].since_ns == pattern->since_ns)
 			return true;
 	return false;
 }
 
 /* What is gone is forgotten, so that it is told again when it comes again. */
-void patterns_as_lines(struct buffer *out, struct lines *lines, const struct alerts *alerts, const struct model *model, int run)
+void patterns_as_lines(
+	struct buffer *out, struct lines *lines, const struct alerts *alerts, const struct model *model, int run)
 {
 	const struct patterns *patterns = run < 0 ? NULL : alerts_patterns(alerts, (unsigned)run);
 	const struct lines before = *lines;

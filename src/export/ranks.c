@@ -13,7 +13,7 @@ static void compare(const struct model *model, int run, struct ranks *out)
 	ranks_compare(model, run < 0 ? model->run_count : (unsigned)run, out);
 }
 
-/* -- JSON ----------------------------------------------------------------------------------------------------------------------- */
+/* -- JSON -- */
 
 static void write_rank(struct json *json, const struct rank *rank, bool is_slowest)
 {
@@ -86,7 +86,7 @@ void ranks_as_json(struct json *json, const struct model *model, int run)
 		write_still(json, &ranks);
 }
 
-/* -- text ----------------------------------------------------------------------------------------------------------------------- */
+/* -- text -- */
 
 enum { NUMBER_CELLS = 8, PHASE_CELLS = 26 };
 

@@ -7,8 +7,13 @@
 #include "src/base/text.h"
 #include "src/export/table.h"
 
-static const struct { const char *key, *title; double seconds; } windows[] = {
-	{ "last_1m", "last minute", 60 }, { "last_5m", "last 5 minutes", 300 }, { "last_1h", "last hour", 3600 },
+static const struct {
+	const char *key, *title;
+	double seconds;
+} windows[] = {
+	{ "last_1m", "last minute", 60 },
+	{ "last_5m", "last 5 minutes", 300 },
+	{ "last_1h", "last hour", 3600 },
 };
 enum { WINDOWS = sizeof windows / sizeof *windows };
 
@@ -27,7 +32,8 @@ static void write_figures(struct json *json, const struct request_figures *figur
 	json_number(json, "max_s", figures->max_s);
 }
 
-static void write_rows(struct json *json, const struct model *model, const struct requests *requests, int64_t realtime_offset_ns)
+static void write_rows(
+	struct json *json, const struct model *model, const struct requests *requests, int64_t realtime_offset_ns)
 {
 	struct request_figures figures;
 	struct request_late late[REQUEST_LATE_MAX];
@@ -126,7 +132,7 @@ void report_requests(struct buffer *out, const struct model *model, const struct
 		int64_t begin_ns = requests_hour(run->requests, i, &figures);
 		first_ns = i ? first_ns : begin_ns;
 		snprintf(name, sizeof name, "%" PRId64 ", until %.0f min ago", (begin_ns - first_ns) / (3600 * NS_PER_S) + 1,
-		         model->now_ns > begin_ns + 3600 * NS_PER_S ? (double)(model->now_ns - begin_ns) / 60e9 - 60 : 0);
+			model->now_ns > begin_ns + 3600 * NS_PER_S ? (double)(model->now_ns - begin_ns) / 60e9 - 60 : 0);
 		add_row(out, name, &figures);
 	}
 	table_rule(out, '=');

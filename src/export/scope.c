@@ -68,9 +68,18 @@ double scope_tree_cpu_ratio(const struct model *model)
 }
 
 /* proc_pid_stat(5), field 3. */
-static const struct { char code; const char *name; } states[] = {
-	{ 'R', "running" }, { 'S', "sleeping" }, { 'D', "waiting for disk" }, { 'T', "stopped" }, { 't', "traced" },
-	{ 'Z', "ended" }, { 'X', "ended" }, { 'I', "idle" },
+static const struct {
+	char code;
+	const char *name;
+} states[] = {
+	{ 'R', "running" },
+	{ 'S', "sleeping" },
+	{ 'D', "waiting for disk" },
+	{ 'T', "stopped" },
+	{ 't', "traced" },
+	{ 'Z', "ended" },
+	{ 'X', "ended" },
+	{ 'I', "idle" },
 };
 
 const char *scope_state_name(const struct process *process)

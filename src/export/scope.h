@@ -14,8 +14,8 @@ const struct run *scope_run(const struct model *model, int run);
 int32_t scope_pid(const struct model *model, const struct run *run);
 /* "train" where no mode was published. */
 const char *scope_mode_name(const struct run *run, uint32_t mode);
-/* True for rows told with this track: those of its mode, and with the main track those of modes that never had a batch. A row of which nothing has
- * finished is not told: its times are not known. */
+/* True for rows told with this track: those of its mode, and with the main track those of modes that never had a batch.
+ * A row of which nothing has finished is not told: its times are not known. */
 bool scope_is_of_track(const struct run *run, const struct track *track, const struct operation *operation);
 /* True for warnings about this run or about the watched process. */
 bool scope_has_alert(const struct alert *alert, int run);

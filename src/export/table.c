@@ -22,10 +22,7 @@ void table_title(struct buffer *out, const char *title)
 	table_rule(out, '=');
 }
 
-static void fill(struct buffer *out, int cells)
-{
-	buffer_printf(out, "%*s", cells, "");
-}
+static void fill(struct buffer *out, int cells) { buffer_printf(out, "%*s", cells, ""); }
 
 /* Bytes of `text` that take at most `cells`. */
 static size_t fitting(const char *text, int cells, int *used)

@@ -1,5 +1,5 @@
-/* table.h: the look of the guides' tables: 90 wide, a name of 30 cells at the left, figures right-aligned. Widths are terminal cells.
- * Internal to src/export. */
+/* table.h: the look of the guides' tables: 90 wide, a name of 30 cells at the left, figures right-aligned. Widths are
+ * terminal cells. Internal to src/export. */
 #ifndef PMTOP_EXPORT_TABLE_H
 #define PMTOP_EXPORT_TABLE_H
 

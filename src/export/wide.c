@@ -9,14 +9,20 @@
 enum { DRAIN_BYTES = 256 * 1024 };
 
 struct wide {
-	FILE *rows;                          /* struct row_head, then its text */
-	unsigned count, room, newest;        /* newest: that was asked for last; the next one often stands behind it */
-	struct { char *name; struct buffer cell; } *columns;
-	struct buffer row, spare;            /* spare: of columns beyond the most */
+	FILE *rows;                   /* struct row_head, then its text */
+	unsigned count, room, newest; /* newest: that was asked for last; the next one often stands behind it */
+	struct {
+		char *name;
+		struct buffer cell;
+	} * columns;
+	struct buffer row, spare; /* spare: of columns beyond the most */
 	bool has_failed;
 };
 
-struct row_head { unsigned cells; size_t length; };
+struct row_head {
+	unsigned cells;
+	size_t length;
+};
 
 struct wide *wide_new(void)
 {

@@ -1,4 +1,5 @@
-/* wide.h: a CSV table whose columns become known while its rows are written: rows wait in a temporary file until there is a header. Internal to src/export. */
+/* wide.h: a CSV table whose columns become known while its rows are written: rows wait in a temporary file until there
+ * is a header. Internal to src/export. */
 #ifndef PMTOP_EXPORT_WIDE_H
 #define PMTOP_EXPORT_WIDE_H
 
@@ -7,9 +8,10 @@
 enum { WIDE_COLUMNS_MOST = 2048 };
 
 struct wide;
-struct wide *wide_new(void);             /* NULL: out of memory, or no temporary file can be made */
+struct wide *wide_new(void); /* NULL: out of memory, or no temporary file can be made */
 void wide_free(struct wide *wide);
-/* The column of that name, from the left as they were first asked for. Those beyond the most are one, which is not written. */
+/* The column of that name, from the left as they were first asked for. Those beyond the most are one, which is not
+ * written. */
 unsigned wide_column(struct wide *wide, const char *name);
 /* The cell of the row being made, to write into with cells.h; empty until then. */
 struct buffer *wide_cell(struct wide *wide, unsigned column);

@@ -7,7 +7,14 @@
 
 void model_options_default(struct model_options *options)
 {
-	*options = (struct model_options){ .flag_mad = 5, .flag_ratio = 1.5, .flag_after = 20, .flag_window = 200, .warmup_most = 10, .sla_s = 2, .grid_g_per_kwh = NAN, .batch_capacity = 8192 };
+	*options = (struct model_options){ .flag_mad = 5,
+		.flag_ratio = 1.5,
+		.flag_after = 20,
+		.flag_window = 200,
+		.warmup_most = 10,
+		.sla_s = 2,
+		.grid_g_per_kwh = NAN,
+		.batch_capacity = 8192 };
 }
 
 struct model *model_new(const struct model_options *options)
@@ -23,7 +30,7 @@ struct model *model_new(const struct model_options *options)
 	model->private = private;
 	model->refresh_s = model->self.cpu_ratio = model->self.memory_bytes = NAN;
 	for (size_t i = 0; i < RUN_IDS; i++)
-		private->run_by_id[i] = -1;
+	private->run_by_id[i] = -1;
 	model_init_memory(model);
 	model_init_workers(model);
 	model_init_system(model);
@@ -74,12 +81,14 @@ static struct run *find_run(struct model *model, uint8_t id)
 static int place_for_run(struct model *model, const struct record *opened)
 {
 	for (unsigned i = 0; i < model->run_count; i++)
-		if (opened->opened.uuid && *opened->opened.uuid && strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
+		if (opened->opened.uuid && *opened->opened.uuid &&
+			strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
 			return (int)i;
 	/* What publishes itself is not counted beside. */
 	bool is_counted = opened->opened.abi && strcmp(opened->opened.abi, "counted") == 0;
 	for (unsigned i = 0; i < model->run_count; i++)
-		if (model->runs[i].pid == opened->opened.pid && model->runs[i].is_counted != is_counted && model->runs[i].is_live)
+		if (model->runs[i].pid == opened->opened.pid && model->runs[i].is_counted != is_counted &&
+			model->runs[i].is_live)
 			return is_counted ? -1 : (int)i;
 	if (model->run_count < MODEL_RUNS_MAX) {
 		struct run *runs = model->runs;
@@ -137,7 +146,8 @@ static void note_missing(struct model *model, const struct record *record)
 	if (!record->missing.text) {
 		if (at == model->missing_count)
 			return;
-		memmove(&model->missing[at], &model->missing[at + 1], (model->missing_count - at - 1) * sizeof model->missing[0]);
+		memmove(
+			&model->missing[at], &model->missing[at + 1], (model->missing_count - at - 1) * sizeof model->missing[0]);
 		model->missing_count--;
 		return;
 	}
@@ -157,37 +167,22 @@ static void take_flag(struct model *model, const struct record *record)
 	const struct run *run = index < 0 ? NULL : &model->runs[index];
 	const struct track *track = run ? run_track_of(run, record->flag.mode) : NULL;
 	if (track)
-		model_flag(model, (unsigned)index, (unsigned)(track - run->tracks), record->flag.ordinal, record->flag.is_flagged);
+		model_flag(
+			model, (unsigned)index, (unsigned)(track - run->tracks), record->flag.ordinal, record->flag.is_flagged);
 }
 
 static void apply_record(struct model *model, const struct sample_set *set, size_t at)
 {
 	const struct record *record = &set->records[at];
 	switch ((enum record_kind)record->kind) {
-	case RECORD_FIGURE:
-		model_take_figure(model, record);
-		break;
-	case RECORD_MISSING:
-		note_missing(model, record);
-		break;
-	case RECORD_PROCESS_SEEN:
-		model_see_process(model, record);
-		break;
-	case RECORD_PROCESS_GONE:
-		model_lose_process(model, record);
-		break;
-	case RECORD_PROCESS_REPLACED:
-		model_replace_process(model, record);
-		break;
-	case RECORD_INSTANCE:
-		model_name_instance(model, record);
-		break;
-	case RECORD_PROCESS_WAIT:
-		model_take_wait(model, record);
-		break;
-	case RECORD_PROCESS_PLACE:
-		model_take_place(model, record);
-		break;
+	case RECORD_FIGURE: model_take_figure(model, record); break;
+	case RECORD_MISSING: note_missing(model, record); break;
+	case RECORD_PROCESS_SEEN: model_see_process(model, record); break;
+	case RECORD_PROCESS_GONE: model_lose_process(model, record); break;
+	case RECORD_PROCESS_REPLACED: model_replace_process(model, record); break;
+	case RECORD_INSTANCE: model_name_instance(model, record); break;
+	case RECORD_PROCESS_WAIT: model_take_wait(model, record); break;
+	case RECORD_PROCESS_PLACE: model_take_place(model, record); break;
 	case RECORD_GPU:
 		model_note_gpu(model, record);
 		model_take_gpu(model, record);
@@ -200,24 +195,12 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 		model_note_gpu(model, record);
 		model_take_gpu_event(model, record);
 		break;
-	case RECORD_PERF_EVENT:
-		model_take_perf_event(model, record);
-		break;
-	case RECORD_PERF_COUNT:
-		model_take_perf_count(model, record);
-		break;
-	case RECORD_CODE_GROUP:
-		model_take_code_group(model, record, set->is_snapshot);
-		break;
-	case RECORD_CODE:
-		model_take_code(model, record);
-		break;
-	case RECORD_CODE_NODE:
-		model_take_code_node(model, record);
-		break;
-	case RECORD_CODE_TIME:
-		model_take_code_time(model, record, set->is_snapshot);
-		break;
+	case RECORD_PERF_EVENT: model_take_perf_event(model, record); break;
+	case RECORD_PERF_COUNT: model_take_perf_count(model, record); break;
+	case RECORD_CODE_GROUP: model_take_code_group(model, record, set->is_snapshot); break;
+	case RECORD_CODE: model_take_code(model, record); break;
+	case RECORD_CODE_NODE: model_take_code_node(model, record); break;
+	case RECORD_CODE_TIME: model_take_code_time(model, record, set->is_snapshot); break;
 	case RECORD_WORKER:
 		model_note_worker(model, record);
 		model_take_worker(model, record);
@@ -226,12 +209,8 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 		model_note_worker(model, record);
 		model_lose_worker(model, record);
 		break;
-	case RECORD_RUN_OPENED:
-		open_run(model, record);
-		break;
-	case RECORD_FLAG:
-		take_flag(model, record);
-		break;
+	case RECORD_RUN_OPENED: open_run(model, record); break;
+	case RECORD_FLAG: take_flag(model, record); break;
 	default: {
 		struct run *run = find_run(model, record->run);
 		if (run)

@@ -1,6 +1,8 @@
-/* model.h: what pmtop knows: processes, memory, runs. Made from sample sets alone, so the same sets give the same model.
+/* model.h: what pmtop knows: processes, memory, runs. Made from sample sets alone, so the same sets give the same
+ * model.
  *
- * The main thread owns it. Rates, quantiles and trends are made here and nowhere else; history belongs here, never to a widget. */
+ * The main thread owns it. Rates, quantiles and trends are made here and nowhere else; history belongs here, never to a
+ * widget. */
 #ifndef PMTOP_MODEL_MODEL_H
 #define PMTOP_MODEL_MODEL_H
 
@@ -20,24 +22,37 @@
 
 enum { MODEL_RUNS_MAX = 64, MODEL_MISSING_MAX = 32 };
 
-struct model_options {           /* from settings; model_options_default(): their defaults, for tests */
+struct model_options { /* from settings; model_options_default(): their defaults, for tests */
 	double flag_mad, flag_ratio;
 	unsigned flag_after, flag_window, warmup_most;
-	double sla_s;                /* a request that takes longer is late; default 2 */
-	double grid_g_per_kwh;       /* grams of CO₂ a kWh of electricity; NAN = not known */
-	size_t batch_capacity;       /* batches kept per track with their phases; default 8192 */
+	double sla_s;          /* a request that takes longer is late; default 2 */
+	double grid_g_per_kwh; /* grams of CO₂ a kWh of electricity; NAN = not known */
+	size_t batch_capacity; /* batches kept per track with their phases; default 8192 */
 };
 void model_options_default(struct model_options *options);
 
 /* A counter's rate, and a gauge, as series of the target process. Kept from what the process source reports. */
 #define PROCESS_SERIES(X) \
-	X(resident) X(anonymous) X(file) X(shared) X(swap)                 /* bytes */ \
-	X(cpu_ratio)                                                       /* 1 = one core */ \
-	X(run_queue_wait_ratio) X(major_faults_per_s) X(minor_faults_per_s) X(forced_switches_per_s) \
-	X(read_bytes_per_s) X(write_bytes_per_s)
+	X(resident) \
+	X(anonymous) \
+	X(file) \
+	X(shared) \
+	X(swap)      /* bytes */ \
+	X(cpu_ratio) /* 1 = one core */ \
+	X(run_queue_wait_ratio) \
+	X(major_faults_per_s) \
+	X(minor_faults_per_s) \
+	X(forced_switches_per_s) \
+	X(read_bytes_per_s) \
+	X(write_bytes_per_s)
 
-/* Of the tree, in bytes: the sum of the resident sets; anonymous, swapped out included; the largest single view of mapped files and of shared memory. */
-#define TREE_SERIES(X) X(tree_resident) X(tree_anonymous) X(tree_file) X(tree_shared)
+/* Of the tree, in bytes: the sum of the resident sets; anonymous, swapped out included; the largest single view of
+ * mapped files and of shared memory. */
+#define TREE_SERIES(X) \
+	X(tree_resident) \
+	X(tree_anonymous) \
+	X(tree_file) \
+	X(tree_shared)
 
 struct process {
 	int32_t pid, parent;
@@ -46,80 +61,90 @@ struct process {
 	bool is_target, is_gone;
 	int64_t seen_ns, gone_ns;
 	double now[PROCESS_METRICS]; /* last value of each metric; NAN = never read */
-	double cpu_ratio, run_queue_wait_ratio, read_bytes_per_s, write_bytes_per_s, major_faults_per_s;   /* between the last two readings; NAN */
-	double grown_bytes;          /* its anonymous memory, since the warm-up or in the last ten minutes; NAN */
-	char wait[48];               /* where the kernel lets it wait (wchan); empty = nowhere, or not known */
-	double state_since_s;        /* how long it has been in this state, as far as was seen; NAN */
-	int32_t local_rank;          /* LOCAL_RANK of its environment; −1 = none, or not read */
-	bool has_visible_devices;    /* CUDA_VISIBLE_DEVICES (or its like) is set: to this, which may be empty */
+	/* between the last two readings; NAN */
+	double cpu_ratio, run_queue_wait_ratio, read_bytes_per_s, write_bytes_per_s, major_faults_per_s;
+	double grown_bytes;       /* its anonymous memory, since the warm-up or in the last ten minutes; NAN */
+	char wait[48];            /* where the kernel lets it wait (wchan); empty = nowhere, or not known */
+	double state_since_s;     /* how long it has been in this state, as far as was seen; NAN */
+	int32_t local_rank;       /* LOCAL_RANK of its environment; −1 = none, or not read */
+	bool has_visible_devices; /* CUDA_VISIBLE_DEVICES (or its like) is set: to this, which may be empty */
 	char visible_devices[128];
 };
 
-/* What the memory of the tree does, judged once a second over the time since the warm-up or the last ten minutes, whichever is shorter (the window).
+/* What the memory of the tree does, judged once a second over the time since the warm-up or the last ten minutes,
+ * whichever is shorter (the window).
  *
- * Judged is what the kernel cannot take back: anonymous memory, swapped out or not, and shared memory. Pages that several processes see count once: of a
- * child what it has beyond what it was born with, of shared memory what /dev/shm holds where the processes' views bear it out, or where nobody has mapped
- * it but it grows batch by batch (then in the target's cgroup, where that is told), else the largest single view; where the run owns its cgroup, the cgroup's figures. Where the kinds are not told, resident sets. Noticeable is 0.5 % of the tree's resident
- * set, at least 4 MB. The last third is the window's.
+ * Judged is what the kernel cannot take back: anonymous memory, swapped out or not, and shared memory. Pages that
+ * several processes see count once: of a child what it has beyond what it was born with, of shared memory what /dev/shm
+ * holds where the processes' views bear it out, or where nobody has mapped it but it grows batch by batch (then in the
+ * target's cgroup, where that is told), else the largest single view; where the run owns its cgroup, the cgroup's
+ * figures. Where the kinds are not told, resident sets. Noticeable is 0.5 % of the tree's resident set, at least 4 MB.
+ * The last third is the window's.
  *
- *   growing        after 4 s or more, even the low end of the slope's interval makes more than the noticeable over the window; or it cannot be a leak yet
- *   leak           growing for 15 s or more and by 16 MB and 1 % of the tree since the warm-up, the last third at half the slope of the whole or more,
- *                  without falling back, and for long enough that it is no cache being filled: into the last third of the window the second epoch had
- *                  begun, or the growth has gone on for half an hour; where no epoch is published, for a minute and 200 batches, or (no batches) five minutes
- *   cache          what grows is mapped files, or the cgroup's page cache, and they alone; or it grew all along the first epoch and has not since
- *   sawtooth       it rises and falls back by more than the noticeable at least three times, in turns of alike length that take longer up than down, and its
- *                  lows do not rise
- *   plateau        after 10 s or more even the high end of the interval makes less than the noticeable; or after 30 s the last third does, at under a
- *                  quarter of the slope of the whole
- *   fragmentation  only where the program publishes what it holds (gauge heap.allocated_bytes): its anonymous memory is twice that and 256 MB more, that was
- *                  once half as large again, and nothing grows
- *   unknown        all else */
+ *   growing        after 4 s or more, even the low end of the slope's interval makes more than the noticeable over the
+ * window; or it cannot be a leak yet leak           growing for 15 s or more and by 16 MB and 1 % of the tree since the
+ * warm-up, the last third at half the slope of the whole or more, without falling back, and for long enough that it is
+ * no cache being filled: into the last third of the window the second epoch had begun, or the growth has gone on for
+ * half an hour; where no epoch is published, for a minute and 200 batches, or (no batches) five minutes cache what
+ * grows is mapped files, or the cgroup's page cache, and they alone; or it grew all along the first epoch and has not
+ * since sawtooth       it rises and falls back by more than the noticeable at least three times, in turns of alike
+ * length that take longer up than down, and its lows do not rise plateau        after 10 s or more even the high end of
+ * the interval makes less than the noticeable; or after 30 s the last third does, at under a quarter of the slope of
+ * the whole fragmentation  only where the program publishes what it holds (gauge heap.allocated_bytes): its anonymous
+ * memory is twice that and 256 MB more, that was once half as large again, and nothing grows unknown        all else */
 struct memory {
-	double rss_bytes, peak_rss_bytes;               /* of the target process */
+	double rss_bytes, peak_rss_bytes; /* of the target process */
 	double anonymous_bytes, file_bytes, shared_bytes, swap_bytes;
-	double tree_rss_bytes, tree_peak_bytes;         /* sum over the tree: an upper bound, shared pages count once per process */
-	double tree_anonymous_bytes, tree_file_bytes, tree_shared_bytes;      /* as in TREE_SERIES */
-	double shm_others_growth_bytes;                 /* of others' files in /dev/shm, while they grow; NAN */
-	double growth_bytes;                            /* of what is judged since the warm-up (or since pmtop attached); NAN while unknown */
-	int64_t growth_since_ns;                        /* 0 while unknown */
-	struct slope slope;                             /* of what is judged; where the verdict is cache and files grow, of those; points 0 = not known */
-	double slope_per_batch;                         /* bytes a batch; NAN */
+	/* sum over the tree: an upper bound, shared pages count once per process */
+	double tree_rss_bytes, tree_peak_bytes;
+	double tree_anonymous_bytes, tree_file_bytes, tree_shared_bytes; /* as in TREE_SERIES */
+	double shm_others_growth_bytes; /* of others' files in /dev/shm, while they grow; NAN */
+	/* of what is judged since the warm-up (or since pmtop attached); NAN while unknown */
+	double growth_bytes;
+	int64_t growth_since_ns; /* 0 while unknown */
+	/* of what is judged; where the verdict is cache and files grow, of those; points 0 = not known */
+	struct slope slope;
+	double slope_per_batch; /* bytes a batch; NAN */
 	double slope_per_batch_low, slope_per_batch_high;
-	double growth_per_epoch;                        /* bytes an epoch; NAN */
-	int64_t growing_since_ns;                       /* since when it is growing or a leak; 0 = it is not */
-	/* what grows the most: "trainer", "rank 3", "worker 4711", "3 workers", "cc1plus 4711", "/dev/shm", "shared memory", "copies on write", "mapped files",
-	 * "page cache"; and of which kind: "anonymous", "file", "shared"; empty and NULL = nothing does, or not known */
+	double growth_per_epoch;  /* bytes an epoch; NAN */
+	int64_t growing_since_ns; /* since when it is growing or a leak; 0 = it is not */
+	/* what grows the most: "trainer", "rank 3", "worker 4711", "3 workers", "cc1plus 4711", "/dev/shm", "shared
+	 * memory", "copies on write", "mapped files", "page cache"; and of which kind: "anonymous", "file", "shared"; empty
+	 * and NULL = nothing does, or not known */
 	char grower[48];
 	const char *grower_kind;
-	int32_t grower_pid;                             /* 0 = no single process */
-	double grower_share_ratio;                      /* of the growth; NAN */
-	bool is_unmapped;                               /* shared memory that grows is in files that no process of the run has mapped: it grows as its batches go on */
-	/* the nearest limit: the cgroup's or the machine's (of shared memory that grows, also /dev/shm's); when it is reached if the slope goes on: only
-	 * where the verdict is growing or leak. NAN = not known */
+	int32_t grower_pid;        /* 0 = no single process */
+	double grower_share_ratio; /* of the growth; NAN */
+	/* shared memory that grows is in files that no process of the run has mapped: it grows as its batches go on */
+	bool is_unmapped;
+	/* the nearest limit: the cgroup's or the machine's (of shared memory that grows, also /dev/shm's); when it is
+	 * reached if the slope goes on: only where the verdict is growing or leak. NAN = not known */
 	double limit_bytes, limit_room_bytes, limit_in_s;
-	const char *limit;                              /* "machine", "cgroup", "/dev/shm"; NULL */
-	/* A spike: the tree rose by a quarter and 100 MB over its median of the last readings and was back within 10 s; also where only the kernel saw it,
-	 * in the target's peak. */
-	double spike_bytes;                             /* the newest: how far above the usual; NAN = none yet */
-	int64_t spike_ns;                               /* when */
-	unsigned spikes;                                /* in the last five minutes; 16 at most */
+	const char *limit; /* "machine", "cgroup", "/dev/shm"; NULL */
+	/* A spike: the tree rose by a quarter and 100 MB over its median of the last readings and was back within 10 s;
+	 * also where only the kernel saw it, in the target's peak. */
+	double spike_bytes; /* the newest: how far above the usual; NAN = none yet */
+	int64_t spike_ns;   /* when */
+	unsigned spikes;    /* in the last five minutes; 16 at most */
 	const char *verdict;
 };
 
-struct missing { char figure[48], text[160], remedy[160]; };
+struct missing {
+	char figure[48], text[160], remedy[160];
+};
 
 struct model {
 	struct model_options options;
-	int64_t now_ns;              /* of the newest set */
-	int64_t first_ns;            /* of the first set: since when pmtop watches */
-	double refresh_s;            /* between the last sets, about; NAN */
+	int64_t now_ns;   /* of the newest set */
+	int64_t first_ns; /* of the first set: since when pmtop watches */
+	double refresh_s; /* between the last sets, about; NAN */
 	bool has_target;
 	int32_t target_pid;
-	char command[128];           /* of the target: "train.py" */
+	char command[128]; /* of the target: "train.py" */
 	bool target_ended;
 	int64_t target_ended_ns;
-	char note[160];              /* the newest thing to be told about the target: "process replaced itself" …; empty */
-	size_t process_count;        /* of the tree; gone ones stay for two minutes, or until the room is needed */
+	char note[160];       /* the newest thing to be told about the target: "process replaced itself" …; empty */
+	size_t process_count; /* of the tree; gone ones stay for two minutes, or until the room is needed */
 	struct process *processes;
 	struct memory memory;
 	struct system system;
@@ -128,14 +153,19 @@ struct model {
 	struct code code;
 	struct energy energy;
 #define PROCESS_SERIES_MEMBER(name) struct series *name;
-	struct { PROCESS_SERIES(PROCESS_SERIES_MEMBER) TREE_SERIES(PROCESS_SERIES_MEMBER) } series;
+	struct {
+		PROCESS_SERIES(PROCESS_SERIES_MEMBER) TREE_SERIES(PROCESS_SERIES_MEMBER)
+	} series;
 #undef PROCESS_SERIES_MEMBER
-	struct { double cpu_ratio, memory_bytes; } self;       /* NAN while unknown */
+	struct {
+		double cpu_ratio, memory_bytes;
+	} self; /* NAN while unknown */
 	size_t missing_count;
 	struct missing missing[MODEL_MISSING_MAX];
-	uint64_t sets_failed;        /* sample sets that ran out of memory */
-	uint64_t damaged_blocks, damaged_bytes;      /* of the recording that the sets come from, up to here; set by who reads it */
-	unsigned run_count;          /* runs[0 … run_count − 1] in the order they were found */
+	uint64_t sets_failed; /* sample sets that ran out of memory */
+	/* of the recording that the sets come from, up to here; set by who reads it */
+	uint64_t damaged_blocks, damaged_bytes;
+	unsigned run_count; /* runs[0 … run_count − 1] in the order they were found */
 	struct run *runs;
 	struct model_private *private;
 };
@@ -147,10 +177,10 @@ void model_apply(struct model *model, const struct sample_set *set);
 /* Flags or unflags a batch by hand. False where it is not kept. */
 bool model_flag(struct model *model, unsigned run, unsigned track, uint64_t ordinal, bool flagged);
 
-const struct process *model_target(const struct model *model);     /* NULL: none seen yet */
+const struct process *model_target(const struct model *model); /* NULL: none seen yet */
 
 /* -- memory_words.c -- */
-bool memory_is_growing(const struct memory *memory);               /* growing or leak */
+bool memory_is_growing(const struct memory *memory); /* growing or leak */
 /* What the verdict means here, and what to do next, a sentence each; never NULL. */
 const char *memory_meaning(const struct memory *memory);
 const char *memory_next_step(const struct memory *memory);

@@ -10,28 +10,33 @@ enum { PROCESSES_MOST = 512, RUN_IDS = 256 };
 
 /* The last reading of each counter, and what it grew by since the one before. */
 struct process_past {
-	int64_t time_ns[PROCESS_METRICS];    /* 0 = never read */
-	double rate_per_s[PROCESS_METRICS];  /* NAN = not known: first reading, or the counter was reset */
+	int64_t time_ns[PROCESS_METRICS];   /* 0 = never read */
+	double rate_per_s[PROCESS_METRICS]; /* NAN = not known: first reading, or the counter was reset */
 	int64_t state_since_ns;
 	bool is_new_in_set;
 	struct process_growth growth;
-	int64_t came_after_ns;               /* it came after this reading, with all counters at 0; 0 = it was there when pmtop came */
-	struct watched *watched;             /* around.c's; NULL = not watched so closely */
+	/* it came after this reading, with all counters at 0; 0 = it was there when pmtop came */
+	int64_t came_after_ns;
+	struct watched *watched; /* around.c's; NULL = not watched so closely */
 };
 
 /* pmtop itself, and those that it starts. */
 enum { MODEL_SELVES = 4 };
 
 struct model_private {
-	int16_t run_by_id[RUN_IDS];          /* index into runs, −1 = none */
+	int16_t run_by_id[RUN_IDS]; /* index into runs, −1 = none */
 	size_t process_room, newest_process;
-	struct process_past *pasts;          /* as processes */
+	struct process_past *pasts; /* as processes */
 	bool is_tree_changed;
-	struct { double cpu, cpu_ratio, memory_bytes; int64_t cpu_ns, seen_ns; } selves[MODEL_SELVES];      /* pmtop's own processes; times: when it was read, 0 = never */
+	/* pmtop's own processes; times: when it was read, 0 = never */
+	struct {
+		double cpu, cpu_ratio, memory_bytes;
+		int64_t cpu_ns, seen_ns;
+	} selves[MODEL_SELVES];
 	struct memory_trend trend;
 	struct memory_spikes spikes;
-	uint64_t tree_version;               /* changes with the processes that there are, and with the runs */
-	struct workers *workers;             /* NULL: out of memory, here and below */
+	uint64_t tree_version;   /* changes with the processes that there are, and with the runs */
+	struct workers *workers; /* NULL: out of memory, here and below */
 	struct system_past *system;
 	struct surroundings *surroundings;
 	struct gpus_past *gpus;
@@ -126,11 +131,13 @@ void model_forget_watched(struct model *model, struct process_past *past);
 /* Before model_take_worker, and before model_lose_worker. */
 void model_note_worker(struct model *model, const struct record *record);
 /* Something that happened between two readings. */
-void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid, double value, const char *text);
+void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid,
+	double value, const char *text);
 /* Clocks of GPUs and CPUs, and what held them back; before these figures, lists and events are taken. */
 void model_note_clock(struct model *model, const struct record *figure);
 void model_note_gpu(struct model *model, const struct record *record);
-/* After a set, last of all: what is known of flagged batches is laid beside them. `all`: of any of them, else of the newest. */
+/* After a set, last of all: what is known of flagged batches is laid beside them. `all`: of any of them, else of the
+ * newest. */
 void model_refresh_around(struct model *model, bool all);
 
 #endif

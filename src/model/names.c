@@ -62,10 +62,7 @@ void names_set(struct names *names, uint32_t id, const char *text)
 	names->texts[id] = copy;
 }
 
-const char *names_text(const struct names *names, uint32_t id)
-{
-	return id < names->room ? names->texts[id] : NULL;
-}
+const char *names_text(const struct names *names, uint32_t id) { return id < names->room ? names->texts[id] : NULL; }
 
 uint32_t names_find(const struct names *names, const char *text)
 {

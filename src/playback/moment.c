@@ -9,7 +9,8 @@
 
 #include "src/base/clock.h"
 
-const char moment_takes[] = "a time such as 90s, 5m, 1h30m, -5m, 0:01:30, 14:02:30, 2026-11-20T14:02, 50%, #624 (a batch), @7 (an epoch), begin or end";
+const char moment_takes[] = "a time such as 90s, 5m, 1h30m, -5m, 0:01:30, 14:02:30, 2026-11-20T14:02, 50%, #624 (a "
+							"batch), @7 (an epoch), begin or end";
 
 enum { DAY_S = 86400, TEXT_MOST = 40 };
 
@@ -33,7 +34,10 @@ static bool read_number(const char **text, double *out)
 /* "90s", "1h30m", "2d", "250ms"; the largest unit first, each once. Without any: seconds. */
 static bool read_duration(const char *text, double *seconds)
 {
-	static const struct { const char *unit; double seconds; } units[] = { { "d", DAY_S }, { "h", 3600 }, { "ms", 1e-3 }, { "m", 60 }, { "s", 1 } };
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = { { "d", DAY_S }, { "h", 3600 }, { "ms", 1e-3 }, { "m", 60 }, { "s", 1 } };
 	double number, before = HUGE_VAL;
 	*seconds = 0;
 	do {
@@ -80,7 +84,9 @@ static bool read_clock(const char *text, bool is_since, struct moment *out)
 	bool is_clock = !is_since && digits == 2;
 	if (!count || (is_clock && parts[0] >= 24))
 		return false;
-	double seconds = count == 3 ? parts[0] * 3600 + parts[1] * 60 + parts[2] : is_clock ? parts[0] * 3600 + parts[1] * 60 : parts[0] * 60 + parts[1];
+	double seconds = count == 3 ? parts[0] * 3600 + parts[1] * 60 + parts[2]
+		: is_clock              ? parts[0] * 3600 + parts[1] * 60
+								: parts[0] * 60 + parts[1];
 	*out = (struct moment){ is_clock ? MOMENT_CLOCK : MOMENT_SECONDS, seconds };
 	return true;
 }
@@ -96,7 +102,8 @@ static bool read_date(const char *text, struct moment *out)
 	if (used < length) {
 		const char *rest = text + used;
 		int more = 0;
-		if (sscanf(rest, "%c%2d:%2d%n", &between, &date.tm_hour, &date.tm_min, &more) != 3 || (between != 'T' && between != ' '))
+		if (sscanf(rest, "%c%2d:%2d%n", &between, &date.tm_hour, &date.tm_min, &more) != 3 ||
+			(between != 'T' && between != ' '))
 			return false;
 		rest += more;
 		if (*rest == ':' && (rest++, !read_number(&rest, &second)))
@@ -106,7 +113,8 @@ static bool read_date(const char *text, struct moment *out)
 		if (*rest || (zone && zone != 'Z'))
 			return false;
 	}
-	if (date.tm_mon < 1 || date.tm_mon > 12 || date.tm_mday < 1 || date.tm_mday > 31 || date.tm_hour > 23 || date.tm_min > 59 || second >= 61 || date.tm_year < 1970)
+	if (date.tm_mon < 1 || date.tm_mon > 12 || date.tm_mday < 1 || date.tm_mday > 31 || date.tm_hour > 23 ||
+		date.tm_min > 59 || second >= 61 || date.tm_year < 1970)
 		return false;
 	date.tm_year -= 1900;
 	date.tm_mon--;
@@ -129,8 +137,13 @@ static bool read_share(const char *text, double *out)
 
 bool moment_parse(const char *text, struct moment *out)
 {
-	static const struct { const char *word; enum moment_kind kind; } words[] = {
-		{ "begin", MOMENT_BEGIN }, { "start", MOMENT_BEGIN }, { "end", MOMENT_END },
+	static const struct {
+		const char *word;
+		enum moment_kind kind;
+	} words[] = {
+		{ "begin", MOMENT_BEGIN },
+		{ "start", MOMENT_BEGIN },
+		{ "end", MOMENT_END },
 	};
 	char clean[TEXT_MOST];
 	while (*text == ' ')
@@ -175,10 +188,7 @@ bool moment_is_time(const struct moment *moment)
 	return moment->kind != MOMENT_BATCH && moment->kind != MOMENT_EPOCH;
 }
 
-static int64_t to_ns(double seconds)
-{
-	return (int64_t)(fmax(fmin(seconds, 9e9), -9e9) * (double)NS_PER_S);
-}
+static int64_t to_ns(double seconds) { return (int64_t)(fmax(fmin(seconds, 9e9), -9e9) * (double)NS_PER_S); }
 
 /* The first such time of the day at or after the beginning; its day may have 23 or 25 hours. */
 static int64_t clock_after(double seconds, int64_t begin_realtime_ns)
@@ -212,9 +222,13 @@ int64_t moment_time_ns(const struct moment *moment, int64_t begin_ns, int64_t en
 	uint64_t span_ns = (uint64_t)end_ns - (uint64_t)begin_ns;
 	switch (moment->kind) {
 	case MOMENT_SECONDS: return clock_add(signbit(moment->value) ? end_ns : begin_ns, to_ns(moment->value));
-	case MOMENT_CLOCK: return clock_add(clock_after(moment->value, clock_add(begin_ns, realtime_offset_ns)), offset_back_ns);
+	case MOMENT_CLOCK:
+		return clock_add(clock_after(moment->value, clock_add(begin_ns, realtime_offset_ns)), offset_back_ns);
 	case MOMENT_DATE: return clock_add(to_ns(moment->value), offset_back_ns);
-	case MOMENT_SHARE: return moment->value >= 1 ? end_ns : (int64_t)((uint64_t)begin_ns + (uint64_t)((double)span_ns * fmax(moment->value, 0)));
+	case MOMENT_SHARE:
+		return moment->value >= 1
+			? end_ns
+			: (int64_t)((uint64_t)begin_ns + (uint64_t)((double)span_ns * fmax(moment->value, 0)));
 	case MOMENT_END: return end_ns;
 	default: return begin_ns;
 	}

@@ -5,7 +5,8 @@
  *   14:02 09:30 14:02:30    of the clock, local time     2026-11-20T14:02:30 (a Z behind it: UTC)
  *   50%   #624   @7         of the whole; the end of that batch; the begin of that epoch       begin   end
  *
- * What has a colon is of the clock where its first part has two digits, and since the beginning where that has one, or a + before it. */
+ * What has a colon is of the clock where its first part has two digits, and since the beginning where that has one, or
+ * a + before it. */
 #ifndef PMTOP_PLAYBACK_MOMENT_H
 #define PMTOP_PLAYBACK_MOMENT_H
 
@@ -13,16 +14,20 @@
 #include <stdint.h>
 
 enum moment_kind {
-	MOMENT_SECONDS,      /* since the beginning; below zero (−0.0 too): before the end */
-	MOMENT_CLOCK,        /* seconds of the day, local time: the first such moment at or after the beginning */
-	MOMENT_DATE,         /* seconds since 1970 */
-	MOMENT_SHARE,        /* 0 … 1 of the whole */
-	MOMENT_BATCH,        /* ordinal of the main track, from 0: when it had ended */
-	MOMENT_EPOCH,        /* 1 and up: the begin of that epoch of the main mode */
-	MOMENT_BEGIN, MOMENT_END,
+	MOMENT_SECONDS, /* since the beginning; below zero (−0.0 too): before the end */
+	MOMENT_CLOCK,   /* seconds of the day, local time: the first such moment at or after the beginning */
+	MOMENT_DATE,    /* seconds since 1970 */
+	MOMENT_SHARE,   /* 0 … 1 of the whole */
+	MOMENT_BATCH,   /* ordinal of the main track, from 0: when it had ended */
+	MOMENT_EPOCH,   /* 1 and up: the begin of that epoch of the main mode */
+	MOMENT_BEGIN,
+	MOMENT_END,
 };
 
-struct moment { enum moment_kind kind; double value; };
+struct moment {
+	enum moment_kind kind;
+	double value;
+};
 
 /* False: it is none. */
 bool moment_parse(const char *text, struct moment *out);
@@ -30,7 +35,8 @@ bool moment_parse(const char *text, struct moment *out);
 extern const char moment_takes[];
 /* Whether time alone tells it: all but batches and epochs. */
 bool moment_is_time(const struct moment *moment);
-/* CLOCK_MONOTONIC ns of such a moment, of a recording from `begin_ns` to `end_ns`. It may lie outside of the recording. */
+/* CLOCK_MONOTONIC ns of such a moment, of a recording from `begin_ns` to `end_ns`. It may lie outside of the
+ * recording. */
 int64_t moment_time_ns(const struct moment *moment, int64_t begin_ns, int64_t end_ns, int64_t realtime_offset_ns);
 
 #endif

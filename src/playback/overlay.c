@@ -17,14 +17,17 @@
 /* 16 MB: of longer runs the first so many batches are drawn. */
 enum { STEPS_MOST = 1 << 22, LOOK_MS = 150, LOOKS_MOST = 3 };
 
-struct steps { size_t count, room; float *list; };
+struct steps {
+	size_t count, room;
+	float *list;
+};
 
 struct overlay {
 	struct screen *screen;
 	struct model_options options;
 	struct earlier earlier;
-	struct steps steps;                  /* the main thread's copy */
-	char path[EARLIER_TYPED_SIZE];       /* the last that was read, to be offered again */
+	struct steps steps;            /* the main thread's copy */
+	char path[EARLIER_TYPED_SIZE]; /* the last that was read, to be offered again */
 	bool has_thread;
 	pthread_t thread;
 	/* the thread's own */
@@ -38,7 +41,7 @@ struct overlay {
 	atomic_bool is_stopping;
 	pthread_mutex_t lock;
 	struct steps found;
-	bool is_new, is_whole;               /* is_new: what was found before is not of the run's main mode */
+	bool is_new, is_whole; /* is_new: what was found before is not of the run's main mode */
 	double done_ratio;
 };
 
@@ -91,7 +94,8 @@ static void note_steps(struct overlay *overlay)
 		overlay->found.count = 0;
 		overlay->is_new = true;
 	}
-	for (overlay->next = overlay->next < track->first ? track->first : overlay->next; overlay->next < track->end; overlay->next++) {
+	for (overlay->next = overlay->next < track->first ? track->first : overlay->next; overlay->next < track->end;
+		 overlay->next++) {
 		const struct batch *batch = track_batch(track, overlay->next);
 		if (batch && isnan(batch->step_s) && overlay->next + 1 == track->end)
 			break;
@@ -199,7 +203,8 @@ enum status overlay_open(struct overlay *overlay, const char *path, struct reaso
 	struct player *player;
 	take_away(overlay);
 	if (strcmp(path, "-") == 0)
-		return reason_set(why_not, STATUS_INVALID, "give the name of a recording", "an overlay cannot be read from a pipe");
+		return reason_set(
+			why_not, STATUS_INVALID, "give the name of a recording", "an overlay cannot be read from a pipe");
 	enum status status = player_open(path, 0, &player, why_not);
 	if (status != STATUS_OK)
 		return status;
@@ -218,7 +223,8 @@ enum status overlay_open(struct overlay *overlay, const char *path, struct reaso
 		return reason_set(why_not, STATUS_NO_MEMORY, "close some programs", "%s: there is no memory to read it", path);
 	}
 	snprintf(overlay->path, sizeof overlay->path, "%s", path);
-	text_clean(overlay->earlier.name, sizeof overlay->earlier.name, slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
+	text_clean(overlay->earlier.name, sizeof overlay->earlier.name, slash ? slash + 1 : path,
+		strlen(slash ? slash + 1 : path));
 	overlay->earlier.is_shown = overlay->earlier.is_reading = true;
 	overlay->earlier.done_ratio = 0;
 	return STATUS_OK;
@@ -246,15 +252,9 @@ bool overlay_look(struct overlay *overlay)
 	return true;
 }
 
-const struct earlier *overlay_earlier(const struct overlay *overlay)
-{
-	return &overlay->earlier;
-}
+const struct earlier *overlay_earlier(const struct overlay *overlay) { return &overlay->earlier; }
 
-int overlay_wait_ms(const struct overlay *overlay)
-{
-	return overlay->earlier.is_reading ? LOOK_MS : -1;
-}
+int overlay_wait_ms(const struct overlay *overlay) { return overlay->earlier.is_reading ? LOOK_MS : -1; }
 
 void overlay_finish(struct overlay *overlay)
 {

@@ -1,5 +1,6 @@
-/* overlay.h: an earlier run, from its recording, over the plots of this one. A thread plays the recording once, as fast as it can be read and without
- * rules; the main thread takes over what it has found so far. All calls are the main thread's. */
+/* overlay.h: an earlier run, from its recording, over the plots of this one. A thread plays the recording once, as fast
+ * as it can be read and without rules; the main thread takes over what it has found so far. All calls are the main
+ * thread's. */
 #ifndef PMTOP_PLAYBACK_OVERLAY_H
 #define PMTOP_PLAYBACK_OVERLAY_H
 
@@ -11,7 +12,8 @@
 
 struct overlay;
 
-/* Nothing is overlaid yet. NULL: out of memory. `screen` shows it from now on, and must not be drawn after overlay_free. */
+/* Nothing is overlaid yet. NULL: out of memory. `screen` shows it from now on, and must not be drawn after
+ * overlay_free. */
 struct overlay *overlay_new(struct screen *screen, const struct model_options *options);
 void overlay_free(struct overlay *overlay);
 /* Begins to read a recording. */

@@ -13,33 +13,40 @@
 #include "src/playback/player_files.h"
 
 /* A pipe that begins with so many bytes that are no block brings no recording. */
-enum { READ_AT_ONCE = 256 * 1024, FOLLOW_MS = 100, RUNS = 256, LANES = 256, UUID_SIZE = 40, NONSENSE_MAX = 4 * STREAM_PAYLOAD_MOST };
+enum {
+	READ_AT_ONCE = 256 * 1024,
+	FOLLOW_MS = 100,
+	RUNS = 256,
+	LANES = 256,
+	UUID_SIZE = 40,
+	NONSENSE_MAX = 4 * STREAM_PAYLOAD_MOST
+};
 #define HEADER_WAIT_NS (30 * NS_PER_S)
 
 /* A run as it was told: what a dictionary after a gap says again. */
 struct known {
-	char uuid[UUID_SIZE];                /* empty: none */
-	uint64_t next[LANES];                /* sequence of the lane's next event */
+	char uuid[UUID_SIZE]; /* empty: none */
+	uint64_t next[LANES]; /* sequence of the lane's next event */
 };
 
 struct player {
-	int first_fd, fd;                    /* of the recording; of the file of it that is being read */
-	char *path;                          /* NULL: it is one file, or a pipe */
+	int first_fd, fd; /* of the recording; of the file of it that is being read */
+	char *path;       /* NULL: it is one file, or a pipe */
 	unsigned file;
-	off_t offset;                        /* of a file: what lies before was read */
+	off_t offset; /* of a file: what lies before was read */
 	bool was_growing;
 	bool is_pipe, is_finished, has_ended;
 	double speed;
 	struct stream_reader *reader;
-	struct sample_set ahead;             /* read, and not due yet */
+	struct sample_set ahead; /* read, and not due yet */
 	bool has_ahead, is_begun, has_gap;
-	bool is_ahead_lost;                  /* blocks before it */
-	int64_t first_ns, begun_ns;          /* the first set's time, and when it was given */
+	bool is_ahead_lost;         /* blocks before it */
+	int64_t first_ns, begun_ns; /* the first set's time, and when it was given */
 	struct known *known;
 	char *room;
 };
 
-/* -- bytes ---------------------------------------------------------------------------------------------------------------------- */
+/* -- bytes -- */
 
 static int file_after(const struct player *player, unsigned file)
 {
@@ -91,7 +98,8 @@ static bool read_more(struct player *player)
 		return false;
 	/* Asked before: what is written between the two is read at the next turn. */
 	bool grows = !player->is_pipe && files_is_locked(player->fd);
-	ssize_t length = player->is_pipe ? read(player->fd, player->room, READ_AT_ONCE) : pread(player->fd, player->room, READ_AT_ONCE, player->offset);
+	ssize_t length = player->is_pipe ? read(player->fd, player->room, READ_AT_ONCE)
+									 : pread(player->fd, player->room, READ_AT_ONCE, player->offset);
 	if (length > 0) {
 		player->offset += length;
 		return stream_reader_feed(player->reader, player->room, (size_t)length) == STATUS_OK;
@@ -110,7 +118,7 @@ static bool read_more(struct player *player)
 	return true;
 }
 
-/* -- sets ----------------------------------------------------------------------------------------------------------------------- */
+/* -- sets -- */
 
 static void note_events(struct player *player, const struct sample_set *set)
 {
@@ -137,7 +145,9 @@ static void tell_lost(struct player *player, struct sample_set *set)
 		struct known *known = &player->known[event.run];
 		if (event.kind < RECORD_EPOCH_BEGIN || event.lane >= LANES || !known->next[event.lane])
 			continue;
-		struct record *lost = event.sequence > known->next[event.lane] ? sample_set_add(set, RECORD_LOST, event.run, event.time_ns) : NULL;
+		struct record *lost = event.sequence > known->next[event.lane]
+			? sample_set_add(set, RECORD_LOST, event.run, event.time_ns)
+			: NULL;
 		if (lost) {
 			lost->lane = event.lane;
 			lost->lost.count = event.sequence - known->next[event.lane];
@@ -152,7 +162,8 @@ static void find_ends(const struct sample_set *set, unsigned run, uint64_t upto[
 	memset(upto, 0, LANES * sizeof *upto);
 	for (size_t i = 0; i < set->count; i++) {
 		const struct record *record = &set->records[i];
-		if (record->kind == RECORD_TOTAL && record->run == run && record->lane < LANES && record->total->upto > upto[record->lane])
+		if (record->kind == RECORD_TOTAL && record->run == run && record->lane < LANES &&
+			record->total->upto > upto[record->lane])
 			upto[record->lane] = record->total->upto;
 	}
 }
@@ -166,7 +177,8 @@ static void mend(struct player *player, struct sample_set *set)
 	for (size_t i = 0; i < count; i++) {
 		unsigned run = set->records[i].run;
 		struct known *known = &player->known[run];
-		if (set->records[i].kind != RECORD_RUN_OPENED || strncmp(known->uuid, set->records[i].opened.uuid, UUID_SIZE - 1) != 0)
+		if (set->records[i].kind != RECORD_RUN_OPENED ||
+			strncmp(known->uuid, set->records[i].opened.uuid, UUID_SIZE - 1) != 0)
 			continue;
 		int64_t time_ns = set->records[i].time_ns;
 		set->records[i] = (struct record){ .kind = RECORD_LOST, .run = (uint8_t)run, .time_ns = time_ns };
@@ -176,7 +188,9 @@ static void mend(struct player *player, struct sample_set *set)
 		find_ends(set, run, upto);
 		set->records[i].lost.count = upto[0] > known->next[0] ? upto[0] - known->next[0] : 0;
 		for (unsigned lane = 1; lane < LANES; lane++) {
-			struct record *record = known->next[lane] && upto[lane] > known->next[lane] ? sample_set_add(set, RECORD_LOST, run, time_ns) : NULL;
+			struct record *record = known->next[lane] && upto[lane] > known->next[lane]
+				? sample_set_add(set, RECORD_LOST, run, time_ns)
+				: NULL;
 			if (record) {
 				record->lane = (uint16_t)lane;
 				record->lost.count = upto[lane] - known->next[lane];
@@ -252,10 +266,7 @@ bool player_next_ns(struct player *player, int64_t *time_ns)
 	return true;
 }
 
-bool player_lost_before_next(const struct player *player)
-{
-	return player->has_ahead && player->is_ahead_lost;
-}
+bool player_lost_before_next(const struct player *player) { return player->has_ahead && player->is_ahead_lost; }
 
 int player_wait_ms(const struct player *player)
 {
@@ -267,12 +278,9 @@ int player_wait_ms(const struct player *player)
 	return due <= now_ns ? 0 : (int)((due - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-int player_fd(const struct player *player)
-{
-	return player->is_pipe && !player->is_finished ? player->fd : -1;
-}
+int player_fd(const struct player *player) { return player->is_pipe && !player->is_finished ? player->fd : -1; }
 
-/* -- opening -------------------------------------------------------------------------------------------------------------------- */
+/* -- opening -- */
 
 /* Nothing can be shown before the header. */
 static enum status read_header(struct player *player, const char *name, struct reason *why_not)
@@ -283,9 +291,11 @@ static enum status read_header(struct player *player, const char *name, struct r
 		if (event == STREAM_HEADED)
 			return STATUS_OK;
 		if (event == STREAM_REFUSED)
-			return reason_set(why_not, STATUS_UNSUPPORTED, "use the pmtop that made it, or a newer one", "%s: %s", name, stream_reader_refusal(player->reader));
+			return reason_set(why_not, STATUS_UNSUPPORTED, "use the pmtop that made it, or a newer one", "%s: %s", name,
+				stream_reader_refusal(player->reader));
 		if (event == STREAM_END || (player->is_pipe && stream_reader_losses(player->reader)->bytes > NONSENSE_MAX))
-			return reason_set(why_not, STATUS_DAMAGED, "pmtop -p PID -w FILE makes one", "%s is no recording of pmtop", name);
+			return reason_set(
+				why_not, STATUS_DAMAGED, "pmtop -p PID -w FILE makes one", "%s is no recording of pmtop", name);
 		struct pollfd ready = { .fd = player->fd, .events = POLLIN };
 		if (event == STREAM_WAIT && !read_more(player))
 			poll(&ready, player->is_pipe ? 1 : 0, FOLLOW_MS);
@@ -302,18 +312,25 @@ enum status player_open(const char *path, double speed, struct player **out, str
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	player->speed = speed;
 	player->path = is_standard ? NULL : strdup(path);
-	player->fd = player->first_fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	player->fd = player->first_fd = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+												: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	player->reader = stream_reader_new();
 	player->known = calloc(RUNS, sizeof *player->known);
 	player->room = malloc(READ_AT_ONCE);
 	enum status status = STATUS_OK;
 	/* The open did not wait for a FIFO's writer: reading its header does, for a while. */
 	if (player->fd < 0 || fstat(player->fd, &file) < 0)
-		status = reason_set(why_not, errno == ENOENT ? STATUS_NOT_FOUND : errno == EACCES ? STATUS_DENIED : STATUS_IO, NULL, "%s cannot be read: %s", path, strerror(errno));
+		status = reason_set(why_not,
+			errno == ENOENT       ? STATUS_NOT_FOUND
+				: errno == EACCES ? STATUS_DENIED
+								  : STATUS_IO,
+			NULL, "%s cannot be read: %s", path, strerror(errno));
 	else if (S_ISDIR(file.st_mode) || (is_standard && isatty(player->fd)))
-		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -", "%s is no recording", is_standard ? "a terminal" : path);
+		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -",
+			"%s is no recording", is_standard ? "a terminal" : path);
 	else if (!is_standard && (S_ISCHR(file.st_mode) || S_ISBLK(file.st_mode)))
-		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -", "%s is a device, not a recording", path);
+		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -",
+			"%s is a device, not a recording", path);
 	else if (!player->reader || !player->known || !player->room)
 		status = reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	if (status == STATUS_OK) {
@@ -338,7 +355,8 @@ struct player *player_again(const struct player *player)
 	again->reader = stream_reader_new();
 	again->known = calloc(RUNS, sizeof *again->known);
 	again->room = malloc(READ_AT_ONCE);
-	if (again->fd >= 0 && again->reader && again->known && again->room && read_header(again, "the recording", &why_not) == STATUS_OK)
+	if (again->fd >= 0 && again->reader && again->known && again->room &&
+		read_header(again, "the recording", &why_not) == STATUS_OK)
 		return again;
 	player_close(again);
 	return NULL;
@@ -348,7 +366,8 @@ bool player_span(const struct player *player, int64_t *begin_ns, int64_t *end_ns
 {
 	struct player *again = player_again(player);
 	int last = again ? last_file(again) : -1;
-	bool good = again && player_next_ns(again, begin_ns) && ((last >= 0 && files_end_ns(last, end_ns)) || files_end_ns(again->first_fd, end_ns));
+	bool good = again && player_next_ns(again, begin_ns) &&
+		((last >= 0 && files_end_ns(last, end_ns)) || files_end_ns(again->first_fd, end_ns));
 	if (last >= 0)
 		close(last);
 	player_close(again);
@@ -373,22 +392,10 @@ void player_close(struct player *player)
 	free(player);
 }
 
-bool player_has_ended(const struct player *player)
-{
-	return player->has_ended;
-}
+bool player_has_ended(const struct player *player) { return player->has_ended; }
 
-bool player_is_pipe(const struct player *player)
-{
-	return player->is_pipe;
-}
+bool player_is_pipe(const struct player *player) { return player->is_pipe; }
 
-const struct stream_header *player_header(const struct player *player)
-{
-	return stream_reader_header(player->reader);
-}
+const struct stream_header *player_header(const struct player *player) { return stream_reader_header(player->reader); }
 
-const struct stream_losses *player_losses(const struct player *player)
-{
-	return stream_reader_losses(player->reader);
-}
+const struct stream_losses *player_losses(const struct player *player) { return stream_reader_losses(player->reader); }

@@ -10,7 +10,8 @@
 #include "src/collect/recorder.h"
 #include "src/samples/stream.h"
 
-/* A header is a block of names; the newest block is looked for in a tail of the file, and in a longer one where that holds none that is whole. */
+/* A header is a block of names; the newest block is looked for in a tail of the file, and in a longer one where that
+ * holds none that is whole. */
 enum { HEAD = 64 * 1024, TAIL_FIRST = 64 * 1024, TAIL_MOST = 4 * STREAM_PAYLOAD_MOST };
 
 static bool is_of(int fd, const unsigned char uuid[16])
@@ -21,7 +22,8 @@ static bool is_of(int fd, const unsigned char uuid[16])
 	struct sample_set set = SAMPLE_SET_INIT;
 	bool has_gap, result = false;
 	ssize_t length = reader && bytes && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) ? pread(fd, bytes, HEAD, 0) : -1;
-	if (length > 0 && stream_reader_feed(reader, bytes, (size_t)length) == STATUS_OK && stream_reader_next(reader, &set, &has_gap) == STREAM_HEADED)
+	if (length > 0 && stream_reader_feed(reader, bytes, (size_t)length) == STATUS_OK &&
+		stream_reader_next(reader, &set, &has_gap) == STREAM_HEADED)
 		result = memcmp(stream_reader_header(reader)->uuid, uuid, 16) == 0;
 	sample_set_release(&set);
 	stream_reader_free(reader);

@@ -1,4 +1,5 @@
-/* player_files.h: the files of a recording: run.pmtop and, where its recorder went on in others, run.1.pmtop, run.2.pmtop, … */
+/* player_files.h: the files of a recording: run.pmtop and, where its recorder went on in others, run.1.pmtop,
+ * run.2.pmtop, … */
 #ifndef PMTOP_PLAYBACK_PLAYER_FILES_H
 #define PMTOP_PLAYBACK_PLAYER_FILES_H
 

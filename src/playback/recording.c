@@ -28,7 +28,9 @@ static void read_boot_id(char out[40])
 
 void recording_header(const struct recording_subject *subject, struct stream_header *out)
 {
-	*out = (struct stream_header){ .major = STREAM_MAJOR, .minor = STREAM_MINOR, .pid = subject->pid, .start_ticks = subject->start_ticks };
+	*out = (struct stream_header){
+		.major = STREAM_MAJOR, .minor = STREAM_MINOR, .pid = subject->pid, .start_ticks = subject->start_ticks
+	};
 	if (getrandom(out->uuid, sizeof out->uuid, GRND_NONBLOCK) < 0)
 		memset(out->uuid, 0, sizeof out->uuid);
 	read_boot_id(out->boot_id);
@@ -63,15 +65,16 @@ static enum status make_way(struct recording *recording, struct reason *why_not)
 	if (recording->recorder) {
 		recorder_finish(recording->recorder);
 		if (!recorder_wait(recording->recorder, PATIENCE_MS))
-			return reason_set(why_not, STATUS_AGAIN, "try again in some seconds", "%s is still being written", recording->path);
+			return reason_set(
+				why_not, STATUS_AGAIN, "try again in some seconds", "%s is still being written", recording->path);
 		recording_end(recording);
 	}
 	*recording = (struct recording){ 0 };
 	return STATUS_OK;
 }
 
-enum status recording_begin(struct recording *recording, const char *path, const struct recording_subject *subject, const struct recorder_options *options,
-	struct reason *why_not)
+enum status recording_begin(struct recording *recording, const char *path, const struct recording_subject *subject,
+	const struct recorder_options *options, struct reason *why_not)
 {
 	struct stream_header header;
 	enum status status = make_way(recording, why_not);
@@ -83,7 +86,8 @@ enum status recording_begin(struct recording *recording, const char *path, const
 	return status;
 }
 
-enum status recording_begin_fd(struct recording *recording, int fd, const struct recording_subject *subject, struct reason *why_not)
+enum status recording_begin_fd(
+	struct recording *recording, int fd, const struct recording_subject *subject, struct reason *why_not)
 {
 	struct stream_header header;
 	struct recorder_options options = { .close_ms = 500 };
@@ -97,12 +101,13 @@ bool recording_goes_on(const struct recording *recording)
 	return recording->recorder && !recording->is_finishing && !recording->state.stopped_ns;
 }
 
-/* About each second, but where little else is written as much later as keeps dictionaries a small part of the file. What was lost, and another file,
- * make it due at once. */
+/* About each second, but where little else is written as much later as keeps dictionaries a small part of the file.
+ * What was lost, and another file, make it due at once. */
 static bool is_due(const struct recording *recording, int64_t now_ns)
 {
 	int64_t since_ns = now_ns - recording->told_ns;
-	bool is_needed = recording->has_dropped || recorder_wants_dictionary(recording->recorder) || recording->bytes >= OTHERS_LEAST * recording->told_bytes;
+	bool is_needed = recording->has_dropped || recorder_wants_dictionary(recording->recorder) ||
+		recording->bytes >= OTHERS_LEAST * recording->told_bytes;
 	return !recording->is_begun || since_ns >= PACE_MOST_NS || (since_ns >= PACE_LEAST_NS && is_needed);
 }
 
@@ -118,7 +123,8 @@ static size_t add_dictionary(struct recording *recording, const struct sample_se
 static void add(struct recording *recording, const struct sample_set *set, bool tells_all)
 {
 	bool is_first = !recording->is_begun || recorder_wants_dictionary(recording->recorder);
-	size_t bytes = tells_all ? add_dictionary(recording, set, is_first) : recorder_add(recording->recorder, BLOCK_TICK, set);
+	size_t bytes =
+		tells_all ? add_dictionary(recording, set, is_first) : recorder_add(recording->recorder, BLOCK_TICK, set);
 	recording->begun_ns = recording->begun_ns ? recording->begun_ns : set->time_ns;
 	recording->last_ns = set->time_ns;
 	recording->bytes += bytes;
@@ -136,7 +142,8 @@ static void add(struct recording *recording, const struct sample_set *set, bool 
 	recording->bytes = 0;
 }
 
-void recording_note(struct recording *recording, struct collector *collector, const struct sample_set *set, bool tells_all)
+void recording_note(
+	struct recording *recording, struct collector *collector, const struct sample_set *set, bool tells_all)
 {
 	if (!recording_goes_on(recording))
 		return;

@@ -1,4 +1,5 @@
-/* recording_late.h: a snapshot for whoever comes in the middle of a recording: all of it, but for a history that is coarser than the first one. */
+/* recording_late.h: a snapshot for whoever comes in the middle of a recording: all of it, but for a history that is
+ * coarser than the first one. */
 #ifndef PMTOP_PLAYBACK_RECORDING_LATE_H
 #define PMTOP_PLAYBACK_RECORDING_LATE_H
 

@@ -13,7 +13,7 @@ enum { BLOCK_MOST = STREAM_BLOCK_HEAD + STREAM_PAYLOAD_MOST, WINDOW = 4 * BLOCK_
 struct window {
 	int fd;
 	unsigned char *bytes;
-	uint64_t offset;             /* of the first, in the file */
+	uint64_t offset; /* of the first, in the file */
 	size_t at, length;
 	bool is_last;
 };
@@ -25,7 +25,8 @@ static enum status fill(struct window *window, const char *name, struct reason *
 	window->length -= window->at;
 	window->at = 0;
 	while (window->length < WINDOW && !window->is_last) {
-		ssize_t length = pread(window->fd, window->bytes + window->length, WINDOW - window->length, (off_t)(window->offset + window->length));
+		ssize_t length = pread(window->fd, window->bytes + window->length, WINDOW - window->length,
+			(off_t)(window->offset + window->length));
 		if (length < 0 && errno == EINTR)
 			continue;
 		if (length < 0)
@@ -91,9 +92,11 @@ static uint64_t little(const unsigned char *at)
 }
 
 /* Where the index was, its number says how many blocks there should have been. */
-static enum status take_block(struct survey *survey, struct window *window, const struct stream_block *block, int64_t *index_ns, struct reason *why_not)
+static enum status take_block(struct survey *survey, struct window *window, const struct stream_block *block,
+	int64_t *index_ns, struct reason *why_not)
 {
-	struct piece piece = { block->number, window->offset + window->at, block->time_ns, STREAM_BLOCK_HEAD + block->length, block->kind, block->flags };
+	struct piece piece = { block->number, window->offset + window->at, block->time_ns,
+		STREAM_BLOCK_HEAD + block->length, block->kind, block->flags };
 	bool is_index = block->kind == BLOCK_INDEX && block->length >= 16;
 	survey->has_index = is_index && little(block->payload + block->length - 8) == piece.offset;
 	survey->is_index_off = is_index && !survey->has_index;
@@ -112,7 +115,8 @@ static enum status take_block(struct survey *survey, struct window *window, cons
 	return add_piece(survey, &piece) ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
-static enum status scan(struct survey *survey, struct window *window, int64_t *index_ns, const char *name, struct reason *why_not)
+static enum status scan(
+	struct survey *survey, struct window *window, int64_t *index_ns, const char *name, struct reason *why_not)
 {
 	enum status status = fill(window, name, why_not);
 	while (status == STATUS_OK && (window->at < window->length || !window->is_last)) {
@@ -165,11 +169,13 @@ static bool account(struct survey *survey, int64_t index_ns)
 	/* A file begins with a header. One that went on from another begins with any number. */
 	if (pieces[0].kind != BLOCK_HEADER) {
 		uint64_t fit = survey->stray_bytes / STREAM_BLOCK_HEAD;
-		is_good = add_loss(survey, pieces[0].number && pieces[0].number <= fit ? pieces[0].number : 1, pieces[0].time_ns, pieces[0].time_ns);
+		is_good = add_loss(survey, pieces[0].number && pieces[0].number <= fit ? pieces[0].number : 1,
+			pieces[0].time_ns, pieces[0].time_ns);
 	}
 	for (size_t i = 1; i < survey->count && is_good; i++)
 		if (pieces[i].number > pieces[i - 1].number + 1)
-			is_good = add_loss(survey, pieces[i].number - pieces[i - 1].number - 1, pieces[i - 1].time_ns, pieces[i].time_ns);
+			is_good =
+				add_loss(survey, pieces[i].number - pieces[i - 1].number - 1, pieces[i - 1].time_ns, pieces[i].time_ns);
 	if (is_good && survey->next > last->number + 1)
 		is_good = add_loss(survey, survey->next - last->number - 1, last->time_ns, index_ns);
 	if (survey->next <= last->number)
@@ -193,8 +199,11 @@ enum status survey_file(int fd, const char *name, struct survey *out, struct rea
 	if (status == STATUS_NO_MEMORY)
 		reason_set(why_not, status, NULL, "out of memory");
 	if (status == STATUS_OK && !survey.has_header)
-		status = survey.count ? reason_set(why_not, STATUS_DAMAGED, "nothing can be done", "%s has no header left, so what its %zu blocks mean is not known", name, survey.count)
-		                      : reason_set(why_not, STATUS_DAMAGED, "pmtop -p PID -w FILE makes one", "%s is no recording of pmtop, or nothing of it is whole", name);
+		status = survey.count
+			? reason_set(why_not, STATUS_DAMAGED, "nothing can be done",
+				  "%s has no header left, so what its %zu blocks mean is not known", name, survey.count)
+			: reason_set(why_not, STATUS_DAMAGED, "pmtop -p PID -w FILE makes one",
+				  "%s is no recording of pmtop, or nothing of it is whole", name);
 	if (status == STATUS_OK)
 		*out = survey;
 	else

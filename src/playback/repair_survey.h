@@ -13,26 +13,30 @@
 struct piece {
 	uint64_t number, offset;
 	int64_t time_ns;
-	uint32_t length;             /* head and payload */
+	uint32_t length; /* head and payload */
 	uint16_t kind, flags;
 };
 
 /* Blocks that never came, between two that did. */
-struct loss { uint64_t blocks; int64_t from_ns, to_ns; };
+struct loss {
+	uint64_t blocks;
+	int64_t from_ns, to_ns;
+};
 
 struct survey {
-	struct stream_header header;         /* the first that is whole */
-	bool has_header, has_index;          /* has_index: it is whole, stands at the end, and says itself that it stands there */
-	bool is_index_off;                   /* it says another place: bytes before it are missing or too many */
+	struct stream_header header; /* the first that is whole */
+	/* has_index: it is whole, stands at the end, and says itself that it stands there */
+	bool has_header, has_index;
+	bool is_index_off; /* it says another place: bytes before it are missing or too many */
 	size_t count, room;
-	struct piece *pieces;                /* by number, each once; without the index */
+	struct piece *pieces; /* by number, each once; without the index */
 	size_t loss_count, loss_room;
 	struct loss *losses;
-	uint64_t lost, doubled, moved;       /* blocks; moved: stood before one of a lower number */
-	uint64_t undated;                    /* before the first dictionary: no reader can tell what they mean */
-	uint64_t next;                       /* number of the block after the last */
-	uint64_t stray_bytes;                /* that were no block */
-	uint64_t other_at;                   /* where another recording begins in the same file; 0 = nowhere */
+	uint64_t lost, doubled, moved; /* blocks; moved: stood before one of a lower number */
+	uint64_t undated;              /* before the first dictionary: no reader can tell what they mean */
+	uint64_t next;                 /* number of the block after the last */
+	uint64_t stray_bytes;          /* that were no block */
+	uint64_t other_at;             /* where another recording begins in the same file; 0 = nowhere */
 };
 
 /* `fd` is read from its beginning; `name` is for messages. */

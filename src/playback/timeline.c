@@ -15,8 +15,14 @@ enum { BINS = 2048, GAPS_MAX = 1024, LOOK_AGAIN_MS = 200 };
 #define SILENT_NS (5 * NS_PER_S)
 enum { SILENT_TIMES = 20 };
 
-struct bin_steps { double sum_s; uint64_t count; };
-struct gap { int64_t from_ns, to_ns; bool is_lost; };
+struct bin_steps {
+	double sum_s;
+	uint64_t count;
+};
+struct gap {
+	int64_t from_ns, to_ns;
+	bool is_lost;
+};
 
 struct timeline {
 	pthread_t thread;
@@ -24,9 +30,10 @@ struct timeline {
 	struct player *player;
 	struct model *model;
 	struct sample_set set;
-	uint64_t next[MODEL_RUNS_MAX], flags_known[MODEL_RUNS_MAX];  /* by run: the first ordinal of its main track whose step is not known; flags counted */
+	/* by run: the first ordinal of its main track whose step is not known; flags counted */
+	uint64_t next[MODEL_RUNS_MAX], flags_known[MODEL_RUNS_MAX];
 	unsigned main_track[MODEL_RUNS_MAX];
-	double usual_ns;                     /* between two sets */
+	double usual_ns; /* between two sets */
 	/* shared */
 	pthread_mutex_t lock;
 	pthread_cond_t stopped;
@@ -35,11 +42,11 @@ struct timeline {
 	int64_t bin_ns;
 	struct bin_steps bins[BINS];
 	size_t gap_count;
-	struct timeline_flag flags[TIMELINE_FLAGS_MAX];      /* the newest of state.flag_count, in a ring */
+	struct timeline_flag flags[TIMELINE_FLAGS_MAX]; /* the newest of state.flag_count, in a ring */
 	struct gap gaps[GAPS_MAX];
 };
 
-/* -- the thread; all but looking is done under the lock, set by set -------------------------------------------------------------- */
+/* -- the thread; all but looking is done under the lock, set by set -- */
 
 static void halve_bins(struct timeline *timeline)
 {
@@ -54,12 +61,14 @@ static void halve_bins(struct timeline *timeline)
 /* A long step fills all the bins that it lies in: a hang is not a gap. */
 static void note_step(struct timeline *timeline, const struct batch *batch)
 {
-	int64_t from_ns = batch->begin_ns - timeline->state.begin_ns, to_ns = from_ns + (int64_t)(batch->step_s * (double)NS_PER_S);
+	int64_t from_ns = batch->begin_ns - timeline->state.begin_ns,
+			to_ns = from_ns + (int64_t)(batch->step_s * (double)NS_PER_S);
 	if (to_ns < 0 || from_ns > INT64_MAX / 4)
 		return;
 	while (from_ns / timeline->bin_ns >= BINS)
 		halve_bins(timeline);
-	for (int64_t bin = from_ns > 0 ? from_ns / timeline->bin_ns : 0; bin <= to_ns / timeline->bin_ns && bin < BINS; bin++) {
+	for (int64_t bin = from_ns > 0 ? from_ns / timeline->bin_ns : 0; bin <= to_ns / timeline->bin_ns && bin < BINS;
+		 bin++) {
 		timeline->bins[bin].sum_s += batch->step_s;
 		timeline->bins[bin].count++;
 	}
@@ -111,7 +120,11 @@ static void note_flags(struct timeline *timeline, unsigned index)
 		if (is_known(timeline, index, flagged))
 			continue;
 		timeline->flags[timeline->state.flag_count++ % TIMELINE_FLAGS_MAX] = (struct timeline_flag){
-			.run = index, .mode = flagged->mode, .ordinal = flagged->batch.ordinal, .end_ns = flagged->batch.end_ns, .seen_ns = timeline->model->now_ns,
+			.run = index,
+			.mode = flagged->mode,
+			.ordinal = flagged->batch.ordinal,
+			.end_ns = flagged->batch.end_ns,
+			.seen_ns = timeline->model->now_ns,
 		};
 	}
 }
@@ -191,7 +204,7 @@ static void *scan(void *argument)
 	return NULL;
 }
 
-/* -- main thread ---------------------------------------------------------------------------------------------------------------- */
+/* -- main thread -- */
 
 static void free_timeline(struct timeline *timeline)
 {
@@ -270,7 +283,11 @@ size_t timeline_flags(struct timeline *timeline, struct timeline_flag out[TIMELI
 
 /* -- columns */
 
-struct columns { int64_t begin_ns, end_ns; struct replay_column *list; size_t count; };
+struct columns {
+	int64_t begin_ns, end_ns;
+	struct replay_column *list;
+	size_t count;
+};
 
 static size_t column_of(const struct columns *columns, int64_t time_ns)
 {
@@ -282,7 +299,8 @@ static size_t column_of(const struct columns *columns, int64_t time_ns)
 static double mean_between(const struct timeline *timeline, int64_t from_ns, int64_t to_ns)
 {
 	struct bin_steps all = { 0 };
-	int64_t first = (from_ns - timeline->state.begin_ns) / timeline->bin_ns, last = (to_ns - 1 - timeline->state.begin_ns) / timeline->bin_ns;
+	int64_t first = (from_ns - timeline->state.begin_ns) / timeline->bin_ns,
+			last = (to_ns - 1 - timeline->state.begin_ns) / timeline->bin_ns;
 	for (int64_t bin = first < 0 ? 0 : first; bin <= last && bin < BINS; bin++) {
 		all.sum_s += timeline->bins[bin].sum_s;
 		all.count += timeline->bins[bin].count;
@@ -306,7 +324,8 @@ static void mark_gaps(const struct timeline *timeline, const struct columns *col
 	}
 }
 
-void timeline_columns(struct timeline *timeline, int64_t begin_ns, int64_t end_ns, struct replay_column *out, size_t count)
+void timeline_columns(
+	struct timeline *timeline, int64_t begin_ns, int64_t end_ns, struct replay_column *out, size_t count)
 {
 	struct columns columns = { begin_ns, end_ns, out, count };
 	for (size_t i = 0; i < count; i++)
@@ -316,7 +335,8 @@ void timeline_columns(struct timeline *timeline, int64_t begin_ns, int64_t end_n
 	pthread_mutex_lock(&timeline->lock);
 	double column_ns = (double)(end_ns - begin_ns) / (double)count;
 	for (size_t i = 0; i < count && timeline->state.begin_ns; i++)
-		out[i].step_s = mean_between(timeline, begin_ns + (int64_t)((double)i * column_ns), begin_ns + (int64_t)((double)(i + 1) * column_ns));
+		out[i].step_s = mean_between(
+			timeline, begin_ns + (int64_t)((double)i * column_ns), begin_ns + (int64_t)((double)(i + 1) * column_ns));
 	uint64_t flags = timeline->state.flag_count, kept = flags < TIMELINE_FLAGS_MAX ? flags : TIMELINE_FLAGS_MAX;
 	for (uint64_t i = flags - kept; i < flags; i++)
 		out[column_of(&columns, timeline->flags[i % TIMELINE_FLAGS_MAX].end_ns)].is_flagged = true;

@@ -1,5 +1,6 @@
-/* timeline.h: what a whole recording holds, in outline: step times, flags, gaps. Found by a thread that plays it once on its own, without rules; the
- * main thread looks at what it has found so far. Of a recording that is still being written it goes on as that grows. */
+/* timeline.h: what a whole recording holds, in outline: step times, flags, gaps. Found by a thread that plays it once
+ * on its own, without rules; the main thread looks at what it has found so far. Of a recording that is still being
+ * written it goes on as that grows. */
 #ifndef PMTOP_PLAYBACK_TIMELINE_H
 #define PMTOP_PLAYBACK_TIMELINE_H
 
@@ -22,8 +23,8 @@ struct timeline_flag {
 };
 
 struct timeline_state {
-	int64_t begin_ns, upto_ns;           /* of the first set; of what was gone through; 0 = nothing yet */
-	bool is_whole;                       /* to the end, and no more will come */
+	int64_t begin_ns, upto_ns; /* of the first set; of what was gone through; 0 = nothing yet */
+	bool is_whole;             /* to the end, and no more will come */
 	uint64_t flag_count, lost_blocks;
 };
 
@@ -35,7 +36,8 @@ void timeline_stop(struct timeline *timeline);
 /* From here on main thread; `timeline` NULL: nothing was found. */
 void timeline_look(struct timeline *timeline, struct timeline_state *out);
 /* `count` columns of equal time from begin to end. */
-void timeline_columns(struct timeline *timeline, int64_t begin_ns, int64_t end_ns, struct replay_column *out, size_t count);
+void timeline_columns(
+	struct timeline *timeline, int64_t begin_ns, int64_t end_ns, struct replay_column *out, size_t count);
 /* The newest TIMELINE_FLAGS_MAX flags, in the order in which they were seen. Returns how many. */
 size_t timeline_flags(struct timeline *timeline, struct timeline_flag out[TIMELINE_FLAGS_MAX]);
 

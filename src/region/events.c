@@ -4,19 +4,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
-uint32_t region_lane_count(const struct region *region)
-{
-	return region->lane_count;
-}
+uint32_t region_lane_count(const struct region *region) { return region->lane_count; }
 
-uint64_t region_lane_slots(const struct region *region)
-{
-	return region->slots_per_lane;
-}
+uint64_t region_lane_slots(const struct region *region) { return region->slots_per_lane; }
 
 static uint64_t lane_head(const struct region *region, uint32_t lane)
 {
-	return __atomic_load_n((const uint64_t *)(const void *)region_entry(region, PMTOP_SECTION_LANES, lane), __ATOMIC_ACQUIRE);
+	return __atomic_load_n(
+		(const uint64_t *)(const void *)region_entry(region, PMTOP_SECTION_LANES, lane), __ATOMIC_ACQUIRE);
 }
 
 uint64_t region_lane_head(const struct region *region, uint32_t lane, uint64_t *waiting)
@@ -38,8 +33,12 @@ enum region_status region_lane_status(struct region *region, uint32_t lane, stru
 	const struct lane_cursor *cursor = &region->lanes[lane];
 	uint64_t head = lane_head(region, lane);
 	*out = (struct region_lane_status){
-		.head = head, .position = cursor->position, .lost = cursor->lost, .before = cursor->before,
-		.owner_tid = (int32_t)region_load(region_entry(region, PMTOP_SECTION_LANES, lane) + offsetof(struct pmtop_lane, owner_tid)),
+		.head = head,
+		.position = cursor->position,
+		.lost = cursor->lost,
+		.before = cursor->before,
+		.owner_tid = (int32_t)region_load(
+			region_entry(region, PMTOP_SECTION_LANES, lane) + offsetof(struct pmtop_lane, owner_tid)),
 		.in_record = region_load(slot_of(region, lane, head)) == (uint32_t)(2 * head + 1),
 	};
 	return region_cut_or(region, REGION_OK);
@@ -82,9 +81,12 @@ int64_t region_last_sign_ns(struct region *region)
 	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, lasted_ns = newest - header->start_ns;
 	bool is_past = header->start_realtime_ns <= now_ns && lasted_ns <= now_ns - header->start_realtime_ns;
 	uint64_t sign_ns = is_past ? header->start_realtime_ns + lasted_ns : now_ns;
-	/* The writer's clock stands still while the machine sleeps, and its wall clock may be set: the file's time, to a minute, knows of both. */
+	/* The writer's clock stands still while the machine sleeps, and its wall clock may be set: the file's time, to a
+	 * minute, knows of both. */
 	struct stat file;
-	uint64_t touched_ns = fstat(region->fd, &file) || file.st_mtim.tv_sec < 0 ? 0 : (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
+	uint64_t touched_ns = fstat(region->fd, &file) || file.st_mtim.tv_sec < 0
+		? 0
+		: (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
 	return (int64_t)(touched_ns > sign_ns && touched_ns <= now_ns ? touched_ns : sign_ns);
 }
 
@@ -92,8 +94,12 @@ static struct region_event event_of(uint32_t lane, uint64_t number, const struct
 {
 	uint32_t length = slot->type_length >> 16;
 	struct region_event event = {
-		.type = slot->type_length & 0xffff, .lane = lane, .sequence = number, .time_ns = (int64_t)slot->time_ns,
-		.name = (uint32_t)slot->name_mode, .mode = (uint32_t)(slot->name_mode >> 32),
+		.type = slot->type_length & 0xffff,
+		.lane = lane,
+		.sequence = number,
+		.time_ns = (int64_t)slot->time_ns,
+		.name = (uint32_t)slot->name_mode,
+		.mode = (uint32_t)(slot->name_mode >> 32),
 		.length = length < sizeof slot->payload ? length : (uint32_t)sizeof slot->payload,
 		.payload = { PMTOP_UNKNOWN, PMTOP_UNKNOWN, PMTOP_UNKNOWN, PMTOP_UNKNOWN, PMTOP_UNKNOWN },
 	};
@@ -101,7 +107,8 @@ static struct region_event event_of(uint32_t lane, uint64_t number, const struct
 	return event;
 }
 
-enum region_status region_read_events(struct region *region, uint32_t lane, struct region_event *out, size_t max, size_t *count)
+enum region_status region_read_events(
+	struct region *region, uint32_t lane, struct region_event *out, size_t max, size_t *count)
 {
 	if (lane >= region->lane_count)
 		return REGION_NONE;
@@ -109,7 +116,7 @@ enum region_status region_read_events(struct region *region, uint32_t lane, stru
 	uint64_t head = lane_head(region, lane);
 	size_t filled = 0;
 	if (head < next.position)
-		next.position = head;           /* no writer of ours goes back */
+		next.position = head; /* no writer of ours goes back */
 	if (head - next.position > region->slots_per_lane) {
 		next.lost += head - next.position - region->slots_per_lane;
 		next.position = head - region->slots_per_lane;
@@ -129,7 +136,8 @@ enum region_status region_read_events(struct region *region, uint32_t lane, stru
 	return REGION_OK;
 }
 
-enum region_status region_read_open_spans(struct region *region, uint32_t lane, struct region_open_span *out, size_t max, size_t *count)
+enum region_status region_read_open_spans(
+	struct region *region, uint32_t lane, struct region_open_span *out, size_t max, size_t *count)
 {
 	enum { TRIES = 400 };
 	struct pmtop_lane copy;

@@ -25,7 +25,9 @@ static bool parse_mapping(const char *line, struct mapping *out)
 	unsigned major_number, minor_number;
 	unsigned long long inode;
 	int path_at = 0;
-	if (sscanf(line, "%lx-%lx %7s %*x %x:%x %llu %n", &out->low, &out->high, permissions, &major_number, &minor_number, &inode, &path_at) != 6 || !inode)
+	if (sscanf(line, "%lx-%lx %7s %*x %x:%x %llu %n", &out->low, &out->high, permissions, &major_number, &minor_number,
+			&inode, &path_at) != 6 ||
+		!inode)
 		return false;
 	out->device = makedev(major_number, minor_number);
 	out->inode = inode;
@@ -74,8 +76,9 @@ static bool is_on_fuse(int directory_fd, uint64_t device)
 	while (mounts && !found && getline(&line, &size, mounts) > 0) {
 		unsigned major_number, minor_number;
 		const char *type = strstr(line, " - ");
-		found = type && !strncmp(type, " - fuse", 7) && sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) == 2 &&
-		        makedev(major_number, minor_number) == device;
+		found = type && !strncmp(type, " - fuse", 7) &&
+			sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) == 2 &&
+			makedev(major_number, minor_number) == device;
 	}
 	free(line);
 	if (mounts)
@@ -84,7 +87,10 @@ static bool is_on_fuse(int directory_fd, uint64_t device)
 }
 
 /* Who the process is in its own namespaces: what a region's header must name. */
-struct self { int32_t pid; uint64_t pid_namespace; };
+struct self {
+	int32_t pid;
+	uint64_t pid_namespace;
+};
 
 static struct self self_of(int directory_fd, pid_t pid)
 {
@@ -97,7 +103,8 @@ static struct self self_of(int directory_fd, pid_t pid)
 	while (file && getline(&line, &size, file) > 0) {
 		if (strncmp(line, "NSpid:", 6))
 			continue;
-		for (const char *number = line + 6; (number = strpbrk(number, "0123456789")); number += strspn(number, "0123456789"))
+		for (const char *number = line + 6; (number = strpbrk(number, "0123456789"));
+			 number += strspn(number, "0123456789"))
 			self.pid = (int32_t)strtol(number, NULL, 10);
 		break;
 	}
@@ -118,14 +125,16 @@ static bool is_own(const struct region_location *location, const struct self *se
 	int fd;
 	if (stat(location->path, &file) || location_open(location, file.st_uid, &fd, &size, message) != REGION_OK)
 		return false;
-	bool is_header = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && !memcmp(header.magic, PMTOP_MAGIC, sizeof header.magic);
+	bool is_header = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+		!memcmp(header.magic, PMTOP_MAGIC, sizeof header.magic);
 	close(fd);
 	return is_header && header.pid == self->pid &&
-	       (!header.pid_namespace || !self->pid_namespace || header.pid_namespace == self->pid_namespace);
+		(!header.pid_namespace || !self->pid_namespace || header.pid_namespace == self->pid_namespace);
 }
 
 /* Looks in a folder for an entry that is the mapped file; links are followed only where they are the kernel's own. */
-static bool find_in_folder(const char *folder, const struct mapping *mapping, bool is_links, struct region_location *out)
+static bool find_in_folder(
+	const char *folder, const struct mapping *mapping, bool is_links, struct region_location *out)
 {
 	DIR *directory = opendir(folder);
 	const struct dirent *entry;
@@ -133,7 +142,9 @@ static bool find_in_folder(const char *folder, const struct mapping *mapping, bo
 	while (directory && !found && (entry = readdir(directory))) {
 		struct statx file;
 		/* What the kernel knows of the file, without asking a FUSE server that a descriptor may lead to. */
-		if (entry->d_name[0] == '.' || statx(dirfd(directory), entry->d_name, (is_links ? 0 : AT_SYMLINK_NOFOLLOW) | AT_STATX_DONT_SYNC, STATX_INO, &file))
+		if (entry->d_name[0] == '.' ||
+			statx(dirfd(directory), entry->d_name, (is_links ? 0 : AT_SYMLINK_NOFOLLOW) | AT_STATX_DONT_SYNC, STATX_INO,
+				&file))
 			continue;
 		if (makedev(file.stx_dev_major, file.stx_dev_minor) != mapping->device || file.stx_ino != mapping->inode)
 			continue;
@@ -145,11 +156,14 @@ static bool find_in_folder(const char *folder, const struct mapping *mapping, bo
 	return found;
 }
 
-/* The first way to the file that works; "/dev/shm/#41 (deleted)" is the name of a region that was linked after it was made. */
+/* The first way to the file that works; "/dev/shm/#41 (deleted)" is the name of a region that was linked after it was
+ * made. */
 static bool locate(const char *process, const struct mapping *mapping, struct region_location *out)
 {
 	char path[REGION_PATH_SIZE];
-	*out = (struct region_location){ .device = mapping->device, .inode = mapping->inode, .is_memfd = !strncmp(mapping->path, "/memfd:", 7) };
+	*out = (struct region_location){
+		.device = mapping->device, .inode = mapping->inode, .is_memfd = !strncmp(mapping->path, "/memfd:", 7)
+	};
 	const char *slash = strrchr(mapping->path, '/');
 	if (!out->is_memfd && slash) {
 		int length = snprintf(path, sizeof path, "%s/root%.*s", process, (int)(slash - mapping->path), mapping->path);
@@ -167,7 +181,7 @@ static bool locate(const char *process, const struct mapping *mapping, struct re
 static bool may_be_region(const struct mapping *mapping)
 {
 	return mapping->is_shared && mapping->high - mapping->low >= PMTOP_HEADER_SIZE &&
-	       (strstr(mapping->path, "/memfd:pmtop") || strstr(mapping->path, "/#") || strstr(mapping->path, "/pmtop."));
+		(strstr(mapping->path, "/memfd:pmtop") || strstr(mapping->path, "/#") || strstr(mapping->path, "/pmtop."));
 }
 
 static bool is_known(const struct region_location *known, size_t count, const struct mapping *mapping)
@@ -194,9 +208,11 @@ size_t region_find(int directory_fd, pid_t pid, struct region_location *out, siz
 	struct mapping mapping;
 	while (maps && count < max && getline(&line, &size, maps) > 0) {
 		/* Most lines by far are of libraries: they need not be taken apart. */
-		if ((!strstr(line, "pmtop") && !strstr(line, "/#")) || !parse_mapping(line, &mapping) || !may_be_region(&mapping) || is_known(out, count, &mapping))
+		if ((!strstr(line, "pmtop") && !strstr(line, "/#")) || !parse_mapping(line, &mapping) ||
+			!may_be_region(&mapping) || is_known(out, count, &mapping))
 			continue;
-		if (!is_on_fuse(directory_fd, mapping.device) && locate(process, &mapping, &out[count]) && is_own(&out[count], &self))
+		if (!is_on_fuse(directory_fd, mapping.device) && locate(process, &mapping, &out[count]) &&
+			is_own(&out[count], &self))
 			count++;
 	}
 	free(line);
@@ -210,7 +226,7 @@ static bool is_listed(int folder, const char *name, uid_t owner, struct stat *fi
 	unsigned uid;
 	int pid, end = 0;
 	return sscanf(name, "pmtop.%u.%d.%*16[0-9a-f]%n", &uid, &pid, &end) == 2 && end && !name[end] &&
-	       !fstatat(folder, name, file, AT_SYMLINK_NOFOLLOW) && (owner == REGION_ANYBODY || file->st_uid == owner);
+		!fstatat(folder, name, file, AT_SYMLINK_NOFOLLOW) && (owner == REGION_ANYBODY || file->st_uid == owner);
 }
 
 size_t region_list(const char *shm_directory, uid_t owner, struct region_location *out, size_t max)

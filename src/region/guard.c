@@ -8,7 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct guard { uintptr_t base, size; int is_used, is_cut; };
+struct guard {
+	uintptr_t base, size;
+	int is_used, is_cut;
+};
 
 static struct guard guards[GUARDS_MAX];
 static struct sigaction before;
@@ -40,7 +43,8 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 		is_passing_on = 1;
 		before.sa_sigaction(number, info, context);
 		is_passing_on = 0;
-	} else if (!is_passing_on && !(before.sa_flags & SA_SIGINFO) && before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+	} else if (!is_passing_on && !(before.sa_flags & SA_SIGINFO) && before.sa_handler != SIG_DFL &&
+		before.sa_handler != SIG_IGN) {
 		is_passing_on = 1;
 		before.sa_handler(number);
 		is_passing_on = 0;
@@ -83,10 +87,7 @@ int guard_add(const void *map, size_t size)
 	return -1;
 }
 
-bool guard_is_cut(int guard)
-{
-	return __atomic_load_n(&guards[guard].is_cut, __ATOMIC_RELAXED);
-}
+bool guard_is_cut(int guard) { return __atomic_load_n(&guards[guard].is_cut, __ATOMIC_RELAXED); }
 
 void guard_remove(int guard)
 {

@@ -1,4 +1,5 @@
-/* pmtop.h: publishes a training run, so that `pmtop -p PID` can show it live. One header, libc only, C11 and C++17, Linux.
+/* pmtop.h: publishes a training run, so that `pmtop -p PID` can show it live. One header, libc only, C11 and C++17,
+ * Linux.
  *
  *     #define PMTOP_IMPLEMENTATION           in exactly one file, before anything else is included
  *     #include <pmtop.h>
@@ -17,9 +18,10 @@
  *     }
  *     pmtop_close(pm);
  *
- * Every call accepts NULL, returns at once and never fails loudly: what cannot be published is counted. Nothing is allocated, and no file
- * is written, after pmtop_open. Any thread may call (a signal handler too: what it interrupts wins, its own event is counted as refused).
- * A forked child publishes into a region of its own; a vfork child must not publish. See pmtop.h(3), and pmtop-region(7) for the format.
+ * Every call accepts NULL, returns at once and never fails loudly: what cannot be published is counted. Nothing is
+ * allocated, and no file is written, after pmtop_open. Any thread may call (a signal handler too: what it interrupts
+ * wins, its own event is counted as refused). A forked child publishes into a region of its own; a vfork child must not
+ * publish. See pmtop.h(3), and pmtop-region(7) for the format.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PMTOP_H
@@ -40,18 +42,30 @@ struct pmtop;
 
 /* All zero, or PMTOP_OPTIONS_INIT, is the default. */
 struct pmtop_options {
-	size_t size;               /* sizeof(struct pmtop_options), so that later versions can add to it; 0 = as of version 1.0 */
-	uint32_t lanes;            /* threads that publish at the same time; 0 = 16, at most 255. One more is kept for a thread that begins batches or epochs */
-	uint32_t slots;            /* events kept per lane; 0 = 1,024; rounded up to a power of two, at most 65,536 */
-	uint32_t totals;           /* (lane, mode, span, parent) with full statistics, 4 KiB each; 0 = 256, at most 16,384 */
-	uint32_t names;            /* different names; 0 = 1,024, at most 65,536 */
-	uint32_t no_evidence;      /* 1: batch ends do not ask the kernel for CPU time, faults and waits (about 1.2 us a batch) */
-	uint32_t tell;             /* 1: one line on standard error, once, when publishing is impossible */
-	const char *directory;     /* a tmpfs; NULL = /dev/shm; "" = no file: what is published goes with the process (for helpers, such as loader workers) */
-	uint32_t history;          /* bins that step times of the whole run are merged into, 64 bytes each; 0 = 4,096, at most that; rounded up to a power of two */
-	uint32_t epochs;           /* epochs kept, 64 bytes each; 0 = 1,024, at most that */
+	/* sizeof(struct pmtop_options), so that later versions can add to it; 0 = as of version 1.0 */
+	size_t size;
+	/* threads that publish at the same time; 0 = 16, at most 255. One more is kept for a thread that begins batches or
+	 * epochs */
+	uint32_t lanes;
+	uint32_t slots; /* events kept per lane; 0 = 1,024; rounded up to a power of two, at most 65,536 */
+	/* (lane, mode, span, parent) with full statistics, 4 KiB each; 0 = 256, at most 16,384 */
+	uint32_t totals;
+	uint32_t names; /* different names; 0 = 1,024, at most 65,536 */
+	/* 1: batch ends do not ask the kernel for CPU time, faults and waits (about 1.2 us a batch) */
+	uint32_t no_evidence;
+	uint32_t tell; /* 1: one line on standard error, once, when publishing is impossible */
+	/* a tmpfs; NULL = /dev/shm; "" = no file: what is published goes with the process (for helpers, such as loader
+	 * workers) */
+	const char *directory;
+	/* bins that step times of the whole run are merged into, 64 bytes each; 0 = 4,096, at most that; rounded up to a
+	 * power of two */
+	uint32_t history;
+	uint32_t epochs; /* epochs kept, 64 bytes each; 0 = 1,024, at most that */
 };
-#define PMTOP_OPTIONS_INIT { sizeof(struct pmtop_options), 0, 0, 0, 0, 0, 0, NULL, 0, 0 }
+#define PMTOP_OPTIONS_INIT \
+	{ \
+		sizeof(struct pmtop_options), 0, 0, 0, 0, 0, 0, NULL, 0, 0 \
+	}
 
 /* NULL when nothing can be published; that is a valid argument everywhere. */
 struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *options);
@@ -60,23 +74,26 @@ void pmtop_close(struct pmtop *pm);
 
 /* What is ahead; 0 = unknown. */
 void pmtop_plan(struct pmtop *pm, uint32_t epochs, uint64_t batches_per_epoch, uint64_t samples_per_batch);
-/* Anything worth knowing ("RANK", "host"). Key "between" names the phase that the time between batches belongs to, such as "data". */
+/* Anything worth knowing ("RANK", "host"). Key "between" names the phase that the time between batches belongs to, such
+ * as "data". */
 void pmtop_meta(struct pmtop *pm, const char *key, const char *value);
-/* "validation", "test", ...: of what follows, and of a batch or an empty epoch that has begun. "train" or NULL: training, as without any.
- * "inference": each batch is a request, or, where none are published, each outermost span ("GET /user/17"; numbers in names are shown as a star, but the
- * region holds few names: publish "GET /user/" and a star yourself). A span "error" in a request says that it failed. */
+/* "validation", "test", ...: of what follows, and of a batch or an empty epoch that has begun. "train" or NULL:
+ * training, as without any. "inference": each batch is a request, or, where none are published, each outermost span
+ * ("GET /user/17"; numbers in names are shown as a star, but the region holds few names: publish "GET /user/" and a
+ * star yourself). A span "error" in a request says that it failed. */
 void pmtop_mode(struct pmtop *pm, const char *mode);
 
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t epoch);
 void pmtop_epoch_end(struct pmtop *pm);
 void pmtop_batch_begin(struct pmtop *pm, uint64_t index);
-void pmtop_batch_end(struct pmtop *pm, double loss);            /* NAN = none */
+void pmtop_batch_end(struct pmtop *pm, double loss); /* NAN = none */
 
-/* Of the batch that runs, to be said before it ends: how many samples it has, where that is not as planned; and its kind, where there are
- * several ("accumulate", "step"; "long"): a batch is judged among its own. */
+/* Of the batch that runs, to be said before it ends: how many samples it has, where that is not as planned; and its
+ * kind, where there are several ("accumulate", "step"; "long"): a batch is judged among its own. */
 void pmtop_batch_samples(struct pmtop *pm, uint64_t samples);
 void pmtop_batch_kind(struct pmtop *pm, const char *kind);
-/* What becomes known of a batch only later: its "loss", or "gpu.forward_s" by the clock of a device. `number` is the batch's in the run. */
+/* What becomes known of a batch only later: its "loss", or "gpu.forward_s" by the clock of a device. `number` is the
+ * batch's in the run. */
 void pmtop_batch_figure(struct pmtop *pm, uint64_t number, const char *name, double value);
 /* Of the batch that runs, or else of the next: 0 and up, all modes. */
 uint64_t pmtop_batch_number(struct pmtop *pm);
@@ -86,27 +103,30 @@ void pmtop_span_begin(struct pmtop *pm, const char *name);
 void pmtop_span_end(struct pmtop *pm);
 
 /* What a span may note besides its time. */
-#define PMTOP_NOTE_CPU 1u        /* the thread's CPU time; about 1.1 us a span */
-#define PMTOP_NOTE_MEMORY 2u     /* growth of the process's resident set; about 2.2 us a span */
+#define PMTOP_NOTE_CPU 1u    /* the thread's CPU time; about 1.1 us a span */
+#define PMTOP_NOTE_MEMORY 2u /* growth of the process's resident set; about 2.2 us a span */
 void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes);
-/* A span told when it is over: it lies in the innermost open one. Times are nanoseconds of CLOCK_MONOTONIC, which pmtop_now() reads. */
+/* A span told when it is over: it lies in the innermost open one. Times are nanoseconds of CLOCK_MONOTONIC, which
+ * pmtop_now() reads. */
 void pmtop_span_past(struct pmtop *pm, const char *name, uint64_t begin_ns, uint64_t end_ns);
 uint64_t pmtop_now(void);
-/* A span of a task that takes turns with others in this thread, such as a coroutine: published when it is over, beside what
- * the thread itself has open. */
+/* A span of a task that takes turns with others in this thread, such as a coroutine: published when it is over, beside
+ * what the thread itself has open. */
 struct pmtop_task_span {
-	const char *name, *parent;      /* parent: the span that it lies in; NULL or "" = none, or at a depth the thread's open span above that */
+	/* parent: the span that it lies in; NULL or "" = none, or at a depth the thread's open span above that */
+	const char *name, *parent;
 	uint64_t begin_ns, end_ns;
-	uint64_t inner_ns;              /* of it, in the spans right within it */
-	uint32_t depth;                 /* in so many spans */
+	uint64_t inner_ns; /* of it, in the spans right within it */
+	uint32_t depth;    /* in so many spans */
 };
 void pmtop_span_of_task(struct pmtop *pm, const struct pmtop_task_span *span);
 
-void pmtop_gauge(struct pmtop *pm, const char *name, double value);       /* its value now */
-void pmtop_count(struct pmtop *pm, const char *name, uint64_t add);       /* a running total */
-void pmtop_mark(struct pmtop *pm, const char *text);                      /* "checkpoint saved" */
+void pmtop_gauge(struct pmtop *pm, const char *name, double value); /* its value now */
+void pmtop_count(struct pmtop *pm, const char *name, uint64_t add); /* a running total */
+void pmtop_mark(struct pmtop *pm, const char *text);                /* "checkpoint saved" */
 
-/* Reading back one's own run: finished batches and epochs of all modes. Times in seconds, NAN where there is none yet. */
+/* Reading back one's own run: finished batches and epochs of all modes. Times in seconds, NAN where there is none
+ * yet. */
 struct pmtop_statistics {
 	double total_epoch_time, avg_epoch_time;
 	double total_batch_time, avg_batch_time, min_batch_time, max_batch_time;
@@ -118,8 +138,8 @@ double pmtop_get_total_time(struct pmtop *pm);
 /* All finished spans of this name, wherever they stood; NAN where there is none. */
 double pmtop_get_operation_time(struct pmtop *pm, const char *name);
 
-/* PMTOP_SPAN(pm, "forward") { ... } is a span for the block, however it is left (break, return, a C++ exception). The name is a literal;
- * it is looked up once per call site. */
+/* PMTOP_SPAN(pm, "forward") { ... } is a span for the block, however it is left (break, return, a C++ exception). The
+ * name is a literal; it is looked up once per call site. */
 #define PMTOP_SPAN(pm, name) PMTOP_I_SPAN(pm, name, 0u, __COUNTER__)
 #define PMTOP_SPAN_CPU(pm, name) PMTOP_I_SPAN(pm, name, PMTOP_NOTE_CPU, __COUNTER__)
 #define PMTOP_SPAN_MEMORY(pm, name) PMTOP_I_SPAN(pm, name, PMTOP_NOTE_MEMORY, __COUNTER__)
@@ -128,31 +148,43 @@ double pmtop_get_operation_time(struct pmtop *pm, const char *name);
 #define PMTOP_COUNT(pm, name, add) pmtop_count_at(pm, PMTOP_I_SITE, "" name, add)
 
 /* What the macros are made of: a call site remembers the number of its name, and which table of names it belongs to. */
-struct pmtop_site { uint64_t known; };
-struct pmtop_scope { struct pmtop *pm; int is_inside; };
+struct pmtop_site {
+	uint64_t known;
+};
+struct pmtop_scope {
+	struct pmtop *pm;
+	int is_inside;
+};
 struct pmtop_scope pmtop_scope_begin(struct pmtop *pm, struct pmtop_site *site, const char *name, unsigned notes);
 void pmtop_scope_end(struct pmtop_scope *scope);
 void pmtop_gauge_at(struct pmtop *pm, struct pmtop_site *site, const char *name, double value);
 void pmtop_count_at(struct pmtop *pm, struct pmtop_site *site, const char *name, uint64_t add);
 
-#define PMTOP_I_SITE (__extension__({ static struct pmtop_site pmtop_i_site; &pmtop_i_site; }))
+#define PMTOP_I_SITE \
+	(__extension__({ \
+		static struct pmtop_site pmtop_i_site; \
+		&pmtop_i_site; \
+	}))
 #define PMTOP_I_SPAN(pm, name, notes, number) PMTOP_I_SPAN_2(pm, name, notes, number)
 #define PMTOP_I_SPAN_2(pm, name, notes, number) \
-	for (struct pmtop_scope pmtop_i_scope_##number __attribute__((cleanup(pmtop_scope_end))) = \
-		pmtop_scope_begin(pm, PMTOP_I_SITE, "" name, notes); pmtop_i_scope_##number.is_inside; pmtop_i_scope_##number.is_inside = 0)
+	for (struct pmtop_scope pmtop_i_scope_##number \
+		 __attribute__((cleanup(pmtop_scope_end))) = pmtop_scope_begin(pm, PMTOP_I_SITE, "" name, notes); \
+		 pmtop_i_scope_##number.is_inside; pmtop_i_scope_##number.is_inside = 0)
 
 #ifdef __cplusplus
 }
 #endif
 #endif /* PMTOP_H */
 
-/* ---- The format of the region: pmtop-region(7) ------------------------------------------------------------------------------- */
+/* ---- The format of the region: pmtop-region(7)
+ * ------------------------------------------------------------------------------- */
 #if (defined PMTOP_LAYOUT || defined PMTOP_IMPLEMENTATION) && !defined PMTOP_LAYOUT_H
 #define PMTOP_LAYOUT_H
 
-/* Little-endian, fixed width, every field naturally aligned, no padding. Times are nanoseconds of CLOCK_MONOTONIC; "bits" are those of an
- * IEEE 754 double. What changes is stored by single aligned stores of its own width. A "sequence" is odd while what it covers is written:
- * read it (acquire), copy, fence (acquire), read it again; the copy counts if both are the same and even. */
+/* Little-endian, fixed width, every field naturally aligned, no padding. Times are nanoseconds of CLOCK_MONOTONIC;
+ * "bits" are those of an IEEE 754 double. What changes is stored by single aligned stores of its own width. A
+ * "sequence" is odd while what it covers is written: read it (acquire), copy, fence (acquire), read it again; the copy
+ * counts if both are the same and even. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "pmtop: the region is little-endian"
 #endif
@@ -171,29 +203,30 @@ void pmtop_count_at(struct pmtop *pm, struct pmtop_site *site, const char *name,
 #define PMTOP_HEADER_SIZE 4096u
 #define PMTOP_SECTIONS_MAX 100u
 #define PMTOP_OPEN_SPANS 32u
-#define PMTOP_NAME_LENGTH 120u          /* the longest, without its NUL */
+#define PMTOP_NAME_LENGTH 120u /* the longest, without its NUL */
 #define PMTOP_BINS 4096u
 #define PMTOP_EPOCHS 1024u
 #define PMTOP_METAS 64u
-#define PMTOP_VALUES 256u               /* gauges, and as many counters */
+#define PMTOP_VALUES 256u /* gauges, and as many counters */
 #define PMTOP_TALLIES 1024u
 #define PMTOP_BUCKETS 962u
-#define PMTOP_UNKNOWN UINT64_MAX        /* in event payloads: not known */
+#define PMTOP_UNKNOWN UINT64_MAX /* in event payloads: not known */
 
-/* An unknown type is skipped. `count` entries of `entry_size` bytes stand at `offset`; an entry may be longer than is known here. */
+/* An unknown type is skipped. `count` entries of `entry_size` bytes stand at `offset`; an entry may be longer than is
+ * known here. */
 enum pmtop_section_type {
-	PMTOP_SECTION_LANES = 1,        /* struct pmtop_lane, one per producing thread */
-	PMTOP_SECTION_SLOTS,            /* struct pmtop_slot; count = lanes x a power of two, a lane's slots side by side */
-	PMTOP_SECTION_NAMES,            /* struct pmtop_name; name n (from 1) is entry n - 1 */
-	PMTOP_SECTION_NAME_BYTES,       /* bytes; append-only */
-	PMTOP_SECTION_STATE,            /* one struct pmtop_state */
-	PMTOP_SECTION_META,             /* struct pmtop_meta_entry */
-	PMTOP_SECTION_GAUGES,           /* struct pmtop_value: bits */
-	PMTOP_SECTION_COUNTERS,         /* struct pmtop_value: a total */
-	PMTOP_SECTION_TOTALS,           /* struct pmtop_total */
-	PMTOP_SECTION_TALLIES,          /* struct pmtop_tally: what found no free total */
-	PMTOP_SECTION_HISTORY,          /* struct pmtop_bin */
-	PMTOP_SECTION_EPOCHS,           /* struct pmtop_epoch: the k-th epoch begun (from 1) is entry (k - 1) % count */
+	PMTOP_SECTION_LANES = 1,  /* struct pmtop_lane, one per producing thread */
+	PMTOP_SECTION_SLOTS,      /* struct pmtop_slot; count = lanes x a power of two, a lane's slots side by side */
+	PMTOP_SECTION_NAMES,      /* struct pmtop_name; name n (from 1) is entry n - 1 */
+	PMTOP_SECTION_NAME_BYTES, /* bytes; append-only */
+	PMTOP_SECTION_STATE,      /* one struct pmtop_state */
+	PMTOP_SECTION_META,       /* struct pmtop_meta_entry */
+	PMTOP_SECTION_GAUGES,     /* struct pmtop_value: bits */
+	PMTOP_SECTION_COUNTERS,   /* struct pmtop_value: a total */
+	PMTOP_SECTION_TOTALS,     /* struct pmtop_total */
+	PMTOP_SECTION_TALLIES,    /* struct pmtop_tally: what found no free total */
+	PMTOP_SECTION_HISTORY,    /* struct pmtop_bin */
+	PMTOP_SECTION_EPOCHS,     /* struct pmtop_epoch: the k-th epoch begun (from 1) is entry (k - 1) % count */
 	PMTOP_SECTION_TYPES
 };
 
@@ -208,68 +241,80 @@ struct pmtop_header {
 	uint32_t abi_major, abi_minor;
 	uint32_t endian, header_size;
 	uint64_t file_size;
-	uint64_t compat_flags, incompat_flags;      /* a reader refuses an incompatible flag that it does not know */
+	uint64_t compat_flags, incompat_flags; /* a reader refuses an incompatible flag that it does not know */
 	uint8_t uuid[16], parent_uuid[16], boot_id[16];
-	int32_t pid;                                /* in the writer's own namespace */
+	int32_t pid; /* in the writer's own namespace */
 	uint32_t uid;
-	uint64_t pid_namespace;                     /* inode of /proc/self/ns/pid, 0 = not known */
+	uint64_t pid_namespace; /* inode of /proc/self/ns/pid, 0 = not known */
 	uint32_t clock_id, section_count;
-	uint64_t start_ns, start_realtime_ns, start_boottime_ns;    /* of the region, by three clocks at once */
+	uint64_t start_ns, start_realtime_ns, start_boottime_ns; /* of the region, by three clocks at once */
 	uint8_t reserved[96];
 	struct pmtop_section sections[PMTOP_SECTIONS_MAX];
 	uint8_t reserved_too[652];
-	uint32_t crc;                               /* CRC32C (Castagnoli) of all bytes of the page before it */
+	uint32_t crc; /* CRC32C (Castagnoli) of all bytes of the page before it */
 };
 
 /* What is still open, outermost first. */
-struct pmtop_open { uint64_t begin_ns; uint32_t name, reserved; };
+struct pmtop_open {
+	uint64_t begin_ns;
+	uint32_t name, reserved;
+};
 
-/* Why a call was refused: a call counts once, in pmtop_state.refused and, since these are counted, in the first lane. */
+/* Why a call was refused: a call counts once, in pmtop_state.refused and, since these are counted, in the first
+ * lane. */
 enum pmtop_refusal {
-	PMTOP_REFUSED_NO_LANE,          /* more threads than lanes */
-	PMTOP_REFUSED_DEEP,             /* more than PMTOP_OPEN_SPANS spans open */
-	PMTOP_REFUSED_SIGNAL,           /* from a signal handler that interrupted another call */
-	PMTOP_REFUSED_FULL,             /* no room for another name, value, fact or total */
-	PMTOP_REFUSED_ORDER,            /* an end without its begin, a batch that never ended */
-	PMTOP_REFUSED_BUSY,             /* another thread held a lock for too long */
+	PMTOP_REFUSED_NO_LANE, /* more threads than lanes */
+	PMTOP_REFUSED_DEEP,    /* more than PMTOP_OPEN_SPANS spans open */
+	PMTOP_REFUSED_SIGNAL,  /* from a signal handler that interrupted another call */
+	PMTOP_REFUSED_FULL,    /* no room for another name, value, fact or total */
+	PMTOP_REFUSED_ORDER,   /* an end without its begin, a batch that never ended */
+	PMTOP_REFUSED_BUSY,    /* another thread held a lock for too long */
 	PMTOP_REFUSALS
 };
 
 struct pmtop_lane {
-	uint64_t head;                  /* events written so far: the next is number `head`, in slot head % slots */
-	uint32_t owner_tid;             /* 0 = free */
-	uint32_t open_sequence, open_count;     /* the sequence covers a span's begin; its end only lowers the count */
-	uint32_t refused[PMTOP_REFUSALS];       /* of the first lane: of the whole region, by reason */
+	uint64_t head;                      /* events written so far: the next is number `head`, in slot head % slots */
+	uint32_t owner_tid;                 /* 0 = free */
+	uint32_t open_sequence, open_count; /* the sequence covers a span's begin; its end only lowers the count */
+	uint32_t refused[PMTOP_REFUSALS];   /* of the first lane: of the whole region, by reason */
 	uint8_t reserved[20];
 	struct pmtop_open open[PMTOP_OPEN_SPANS];
 };
 
-/* Event number i stands in its slot while sequence == (uint32_t)(2 * i + 2); it is being written while that is 2 * i + 1. */
+/* Event number i stands in its slot while sequence == (uint32_t)(2 * i + 2); it is being written while that is 2 * i
+ * + 1. */
 struct pmtop_slot {
 	uint32_t sequence;
-	uint32_t type_length;           /* type | bytes of payload that are there << 16; words beyond are as if PMTOP_UNKNOWN */
+	/* type | bytes of payload that are there << 16; words beyond are as if PMTOP_UNKNOWN */
+	uint32_t type_length;
 	uint64_t time_ns;
-	uint64_t name_mode;             /* name | the mode that was current << 32: a name, 0 = training */
+	uint64_t name_mode; /* name | the mode that was current << 32: a name, 0 = training */
 	uint64_t payload[5];
 };
 
 /* The payload's words, by type; an unknown type is skipped. time_ns is when it happened; of a span its end. */
 enum pmtop_event_type {
-	PMTOP_EVENT_EPOCH_BEGIN = 1,    /* index as published | ordinal (1...) << 32 */
-	PMTOP_EVENT_EPOCH_END,          /* the same; begin_ns */
-	PMTOP_EVENT_BATCH_BEGIN,        /* index as published; epoch index | epoch ordinal << 32; number of the batch in the run */
-	PMTOP_EVENT_BATCH_END,          /* (name: its kind, 0 = the usual) index; epoch index | epoch ordinal << 32; number of the batch in the run; loss (bits); begin_ns */
-	PMTOP_EVENT_EVIDENCE,           /* CPU ns; minor | major faults << 32; voluntary | involuntary switches << 32;
-	                                   run-queue wait ns or PMTOP_UNKNOWN; blocks read | samples in the batch << 32 (0 = not known) */
-	PMTOP_EVENT_SPAN,               /* duration ns; self ns; parent | depth << 32; CPU ns or PMTOP_UNKNOWN;
-	                                   growth of the resident set in bytes (signed) or PMTOP_UNKNOWN */
-	PMTOP_EVENT_GAUGE,              /* value (bits) */
-	PMTOP_EVENT_MARK,               /* name 0: `length` bytes of text; else the text is that name */
-	PMTOP_EVENT_MODE,               /* (name: the new mode, 0 = training) */
-	PMTOP_EVENT_FIGURE              /* (name: which) of a batch, told later: value (bits); number of the batch in the run */
+	PMTOP_EVENT_EPOCH_BEGIN = 1, /* index as published | ordinal (1...) << 32 */
+	PMTOP_EVENT_EPOCH_END,       /* the same; begin_ns */
+	/* index as published; epoch index | epoch ordinal << 32; number of the batch in the run */
+	PMTOP_EVENT_BATCH_BEGIN,
+	/* (name: its kind, 0 = the usual) index; epoch index | epoch ordinal << 32; number of the batch in the run; loss
+	   (bits); begin_ns */
+	PMTOP_EVENT_BATCH_END,
+	PMTOP_EVENT_EVIDENCE, /* CPU ns; minor | major faults << 32; voluntary | involuntary switches << 32;
+							 run-queue wait ns or PMTOP_UNKNOWN; blocks read | samples in the batch << 32 (0 = not
+							 known) */
+	PMTOP_EVENT_SPAN,     /* duration ns; self ns; parent | depth << 32; CPU ns or PMTOP_UNKNOWN;
+							 growth of the resident set in bytes (signed) or PMTOP_UNKNOWN */
+	PMTOP_EVENT_GAUGE,    /* value (bits) */
+	PMTOP_EVENT_MARK,     /* name 0: `length` bytes of text; else the text is that name */
+	PMTOP_EVENT_MODE,     /* (name: the new mode, 0 = training) */
+	PMTOP_EVENT_FIGURE    /* (name: which) of a batch, told later: value (bits); number of the batch in the run */
 };
 
-struct pmtop_name { uint32_t offset, length; };      /* into the name bytes; a NUL follows */
+struct pmtop_name {
+	uint32_t offset, length;
+}; /* into the name bytes; a NUL follows */
 
 enum { PMTOP_IN_EPOCH = 1, PMTOP_IN_BATCH = 2, PMTOP_ENDED = 4 };
 
@@ -280,15 +325,16 @@ struct pmtop_state {
 	uint64_t batches_per_epoch, samples_per_batch;
 	uint32_t epoch_index, epochs_begun;
 	uint64_t epoch_begin_ns;
-	uint64_t batch_index, batch_begin_ns;           /* of the last that began */
-	uint64_t batches_in_epoch;                      /* finished, of the epoch's mode */
-	uint64_t batches;                               /* finished in the run, of all modes */
-	uint64_t loss_bits;                             /* of the last batch that had one; NAN = none */
+	uint64_t batch_index, batch_begin_ns; /* of the last that began */
+	uint64_t batches_in_epoch;            /* finished, of the epoch's mode */
+	uint64_t batches;                     /* finished in the run, of all modes */
+	uint64_t loss_bits;                   /* of the last batch that had one; NAN = none */
 	char run_name[128];
 	/* each for itself; the entries below a count are whole */
 	uint32_t name_count, meta_count, gauge_count, counter_count, total_count, tally_count;
-	uint32_t history_sequence, bin_count;           /* the sequence covers a merge of neighbouring bins */
-	uint64_t refused;                               /* calls that could not be published: from a signal handler, no free lane, no room … */
+	uint32_t history_sequence, bin_count; /* the sequence covers a merge of neighbouring bins */
+	/* calls that could not be published: from a signal handler, no free lane, no room … */
+	uint64_t refused;
 };
 
 struct pmtop_meta_entry {
@@ -297,7 +343,10 @@ struct pmtop_meta_entry {
 	char key[56], value[192];
 };
 
-struct pmtop_value { uint32_t name, reserved; uint64_t value; };
+struct pmtop_value {
+	uint32_t name, reserved;
+	uint64_t value;
+};
 
 enum { PMTOP_TOTAL_BATCH, PMTOP_TOTAL_STEP, PMTOP_TOTAL_SPAN };
 
@@ -305,12 +354,12 @@ enum { PMTOP_TOTAL_BATCH, PMTOP_TOTAL_STEP, PMTOP_TOTAL_SPAN };
 struct pmtop_total {
 	uint32_t sequence;
 	uint16_t lane, kind;
-	uint32_t mode, name, parent, depth;             /* depth: the least seen */
+	uint32_t mode, name, parent, depth; /* depth: the least seen */
 	uint64_t upto, count, total_ns, self_ns, min_ns, max_ns, last_ns;
-	uint64_t squares_low, squares_high;             /* sum of squared nanoseconds, 128 bits */
-	uint64_t cpu_ns, cpu_count;                     /* of the spans that noted it */
-	uint64_t memory_bytes, memory_count;            /* signed sum */
-	uint32_t buckets[PMTOP_BUCKETS];                /* see pmtop_bucket */
+	uint64_t squares_low, squares_high;  /* sum of squared nanoseconds, 128 bits */
+	uint64_t cpu_ns, cpu_count;          /* of the spans that noted it */
+	uint64_t memory_bytes, memory_count; /* signed sum */
+	uint32_t buckets[PMTOP_BUCKETS];     /* see pmtop_bucket */
 };
 
 struct pmtop_tally {
@@ -329,8 +378,8 @@ struct pmtop_bin {
 struct pmtop_epoch {
 	uint32_t sequence, ordinal;
 	uint32_t index, mode;
-	uint64_t begin_ns, end_ns;                      /* end 0 = not yet */
-	uint64_t batches, sum_ns, min_ns, max_ns;       /* finished, of its mode: batch times */
+	uint64_t begin_ns, end_ns;                /* end 0 = not yet */
+	uint64_t batches, sum_ns, min_ns, max_ns; /* finished, of its mode: batch times */
 };
 
 #ifdef __cplusplus
@@ -338,10 +387,15 @@ struct pmtop_epoch {
 #else
 #define PMTOP_I_HOLDS _Static_assert
 #endif
-PMTOP_I_HOLDS(sizeof(struct pmtop_header) == PMTOP_HEADER_SIZE && offsetof(struct pmtop_header, sections) == 240, "header");
-PMTOP_I_HOLDS(sizeof(struct pmtop_lane) == 576 && sizeof(struct pmtop_slot) == 64 && sizeof(struct pmtop_state) == 256, "lane, slot, state");
-PMTOP_I_HOLDS(sizeof(struct pmtop_total) == 3976 && sizeof(struct pmtop_tally) == 40 && sizeof(struct pmtop_meta_entry) == 256, "totals, meta");
-PMTOP_I_HOLDS(sizeof(struct pmtop_bin) == 64 && sizeof(struct pmtop_epoch) == 64 && sizeof(struct pmtop_value) == 16, "history, values");
+PMTOP_I_HOLDS(
+	sizeof(struct pmtop_header) == PMTOP_HEADER_SIZE && offsetof(struct pmtop_header, sections) == 240, "header");
+PMTOP_I_HOLDS(sizeof(struct pmtop_lane) == 576 && sizeof(struct pmtop_slot) == 64 && sizeof(struct pmtop_state) == 256,
+	"lane, slot, state");
+PMTOP_I_HOLDS(
+	sizeof(struct pmtop_total) == 3976 && sizeof(struct pmtop_tally) == 40 && sizeof(struct pmtop_meta_entry) == 256,
+	"totals, meta");
+PMTOP_I_HOLDS(sizeof(struct pmtop_bin) == 64 && sizeof(struct pmtop_epoch) == 64 && sizeof(struct pmtop_value) == 16,
+	"history, values");
 
 static inline uint32_t pmtop_crc32c(const void *bytes, size_t length)
 {
@@ -355,17 +409,48 @@ static inline uint32_t pmtop_crc32c(const void *bytes, size_t length)
 	return ~crc;
 }
 
-/* Bucket 0: below 1,000 ns; bucket i: from 1000 * 2^((i-1)/32) up to, not including, 1000 * 2^(i/32); the last: all above. */
+/* Bucket 0: below 1,000 ns; bucket i: from 1000 * 2^((i-1)/32) up to, not including, 1000 * 2^(i/32); the last: all
+ * above. */
 static inline uint32_t pmtop_bucket(uint64_t duration_ns)
 {
 	/* ceil(1000 * 2^29 * 2^(j/32)); the three after the octave's end are never reached, but are compared with */
 	static const uint64_t bound[36] = {
-		UINT64_C(536870912000), UINT64_C(548626854169), UINT64_C(560640217950), UINT64_C(572916640144), UINT64_C(585461880980), UINT64_C(598281826819),
-		UINT64_C(611382492918), UINT64_C(624770026249), UINT64_C(638450708389), UINT64_C(652430958459), UINT64_C(666717336143), UINT64_C(681316544762),
-		UINT64_C(696235434424), UINT64_C(711481005229), UINT64_C(727060410566), UINT64_C(742980960456), UINT64_C(759250124995), UINT64_C(775875537847),
-		UINT64_C(792864999836), UINT64_C(810226482601), UINT64_C(827968132334), UINT64_C(846098273608), UINT64_C(864625413281), UINT64_C(883558244486),
-		UINT64_C(902905650710), UINT64_C(922676709964), UINT64_C(942880699042), UINT64_C(963527097872), UINT64_C(984625593966), UINT64_C(1006186086966),
-		UINT64_C(1028218693286), UINT64_C(1050733750862), UINT64_C(1073741824000), UINT64_C(1097253708337), UINT64_C(1121280435899), UINT64_C(1145833280287),
+		UINT64_C(536870912000),
+		UINT64_C(548626854169),
+		UINT64_C(560640217950),
+		UINT64_C(572916640144),
+		UINT64_C(585461880980),
+		UINT64_C(598281826819),
+		UINT64_C(611382492918),
+		UINT64_C(624770026249),
+		UINT64_C(638450708389),
+		UINT64_C(652430958459),
+		UINT64_C(666717336143),
+		UINT64_C(681316544762),
+		UINT64_C(696235434424),
+		UINT64_C(711481005229),
+		UINT64_C(727060410566),
+		UINT64_C(742980960456),
+		UINT64_C(759250124995),
+		UINT64_C(775875537847),
+		UINT64_C(792864999836),
+		UINT64_C(810226482601),
+		UINT64_C(827968132334),
+		UINT64_C(846098273608),
+		UINT64_C(864625413281),
+		UINT64_C(883558244486),
+		UINT64_C(902905650710),
+		UINT64_C(922676709964),
+		UINT64_C(942880699042),
+		UINT64_C(963527097872),
+		UINT64_C(984625593966),
+		UINT64_C(1006186086966),
+		UINT64_C(1028218693286),
+		UINT64_C(1050733750862),
+		UINT64_C(1073741824000),
+		UINT64_C(1097253708337),
+		UINT64_C(1121280435899),
+		UINT64_C(1145833280287),
 	};
 	if (duration_ns < 1000)
 		return 0;
@@ -382,7 +467,8 @@ static inline uint32_t pmtop_bucket(uint64_t duration_ns)
 
 #endif /* PMTOP_LAYOUT_H */
 
-/* ---- The publisher ----------------------------------------------------------------------------------------------------------- */
+/* ---- The publisher
+ * ----------------------------------------------------------------------------------------------------------- */
 #if defined PMTOP_IMPLEMENTATION && !defined PMTOP_IMPLEMENTATION_H
 #define PMTOP_IMPLEMENTATION_H
 
@@ -419,26 +505,30 @@ extern "C" {
 #define PMTOP_I_FIRST_EVENT 0
 #endif
 #ifndef PMTOP_I_EVIDENCE_NS
-#define PMTOP_I_EVIDENCE_NS 50000u                     /* shorter batches have none */
+#define PMTOP_I_EVIDENCE_NS 50000u /* shorter batches have none */
 #endif
 
-#define PMTOP_I_TOUCH_NS UINT64_C(60000000000)         /* how often the file's time says that the run goes on */
+#define PMTOP_I_TOUCH_NS UINT64_C(60000000000) /* how often the file's time says that the run goes on */
 #define PMTOP_I_STALE_S 86400
-#define PMTOP_I_DEAD 16u                               /* regions of the dead that stay */
-#define PMTOP_I_FILES_LEFT 32u                         /* a file system with fewer free inodes has no room for a region */
-#define PMTOP_I_HALVINGS 4u                            /* of a region for which there is little room */
+#define PMTOP_I_DEAD 16u       /* regions of the dead that stay */
+#define PMTOP_I_FILES_LEFT 32u /* a file system with fewer free inodes has no room for a region */
+#define PMTOP_I_HALVINGS 4u    /* of a region for which there is little room */
 #define PMTOP_I_TMPFS 0x01021994
-#define PMTOP_I_WIPED_SIZE 65536u                      /* no page is larger */
+#define PMTOP_I_WIPED_SIZE 65536u /* no page is larger */
 #define PMTOP_I_ENTRIES 512u
 #define PMTOP_I_CACHE 64u
-#define PMTOP_I_TOO_MANY 1u                            /* the name that stands for those without room */
+#define PMTOP_I_TOO_MANY 1u /* the name that stands for those without room */
 
 #define PMTOP_I_GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define PMTOP_I_SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 #define PMTOP_I_PUBLISH(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 
 /* A descriptor of our own. The program may close it behind our back and have its number for a file of its own. */
-struct pmtop_i_file { int fd; dev_t device; ino_t inode; };
+struct pmtop_i_file {
+	int fd;
+	dev_t device;
+	ino_t inode;
+};
 
 struct pmtop_i_frame {
 	uint64_t begin_ns, inner_ns, cpu_ns;
@@ -446,10 +536,17 @@ struct pmtop_i_frame {
 	uint32_t name, notes;
 };
 
-struct pmtop_i_usage { uint64_t cpu_ns, wait_ns; uint32_t minor, major, voluntary, involuntary, blocks; };
+struct pmtop_i_usage {
+	uint64_t cpu_ns, wait_ns;
+	uint32_t minor, major, voluntary, involuntary, blocks;
+};
 
 /* Which total a key of this lane adds to; both NULL: to none. */
-struct pmtop_i_entry { uint64_t key; struct pmtop_total *total; struct pmtop_tally *tally; };
+struct pmtop_i_entry {
+	uint64_t key;
+	struct pmtop_total *total;
+	struct pmtop_tally *tally;
+};
 
 /* What only a lane's owner uses. Indexes are never taken from the region, which others can write to. */
 struct pmtop_i_lane {
@@ -458,19 +555,27 @@ struct pmtop_i_lane {
 	struct pmtop_slot *slots;
 	uint64_t head, mask;
 	uint32_t index, depth;
-	uint32_t unwound;                              /* spans that the last batch's end ended: their own ends may still come */
-	uint32_t owner;                                /* tid; claimed by compare-and-swap */
-	const void *thread;                            /* whose thread-local storage the owner has */
+	/* spans that the last batch's end ended: their own ends may still come */
+	uint32_t unwound;
+	uint32_t owner;     /* tid; claimed by compare-and-swap */
+	const void *thread; /* whose thread-local storage the owner has */
 	struct pmtop_i_file schedstat;
 	int has_usage;
 	struct pmtop_i_usage usage;
 	struct pmtop_i_frame frames[PMTOP_OPEN_SPANS];
-	struct { const char *text, *interned; uint32_t name; } cache[PMTOP_I_CACHE];
+	struct {
+		const char *text, *interned;
+		uint32_t name;
+	} cache[PMTOP_I_CACHE];
 	struct pmtop_i_entry entries[PMTOP_I_ENTRIES];
 };
 
-/* Zeroed by the kernel in a forked child, however it was forked: generation 0 = this process has no region of its own. */
-struct pmtop_i_wiped { uint64_t generation; uint32_t making, state_lock, names_lock, totals_lock; };
+/* Zeroed by the kernel in a forked child, however it was forked: generation 0 = this process has no region of its
+ * own. */
+struct pmtop_i_wiped {
+	uint64_t generation;
+	uint32_t making, state_lock, names_lock, totals_lock;
+};
 
 struct pmtop {
 	struct pmtop_i_wiped wiped;
@@ -489,8 +594,8 @@ struct pmtop {
 	struct pmtop_slot *slots;
 	/* beside it */
 	struct pmtop_i_lane *lanes;
-	uint32_t *name_table;                          /* open addressing; a number each, 0 = free */
-	uint16_t *gauge_of, *counter_of;               /* by name: 0 = none yet, else index + 1 */
+	uint32_t *name_table;            /* open addressing; a number each, 0 = free */
+	uint16_t *gauge_of, *counter_of; /* by name: 0 = none yet, else index + 1 */
 	struct pmtop_options options;
 	uint32_t name_table_mask, names_generation;
 	uint32_t name_count, name_used, gauge_count, counter_count, total_count, tally_count;
@@ -499,12 +604,17 @@ struct pmtop {
 	uint32_t flags, epochs_begun, epoch_mode, epoch_index, meta_count;
 	int epoch_has_batches;
 	uint64_t epoch_begin_ns, samples_per_batch, batches, touched_ns, neighbour_bytes;
-	struct { uint64_t begin_ns, end_ns, index, samples; uint32_t mode, kind; int has_open_step; } batch;   /* the last; its step may end later than itself */
+	/* the last; its step may end later than itself */
+	struct {
+		uint64_t begin_ns, end_ns, index, samples;
+		uint32_t mode, kind;
+		int has_open_step;
+	} batch;
 	uint64_t bin_count, per_bin;
 	uint64_t epochs_ended, epochs_ns;
 	/* the file */
 	char *base;
-	uint64_t size, total_size;                     /* of the region; of this struct and what follows it */
+	uint64_t size, total_size; /* of the region; of this struct and what follows it */
 	struct pmtop_i_file file, statm;
 	pthread_key_t key;
 	int has_key;
@@ -514,8 +624,12 @@ struct pmtop {
 
 /* `state`: the generation that `lane` belongs to, or one of these two, which no generation is. */
 #define PMTOP_I_NO_LANE UINT64_MAX
-#define PMTOP_I_INSIDE (UINT64_MAX - 1)         /* of a call: what comes now comes from a signal handler */
-struct pmtop_i_thread { uint64_t state, generation; struct pmtop_i_lane *lane; uint32_t has_batches; };
+#define PMTOP_I_INSIDE (UINT64_MAX - 1) /* of a call: what comes now comes from a signal handler */
+struct pmtop_i_thread {
+	uint64_t state, generation;
+	struct pmtop_i_lane *lane;
+	uint32_t has_batches;
+};
 static __thread struct pmtop_i_thread pmtop_i_this = { PMTOP_I_NO_LANE, PMTOP_I_NO_LANE, NULL, 0 };
 static uint64_t pmtop_i_generations;
 
@@ -527,10 +641,7 @@ static inline uint64_t pmtop_i_clock(clockid_t id)
 }
 
 /* Two threads may get a lock in another order than they read the clock. */
-static inline uint64_t pmtop_i_since(uint64_t from, uint64_t to)
-{
-	return to > from ? to - from : 0;
-}
+static inline uint64_t pmtop_i_since(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
 static inline uint64_t pmtop_i_bits(double value)
 {
@@ -548,10 +659,7 @@ static inline uint32_t pmtop_i_write_begin(uint32_t *sequence)
 	return odd;
 }
 
-static inline void pmtop_i_write_end(uint32_t *sequence, uint32_t odd)
-{
-	PMTOP_I_PUBLISH(*sequence, odd + 1);
-}
+static inline void pmtop_i_write_end(uint32_t *sequence, uint32_t odd) { PMTOP_I_PUBLISH(*sequence, odd + 1); }
 
 /* For what is held for less than a microsecond. Gives up rather than wait for a holder that does not come back. */
 static int pmtop_i_lock(uint32_t *lock)
@@ -565,10 +673,7 @@ static int pmtop_i_lock(uint32_t *lock)
 	return 0;
 }
 
-static inline void pmtop_i_unlock(uint32_t *lock)
-{
-	PMTOP_I_PUBLISH(*lock, 0u);
-}
+static inline void pmtop_i_unlock(uint32_t *lock) { PMTOP_I_PUBLISH(*lock, 0u); }
 
 static void pmtop_i_refuse(struct pmtop *pm, enum pmtop_refusal why)
 {
@@ -607,8 +712,8 @@ static inline void pmtop_i_leave(void)
 	PMTOP_I_SET(pmtop_i_this.state, pmtop_i_this.generation);
 }
 
-/* The calling thread's lane, to be left again; NULL: nothing can be published now, and that is counted. One comparison finds all of these:
- * another instance, a thread's first call, a forked child, and a call from a signal handler. */
+/* The calling thread's lane, to be left again; NULL: nothing can be published now, and that is counted. One comparison
+ * finds all of these: another instance, a thread's first call, a forked child, and a call from a signal handler. */
 static inline struct pmtop_i_lane *pmtop_i_enter(struct pmtop *pm)
 {
 	if (!pm)
@@ -647,10 +752,7 @@ static void pmtop_i_thread_ended(void *argument)
 	PMTOP_I_PUBLISH(lane->owner, 0u);
 }
 
-static int pmtop_i_is_gone(uint32_t tid)
-{
-	return syscall(SYS_tgkill, getpid(), (pid_t)tid, 0) < 0 && errno == ESRCH;
-}
+static int pmtop_i_is_gone(uint32_t tid) { return syscall(SYS_tgkill, getpid(), (pid_t)tid, 0) < 0 && errno == ESRCH; }
 
 static struct pmtop_i_lane *pmtop_i_claim_lane(struct pmtop *pm, uint32_t tid)
 {
@@ -698,7 +800,8 @@ static struct pmtop_i_lane *pmtop_i_find_lane(struct pmtop *pm)
 	return lane;
 }
 
-static inline struct pmtop_slot *pmtop_i_record(struct pmtop_i_lane *lane, unsigned type, uint32_t name, uint64_t time_ns, size_t length)
+static inline struct pmtop_slot *pmtop_i_record(
+	struct pmtop_i_lane *lane, unsigned type, uint32_t name, uint64_t time_ns, size_t length)
 {
 	struct pmtop_slot *slot = &lane->slots[lane->head & lane->mask];
 	PMTOP_I_SET(slot->sequence, (uint32_t)(2 * lane->head + 1));
@@ -715,7 +818,8 @@ static inline void pmtop_i_recorded(struct pmtop_i_lane *lane, struct pmtop_slot
 	PMTOP_I_PUBLISH(lane->shared->head, ++lane->head);
 }
 
-static inline void pmtop_i_put(struct pmtop_i_lane *lane, unsigned type, uint32_t name, uint64_t time_ns, const uint64_t *words, size_t count)
+static inline void pmtop_i_put(
+	struct pmtop_i_lane *lane, unsigned type, uint32_t name, uint64_t time_ns, const uint64_t *words, size_t count)
 {
 	struct pmtop_slot *slot = pmtop_i_record(lane, type, name, time_ns, count * sizeof words[0]);
 	for (size_t i = 0; i < count; i++)
@@ -743,7 +847,9 @@ static uint32_t *pmtop_i_name_place(struct pmtop *pm, const char *text, size_t l
 	for (uint32_t at = (uint32_t)(hash ^ hash >> 32);; at++) {
 		uint32_t *place = &pm->name_table[at & pm->name_table_mask];
 		uint32_t name = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-		if (!name || (pm->names[name - 1].length == length && !memcmp(pm->name_bytes + pm->names[name - 1].offset, text, length)))
+		if (!name ||
+			(pm->names[name - 1].length == length &&
+				!memcmp(pm->name_bytes + pm->names[name - 1].offset, text, length)))
 			return place;
 	}
 }
@@ -813,8 +919,8 @@ static uint32_t pmtop_i_tallies(const struct pmtop_options *options)
 	return options->totals * 4 < PMTOP_TALLIES ? options->totals * 4 : PMTOP_TALLIES;
 }
 
-static void pmtop_i_claim_total(struct pmtop_i_lane *lane, struct pmtop_i_entry *entry, uint64_t key, uint32_t kind, uint32_t mode, uint32_t name,
-                                uint32_t parent, uint32_t depth)
+static void pmtop_i_claim_total(struct pmtop_i_lane *lane, struct pmtop_i_entry *entry, uint64_t key, uint32_t kind,
+	uint32_t mode, uint32_t name, uint32_t parent, uint32_t depth)
 {
 	struct pmtop *pm = lane->pm;
 	if (!pmtop_i_lock(&pm->wiped.totals_lock))
@@ -843,7 +949,8 @@ static void pmtop_i_claim_total(struct pmtop_i_lane *lane, struct pmtop_i_entry 
 	pmtop_i_unlock(&pm->wiped.totals_lock);
 }
 
-static inline struct pmtop_i_entry *pmtop_i_find_entry(struct pmtop_i_lane *lane, uint32_t kind, uint32_t mode, uint32_t name, uint32_t parent, uint32_t depth)
+static inline struct pmtop_i_entry *pmtop_i_find_entry(
+	struct pmtop_i_lane *lane, uint32_t kind, uint32_t mode, uint32_t name, uint32_t parent, uint32_t depth)
 {
 	uint64_t key = (uint64_t)(kind + 1) | (uint64_t)mode << 4 | (uint64_t)name << 24 | (uint64_t)parent << 44;
 	uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 55);
@@ -860,7 +967,9 @@ static inline struct pmtop_i_entry *pmtop_i_find_entry(struct pmtop_i_lane *lane
 }
 
 __extension__ typedef unsigned __int128 pmtop_i_u128;
-struct pmtop_i_sample { uint64_t duration_ns, self_ns, cpu_ns, memory_bytes, upto; };
+struct pmtop_i_sample {
+	uint64_t duration_ns, self_ns, cpu_ns, memory_bytes, upto;
+};
 
 static __attribute__((noinline)) void pmtop_i_total_note(struct pmtop_total *total, const struct pmtop_i_sample *sample)
 {
@@ -875,11 +984,13 @@ static __attribute__((noinline)) void pmtop_i_total_note(struct pmtop_total *tot
 }
 
 /* Within its callers, and what is seldom gets a copy: so the sample stays in registers. */
-static inline __attribute__((always_inline)) void pmtop_i_total_add(struct pmtop_total *total, const struct pmtop_i_sample *sample, uint32_t depth)
+static inline __attribute__((always_inline)) void pmtop_i_total_add(
+	struct pmtop_total *total, const struct pmtop_i_sample *sample, uint32_t depth)
 {
 	uint32_t *bucket = &total->buckets[pmtop_bucket(sample->duration_ns)];
 	/* Whole numbers: exact, and a floating-point sum would hold the next reading of the clock up. */
-	pmtop_i_u128 squares = ((pmtop_i_u128)total->squares_high << 64 | total->squares_low) + (pmtop_i_u128)sample->duration_ns * sample->duration_ns;
+	pmtop_i_u128 squares = ((pmtop_i_u128)total->squares_high << 64 | total->squares_low) +
+		(pmtop_i_u128)sample->duration_ns * sample->duration_ns;
 	uint32_t odd = pmtop_i_write_begin(&total->sequence);
 	PMTOP_I_SET(total->upto, sample->upto);
 	PMTOP_I_SET(total->count, total->count + 1);
@@ -902,8 +1013,8 @@ static inline __attribute__((always_inline)) void pmtop_i_total_add(struct pmtop
 	pmtop_i_write_end(&total->sequence, odd);
 }
 
-static inline __attribute__((always_inline)) void pmtop_i_add(struct pmtop_i_lane *lane, uint32_t kind, uint32_t mode, uint32_t name, uint32_t parent, uint32_t depth,
-                               const struct pmtop_i_sample *sample)
+static inline __attribute__((always_inline)) void pmtop_i_add(struct pmtop_i_lane *lane, uint32_t kind, uint32_t mode,
+	uint32_t name, uint32_t parent, uint32_t depth, const struct pmtop_i_sample *sample)
 {
 	struct pmtop_i_entry *entry = pmtop_i_find_entry(lane, kind, mode, name, parent, depth);
 	if (__builtin_expect(entry && entry->total, 1)) {
@@ -1105,7 +1216,7 @@ void pmtop_batch_begin(struct pmtop *pm, uint64_t index)
 	if (!lane)
 		return;
 	if (pm->flags & PMTOP_IN_BATCH) {
-		pmtop_i_refuse(pm, PMTOP_REFUSED_ORDER);        /* the one before never ended */
+		pmtop_i_refuse(pm, PMTOP_REFUSED_ORDER); /* the one before never ended */
 		pmtop_i_unwind(lane, pm->batch.begin_ns, now);
 	}
 	pmtop_i_end_step(lane, now, lane->head + 1);
@@ -1149,13 +1260,10 @@ static uint64_t pmtop_i_run_queue_wait(struct pmtop_i_lane *lane)
 	uint64_t wait_ns = 0;
 	for (at++; at < length && text[at] >= '0' && text[at] <= '9'; at++)
 		wait_ns = wait_ns * 10 + (uint64_t)(text[at] - '0');
-	return at < length && text[at] == ' ' ? wait_ns : PMTOP_UNKNOWN;        /* "ran_ns waited_ns times" */
+	return at < length && text[at] == ' ' ? wait_ns : PMTOP_UNKNOWN; /* "ran_ns waited_ns times" */
 }
 
-static uint64_t pmtop_i_pair(uint32_t low, uint32_t high)
-{
-	return low | (uint64_t)high << 32;
-}
+static uint64_t pmtop_i_pair(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
 
 /* Differences from the lane's last reading; the first only notes where it starts. */
 static void pmtop_i_evidence(struct pmtop_i_lane *lane, uint64_t now)
@@ -1165,7 +1273,8 @@ static void pmtop_i_evidence(struct pmtop_i_lane *lane, uint64_t now)
 	struct pmtop_i_usage is, was = lane->usage;
 	if (getrusage(RUSAGE_THREAD, &r))
 		goto out;
-	is.cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * UINT64_C(1000000000) + (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
+	is.cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * UINT64_C(1000000000) +
+		(uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
 	is.wait_ns = pmtop_i_run_queue_wait(lane);
 	is.minor = (uint32_t)r.ru_minflt;
 	is.major = (uint32_t)r.ru_majflt;
@@ -1176,7 +1285,8 @@ static void pmtop_i_evidence(struct pmtop_i_lane *lane, uint64_t now)
 	if (lane->has_usage) {
 		uint64_t samples = lane->pm->batch.samples;
 		uint64_t words[5] = {
-			is.cpu_ns - was.cpu_ns, pmtop_i_pair(is.minor - was.minor, is.major - was.major),
+			is.cpu_ns - was.cpu_ns,
+			pmtop_i_pair(is.minor - was.minor, is.major - was.major),
 			pmtop_i_pair(is.voluntary - was.voluntary, is.involuntary - was.involuntary),
 			is.wait_ns == PMTOP_UNKNOWN || was.wait_ns == PMTOP_UNKNOWN ? PMTOP_UNKNOWN : is.wait_ns - was.wait_ns,
 			pmtop_i_pair(is.blocks - was.blocks, samples > UINT32_MAX ? 0 : (uint32_t)samples),
@@ -1198,7 +1308,8 @@ static void pmtop_i_end_batch(struct pmtop_i_lane *lane, uint64_t now, double lo
 	pm->epoch_has_batches = 1;
 	if (pm->flags & PMTOP_IN_EPOCH && pm->batch.mode == pm->epoch_mode)
 		pmtop_i_epoch_add(pm, duration);
-	uint64_t words[5] = { pm->batch.index, pm->epoch_index | (uint64_t)pm->epochs_begun << 32, pm->batches, pmtop_i_bits(loss), pm->batch.begin_ns };
+	uint64_t words[5] = { pm->batch.index, pm->epoch_index | (uint64_t)pm->epochs_begun << 32, pm->batches,
+		pmtop_i_bits(loss), pm->batch.begin_ns };
 	pm->batch.end_ns = now;
 	pm->batch.has_open_step = 1;
 	PMTOP_I_SET(pm->state->batches, ++pm->batches);
@@ -1349,7 +1460,8 @@ static int64_t pmtop_i_resident_bytes(struct pmtop *pm)
 	return pages ? (int64_t)strtoll(pages, NULL, 10) * (int64_t)sysconf(_SC_PAGESIZE) : -1;
 }
 
-/* Of a frame's notes: begun by a call, so that an error may leave it open; not by a scope, which ends however it is left. */
+/* Of a frame's notes: begun by a call, so that an error may leave it open; not by a scope, which ends however it is
+ * left. */
 #define PMTOP_I_BY_CALL 0x80000000u
 #define PMTOP_I_NOTES (PMTOP_NOTE_CPU | PMTOP_NOTE_MEMORY)
 
@@ -1378,8 +1490,8 @@ static inline void pmtop_i_span_begin(struct pmtop_i_lane *lane, uint32_t name, 
 }
 
 /* Adds and records a span that is over; `depth`: how many are still open around it. */
-static inline __attribute__((always_inline)) void pmtop_i_span_put(struct pmtop_i_lane *lane, uint32_t name, uint32_t parent, uint32_t depth, uint64_t now,
-                                                                   unsigned notes, const struct pmtop_i_sample *sample)
+static inline __attribute__((always_inline)) void pmtop_i_span_put(struct pmtop_i_lane *lane, uint32_t name,
+	uint32_t parent, uint32_t depth, uint64_t now, unsigned notes, const struct pmtop_i_sample *sample)
 {
 	pmtop_i_add(lane, PMTOP_TOTAL_SPAN, PMTOP_I_GET(lane->pm->mode), name, parent, depth, sample);
 	struct pmtop_slot *slot = pmtop_i_record(lane, PMTOP_EVENT_SPAN, name, now, notes ? 40 : 24);
@@ -1394,8 +1506,8 @@ static inline __attribute__((always_inline)) void pmtop_i_span_put(struct pmtop_
 }
 
 /* The same within the innermost of the thread's own that are open. */
-static inline __attribute__((always_inline)) void pmtop_i_span_note(struct pmtop_i_lane *lane, uint32_t name, uint32_t depth, uint64_t now, unsigned notes,
-                                                                    const struct pmtop_i_sample *sample)
+static inline __attribute__((always_inline)) void pmtop_i_span_note(struct pmtop_i_lane *lane, uint32_t name,
+	uint32_t depth, uint64_t now, unsigned notes, const struct pmtop_i_sample *sample)
 {
 	uint32_t parent = 0;
 	if (depth) {
@@ -1410,7 +1522,8 @@ static inline __attribute__((always_inline)) void pmtop_i_pop(struct pmtop_i_lan
 {
 	uint32_t depth = lane->depth - 1;
 	struct pmtop_i_frame *frame = &lane->frames[depth];
-	struct pmtop_i_sample sample = { pmtop_i_since(frame->begin_ns, now), 0, PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
+	struct pmtop_i_sample sample = { pmtop_i_since(frame->begin_ns, now), 0, PMTOP_UNKNOWN, PMTOP_UNKNOWN,
+		lane->head + 1 };
 	unsigned notes = frame->notes & PMTOP_I_NOTES;
 	sample.self_ns = pmtop_i_since(frame->inner_ns, sample.duration_ns);
 	if (__builtin_expect(notes != 0, 0)) {
@@ -1421,7 +1534,7 @@ static inline __attribute__((always_inline)) void pmtop_i_pop(struct pmtop_i_lan
 			sample.memory_bytes = (uint64_t)(resident - frame->memory_bytes);
 	}
 	lane->depth = depth;
-	PMTOP_I_PUBLISH(lane->shared->open_count, depth);       /* what lies below stays as it is: no sequence is needed */
+	PMTOP_I_PUBLISH(lane->shared->open_count, depth); /* what lies below stays as it is: no sequence is needed */
 	pmtop_i_span_note(lane, frame->name, depth, now, notes, &sample);
 	if (!depth && __builtin_expect(pmtop_i_since(PMTOP_I_GET(lane->pm->touched_ns), now) >= PMTOP_I_TOUCH_NS, 0))
 		pmtop_i_touch(lane->pm, now);
@@ -1501,10 +1614,7 @@ static inline void pmtop_i_unwind(struct pmtop_i_lane *lane, uint64_t since_ns, 
 		pmtop_i_unwind_more(lane, since_ns, now);
 }
 
-uint64_t pmtop_now(void)
-{
-	return pmtop_i_clock(CLOCK_MONOTONIC);
-}
+uint64_t pmtop_now(void) { return pmtop_i_clock(CLOCK_MONOTONIC); }
 
 /* What was foretold or began before the span around it is cut to what can be. */
 void pmtop_span_past(struct pmtop *pm, const char *name, uint64_t begin_ns, uint64_t end_ns)
@@ -1530,8 +1640,10 @@ void pmtop_span_of_task(struct pmtop *pm, const struct pmtop_task_span *span)
 		return;
 	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
 	uint64_t end_ns = span->end_ns < now ? span->end_ns : now, duration = pmtop_i_since(span->begin_ns, end_ns);
-	struct pmtop_i_sample sample = { duration, pmtop_i_since(span->inner_ns, duration), PMTOP_UNKNOWN, PMTOP_UNKNOWN, lane->head + 1 };
-	uint32_t name = pmtop_i_name(lane, span->name), parent = span->parent && *span->parent ? pmtop_i_name(lane, span->parent) : 0;
+	struct pmtop_i_sample sample = { duration, pmtop_i_since(span->inner_ns, duration), PMTOP_UNKNOWN, PMTOP_UNKNOWN,
+		lane->head + 1 };
+	uint32_t name = pmtop_i_name(lane, span->name),
+			 parent = span->parent && *span->parent ? pmtop_i_name(lane, span->parent) : 0;
 	if (!parent && span->depth && span->depth <= lane->depth && span->depth <= PMTOP_OPEN_SPANS) {
 		parent = lane->frames[span->depth - 1].name;
 		lane->frames[span->depth - 1].inner_ns += duration;
@@ -1549,10 +1661,7 @@ void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes)
 	pmtop_i_leave();
 }
 
-void pmtop_span_begin(struct pmtop *pm, const char *name)
-{
-	pmtop_span_begin_noting(pm, name, 0);
-}
+void pmtop_span_begin(struct pmtop *pm, const char *name) { pmtop_span_begin_noting(pm, name, 0); }
 
 void pmtop_span_end(struct pmtop *pm)
 {
@@ -1614,7 +1723,8 @@ static inline void pmtop_i_gauge(struct pmtop_i_lane *lane, uint32_t name, uint6
 	uint16_t at = __atomic_load_n(&lane->pm->gauge_of[name], __ATOMIC_ACQUIRE);
 	PMTOP_I_SET(slot->payload[0], pmtop_i_bits(value));
 	pmtop_i_recorded(lane, slot);
-	struct pmtop_value *place = __builtin_expect(at != 0, 1) ? &lane->pm->gauges[at - 1] : pmtop_i_value(lane->pm, name, 1);
+	struct pmtop_value *place =
+		__builtin_expect(at != 0, 1) ? &lane->pm->gauges[at - 1] : pmtop_i_value(lane->pm, name, 1);
 	if (place)
 		PMTOP_I_SET(place->value, pmtop_i_bits(value));
 }
@@ -1641,7 +1751,8 @@ void pmtop_gauge_at(struct pmtop *pm, struct pmtop_site *site, const char *name,
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
 	if (!lane)
 		return;
-	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);          /* first: what follows overlaps with what the program does next */
+	/* first: what follows overlaps with what the program does next */
+	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
 	pmtop_i_gauge(lane, pmtop_i_site_name(lane, site, name), now, value);
 	pmtop_i_leave();
 }
@@ -1685,15 +1796,9 @@ void pmtop_mark(struct pmtop *pm, const char *text)
 
 /* -- reading back -- */
 
-static int pmtop_i_is_own(struct pmtop *pm)
-{
-	return pm && PMTOP_I_GET(pm->wiped.generation);
-}
+static int pmtop_i_is_own(struct pmtop *pm) { return pm && PMTOP_I_GET(pm->wiped.generation); }
 
-uint64_t pmtop_batch_number(struct pmtop *pm)
-{
-	return pmtop_i_is_own(pm) ? PMTOP_I_GET(pm->batches) : 0;
-}
+uint64_t pmtop_batch_number(struct pmtop *pm) { return pmtop_i_is_own(pm) ? PMTOP_I_GET(pm->batches) : 0; }
 
 /* Batch times of all lanes and modes; unknown where some found no total. */
 static void pmtop_i_batch_figures(struct pmtop *pm, struct pmtop_statistics *out)
@@ -1796,7 +1901,11 @@ static void pmtop_i_boot_id(uint8_t out[16])
 /* Lays the sections out and returns the region's size. */
 static uint64_t pmtop_i_layout(const struct pmtop_options *options, struct pmtop_section sections[PMTOP_SECTION_TYPES])
 {
-	const struct { uint32_t type; size_t entry_size; uint64_t count; } rows[] = {
+	const struct {
+		uint32_t type;
+		size_t entry_size;
+		uint64_t count;
+	} rows[] = {
 		{ PMTOP_SECTION_STATE, sizeof(struct pmtop_state), 1 },
 		{ PMTOP_SECTION_LANES, sizeof(struct pmtop_lane), options->lanes },
 		{ PMTOP_SECTION_GAUGES, sizeof(struct pmtop_value), PMTOP_VALUES },
@@ -1866,7 +1975,11 @@ static void pmtop_i_find_parts(struct pmtop *pm, const struct pmtop_section sect
 #undef PMTOP_I_PART
 }
 
-struct pmtop_i_names { const struct pmtop_name *names; const char *bytes; uint32_t count; };
+struct pmtop_i_names {
+	const struct pmtop_name *names;
+	const char *bytes;
+	uint32_t count;
+};
 
 /* Names keep their numbers in a child, so that what call sites remember stays true. */
 static void pmtop_i_fill_names(struct pmtop *pm, const struct pmtop_i_names *parents)
@@ -1907,7 +2020,8 @@ static void pmtop_i_reset(struct pmtop *pm)
 	memcpy(pm->state->run_name, pm->run_name, sizeof pm->run_name);
 }
 
-/* Storage that is there for certain: on a full tmpfs only posix_fallocate says so, everything else ends in SIGBUS later. */
+/* Storage that is there for certain: on a full tmpfs only posix_fallocate says so, everything else ends in SIGBUS
+ * later. */
 static int pmtop_i_allocate(struct pmtop *pm, int fd)
 {
 	if (fd < 0 || (errno = posix_fallocate(fd, 0, (off_t)pm->size)))
@@ -1930,7 +2044,8 @@ static int pmtop_i_open_named(struct pmtop *pm)
 	struct statfs system;
 	int fd = open(pm->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	pm->path[0] = '\0';
-	if (fd >= 0 && !fstatfs(fd, &system) && (unsigned long)system.f_type == PMTOP_I_TMPFS && !fchmod(fd, 0600) && pmtop_i_allocate(pm, fd))
+	if (fd >= 0 && !fstatfs(fd, &system) && (unsigned long)system.f_type == PMTOP_I_TMPFS && !fchmod(fd, 0600) &&
+		pmtop_i_allocate(pm, fd))
 		return 1;
 	if (fd >= 0)
 		close(fd);
@@ -1955,8 +2070,10 @@ static int pmtop_i_show_named(struct pmtop *pm)
 	uint64_t random;
 	pmtop_i_random(&random, sizeof random);
 	snprintf(link, sizeof link, "/proc/self/fd/%d", pm->file.fd);
-	int length = snprintf(pm->path, sizeof pm->path, "%s/pmtop.%u.%d.%016llx", pm->directory, (unsigned)geteuid(), (int)getpid(), (unsigned long long)random);
-	if (length > 0 && (size_t)length < sizeof pm->path && !linkat(AT_FDCWD, link, AT_FDCWD, pm->path, AT_SYMLINK_FOLLOW))
+	int length = snprintf(pm->path, sizeof pm->path, "%s/pmtop.%u.%d.%016llx", pm->directory, (unsigned)geteuid(),
+		(int)getpid(), (unsigned long long)random);
+	if (length > 0 && (size_t)length < sizeof pm->path &&
+		!linkat(AT_FDCWD, link, AT_FDCWD, pm->path, AT_SYMLINK_FOLLOW))
 		return 1;
 	pm->path[0] = '\0';
 	return 0;
@@ -1974,17 +2091,18 @@ static void pmtop_i_drop_region(struct pmtop *pm)
 	pm->base = NULL;
 }
 
-/* A region takes an eighth at most of what is free, and all of a user a quarter of the file system, for others need /dev/shm as well: a smaller ring
- * and fewer totals before none. False: it cannot. */
+/* A region takes an eighth at most of what is free, and all of a user a quarter of the file system, for others need
+ * /dev/shm as well: a smaller ring and fewer totals before none. False: it cannot. */
 static int pmtop_i_shrink(struct pmtop *pm, struct pmtop_section sections[PMTOP_SECTION_TYPES])
 {
 	struct statfs system;
 	struct pmtop_options *options = &pm->options, asked = pm->options;
 	if (statfs(pm->directory, &system))
-		return 1;               /* opening it will say why */
+		return 1; /* opening it will say why */
 	if (!system.f_blocks)
-		return 1;               /* a tmpfs without a limit */
-	uint64_t most = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize / 8, quarter = (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 4;
+		return 1; /* a tmpfs without a limit */
+	uint64_t most = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize / 8,
+			 quarter = (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 4;
 	quarter = quarter > pm->neighbour_bytes ? quarter - pm->neighbour_bytes : 0;
 	most = most < quarter ? most : quarter;
 	if (system.f_files && system.f_ffree < PMTOP_I_FILES_LEFT)
@@ -2016,7 +2134,7 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 	pm->size = pmtop_i_layout(&pm->options, sections);
 	int has_room = !pm->directory[0] || pmtop_i_shrink(pm, sections);
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < pm->size) {
-		errno = EFBIG;          /* allocating would raise SIGXFSZ */
+		errno = EFBIG; /* allocating would raise SIGXFSZ */
 		return 0;
 	}
 	pmtop_i_random(pm->uuid, sizeof pm->uuid);
@@ -2029,7 +2147,8 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 		pmtop_i_reset(pm);
 		pmtop_i_fill_names(pm, parents);
 		pmtop_i_write_header(pm, sections);
-		if (!fcntl(pm->file.fd, F_SETLK, &lock) && !flock(pm->file.fd, LOCK_EX | LOCK_NB) && (is_memfd ? pmtop_i_show_memfd(pm) : pmtop_i_show_named(pm))) {
+		if (!fcntl(pm->file.fd, F_SETLK, &lock) && !flock(pm->file.fd, LOCK_EX | LOCK_NB) &&
+			(is_memfd ? pmtop_i_show_memfd(pm) : pmtop_i_show_named(pm))) {
 			PMTOP_I_PUBLISH(pm->wiped.generation, __atomic_add_fetch(&pmtop_i_generations, 1, __ATOMIC_RELAXED));
 			return 1;
 		}
@@ -2049,11 +2168,18 @@ static int pmtop_i_make_undisturbed(struct pmtop *pm, const struct pmtop_i_names
 	return made;
 }
 
-/* A region of this user that nobody writes any more, in the folder of that descriptor. Its time is that of its last sign of life, to a minute. */
-struct pmtop_i_dead { struct timespec time; uint64_t bytes; int is_child; char name[64]; };
+/* A region of this user that nobody writes any more, in the folder of that descriptor. Its time is that of its last
+ * sign of life, to a minute. */
+struct pmtop_i_dead {
+	struct timespec time;
+	uint64_t bytes;
+	int is_child;
+	char name[64];
+};
 
-/* A writer holds a POSIX lock, which its program drops with any close of the file. It also holds a lock of flock(2), which lasts as long as the mapping,
- * even in children that outlive it; writers with the first header of ABI 1.0 do not. */
+/* A writer holds a POSIX lock, which its program drops with any close of the file. It also holds a lock of flock(2),
+ * which lasts as long as the mapping, even in children that outlive it; writers with the first header of ABI 1.0 do
+ * not. */
 static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_dead *out)
 {
 	static const uint8_t none[16] = { 0 };
@@ -2063,18 +2189,21 @@ static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_
 	memset(&lock, 0, sizeof lock);
 	lock.l_type = F_WRLCK;
 	lock.l_whence = SEEK_SET;
-	if (fstat(fd, &before) || !S_ISREG(before.st_mode) || before.st_uid != geteuid() || fcntl(fd, F_SETLK, &lock) || flock(fd, LOCK_EX | LOCK_NB) ||
-	    fstatat(folder, name, &after, AT_SYMLINK_NOFOLLOW) || after.st_dev != before.st_dev || after.st_ino != before.st_ino)
+	if (fstat(fd, &before) || !S_ISREG(before.st_mode) || before.st_uid != geteuid() || fcntl(fd, F_SETLK, &lock) ||
+		flock(fd, LOCK_EX | LOCK_NB) || fstatat(folder, name, &after, AT_SYMLINK_NOFOLLOW) ||
+		after.st_dev != before.st_dev || after.st_ino != before.st_ino)
 		return 0;
 	out->time = before.st_mtim;
-	out->is_child = pread(fd, parent, sizeof parent, offsetof(struct pmtop_header, parent_uuid)) == (ssize_t)sizeof parent && memcmp(parent, none, sizeof none) != 0;
+	out->is_child =
+		pread(fd, parent, sizeof parent, offsetof(struct pmtop_header, parent_uuid)) == (ssize_t)sizeof parent &&
+		memcmp(parent, none, sizeof none) != 0;
 	out->bytes = (uint64_t)before.st_blocks * 512u;
 	memcpy(out->name, name, strlen(name) + 1);
 	return 1;
 }
 
-/* The one whose name that is, by what `*out` says of it where it is dead; `remove`: then it is removed, still locked. What a live one takes is added
- * to *live. */
+/* The one whose name that is, by what `*out` says of it where it is dead; `remove`: then it is removed, still locked.
+ * What a live one takes is added to *live. */
 static int pmtop_i_look_at_dead(int folder, const char *name, struct pmtop_i_dead *out, int remove, uint64_t *live)
 {
 	struct stat status;
@@ -2089,7 +2218,8 @@ static int pmtop_i_look_at_dead(int folder, const char *name, struct pmtop_i_dea
 	return is_dead;
 }
 
-/* Whether a file of that inode is mapped by this process, of whatever file system: /proc/PID/maps is "addresses rights offset device inode path". */
+/* Whether a file of that inode is mapped by this process, of whatever file system: /proc/PID/maps is "addresses rights
+ * offset device inode path". */
 static int pmtop_i_is_mapped(uint64_t inode)
 {
 	char text[4096];
@@ -2111,17 +2241,21 @@ static int pmtop_i_is_mapped(uint64_t inode)
 	return found;
 }
 
-/* A region of this user, and not one that this process has open: closing it again would drop its lock. Another pid namespace has the same pids. */
+/* A region of this user, and not one that this process has open: closing it again would drop its lock. Another pid
+ * namespace has the same pids. */
 static int pmtop_i_is_others(int folder, const char *name)
 {
 	struct stat status;
 	unsigned uid;
 	int pid, end = 0;
-	return strlen(name) < sizeof((struct pmtop_i_dead *)0)->name && sscanf(name, "pmtop.%u.%d.%n", &uid, &pid, &end) == 2 && end &&
-	       uid == (unsigned)geteuid() && (pid != (int)getpid() || (!fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) && !pmtop_i_is_mapped((uint64_t)status.st_ino)));
+	return strlen(name) < sizeof((struct pmtop_i_dead *)0)->name &&
+		sscanf(name, "pmtop.%u.%d.%n", &uid, &pid, &end) == 2 && end && uid == (unsigned)geteuid() &&
+		(pid != (int)getpid() ||
+			(!fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) && !pmtop_i_is_mapped((uint64_t)status.st_ino)));
 }
 
-/* Whether its evidence is worth less: a forked child's less than any run's, and an older one's less than a newer one's. */
+/* Whether its evidence is worth less: a forked child's less than any run's, and an older one's less than a newer
+ * one's. */
 static int pmtop_i_is_less(const struct pmtop_i_dead *a, const struct pmtop_i_dead *b)
 {
 	if (a->is_child != b->is_child)
@@ -2145,9 +2279,10 @@ static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *c
 	++*count;
 }
 
-/* What dead processes of this user left behind stays as evidence: the newest, runs before their children, as many as take a tenth of the file system together with the living and
- * with the region of `size` that is about to be made, but always the newest run's; for a day. A forked child calls this, too, in which only what is safe
- * in a signal handler may be called: so no opendir. What they and the living take: pm->neighbour_bytes. */
+/* What dead processes of this user left behind stays as evidence: the newest, runs before their children, as many as
+ * take a tenth of the file system together with the living and with the region of `size` that is about to be made, but
+ * always the newest run's; for a day. A forked child calls this, too, in which only what is safe in a signal handler
+ * may be called: so no opendir. What they and the living take: pm->neighbour_bytes. */
 static void pmtop_i_clean(struct pmtop *pm, uint64_t size)
 {
 	struct pmtop_i_dead newest[PMTOP_I_DEAD], dead;
@@ -2163,7 +2298,7 @@ static void pmtop_i_clean(struct pmtop *pm, uint64_t size)
 		return;
 	while ((length = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
 		for (long at = 0; at < length;) {
-			uint16_t step;                  /* struct linux_dirent64: inode, offset (8 bytes each), size, type, name */
+			uint16_t step; /* struct linux_dirent64: inode, offset (8 bytes each), size, type, name */
 			memcpy(&step, entries + at + 16, sizeof step);
 			const char *name = entries + at + 19;
 			if (pmtop_i_is_others(folder, name) && pmtop_i_look_at_dead(folder, name, &dead, 0, &bytes))
@@ -2171,7 +2306,9 @@ static void pmtop_i_clean(struct pmtop *pm, uint64_t size)
 			at += step;
 		}
 	clock_gettime(CLOCK_REALTIME, &now);
-	room = fstatfs(folder, &system) ? 0 : system.f_blocks ? (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 10 : UINT64_MAX;
+	room = fstatfs(folder, &system) ? 0
+		: system.f_blocks           ? (uint64_t)system.f_blocks * (uint64_t)system.f_bsize / 10
+									: UINT64_MAX;
 	pm->neighbour_bytes = bytes - size;
 	for (unsigned i = 0; i < count; i++) {
 		int is_kept = i == 0 && !newest[i].is_child && newest[i].bytes <= room;
@@ -2188,8 +2325,9 @@ static void pmtop_i_clean(struct pmtop *pm, uint64_t size)
 static int pmtop_i_become_child(struct pmtop *pm)
 {
 	if (__atomic_exchange_n(&pm->wiped.making, 1u, __ATOMIC_ACQUIRE))
-		return 0;               /* another thread is at it, or it could not be made */
-	struct pmtop_i_names parents = { pm->names, pm->name_bytes, __atomic_load_n(&pm->state->name_count, __ATOMIC_ACQUIRE) };
+		return 0; /* another thread is at it, or it could not be made */
+	struct pmtop_i_names parents = { pm->names, pm->name_bytes,
+		__atomic_load_n(&pm->state->name_count, __ATOMIC_ACQUIRE) };
 	char *base = pm->base;
 	for (uint32_t i = 0; i < pm->options.lanes; i++)
 		pmtop_i_file_close(&pm->lanes[i].schedstat);
@@ -2216,7 +2354,7 @@ static struct pmtop_options pmtop_i_options(const struct pmtop_options *given)
 	memset(&options, 0, sizeof options);
 	if (given)
 		memcpy(&options, given, given->size && given->size < sizeof options ? given->size : sizeof options);
-	options.lanes = pmtop_i_within(options.lanes, 16, 255) + 1;      /* the last is kept for batches */
+	options.lanes = pmtop_i_within(options.lanes, 16, 255) + 1; /* the last is kept for batches */
 	options.slots = pmtop_i_within(options.slots, 1024, 65536);
 	options.totals = pmtop_i_within(options.totals, 256, 16384);
 	options.names = pmtop_i_within(options.names, 1024, 65536);
@@ -2224,7 +2362,7 @@ static struct pmtop_options pmtop_i_options(const struct pmtop_options *given)
 		slots *= 2;
 	options.slots = slots;
 	options.epochs = pmtop_i_within(options.epochs, PMTOP_EPOCHS, PMTOP_EPOCHS);
-	for (slots = 16; slots < PMTOP_BINS && options.history && slots < options.history; )
+	for (slots = 16; slots < PMTOP_BINS && options.history && slots < options.history;)
 		slots *= 2;
 	options.history = options.history ? slots : PMTOP_BINS;
 	return options;
@@ -2290,7 +2428,7 @@ struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *given
 failed:
 	if (options.tell)
 		dprintf(STDERR_FILENO, "pmtop: not publishing: no room in %s and no memfd (%s)\n", directory,
-		        errno == EFBIG ? "the limit on file sizes, ulimit -f, is too small" : strerror(errno));
+			errno == EFBIG ? "the limit on file sizes, ulimit -f, is too small" : strerror(errno));
 	errno = saved_errno;
 	return NULL;
 }

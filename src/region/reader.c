@@ -28,21 +28,17 @@ static enum region_status refuse_errno(char *message, int error)
 {
 	switch (error) {
 	case ENOENT:
-	case ESRCH:
-		return refuse(message, REGION_NONE, "region is gone");
+	case ESRCH: return refuse(message, REGION_NONE, "region is gone");
 	case EACCES:
-	case EPERM:
-		return refuse(message, REGION_DENIED, "region may not be read: run as its owner or as root");
+	case EPERM: return refuse(message, REGION_DENIED, "region may not be read: run as its owner or as root");
 	case ELOOP:
-	case ENXIO:
-		return refuse(message, REGION_NOT_REGULAR, "region is not a regular file");
-	default:
-		snprintf(message, REGION_MESSAGE_SIZE, "region cannot be opened: %s", strerror(error));
-		return REGION_IO;
+	case ENXIO: return refuse(message, REGION_NOT_REGULAR, "region is not a regular file");
+	default: snprintf(message, REGION_MESSAGE_SIZE, "region cannot be opened: %s", strerror(error)); return REGION_IO;
 	}
 }
 
-static enum region_status check_file(const struct region_location *location, uid_t owner, const struct stat *file, char *message)
+static enum region_status check_file(
+	const struct region_location *location, uid_t owner, const struct stat *file, char *message)
 {
 	if (!S_ISREG(file->st_mode))
 		return refuse(message, REGION_NOT_REGULAR, "region is not a regular file");
@@ -60,8 +56,8 @@ static enum region_status check_file(const struct region_location *location, uid
 	return REGION_OK;
 }
 
-/* A publisher allocates all of it on a tmpfs: reading a hole there through a mapping would take memory for it. Pages of a file system with a server may
- * never come. */
+/* A publisher allocates all of it on a tmpfs: reading a hole there through a mapping would take memory for it. Pages of
+ * a file system with a server may never come. */
 static enum region_status check_file_system(int fd, const struct stat *file, char *message)
 {
 	struct statfs system;
@@ -74,7 +70,8 @@ static enum region_status check_file_system(int fd, const struct stat *file, cha
 	return REGION_OK;
 }
 
-enum region_status location_open(const struct region_location *location, uid_t owner, int *fd, uint64_t *size, char message[REGION_MESSAGE_SIZE])
+enum region_status location_open(
+	const struct region_location *location, uid_t owner, int *fd, uint64_t *size, char message[REGION_MESSAGE_SIZE])
 {
 	struct stat file;
 	int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (location->is_descriptor_link ? 0 : O_NOFOLLOW);
@@ -106,7 +103,8 @@ static enum region_status map_region(struct region *region, uint64_t file_size, 
 {
 	ssize_t length = pread(region->fd, &region->header, sizeof region->header, 0);
 	if (length != (ssize_t)sizeof region->header)
-		return refuse(message, length < 0 ? REGION_IO : REGION_CUT_SHORT, length < 0 ? "region cannot be read" : "region was cut short");
+		return refuse(message, length < 0 ? REGION_IO : REGION_CUT_SHORT,
+			length < 0 ? "region cannot be read" : "region was cut short");
 	enum region_status status = header_check(&region->header, file_size, region->sections, message);
 	if (status != REGION_OK)
 		return status;
@@ -127,11 +125,13 @@ static void start_cursors(struct region *region)
 	for (uint32_t i = 0; i < region->lane_count; i++) {
 		uint64_t head;
 		region_copy_raw(&head, region_entry(region, PMTOP_SECTION_LANES, i), sizeof head);
-		region->lanes[i].before = region->lanes[i].position = head > region->slots_per_lane ? head - region->slots_per_lane : 0;
+		region->lanes[i].before = region->lanes[i].position =
+			head > region->slots_per_lane ? head - region->slots_per_lane : 0;
 	}
 }
 
-enum region_status region_open(const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE])
+enum region_status region_open(
+	const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE])
 {
 	uint64_t file_size = 0;
 	struct region *region = calloc(1, sizeof *region);
@@ -176,10 +176,7 @@ const unsigned char *region_entry(const struct region *region, enum pmtop_sectio
 	return region->map + region->sections[type].offset + i * region->sections[type].entry_size;
 }
 
-uint32_t region_load(const void *from)
-{
-	return __atomic_load_n((const uint32_t *)from, __ATOMIC_ACQUIRE);
-}
+uint32_t region_load(const void *from) { return __atomic_load_n((const uint32_t *)from, __ATOMIC_ACQUIRE); }
 
 uint32_t region_count(const struct region *region, size_t offset_in_state, enum pmtop_section_type type)
 {
@@ -227,7 +224,7 @@ bool region_wait(struct region *region)
 
 enum region_status region_copy(struct region *region, void *to, const void *from, size_t size)
 {
-	enum { TRIES = 110, AT_ONCE = 100 };      /* bounded, for a hostile writer can keep everything odd */
+	enum { TRIES = 110, AT_ONCE = 100 }; /* bounded, for a hostile writer can keep everything odd */
 	uint32_t first = region_load(from);
 	bool has_moved = false;
 	for (int i = 0; i < TRIES; i++) {
@@ -256,7 +253,7 @@ static bool lock_holder(const struct region *region, int32_t *pid)
 	*pid = 0;
 	if (fcntl(region->fd, F_GETLK, &lock) || lock.l_type == F_UNLCK)
 		return false;
-	*pid = lock.l_pid > 0 ? lock.l_pid : 0;      /* 0 or −1: a process of a namespace that we do not see */
+	*pid = lock.l_pid > 0 ? lock.l_pid : 0; /* 0 or −1: a process of a namespace that we do not see */
 	return true;
 }
 
@@ -269,17 +266,15 @@ bool region_is_live(const struct region *region, int directory_fd)
 	return directory_fd >= 0 && !fstat(region->fd, &file) && maps_has(directory_fd, file.st_dev, file.st_ino);
 }
 
-const char *region_path(const struct region *region)
-{
-	return region->location.path;
-}
+const char *region_path(const struct region *region) { return region->location.path; }
 
 bool region_is_in_place(const struct region *region)
 {
 	struct stat there, here;
 	if (region->location.is_memfd || region->location.is_descriptor_link)
 		return true;
-	return !fstat(region->fd, &here) && !lstat(region->location.path, &there) && here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+	return !fstat(region->fd, &here) && !lstat(region->location.path, &there) && here.st_dev == there.st_dev &&
+		here.st_ino == there.st_ino;
 }
 
 enum region_status region_identify(struct region *region, struct region_identity *out)
@@ -317,17 +312,21 @@ static int64_t monotonic_offset_ns(int directory_fd, const char *path)
 		return 0;
 	text[length] = '\0';
 	const char *line = strstr(text, "monotonic");
-	return line && sscanf(line, "monotonic %lld %lld", &seconds, &nanoseconds) == 2 ? seconds * 1000000000 + nanoseconds : 0;
+	return line && sscanf(line, "monotonic %lld %lld", &seconds, &nanoseconds) == 2 ? seconds * 1000000000 + nanoseconds
+																					: 0;
 }
 
 int64_t region_clock_offset_ns(const struct region *region, int directory_fd)
 {
 	struct stat theirs, ours;
-	(void)region;                   /* every region of version 1 has the one clock */
+	(void)region; /* every region of version 1 has the one clock */
 	if (directory_fd < 0)
 		return 0;
-	/* The offsets are those of the children's namespace: only where it is another one do they say anything about the process. */
-	if (!fstatat(directory_fd, "ns/time", &theirs, 0) && !stat("/proc/self/ns/time", &ours) && theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev)
+	/* The offsets are those of the children's namespace: only where it is another one do they say anything about the
+	 * process. */
+	if (!fstatat(directory_fd, "ns/time", &theirs, 0) && !stat("/proc/self/ns/time", &ours) &&
+		theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev)
 		return 0;
-	return monotonic_offset_ns(AT_FDCWD, "/proc/self/timens_offsets") - monotonic_offset_ns(directory_fd, "timens_offsets");
+	return monotonic_offset_ns(AT_FDCWD, "/proc/self/timens_offsets") -
+		monotonic_offset_ns(directory_fd, "timens_offsets");
 }

@@ -72,7 +72,8 @@ enum region_status region_read_state(struct region *region, struct region_state 
 	out->refused = s->refused;
 	_Static_assert(sizeof out->refused_for / sizeof out->refused_for[0] == PMTOP_REFUSALS, "as the layout has it");
 	for (size_t i = 0; i < PMTOP_REFUSALS; i++)
-		out->refused_for[i] = region_load(region_entry(region, PMTOP_SECTION_LANES, 0) + offsetof(struct pmtop_lane, refused) + i * sizeof(uint32_t));
+		out->refused_for[i] = region_load(
+			region_entry(region, PMTOP_SECTION_LANES, 0) + offsetof(struct pmtop_lane, refused) + i * sizeof(uint32_t));
 	out->meta_count = COUNT_OF(region, meta_count, PMTOP_SECTION_META);
 	out->gauge_count = COUNT_OF(region, gauge_count, PMTOP_SECTION_GAUGES);
 	out->counter_count = COUNT_OF(region, counter_count, PMTOP_SECTION_COUNTERS);
@@ -87,7 +88,8 @@ uint32_t region_state_sequence(const struct region *region)
 	return region_load(region_entry(region, PMTOP_SECTION_STATE, 0));
 }
 
-enum region_status region_read_meta(struct region *region, uint32_t i, const char **key, size_t *key_length, const char **value, size_t *value_length)
+enum region_status region_read_meta(
+	struct region *region, uint32_t i, const char **key, size_t *key_length, const char **value, size_t *value_length)
 {
 	struct pmtop_meta_entry *meta = &region->meta;
 	if (i >= COUNT_OF(region, meta_count, PMTOP_SECTION_META))
@@ -104,7 +106,8 @@ enum region_status region_read_meta(struct region *region, uint32_t i, const cha
 	return REGION_OK;
 }
 
-static enum region_status read_value(struct region *region, enum pmtop_section_type type, uint32_t count, uint32_t i, struct pmtop_value *value)
+static enum region_status read_value(
+	struct region *region, enum pmtop_section_type type, uint32_t count, uint32_t i, struct pmtop_value *value)
 {
 	if (i >= count)
 		return region_cut_or(region, REGION_NONE);
@@ -115,7 +118,8 @@ static enum region_status read_value(struct region *region, enum pmtop_section_t
 enum region_status region_read_gauge(struct region *region, uint32_t i, uint32_t *name, double *value)
 {
 	struct pmtop_value gauge;
-	enum region_status status = read_value(region, PMTOP_SECTION_GAUGES, COUNT_OF(region, gauge_count, PMTOP_SECTION_GAUGES), i, &gauge);
+	enum region_status status =
+		read_value(region, PMTOP_SECTION_GAUGES, COUNT_OF(region, gauge_count, PMTOP_SECTION_GAUGES), i, &gauge);
 	if (status == REGION_OK) {
 		*name = gauge.name;
 		*value = double_of(gauge.value);
@@ -126,7 +130,8 @@ enum region_status region_read_gauge(struct region *region, uint32_t i, uint32_t
 enum region_status region_read_counter(struct region *region, uint32_t i, uint32_t *name, double *total)
 {
 	struct pmtop_value counter;
-	enum region_status status = read_value(region, PMTOP_SECTION_COUNTERS, COUNT_OF(region, counter_count, PMTOP_SECTION_COUNTERS), i, &counter);
+	enum region_status status = read_value(
+		region, PMTOP_SECTION_COUNTERS, COUNT_OF(region, counter_count, PMTOP_SECTION_COUNTERS), i, &counter);
 	if (status == REGION_OK) {
 		*name = counter.name;
 		*total = (double)counter.value;
@@ -134,10 +139,7 @@ enum region_status region_read_counter(struct region *region, uint32_t i, uint32
 	return status;
 }
 
-uint32_t region_name_count(struct region *region)
-{
-	return COUNT_OF(region, name_count, PMTOP_SECTION_NAMES);
-}
+uint32_t region_name_count(struct region *region) { return COUNT_OF(region, name_count, PMTOP_SECTION_NAMES); }
 
 enum region_status region_read_name(struct region *region, uint32_t id, const char **text, size_t *length)
 {
@@ -167,7 +169,8 @@ uint32_t region_total_count(struct region *region)
 static enum region_status read_tally(struct region *region, uint32_t i, struct region_total *out)
 {
 	struct pmtop_tally tally;
-	enum region_status status = region_copy(region, &tally, region_entry(region, PMTOP_SECTION_TALLIES, i), sizeof tally);
+	enum region_status status =
+		region_copy(region, &tally, region_entry(region, PMTOP_SECTION_TALLIES, i), sizeof tally);
 	if (status != REGION_OK)
 		return status;
 	memset(out, 0, sizeof *out);
@@ -179,12 +182,13 @@ static enum region_status read_tally(struct region *region, uint32_t i, struct r
 	out->depth = tally.depth;
 	out->upto = tally.upto;
 	out->count = tally.count;
-	out->total_s = out->self_s = out->min_s = out->max_s = out->last_s = out->squares_s2 = out->cpu_s = out->memory_bytes = NAN;
+	out->total_s = out->self_s = out->min_s = out->max_s = out->last_s = out->squares_s2 = out->cpu_s =
+		out->memory_bytes = NAN;
 	return REGION_OK;
 }
 
-/* The figures under the sequence. The histogram too, if the writer leaves time for 4 KiB; else it is read beside them, and can be a few
- * events ahead: a quantile does not show it. */
+/* The figures under the sequence. The histogram too, if the writer leaves time for 4 KiB; else it is read beside them,
+ * and can be a few events ahead: a quantile does not show it. */
 static enum region_status copy_total(struct region *region, uint32_t i, struct pmtop_total *total)
 {
 	const unsigned char *entry = region_entry(region, PMTOP_SECTION_TOTALS, i);
@@ -245,11 +249,12 @@ static bool copy_bin(struct region *region, uint32_t i, uint64_t next, struct pm
 	return bin->count != 0 && bin->first >= next && bin->count <= UINT64_MAX - bin->first;
 }
 
-/* A merge of neighbours takes some 20 µs and is waited for; one that was interrupted for good leaves bins that stand twice: a bin begins where
- * the one before it ended, or later, or is such a leftover. */
+/* A merge of neighbours takes some 20 µs and is waited for; one that was interrupted for good leaves bins that stand
+ * twice: a bin begins where the one before it ended, or later, or is such a leftover. */
 enum region_status region_read_history(struct region *region, struct region_bin *out, size_t max, size_t *count)
 {
-	const unsigned char *merges = region_entry(region, PMTOP_SECTION_STATE, 0) + offsetof(struct pmtop_state, history_sequence);
+	const unsigned char *merges =
+		region_entry(region, PMTOP_SECTION_STATE, 0) + offsetof(struct pmtop_state, history_sequence);
 	size_t filled = 0;
 	for (int tries = 0; tries < 5; tries++) {
 		uint32_t sequence = region_load(merges), bins = COUNT_OF(region, bin_count, PMTOP_SECTION_HISTORY);
@@ -261,7 +266,11 @@ enum region_status region_read_history(struct region *region, struct region_bin 
 				continue;
 			next = bin.first + bin.count;
 			out[filled++] = (struct region_bin){
-				.first = bin.first, .count = bin.count, .sum_s = seconds(bin.sum_ns), .min_s = seconds(bin.min_ns), .max_s = seconds(bin.max_ns),
+				.first = bin.first,
+				.count = bin.count,
+				.sum_s = seconds(bin.sum_ns),
+				.min_s = seconds(bin.min_ns),
+				.max_s = seconds(bin.max_ns),
 				.begin_ns = (int64_t)bin.begin_ns,
 			};
 		}
@@ -278,22 +287,32 @@ static size_t copy_epochs(struct region *region, uint64_t first, uint64_t begun,
 	size_t filled = 0;
 	for (uint64_t k = first; k < begun; k++) {
 		struct pmtop_epoch epoch;
-		const unsigned char *entry = region_entry(region, PMTOP_SECTION_EPOCHS, k % region->sections[PMTOP_SECTION_EPOCHS].count);
+		const unsigned char *entry =
+			region_entry(region, PMTOP_SECTION_EPOCHS, k % region->sections[PMTOP_SECTION_EPOCHS].count);
 		if (region_copy(region, &epoch, entry, sizeof epoch) != REGION_OK || epoch.ordinal != (uint32_t)(k + 1))
-			continue;               /* overwritten while we read: a newer one */
+			continue; /* overwritten while we read: a newer one */
 		out[filled++] = (struct region_epoch){
-			.index = epoch.index, .mode = epoch.mode, .begin_ns = (int64_t)epoch.begin_ns, .end_ns = (int64_t)epoch.end_ns, .batches = epoch.batches,
-			.sum_s = seconds(epoch.sum_ns), .min_s = epoch.batches ? seconds(epoch.min_ns) : NAN, .max_s = epoch.batches ? seconds(epoch.max_ns) : NAN,
+			.index = epoch.index,
+			.mode = epoch.mode,
+			.begin_ns = (int64_t)epoch.begin_ns,
+			.end_ns = (int64_t)epoch.end_ns,
+			.batches = epoch.batches,
+			.sum_s = seconds(epoch.sum_ns),
+			.min_s = epoch.batches ? seconds(epoch.min_ns) : NAN,
+			.max_s = epoch.batches ? seconds(epoch.max_ns) : NAN,
 		};
 	}
 	return filled;
 }
 
-/* The state's sequence is odd while an epoch is written too: where it stood still, the rows hold just the batches that the state counts. */
-enum region_status region_read_epochs(struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped, uint64_t *upto)
+/* The state's sequence is odd while an epoch is written too: where it stood still, the rows hold just the batches that
+ * the state counts. */
+enum region_status region_read_epochs(
+	struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped, uint64_t *upto)
 {
 	enum { TRIES = 200 };
-	const unsigned char *sequence = region_entry(region, PMTOP_SECTION_STATE, 0) + offsetof(struct pmtop_state, sequence);
+	const unsigned char *sequence =
+		region_entry(region, PMTOP_SECTION_STATE, 0) + offsetof(struct pmtop_state, sequence);
 	uint64_t kept = region->sections[PMTOP_SECTION_EPOCHS].count;
 	kept = kept < max ? kept : max;
 	for (int i = 0; i < TRIES; i++) {

@@ -34,13 +34,19 @@ bool rule_is_near(const struct rule *rule, double value)
 
 /* -- raising and clearing -- */
 
-static struct alert *raise_alert(struct alerts *alerts, struct alert *alert, const struct look *look, const struct rule *rule)
+static struct alert *raise_alert(
+	struct alerts *alerts, struct alert *alert, const struct look *look, const struct rule *rule)
 {
 	if (!alert && !(alert = alerts_claim(alerts, rule->severity)))
 		return NULL;
 	*alert = (struct alert){
-		.rule = rule->name, .run = look->index, .subject = look->phase ? look->phase->name : NAME_NONE, .severity = rule->severity, .is_raised = true,
-		.since_ns = look->model->now_ns, .unit = figure_form_unit(rule->figure.row->form),
+		.rule = rule->name,
+		.run = look->index,
+		.subject = look->phase ? look->phase->name : NAME_NONE,
+		.severity = rule->severity,
+		.is_raised = true,
+		.since_ns = look->model->now_ns,
+		.unit = figure_form_unit(rule->figure.row->form),
 	};
 	return alert;
 }
@@ -54,7 +60,8 @@ static void calm_alert(struct alert *alert, double clear_s, int64_t now_ns)
 		alert_clear(alert, now_ns);
 }
 
-static void tell(struct alert *alert, const struct alerts *alerts, const struct look *look, const struct rule *rule, double value, const struct watch *watch)
+static void tell(struct alert *alert, const struct alerts *alerts, const struct look *look, const struct rule *rule,
+	double value, const struct watch *watch)
 {
 	alert->value = value;
 	alert->level = rule->level;
@@ -96,7 +103,9 @@ static bool judge(struct alerts *alerts, const struct look *look, const struct r
 	enum truth truth = holds(rule, look, &value);
 	if (truth == TRUTH_UNKNOWN)
 		return is_raised;
-	struct watch *watch = truth == TRUTH_YES ? watch_figure(alerts, rule, look, value) : watch_find(alerts->private, rule, look->index, look->phase ? look->phase->name : NAME_NONE);
+	struct watch *watch = truth == TRUTH_YES
+		? watch_figure(alerts, rule, look, value)
+		: watch_find(alerts->private, rule, look->index, look->phase ? look->phase->name : NAME_NONE);
 	if (truth == TRUTH_NO && watch)
 		watch->over_since_ns = 0;
 	if (!is_raised && (truth == TRUTH_NO || !has_lasted(rule, watch, value, now_ns)))
@@ -169,7 +178,8 @@ static void calm_absent_phases(struct alerts *alerts, const struct look *look)
 {
 	for (size_t i = 0; i < alerts->count; i++) {
 		struct alert *alert = &alerts->list[i];
-		if (alert->is_raised && alert->run == look->index && alert->subject != NAME_NONE && !has_phase(look, alert->subject))
+		if (alert->is_raised && alert->run == look->index && alert->subject != NAME_NONE &&
+			!has_phase(look, alert->subject))
 			calm_alert(alert, clear_time(alerts, alert), look->model->now_ns);
 	}
 }
@@ -248,7 +258,7 @@ static bool take_rules(struct alerts *alerts, const struct rule_book *rules)
 		return false;
 	struct alerts_private *private = alerts->private;
 	if (!rules && !private->own)
-		private->own = rule_book_new();
+	private->own = rule_book_new();
 	rules = rules ? rules : private->own;
 	if (rules != private->book)
 		watches_release(alerts);

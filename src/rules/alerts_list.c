@@ -9,22 +9,25 @@
 
 const char *severity_name(enum severity severity)
 {
-	static const char *const names[] = { [SEVERITY_INFO] = "info", [SEVERITY_WARNING] = "warning", [SEVERITY_CRITICAL] = "critical" };
+	static const char *const names[] = {
+		[SEVERITY_INFO] = "info", [SEVERITY_WARNING] = "warning", [SEVERITY_CRITICAL] = "critical"
+	};
 	return names[severity];
 }
 
 /* -- the list -- */
 
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
+static int compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 static int compare_alerts(const void *left, const void *right)
 {
 	const struct alert *a = left, *b = right;
 	const int64_t order[][2] = {
-		{ b->is_raised, a->is_raised }, { b->severity, a->severity }, { b->since_ns, a->since_ns }, { a->run, b->run }, { a->subject, b->subject },
+		{ b->is_raised, a->is_raised },
+		{ b->severity, a->severity },
+		{ b->since_ns, a->since_ns },
+		{ a->run, b->run },
+		{ a->subject, b->subject },
 	};
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
 		int way = compare(order[i][0], order[i][1]);
@@ -34,10 +37,7 @@ static int compare_alerts(const void *left, const void *right)
 	return strcmp(a->rule, b->rule);
 }
 
-void alerts_sort(struct alerts *alerts)
-{
-	qsort(alerts->list, alerts->count, sizeof alerts->list[0], compare_alerts);
-}
+void alerts_sort(struct alerts *alerts) { qsort(alerts->list, alerts->count, sizeof alerts->list[0], compare_alerts); }
 
 struct alert *alerts_find(struct alerts *alerts, const char *rule, unsigned run, uint32_t subject)
 {
@@ -76,15 +76,19 @@ size_t alerts_raised(const struct alerts *alerts)
 	return raised;
 }
 
-void alerts_note(struct alerts *alerts, int64_t now_ns, const char *name, enum severity severity, const struct reason *reason)
+void alerts_note(
+	struct alerts *alerts, int64_t now_ns, const char *name, enum severity severity, const struct reason *reason)
 {
 	struct alert *alert = alerts_claim(alerts, severity);
 	if (!alert)
 		return;
-	*alert = (struct alert){ .rule = name, .severity = severity, .is_raised = true, .since_ns = now_ns, .value = NAN, .level = NAN };
+	*alert = (struct alert){
+		.rule = name, .severity = severity, .is_raised = true, .since_ns = now_ns, .value = NAN, .level = NAN
+	};
 	text_clean(alert->message, sizeof alert->message, reason->text, strlen(reason->text));
 	if (reason->remedy[0])
-		text_clean(alert->advice[alert->advice_count++], sizeof alert->advice[0], reason->remedy, strlen(reason->remedy));
+		text_clean(
+			alert->advice[alert->advice_count++], sizeof alert->advice[0], reason->remedy, strlen(reason->remedy));
 	alerts_sort(alerts);
 }
 
@@ -101,10 +105,12 @@ static size_t name_rank(struct alert *alert, const struct look *look)
 	return (size_t)snprintf(alert->message, sizeof alert->message, "%s%s: ", look->run->rank[0] ? "rank " : "", whose);
 }
 
-static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look, unsigned depth);
+static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look,
+	unsigned depth);
 
 /* False: it does not apply, or a figure in it is unknown. */
-static bool say_choice(struct alert *alert, const struct rule_book *book, const struct rule_choice *choice, const struct look *look, unsigned depth)
+static bool say_choice(struct alert *alert, const struct rule_book *book, const struct rule_choice *choice,
+	const struct look *look, unsigned depth)
 {
 	if (rule_terms_hold(&choice->terms, look, NULL) != TRUTH_YES)
 		return false;
@@ -120,7 +126,8 @@ static bool say_choice(struct alert *alert, const struct rule_book *book, const 
 	return true;
 }
 
-static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look, unsigned depth)
+static void advise(
+	struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look, unsigned depth)
 {
 	for (size_t i = 0; i < rule->advice_count; i++)
 		for (size_t k = 0; k < rule->advice[i].count && alert->advice_count < ALERT_ADVICE_MAX; k++)
@@ -174,7 +181,8 @@ void watches_release(struct alerts *alerts)
 	alerts->private->watch_count = 0;
 }
 
-/* A new place; where all are taken, that of the one that has been far from its level for the longest. NULL: all are near. */
+/* A new place; where all are taken, that of the one that has been far from its level for the longest. NULL: all are
+ * near. */
 static struct watch *claim_watch(struct alerts *alerts, int64_t now_ns)
 {
 	struct alerts_private *private = alerts->private;

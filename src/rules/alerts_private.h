@@ -11,14 +11,14 @@ struct watch {
 	const struct rule *rule;
 	unsigned run;
 	uint32_t subject;
-	int64_t over_since_ns;               /* 0 = it is not */
-	int64_t near_ns;                     /* when it was last near */
+	int64_t over_since_ns; /* 0 = it is not */
+	int64_t near_ns;       /* when it was last near */
 	struct series *history;
 };
 
 struct alerts_private {
-	struct rule_book *own;               /* the built-in rules, where the settings have none */
-	const struct rule_book *book;        /* by which was last judged */
+	struct rule_book *own;        /* the built-in rules, where the settings have none */
+	const struct rule_book *book; /* by which was last judged */
 	size_t watch_count;
 	struct watch watches[WATCHES_MAX];
 	struct look look;
@@ -27,8 +27,10 @@ struct alerts_private {
 
 /* The list: raised first, most severe first, then newest. */
 void alerts_sort(struct alerts *alerts);
-struct alert *alerts_find(struct alerts *alerts, const char *rule, unsigned run, uint32_t subject);       /* NULL: none */
-/* Room for one more: the last in the list's order makes way if it is cleared or matters less. NULL where nothing does. */
+/* NULL: none */
+struct alert *alerts_find(struct alerts *alerts, const char *rule, unsigned run, uint32_t subject);
+/* Room for one more: the last in the list's order makes way if it is cleared or matters less. NULL where nothing
+ * does. */
 struct alert *alerts_claim(struct alerts *alerts, enum severity severity);
 void alert_clear(struct alert *alert, int64_t now_ns);
 /* Fills message, meaning, evidence and advice of a warning that stands. */

@@ -1,4 +1,5 @@
-/* rule.h: a rule as it was read, and what its figures are taken from. Private to src/rules and the command that lists rules. */
+/* rule.h: a rule as it was read, and what its figures are taken from. Private to src/rules and the command that lists
+ * rules. */
 #ifndef PMTOP_RULES_RULE_H
 #define PMTOP_RULES_RULE_H
 
@@ -10,15 +11,30 @@
 #include "src/rules/rule_figures.h"
 
 enum {
-	RULES_MAX = 200, RULE_TERMS_MAX = 8, RULE_CHOICES_MAX = 12, RULE_QUIETS_MAX = 8, RULE_PARTS_MAX = 48, RULE_TEXT_MOST = 600, RULE_FAULTS_MAX = 8,
+	RULES_MAX = 200,
+	RULE_TERMS_MAX = 8,
+	RULE_CHOICES_MAX = 12,
+	RULE_QUIETS_MAX = 8,
+	RULE_PARTS_MAX = 48,
+	RULE_TEXT_MOST = 600,
+	RULE_FAULTS_MAX = 8,
 	RULE_ADVICE_DEPTH = 4,
 };
 
 /* -- a condition: figures joined by `and` -- */
 
 enum rule_op { RULE_IS, RULE_IS_NOT, RULE_AT_LEAST, RULE_AT_MOST, RULE_ABOVE, RULE_BELOW, RULE_KNOWN, RULE_UNKNOWN };
-struct rule_term { struct figure_ref figure; enum rule_op op; double number; const char *word; };
-struct rule_terms { size_t count; const struct rule_term *list; const char *text; };
+struct rule_term {
+	struct figure_ref figure;
+	enum rule_op op;
+	double number;
+	const char *word;
+};
+struct rule_terms {
+	size_t count;
+	const struct rule_term *list;
+	const char *text;
+};
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_UNKNOWN };
 /* `unknown`: the first figure that is not known is put there, where it makes the answer; may be NULL. */
@@ -27,25 +43,39 @@ enum truth rule_terms_hold(const struct rule_terms *terms, const struct look *lo
 /* -- a text with figures in it -- */
 
 struct text_part {
-	enum { PART_LITERAL, PART_FIGURE, PART_OPEN, PART_CLOSE } kind;      /* what stands between open and close is left out where a figure in it is unknown */
+	/* what stands between open and close is left out where a figure in it is unknown */
+	enum { PART_LITERAL, PART_FIGURE, PART_OPEN, PART_CLOSE } kind;
 	const char *literal;
 	struct figure_ref figure;
 	enum figure_form form;
 	double factor;
 };
-struct rule_text { size_t count; const struct text_part *parts; };
+struct rule_text {
+	size_t count;
+	const struct text_part *parts;
+};
 /* One line; false: a figure outside of brackets was unknown, and stands as "–". */
 bool rule_text_fill(const struct rule_text *text, const struct look *look, char *out, size_t size);
 
 /* One of several texts: the first whose condition holds. Of advice it may be all that another rule or list advises. */
-struct rule_choice { struct rule_terms terms; struct rule_text say; const char *as_name; };
-struct rule_choices { size_t count; const struct rule_choice *list; };
+struct rule_choice {
+	struct rule_terms terms;
+	struct rule_text say;
+	const char *as_name;
+};
+struct rule_choices {
+	size_t count;
+	const struct rule_choice *list;
+};
 /* NULL: none applies. */
 const struct rule_choice *rule_choose(const struct rule_choices *choices, const struct look *look);
 
 /* -- the rule -- */
 
-struct rule_evidence { const char *key; struct figure_ref figure; };
+struct rule_evidence {
+	const char *key;
+	struct figure_ref figure;
+};
 
 struct rule {
 	const char *name, *file;
@@ -55,25 +85,25 @@ struct rule {
 	enum severity severity;
 	const char *guide;
 	struct rule_terms terms;
-	struct figure_ref figure;    /* figure.row NULL: a list of advice, for others to take */
-	bool is_below;               /* raised where the figure is below its level, else above */
-	double level;                /* NAN = none was given */
-	double clear_level;          /* beyond this it calms down; NAN = nine tenths of the way */
+	struct figure_ref figure; /* figure.row NULL: a list of advice, for others to take */
+	bool is_below;            /* raised where the figure is below its level, else above */
+	double level;             /* NAN = none was given */
+	double clear_level;       /* beyond this it calms down; NAN = nine tenths of the way */
 	double for_s, clear_s;
-	double least;                /* steps; nothing is judged before */
+	double least; /* steps; nothing is judged before */
 	struct rule_choices message, meaning;
 	size_t evidence_count, advice_count, quiets_count;
 	struct rule_evidence evidence[ALERT_EVIDENCE_MAX];
-	const struct rule_choices *advice;       /* of each the first that applies */
-	const char *quiets[RULE_QUIETS_MAX];     /* while it stands these do not, of the same subject */
+	const struct rule_choices *advice;   /* of each the first that applies */
+	const char *quiets[RULE_QUIETS_MAX]; /* while it stands these do not, of the same subject */
 };
 
 struct arena_block;
 
 struct rule_book {
 	size_t count;
-	struct rule *list[RULES_MAX];            /* those that quiet others before them */
-	struct arena_block *arena;               /* texts and parts of all */
+	struct rule *list[RULES_MAX]; /* those that quiet others before them */
+	struct arena_block *arena;    /* texts and parts of all */
 	size_t fault_count;
 	struct reason faults[RULE_FAULTS_MAX];
 };
@@ -83,21 +113,29 @@ const struct rule *rule_find(const struct rule_book *book, const char *name);
 static inline bool rule_judges(const struct rule *rule) { return rule->figure.row && !rule->is_off; }
 const char *rule_scope_name(enum rule_scope scope);
 
-/* Whether the figure is beyond its level; beyond the level at which it calms down; far enough from it that nobody wonders. */
+/* Whether the figure is beyond its level; beyond the level at which it calms down; far enough from it that nobody
+ * wonders. */
 bool rule_is_over(const struct rule *rule, double value);
 bool rule_is_calm(const struct rule *rule, double value);
 bool rule_is_near(const struct rule *rule, double value);
 
 /* All of these files, or none of them; rules of one may name those of another. */
-struct rule_source { const char *name, *text; size_t length; };
-enum status rule_files_read(struct rule_book *book, const struct rule_source *sources, size_t count, struct reason *why_not);
+struct rule_source {
+	const char *name, *text;
+	size_t length;
+};
+enum status rule_files_read(
+	struct rule_book *book, const struct rule_source *sources, size_t count, struct reason *why_not);
 
 /* Storage until the book is freed; NULL when out of memory. */
 void *rule_book_take(struct rule_book *book, size_t size);
 const char *rule_book_keep(struct rule_book *book, const char *text);
 
-/* rule_read.c, for rule_keys.c: words of a file made parts of a rule. False: the fault says what is wrong, and what to write. */
-struct rule_fault { char what[128], next[256]; };
+/* rule_read.c, for rule_keys.c: words of a file made parts of a rule. False: the fault says what is wrong, and what to
+ * write. */
+struct rule_fault {
+	char what[128], next[256];
+};
 bool rule_read_terms(struct rule_book *book, const char *text, struct rule_terms *out, struct rule_fault *fault);
 bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *out, struct rule_fault *fault);
 bool rule_read_figure(struct rule_book *book, const char *name, struct figure_ref *out, struct rule_fault *fault);
@@ -105,6 +143,5 @@ bool rule_read_figure(struct rule_book *book, const char *name, struct figure_re
 bool rule_read_number(const char *text, double *value, enum figure_form *form);
 /* Whether a number with this unit can be a level of a figure of that form. */
 bool rule_unit_fits(enum figure_form figure, enum figure_form number);
-
 
 #endif

@@ -13,7 +13,11 @@
 
 enum { FILES_MOST = 64, ARENA_BLOCK = 16384 };
 
-struct arena_block { struct arena_block *before; size_t used, size; char room[]; };
+struct arena_block {
+	struct arena_block *before;
+	size_t used, size;
+	char room[];
+};
 
 void *rule_book_take(struct rule_book *book, size_t size)
 {
@@ -54,7 +58,8 @@ struct rule_book *rule_book_new(void)
 	return book;
 }
 
-enum status rule_book_parse(struct rule_book *book, const char *name, const char *content, size_t length, struct reason *why_not)
+enum status rule_book_parse(
+	struct rule_book *book, const char *name, const char *content, size_t length, struct reason *why_not)
 {
 	return rule_files_read(book, &(struct rule_source){ name, content, length }, 1, why_not);
 }
@@ -89,10 +94,7 @@ enum status rule_book_load(struct rule_book *book, const char *path, struct reas
 	return status;
 }
 
-static int by_name(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
+static int by_name(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
 
 static bool is_rule_file(const char *name)
 {

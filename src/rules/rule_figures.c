@@ -7,8 +7,16 @@
 #include "src/base/text.h"
 
 static const struct figure_part *const parts[] = {
-	&run_figures, &worker_figures, &rank_figures, &memory_figures, &machine_figures, &gpu_figures, &gpu_memory_figures, &gpu_wait_figures,
-	&hardware_figures, &code_figures,
+	&run_figures,
+	&worker_figures,
+	&rank_figures,
+	&memory_figures,
+	&machine_figures,
+	&gpu_figures,
+	&gpu_memory_figures,
+	&gpu_wait_figures,
+	&hardware_figures,
+	&code_figures,
 };
 
 const struct figure *figure_at(size_t index)
@@ -97,15 +105,24 @@ void figure_write_part(double part_s, double whole_s, char out[FIGURE_TEXT_SIZE]
 	char part[NUMBER_SIZE], whole[NUMBER_SIZE];
 	bool is_fixed = whole_s >= 0.1 && whole_s < 10;
 	if (!isnan(part_s))
-		snprintf(out, FIGURE_TEXT_SIZE, "%s of %s", is_fixed ? format_fixed_seconds(part, part_s) : format_seconds(part, part_s),
-		         is_fixed ? format_fixed_seconds(whole, whole_s) : format_seconds(whole, whole_s));
+		snprintf(out, FIGURE_TEXT_SIZE, "%s of %s",
+			is_fixed ? format_fixed_seconds(part, part_s) : format_seconds(part, part_s),
+			is_fixed ? format_fixed_seconds(whole, whole_s) : format_seconds(whole, whole_s));
 }
 
 const char *figure_form_name(enum figure_form form)
 {
 	static const char *const names[] = {
-		[FORM_NUMBER] = "number", [FORM_COUNT] = "count", [FORM_FACTOR] = "factor", [FORM_PERCENT] = "share", [FORM_SECONDS] = "seconds",
-		[FORM_BYTES] = "bytes", [FORM_BYTES_PER_S] = "bytes/s", [FORM_RATE] = "per second", [FORM_TEXT] = "text", [FORM_FIXED] = "seconds",
+		[FORM_NUMBER] = "number",
+		[FORM_COUNT] = "count",
+		[FORM_FACTOR] = "factor",
+		[FORM_PERCENT] = "share",
+		[FORM_SECONDS] = "seconds",
+		[FORM_BYTES] = "bytes",
+		[FORM_BYTES_PER_S] = "bytes/s",
+		[FORM_RATE] = "per second",
+		[FORM_TEXT] = "text",
+		[FORM_FIXED] = "seconds",
 	};
 	return names[form];
 }

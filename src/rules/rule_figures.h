@@ -1,4 +1,5 @@
-/* rule_figures.h: the named figures that rules judge, show and advise with: one table, each with its unit, what it is of, and what it is.
+/* rule_figures.h: the named figures that rules judge, show and advise with: one table, each with its unit, what it is
+ * of, and what it is.
  *
  * Unknown is NAN, or an empty text. A name may end in a word of the run's own: meta.KEY, gauge.NAME, counter.NAME. */
 #ifndef PMTOP_RULES_RULE_FIGURES_H
@@ -14,15 +15,31 @@
 #include "src/model/model.h"
 #include "src/model/ranks/ranks.h"
 
-enum rule_scope { RULE_OF_MODEL, RULE_OF_RUN, RULE_OF_PHASE, RULE_SCOPES };      /* "model", "run", "phase" */
+enum rule_scope { RULE_OF_MODEL, RULE_OF_RUN, RULE_OF_PHASE, RULE_SCOPES }; /* "model", "run", "phase" */
 
 /* How a figure is written, which says its unit too. */
-enum figure_form { FORM_NUMBER, FORM_COUNT, FORM_FACTOR, FORM_PERCENT, FORM_SECONDS, FORM_BYTES, FORM_BYTES_PER_S, FORM_RATE, FORM_TEXT, FORM_FIXED, FORMS };
+enum figure_form {
+	FORM_NUMBER,
+	FORM_COUNT,
+	FORM_FACTOR,
+	FORM_PERCENT,
+	FORM_SECONDS,
+	FORM_BYTES,
+	FORM_BYTES_PER_S,
+	FORM_RATE,
+	FORM_TEXT,
+	FORM_FIXED,
+	FORMS
+};
 
 enum { LOOK_PHASES_MAX = RUN_PHASES_MAX * 2, FIGURE_TEXT_SIZE = 160 };
 
 /* Of the newest flagged batches together: shares and ratios are means. */
-struct common_cause { size_t explained; double slow_ratio; struct cause cause; };
+struct common_cause {
+	size_t explained;
+	double slow_ratio;
+	struct cause cause;
+};
 
 /* Why a batch was slow, once all is known that can become known of it. */
 struct explained {
@@ -37,7 +54,7 @@ enum { FLAGGED_EXPLAINED = 8 };
 
 /* What costs something to find out: asked for at most once a look. */
 struct look_cache {
-	struct explained explained[FLAGGED_EXPLAINED];       /* kept from look to look */
+	struct explained explained[FLAGGED_EXPLAINED]; /* kept from look to look */
 	unsigned explained_next;
 	bool has_ranks, has_cause, has_stall, is_stalled, has_crew, has_load;
 	struct ranks ranks;
@@ -47,51 +64,58 @@ struct look_cache {
 	struct crew_load load;
 };
 
-/* What is judged, gathered once for each run and update. Of the whole model: run and track are NULL and the rest is empty. */
+/* What is judged, gathered once for each run and update. Of the whole model: run and track are NULL and the rest is
+ * empty. */
 struct look {
 	const struct model *model;
-	unsigned index;                    /* of the run */
+	unsigned index; /* of the run */
 	const struct run *run;
 	const struct track *track;
-	const struct patterns *patterns;   /* NULL: nothing was looked for */
+	const struct patterns *patterns; /* NULL: nothing was looked for */
 	/* of the last 200 finished steps without the warm-up */
-	double lost_s;               /* of the flagged ones: by how much they were slower than is usual, together */
+	double lost_s; /* of the flagged ones: by how much they were slower than is usual, together */
 	size_t steps, flagged;
-	size_t apart;                      /* of the flagged ones those outside of the quarter of the steps that has the most of them */
-	double lost_apart_s;               /* and what they lost */
-	uint64_t oldest;                   /* ordinal of the first of them */
+	/* of the flagged ones those outside of the quarter of the steps that has the most of them */
+	size_t apart;
+	double lost_apart_s; /* and what they lost */
+	uint64_t oldest;     /* ordinal of the first of them */
 	double mean_s, median_s;
-	double first_usual_s;              /* the median of the kind that the run's first step is of, the largest where that is gone */
-	double fastest_s, slowest_s;       /* of the kind in which they lie farthest apart */
-	size_t slow_count;                 /* steps of more than twice the fastest of their kind */
-	uint32_t spread_kind;              /* that kind */
-	size_t phase_count;                /* outermost ones */
+	/* the median of the kind that the run's first step is of, the largest where that is gone */
+	double first_usual_s;
+	double fastest_s, slowest_s; /* of the kind in which they lie farthest apart */
+	size_t slow_count;           /* steps of more than twice the fastest of their kind */
+	uint32_t spread_kind;        /* that kind */
+	size_t phase_count;          /* outermost ones */
 	struct phase_row phases[LOOK_PHASES_MAX];
-	const struct phase_row *phase;     /* the subject of a rule of phases */
+	const struct phase_row *phase; /* the subject of a rule of phases */
 	struct look_cache *cache;
 };
 
 /* A look at the whole model (index < 0) or a run. The cache is emptied. */
-void look_at(struct look *look, struct look_cache *cache, const struct model *model, int index, const struct patterns *patterns);
+void look_at(
+	struct look *look, struct look_cache *cache, const struct model *model, int index, const struct patterns *patterns);
 const struct ranks *look_ranks(const struct look *look);
 const struct common_cause *look_cause(const struct look *look);
 /* The run itself; of the whole model the slowest rank, or where none is the first run. NULL: nothing publishes. */
 const struct run *look_run(const struct look *look);
 
 struct figure {
-	const char *name;                  /* "phase.share_ratio"; one that ends in a dot takes an argument */
+	const char *name; /* "phase.share_ratio"; one that ends in a dot takes an argument */
 	enum figure_form form;
-	enum rule_scope of;                /* known in rules of this and of what it is part of */
+	enum rule_scope of; /* known in rules of this and of what it is part of */
 	double (*number)(const struct look *look, const char *argument);
 	void (*text)(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE]);
-	size_t offset;                     /* of a double in struct model, where neither function is there */
-	const char *what;                  /* for a person */
-	const char *lacks;                 /* why it is not known where it is not; NULL: no general reason */
+	size_t offset;     /* of a double in struct model, where neither function is there */
+	const char *what;  /* for a person */
+	const char *lacks; /* why it is not known where it is not; NULL: no general reason */
 };
 
-struct figure_ref { const struct figure *row; const char *argument; };
+struct figure_ref {
+	const struct figure *row;
+	const char *argument;
+};
 
-const struct figure *figure_at(size_t index);      /* NULL at the end */
+const struct figure *figure_at(size_t index); /* NULL at the end */
 /* By its name; `argument` is where in `name` the run's own word begins. NULL: no such figure. */
 const struct figure *figure_find(const char *name, const char **argument);
 double figure_number(const struct figure_ref *ref, const struct look *look);
@@ -107,8 +131,11 @@ void figure_name(const struct figure_ref *ref, char *out, size_t size);
 void figure_shorten(char out[FIGURE_TEXT_SIZE], const char *name);
 
 /* The parts of the table, one file each. */
-struct figure_part { const struct figure *rows; size_t count; };
-extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures, gpu_figures, gpu_memory_figures, gpu_wait_figures,
-	hardware_figures, code_figures;
+struct figure_part {
+	const struct figure *rows;
+	size_t count;
+};
+extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures, gpu_figures,
+	gpu_memory_figures, gpu_wait_figures, hardware_figures, code_figures;
 
 #endif

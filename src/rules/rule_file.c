@@ -1,4 +1,5 @@
-/* The text of a rule file made rules. Each entry changes a copy, which is checked as a whole at the entry's end; the book has all of a file, or nothing. */
+/* The text of a rule file made rules. Each entry changes a copy, which is checked as a whole at the entry's end; the
+ * book has all of a file, or nothing. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -59,11 +60,13 @@ static enum status refuse_part(struct rule_reading *reading, const char *key, co
 	const struct rule *rule = reading->rule;
 	struct buffer next = BUFFER_INIT;
 	/* Of a rule that is not there a name a letter off is likelier than a new one that says next to nothing. */
-	const char *closest = rule_find(reading->book, rule->name) ? NULL : config_closest(rule->name, next_rule, reading->book);
+	const char *closest =
+		rule_find(reading->book, rule->name) ? NULL : config_closest(rule->name, next_rule, reading->book);
 	if (closest)
 		buffer_printf(&next, "did you mean the rule \"%s\"? A new one needs: ", closest);
 	buffer_puts(&next, remedy);
-	enum status status = config_refuse(reading->reader, line_of_key(reading, key), next.data ? next.data : remedy, "rule \"%s\" %s", rule->name, what);
+	enum status status = config_refuse(
+		reading->reader, line_of_key(reading, key), next.data ? next.data : remedy, "rule \"%s\" %s", rule->name, what);
 	buffer_release(&next);
 	return status;
 }
@@ -74,9 +77,11 @@ static enum status check_scope(struct rule_reading *reading, const char *key, co
 	const struct figure *row = figure->row;
 	if (row->of <= reading->rule->of)
 		return STATUS_OK;
-	snprintf(what, sizeof what, "is of the %s, and %s is of a %s", rule_scope_name(reading->rule->of), row->name, rule_scope_name(row->of));
+	snprintf(what, sizeof what, "is of the %s, and %s is of a %s", rule_scope_name(reading->rule->of), row->name,
+		rule_scope_name(row->of));
 	snprintf(remedy, sizeof remedy, "write \"of: %s\"", rule_scope_name(row->of));
-	return config_refuse(reading->reader, line_of_key(reading, key), remedy, "rule \"%s\" %s", reading->rule->name, what);
+	return config_refuse(
+		reading->reader, line_of_key(reading, key), remedy, "rule \"%s\" %s", reading->rule->name, what);
 }
 
 static enum status check_terms(struct rule_reading *reading, const char *key, const struct rule_terms *terms)
@@ -102,20 +107,25 @@ static enum status check_choices(struct rule_reading *reading, const char *key, 
 	return status;
 }
 
-/* Advice may be shared by rules of several kinds: there a figure that is none of this rule's is unknown, and its line is left out. */
+/* Advice may be shared by rules of several kinds: there a figure that is none of this rule's is unknown, and its line
+ * is left out. */
 static enum status check_rule(struct rule_reading *reading)
 {
 	const struct rule *rule = reading->rule;
 	if (!rule->figure.row)
-		return rule->advice_count ? STATUS_OK : refuse_part(reading, "figure", "judges nothing", "figure, above (or below) and message");
+		return rule->advice_count
+			? STATUS_OK
+			: refuse_part(reading, "figure", "judges nothing", "figure, above (or below) and message");
 	if (reading->key_lines[find_key("above")] && reading->key_lines[find_key("below")])
 		return refuse_part(reading, "below", "has both \"above\" and \"below\"", "keep one of the two");
 	if (isnan(rule->level))
 		return refuse_part(reading, "figure", "has no level", "write \"above: NUMBER\" or \"below: NUMBER\"");
 	if (rule->message.count == 0)
 		return refuse_part(reading, "message", "has no message", "write \"message: …\", with figures in braces");
-	if (!isnan(rule->clear_level) && (rule->is_below ? rule->clear_level < rule->level : rule->clear_level > rule->level))
-		return refuse_part(reading, "clear_at", "calms down beyond its own level", rule->is_below ? "write a \"clear_at\" above it" : "write a \"clear_at\" below it");
+	if (!isnan(rule->clear_level) &&
+		(rule->is_below ? rule->clear_level < rule->level : rule->clear_level > rule->level))
+		return refuse_part(reading, "clear_at", "calms down beyond its own level",
+			rule->is_below ? "write a \"clear_at\" above it" : "write a \"clear_at\" below it");
 	enum status status = check_scope(reading, "figure", &rule->figure);
 	if (status == STATUS_OK)
 		status = check_terms(reading, "if", &rule->terms);
@@ -149,13 +159,19 @@ static enum status open_rule(struct rule_reading *reading, const char *name)
 	if (at == RULES_MAX)
 		return REFUSE("remove some", "more than %d rules", RULES_MAX);
 	struct rule *rule = rule_book_take(book, sizeof *rule);
-	const char *file = rule ? rule_book_keep(book, reading->reader->name) : NULL, *kept = file ? rule_book_keep(book, name) : NULL;
+	const char *file = rule ? rule_book_keep(book, reading->reader->name) : NULL,
+			   *kept = file ? rule_book_keep(book, name) : NULL;
 	if (!kept)
 		return rule_no_memory(reading);
 	if (at < book->count)
 		*rule = *book->list[at];
 	else
-		*rule = (struct rule){ .of = RULE_OF_RUN, .severity = SEVERITY_WARNING, .level = NAN, .clear_level = NAN, .clear_s = 10, .guide = "" };
+		*rule = (struct rule){ .of = RULE_OF_RUN,
+			.severity = SEVERITY_WARNING,
+			.level = NAN,
+			.clear_level = NAN,
+			.clear_s = 10,
+			.guide = "" };
 	rule->name = kept;
 	rule->file = file;
 	rule->line = config_line(reading->reader);
@@ -179,7 +195,8 @@ static enum status note_entry(struct rule_reading *reading)
 	const char *name = config_scalar(reading->reader);
 	for (size_t i = 0; i < reading->entry_count; i++)
 		if (strcmp(reading->entries[i].name, name) == 0)
-			return REFUSE("keep one of the two", "rule \"%s\" stands in line %zu already", config_word(reading->reader, word), reading->entries[i].line);
+			return REFUSE("keep one of the two", "rule \"%s\" stands in line %zu already",
+				config_word(reading->reader, word), reading->entries[i].line);
 	return STATUS_OK;
 }
 
@@ -189,8 +206,10 @@ static enum status read_entry(struct config_reader *reader, void *argument)
 	char word[CONFIG_WORD_SIZE];
 	enum status status;
 	if (!config_is_word(reader) || !is_rule_name(config_scalar(reader)))
-		return REFUSE("write a name of at most 32 small letters, digits and _", "\"%s\" is no name for a rule", config_word(reader, word));
-	if ((status = note_entry(reading)) != STATUS_OK || (status = open_rule(reading, config_scalar(reader))) != STATUS_OK)
+		return REFUSE("write a name of at most 32 small letters, digits and _", "\"%s\" is no name for a rule",
+			config_word(reader, word));
+	if ((status = note_entry(reading)) != STATUS_OK ||
+		(status = open_rule(reading, config_scalar(reader))) != STATUS_OK)
 		return status;
 	if (reading->entry_count < RULES_MAX) {
 		reading->entries[reading->entry_count].name = reading->rule->name;
@@ -199,7 +218,8 @@ static enum status read_entry(struct config_reader *reader, void *argument)
 	if ((status = config_next(reader)) != STATUS_OK)
 		return status;
 	if (reader->event.type != YAML_MAPPING_START_EVENT)
-		return REFUSE("write its keys below it, indented", "rule \"%s\" holds no \"key: value\" lines", reading->rule->name);
+		return REFUSE(
+			"write its keys below it, indented", "rule \"%s\" holds no \"key: value\" lines", reading->rule->name);
 	while ((status = config_next(reader)) == STATUS_OK && reader->event.type != YAML_MAPPING_END_EVENT)
 		if ((status = read_key(reading)) != STATUS_OK)
 			return status;
@@ -220,7 +240,8 @@ static enum status check_names(struct rule_reading *reading, const struct rule *
 	for (size_t i = 0; i < rule->advice_count; i++)
 		for (size_t k = 0; k < rule->advice[i].count; k++)
 			if (rule->advice[i].list[k].as_name && !rule_find(reading->book, rule->advice[i].list[k].as_name))
-				return refuse_part(reading, "advice", "advises as one that is not there", "see `pmtop rules` for their names");
+				return refuse_part(
+					reading, "advice", "advises as one that is not there", "see `pmtop rules` for their names");
 	return STATUS_OK;
 }
 
@@ -266,12 +287,13 @@ static enum status check_book(struct rule_reading *reading)
 		ringed = rule->quiets_count ? rule : ringed;
 	}
 	if (ringed)
-		return reason_set(reading->reader->why_not, STATUS_INVALID, "remove one of them from \"quiets\"", "%s:%zu: rule \"%s\" and another quiet each other",
-		                  ringed->file, ringed->line, ringed->name);
+		return reason_set(reading->reader->why_not, STATUS_INVALID, "remove one of them from \"quiets\"",
+			"%s:%zu: rule \"%s\" and another quiet each other", ringed->file, ringed->line, ringed->name);
 	return status;
 }
 
-enum status rule_files_read(struct rule_book *book, const struct rule_source *sources, size_t count, struct reason *why_not)
+enum status rule_files_read(
+	struct rule_book *book, const struct rule_source *sources, size_t count, struct reason *why_not)
 {
 	struct rule *before[RULES_MAX];
 	size_t count_before = book->count;
@@ -279,8 +301,12 @@ enum status rule_files_read(struct rule_book *book, const struct rule_source *so
 	enum status status = STATUS_OK;
 	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
 		struct config_reader reader = {
-			.name = sources[i].name, .content = sources[i].text, .length = sources[i].length, .why_not = why_not,
-			.begin_what = "no rule here", .begin_hint = "begin with a rule's name, such as \"data_loading:\"; see pmtop.yaml(5)",
+			.name = sources[i].name,
+			.content = sources[i].text,
+			.length = sources[i].length,
+			.why_not = why_not,
+			.begin_what = "no rule here",
+			.begin_hint = "begin with a rule's name, such as \"data_loading:\"; see pmtop.yaml(5)",
 		};
 		struct rule_reading reading = { .reader = &reader, .book = book };
 		status = config_read(&reader, read_entry, &reading);

@@ -7,10 +7,7 @@
 
 enum { ADVICE_ITEMS_MAX = 16 };
 
-static size_t line_of(const struct rule_reading *reading)
-{
-	return config_line(reading->reader);
-}
+static size_t line_of(const struct rule_reading *reading) { return config_line(reading->reader); }
 
 enum status rule_no_memory(struct rule_reading *reading)
 {
@@ -74,7 +71,7 @@ static enum status read_guide(struct rule_reading *reading, const char *key)
 	enum status status = need_word(reading, key, "write the guide and its heading on one line");
 	if (status != STATUS_OK)
 		return status;
-	if (reading->reader->event.data.scalar.length >= sizeof ((struct alert *)0)->guide)
+	if (reading->reader->event.data.scalar.length >= sizeof((struct alert *)0)->guide)
 		return REFUSE("at most 63 bytes are kept", "\"guide\" is too long");
 	reading->rule->guide = rule_book_keep(reading->book, config_scalar(reading->reader));
 	return reading->rule->guide ? STATUS_OK : rule_no_memory(reading);
@@ -102,7 +99,8 @@ static enum status read_number(struct rule_reading *reading, const char *key, do
 	return status;
 }
 
-/* A level's unit is held against its figure's at once where that is known; the figure stands before it, or is the built-in rule's. */
+/* A level's unit is held against its figure's at once where that is known; the figure stands before it, or is the
+ * built-in rule's. */
 static enum status read_level(struct rule_reading *reading, const char *key, double *out)
 {
 	enum figure_form form;
@@ -158,7 +156,8 @@ static enum status read_least(struct rule_reading *reading, const char *key)
 {
 	enum status status = need_word(reading, key, "write a whole number from 0 to 200");
 	double value = NAN;
-	if (status == STATUS_OK && (!config_whole_number(config_scalar(reading->reader), &value) || value < 0 || value > RUN_RECENT))
+	if (status == STATUS_OK &&
+		(!config_whole_number(config_scalar(reading->reader), &value) || value < 0 || value > RUN_RECENT))
 		status = refuse_word(reading, key, "write a whole number from 0 to 200");
 	if (status == STATUS_OK)
 		reading->rule->least = value;
@@ -230,15 +229,18 @@ static enum status read_choice(struct rule_reading *reading, const char *key, st
 		return read_say(reading, key, &choice->say);
 	size_t line = line_of(reading);
 	enum status status;
-	while ((status = config_next(reading->reader)) == STATUS_OK && reading->reader->event.type != YAML_MAPPING_END_EVENT)
+	while (
+		(status = config_next(reading->reader)) == STATUS_OK && reading->reader->event.type != YAML_MAPPING_END_EVENT)
 		if ((status = read_choice_key(reading, choice)) != STATUS_OK)
 			return status;
 	if (status == STATUS_OK && !choice->say.parts == !choice->as_name)
-		return config_refuse(reading->reader, line, "write {if: …, say: …} or {as: RULE}", "one of \"%s\" says nothing, or two things", key);
+		return config_refuse(reading->reader, line, "write {if: …, say: …} or {as: RULE}",
+			"one of \"%s\" says nothing, or two things", key);
 	return status;
 }
 
-static enum status keep_choices(struct rule_reading *reading, const struct rule_choice *choices, size_t count, struct rule_choices *out)
+static enum status keep_choices(
+	struct rule_reading *reading, const struct rule_choice *choices, size_t count, struct rule_choices *out)
 {
 	struct rule_choice *kept = rule_book_take(reading->book, (count + 1) * sizeof *kept);
 	if (!kept)
@@ -258,7 +260,8 @@ static enum status read_choices(struct rule_reading *reading, const char *key, s
 		status = read_choice(reading, key, &choices[count++]);
 		return status == STATUS_OK ? keep_choices(reading, choices, count, out) : status;
 	}
-	while ((status = config_next(reading->reader)) == STATUS_OK && reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
+	while ((status = config_next(reading->reader)) == STATUS_OK &&
+		reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
 		if (count == RULE_CHOICES_MAX)
 			return REFUSE("at most 12 are taken", "too many texts to choose from");
 		if ((status = read_choice(reading, key, &choices[count++])) != STATUS_OK)
@@ -284,7 +287,8 @@ static enum status read_advice(struct rule_reading *reading, const char *key)
 	enum status status;
 	if (reading->reader->event.type != YAML_SEQUENCE_START_EVENT)
 		return REFUSE("write \"- \" before each line of it", "\"advice\" is no list");
-	while ((status = config_next(reading->reader)) == STATUS_OK && reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
+	while ((status = config_next(reading->reader)) == STATUS_OK &&
+		reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
 		if (count == ADVICE_ITEMS_MAX)
 			return REFUSE("at most 16 are taken", "too much advice");
 		if ((status = read_choices(reading, key, &items[count++])) != STATUS_OK)
@@ -309,7 +313,8 @@ static enum status read_evidence(struct rule_reading *reading, const char *key)
 	if (reading->reader->event.type != YAML_MAPPING_START_EVENT)
 		return REFUSE("write \"{share_ratio: phase.share_ratio}\"", "\"%s\" is no list of \"name: figure\"", key);
 	rule->evidence_count = 0;
-	while ((status = config_next(reading->reader)) == STATUS_OK && reading->reader->event.type != YAML_MAPPING_END_EVENT) {
+	while (
+		(status = config_next(reading->reader)) == STATUS_OK && reading->reader->event.type != YAML_MAPPING_END_EVENT) {
 		if (rule->evidence_count == ALERT_EVIDENCE_MAX)
 			return REFUSE("at most 6 are kept", "too much evidence");
 		struct rule_evidence *evidence = &rule->evidence[rule->evidence_count];
@@ -317,7 +322,8 @@ static enum status read_evidence(struct rule_reading *reading, const char *key)
 			return status;
 		if (!(evidence->key = rule_book_keep(reading->book, config_scalar(reading->reader))))
 			return rule_no_memory(reading);
-		if ((status = config_next(reading->reader)) != STATUS_OK || (status = need_word(reading, evidence->key, "write the name of a figure")) != STATUS_OK)
+		if ((status = config_next(reading->reader)) != STATUS_OK ||
+			(status = need_word(reading, evidence->key, "write the name of a figure")) != STATUS_OK)
 			return status;
 		if (!rule_read_figure(reading->book, config_scalar(reading->reader), &evidence->figure, &fault))
 			return REFUSE(fault.next, "%s", fault.what);
@@ -333,7 +339,8 @@ static enum status read_quiets(struct rule_reading *reading, const char *key)
 	if (reading->reader->event.type != YAML_SEQUENCE_START_EVENT)
 		return REFUSE("write \"[rule, rule]\"", "\"%s\" is no list", key);
 	rule->quiets_count = 0;
-	while ((status = config_next(reading->reader)) == STATUS_OK && reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
+	while ((status = config_next(reading->reader)) == STATUS_OK &&
+		reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
 		if (rule->quiets_count == RULE_QUIETS_MAX)
 			return REFUSE("at most 8 are taken", "\"quiets\" names too many rules");
 		if ((status = need_word(reading, key, "write the names of rules")) != STATUS_OK)
@@ -346,9 +353,22 @@ static enum status read_quiets(struct rule_reading *reading, const char *key)
 }
 
 const struct rule_key rule_keys[] = {
-	{ "of", read_of }, { "guide", read_guide }, { "if", read_if }, { "figure", read_figure }, { "above", read_above }, { "below", read_below },
-	{ "for", read_for }, { "clear_at", read_clear_at }, { "clear_for", read_clear_for }, { "least", read_least }, { "severity", read_severity },
-	{ "message", read_message }, { "meaning", read_meaning }, { "evidence", read_evidence }, { "advice", read_advice }, { "quiets", read_quiets },
+	{ "of", read_of },
+	{ "guide", read_guide },
+	{ "if", read_if },
+	{ "figure", read_figure },
+	{ "above", read_above },
+	{ "below", read_below },
+	{ "for", read_for },
+	{ "clear_at", read_clear_at },
+	{ "clear_for", read_clear_for },
+	{ "least", read_least },
+	{ "severity", read_severity },
+	{ "message", read_message },
+	{ "meaning", read_meaning },
+	{ "evidence", read_evidence },
+	{ "advice", read_advice },
+	{ "quiets", read_quiets },
 	{ "off", read_off },
 };
 

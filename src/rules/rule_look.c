@@ -9,7 +9,10 @@
 #define SLOW_RATIO 2
 
 /* The steps of one kind. */
-struct of_kind { size_t count; double fastest_s, slowest_s, steps[RUN_RECENT]; };
+struct of_kind {
+	size_t count;
+	double fastest_s, slowest_s, steps[RUN_RECENT];
+};
 
 static void add_step(struct of_kind *of, double step_s)
 {
@@ -44,12 +47,13 @@ static void compare_kinds(struct look *look, struct of_kind kinds[RUN_KINDS_MAX]
 		if (is_first_known && track_kind(track, track->slow_first_kind) != i)
 			continue;
 		double median_s = of->count == look->steps ? look->median_s : median_of(of->steps, of->count);
-		look->first_usual_s = isnan(look->first_usual_s) || median_s > look->first_usual_s ? median_s : look->first_usual_s;
+		look->first_usual_s =
+			isnan(look->first_usual_s) || median_s > look->first_usual_s ? median_s : look->first_usual_s;
 	}
 }
 
-/* Of the flagged steps those outside of the quarter that has the most of them: several batches after one disturbance are one. `lost`: by step, 0
- * where it is not flagged. */
+/* Of the flagged steps those outside of the quarter that has the most of them: several batches after one disturbance
+ * are one. `lost`: by step, 0 where it is not flagged. */
 static void set_aside_densest(struct look *look, const double *lost, const bool *is_flagged)
 {
 	size_t length = (look->steps + 3) / 4, here = 0, most = 0;
@@ -110,7 +114,8 @@ static void gather_phases(struct look *look)
 	look->phase_count = kept;
 }
 
-void look_at(struct look *look, struct look_cache *cache, const struct model *model, int index, const struct patterns *patterns)
+void look_at(
+	struct look *look, struct look_cache *cache, const struct model *model, int index, const struct patterns *patterns)
 {
 	*look = (struct look){ .model = model, .cache = cache, .patterns = patterns };
 	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_crew = cache->has_load = false;
@@ -166,7 +171,8 @@ static const struct explained *explain_flagged(const struct look *look, const st
 	struct look_cache *cache = look->cache;
 	for (unsigned i = 0; flagged->is_around_settled && i < FLAGGED_EXPLAINED; i++) {
 		const struct explained *known = &cache->explained[i];
-		if (known->run == look->index && known->begin_ns == flagged->batch.begin_ns && known->step_s == batch_pace_s(&flagged->batch))
+		if (known->run == look->index && known->begin_ns == flagged->batch.begin_ns &&
+			known->step_s == batch_pace_s(&flagged->batch))
 			return known;
 	}
 	struct explanation why;

@@ -7,7 +7,9 @@
 
 const char *rule_state_name(enum rule_state state)
 {
-	static const char *const names[] = { [RULE_OFF] = "off", [RULE_LACKS] = "lacks", [RULE_CALM] = "calm", [RULE_HELD] = "held", [RULE_RAISED] = "raised" };
+	static const char *const names[] = {
+		[RULE_OFF] = "off", [RULE_LACKS] = "lacks", [RULE_CALM] = "calm", [RULE_HELD] = "held", [RULE_RAISED] = "raised"
+	};
 	return names[state];
 }
 
@@ -18,7 +20,9 @@ static void say_lack(const struct figure_ref *ref, const struct look *look, char
 	const char *why = ref->row->lacks;
 	figure_name(ref, name, sizeof name);
 	if (!why)
-		why = ref->row->of != RULE_OF_MODEL && !look->run ? "nothing publishes a run" : ref->row->of != RULE_OF_MODEL && look->steps == 0 ? "no finished step yet" : "not known yet";
+		why = ref->row->of != RULE_OF_MODEL && !look->run       ? "nothing publishes a run"
+			: ref->row->of != RULE_OF_MODEL && look->steps == 0 ? "no finished step yet"
+																: "not known yet";
 	snprintf(out, FIGURE_TEXT_SIZE, "%s: %s", name, why);
 }
 
@@ -37,8 +41,13 @@ static void weigh(const struct rule *rule, const struct look *look, struct rule_
 	bool is_early = look->run && (double)look->steps < rule->least;
 	if (!is_early && truth == TRUTH_YES)
 		value = figure_number(&rule->figure, look);
-	enum rule_state state = is_early || truth == TRUTH_UNKNOWN ? RULE_LACKS : truth == TRUTH_NO ? RULE_CALM : isnan(value) ? RULE_LACKS : rule_is_over(rule, value) ? RULE_HELD : RULE_CALM;
-	bool is_farther = !isnan(value) && (isnan(out->value) || (rule->is_below ? value < out->value : value > out->value));
+	enum rule_state state = is_early || truth == TRUTH_UNKNOWN ? RULE_LACKS
+		: truth == TRUTH_NO                                    ? RULE_CALM
+		: isnan(value)                                         ? RULE_LACKS
+		: rule_is_over(rule, value)                            ? RULE_HELD
+															   : RULE_CALM;
+	bool is_farther =
+		!isnan(value) && (isnan(out->value) || (rule->is_below ? value < out->value : value > out->value));
 	int weight = weight_of(state, value), before = out->state == RULE_OFF ? 0 : weight_of(out->state, out->value);
 	if (weight < before || (weight == before && !is_farther))
 		return;
@@ -65,7 +74,8 @@ static void weigh_run(const struct rule *rule, struct look *look, struct rule_no
 	}
 }
 
-static void find_standing(const struct alerts *alerts, const struct model *model, const struct rule *rule, struct rule_now *out)
+static void find_standing(
+	const struct alerts *alerts, const struct model *model, const struct rule *rule, struct rule_now *out)
 {
 	for (size_t i = 0; i < alerts->count; i++) {
 		const struct alert *alert = &alerts->list[i];
@@ -101,7 +111,8 @@ void rule_now(const struct alerts *alerts, const struct model *model, const stru
 	free(cache);
 }
 
-bool figure_now(const struct alerts *alerts, const struct model *model, const struct figure *row, char out[FIGURE_TEXT_SIZE])
+bool figure_now(
+	const struct alerts *alerts, const struct model *model, const struct figure *row, char out[FIGURE_TEXT_SIZE])
 {
 	struct look *look = malloc(sizeof *look);
 	struct look_cache *cache = malloc(sizeof *cache);

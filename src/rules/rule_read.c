@@ -11,8 +11,8 @@
 
 enum { NAME_SIZE = 96, SHOWN_SIZE = 40 };
 
-__attribute__((format(printf, 3, 4)))
-static bool fault_is(struct rule_fault *fault, const char *next, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool fault_is(
+	struct rule_fault *fault, const char *next, const char *format, ...)
 {
 	va_list arguments;
 	snprintf(fault->next, sizeof fault->next, "%s", next);
@@ -45,7 +45,8 @@ bool rule_read_figure(struct rule_book *book, const char *name, struct figure_re
 	const struct figure *row = figure_find(name, &argument);
 	if (!row || (argument && !*argument)) {
 		const char *closest = config_closest(name, next_figure, NULL);
-		snprintf(next, sizeof next, "%s%s%s`pmtop rules --figures` lists them all", closest ? "did you mean \"" : "", closest ? closest : "", closest ? "\"? " : "");
+		snprintf(next, sizeof next, "%s%s%s`pmtop rules --figures` lists them all", closest ? "did you mean \"" : "",
+			closest ? closest : "", closest ? "\"? " : "");
 		return fault_is(fault, next, "no figure is named \"%s\"", show(shown, name));
 	}
 	*out = (struct figure_ref){ row, argument ? rule_book_keep(book, argument) : NULL };
@@ -56,10 +57,25 @@ bool rule_read_figure(struct rule_book *book, const char *name, struct figure_re
 
 bool rule_read_number(const char *text, double *value, enum figure_form *form)
 {
-	static const struct { const char *unit; double factor; enum figure_form form; } units[] = {
-		{ "", 1, FORM_NUMBER }, { "%", 0.01, FORM_PERCENT }, { "B", 1, FORM_BYTES }, { "kB", 1e3, FORM_BYTES }, { "MB", 1e6, FORM_BYTES },
-		{ "GB", 1e9, FORM_BYTES }, { "TB", 1e12, FORM_BYTES }, { "ms", 1e-3, FORM_SECONDS }, { "s", 1, FORM_SECONDS }, { "min", 60, FORM_SECONDS },
-		{ "h", 3600, FORM_SECONDS }, { "B/s", 1, FORM_BYTES_PER_S }, { "kB/s", 1e3, FORM_BYTES_PER_S }, { "MB/s", 1e6, FORM_BYTES_PER_S },
+	static const struct {
+		const char *unit;
+		double factor;
+		enum figure_form form;
+	} units[] = {
+		{ "", 1, FORM_NUMBER },
+		{ "%", 0.01, FORM_PERCENT },
+		{ "B", 1, FORM_BYTES },
+		{ "kB", 1e3, FORM_BYTES },
+		{ "MB", 1e6, FORM_BYTES },
+		{ "GB", 1e9, FORM_BYTES },
+		{ "TB", 1e12, FORM_BYTES },
+		{ "ms", 1e-3, FORM_SECONDS },
+		{ "s", 1, FORM_SECONDS },
+		{ "min", 60, FORM_SECONDS },
+		{ "h", 3600, FORM_SECONDS },
+		{ "B/s", 1, FORM_BYTES_PER_S },
+		{ "kB/s", 1e3, FORM_BYTES_PER_S },
+		{ "MB/s", 1e6, FORM_BYTES_PER_S },
 		{ "GB/s", 1e9, FORM_BYTES_PER_S },
 	};
 	char number[SHOWN_SIZE];
@@ -86,11 +102,21 @@ bool rule_unit_fits(enum figure_form figure, enum figure_form number)
 
 /* -- conditions -- */
 
-static const struct { const char *sign; enum rule_op op; } signs[] = {
-	{ "!=", RULE_IS_NOT }, { ">=", RULE_AT_LEAST }, { "<=", RULE_AT_MOST }, { "=", RULE_IS }, { ">", RULE_ABOVE }, { "<", RULE_BELOW }, { "is", RULE_KNOWN },
+static const struct {
+	const char *sign;
+	enum rule_op op;
+} signs[] = {
+	{ "!=", RULE_IS_NOT },
+	{ ">=", RULE_AT_LEAST },
+	{ "<=", RULE_AT_MOST },
+	{ "=", RULE_IS },
+	{ ">", RULE_ABOVE },
+	{ "<", RULE_BELOW },
+	{ "is", RULE_KNOWN },
 };
 
-static const char *const form_of_condition = "write \"figure > number\", joined by \"and\"; signs are = != > >= < <=, or \"is known\", \"is unknown\"";
+static const char *const form_of_condition =
+	"write \"figure > number\", joined by \"and\"; signs are = != > >= < <=, or \"is known\", \"is unknown\"";
 
 /* The next word from *text on, without the spaces about it; NULL at the end. */
 static const char *take_word(const char **text, char out[NAME_SIZE], const char *ends)
@@ -123,8 +149,8 @@ static bool take_sign(const char **text, enum rule_op *op)
 static bool take_value(const char **text, char out[NAME_SIZE])
 {
 	const char *from = *text + strspn(*text, " "), *and = strstr(from, " and ");
-	size_t length = and ? (size_t)(and - from) : strlen(from);
-	*text = and ? and + strlen(" and ") : from + length;
+	size_t length = and? (size_t)(and-from) : strlen(from);
+	*text = and? and+strlen(" and ") : from + length;
 	while (length > 0 && from[length - 1] == ' ')
 		length--;
 	if (length == 0 || length >= NAME_SIZE)
@@ -161,7 +187,8 @@ static bool read_operand(struct rule_book *book, const char *value, struct rule_
 		return true;
 	}
 	if (!rule_read_number(value, &term->number, &form))
-		return fault_is(fault, "write a number, such as 0.3, 30 %, 100 MB, 2 s", "\"%s\" is no number", show(shown, value));
+		return fault_is(
+			fault, "write a number, such as 0.3, 30 %, 100 MB, 2 s", "\"%s\" is no number", show(shown, value));
 	if (rule_unit_fits(row->form, form))
 		return true;
 	snprintf(next, sizeof next, "it is in %s", figure_form_name(row->form));
@@ -205,9 +232,18 @@ bool rule_read_terms(struct rule_book *book, const char *text, struct rule_terms
 
 /* -- texts -- */
 
-static const struct { const char *word; enum figure_form form; } forms[] = {
-	{ "number", FORM_NUMBER }, { "count", FORM_COUNT }, { "factor", FORM_FACTOR }, { "percent", FORM_PERCENT }, { "seconds", FORM_SECONDS },
-	{ "fixed", FORM_FIXED }, { "bytes", FORM_BYTES }, { "rate", FORM_RATE },
+static const struct {
+	const char *word;
+	enum figure_form form;
+} forms[] = {
+	{ "number", FORM_NUMBER },
+	{ "count", FORM_COUNT },
+	{ "factor", FORM_FACTOR },
+	{ "percent", FORM_PERCENT },
+	{ "seconds", FORM_SECONDS },
+	{ "fixed", FORM_FIXED },
+	{ "bytes", FORM_BYTES },
+	{ "rate", FORM_RATE },
 };
 
 /* What stands in braces: a figure, then maybe `*2`, then maybe `|percent`. */
@@ -217,11 +253,13 @@ static bool read_place(struct rule_book *book, const char *text, struct text_par
 	const char *rest = text;
 	*part = (struct text_part){ .kind = PART_FIGURE, .factor = 1 };
 	if (!take_word(&rest, name, "*|"))
-		return fault_is(fault, "write {figure}; a brace of the text itself is {{", "no figure in \"{%s}\"", show(shown, text));
+		return fault_is(
+			fault, "write {figure}; a brace of the text itself is {{", "no figure in \"{%s}\"", show(shown, text));
 	if (!rule_read_figure(book, name, &part->figure, fault))
 		return false;
 	part->form = part->figure.row->form;
-	if (*rest == '*' && (rest++, !take_word(&rest, word, "|") || !config_number(word, &part->factor) || !part->figure.row->number))
+	if (*rest == '*' &&
+		(rest++, !take_word(&rest, word, "|") || !config_number(word, &part->factor) || !part->figure.row->number))
 		return fault_is(fault, "write {figure*2}", "\"{%s}\" is multiplied by no number", show(shown, text));
 	if (*rest != '|')
 		return true;
@@ -232,10 +270,18 @@ static bool read_place(struct rule_book *book, const char *text, struct text_par
 			return true;
 		}
 	}
-	return fault_is(fault, "forms are: number, count, factor, percent, seconds, fixed, bytes, rate", "no form is named \"%s\"", show(shown, rest));
+	return fault_is(fault, "forms are: number, count, factor, percent, seconds, fixed, bytes, rate",
+		"no form is named \"%s\"", show(shown, rest));
 }
 
-struct text_reading { struct rule_book *book; struct text_part parts[RULE_PARTS_MAX]; size_t count; char literal[RULE_TEXT_MOST + 1]; size_t literal_length; bool is_open; };
+struct text_reading {
+	struct rule_book *book;
+	struct text_part parts[RULE_PARTS_MAX];
+	size_t count;
+	char literal[RULE_TEXT_MOST + 1];
+	size_t literal_length;
+	bool is_open;
+};
 
 static bool add_part(struct text_reading *reading, struct text_part part, struct rule_fault *fault)
 {
@@ -263,21 +309,26 @@ static bool take_place(struct text_reading *reading, const char **text, struct r
 	size_t length = strcspn(*text + 1, "}");
 	struct text_part part;
 	if ((*text)[1 + length] != '}' || length >= sizeof place)
-		return fault_is(fault, "write {figure}; a brace of the text itself is {{", "\"%s\" is not closed", show(shown, *text));
+		return fault_is(
+			fault, "write {figure}; a brace of the text itself is {{", "\"%s\" is not closed", show(shown, *text));
 	memcpy(place, *text + 1, length);
 	place[length] = '\0';
 	*text += length + 2;
-	return end_literal(reading, fault) && read_place(reading->book, place, &part, fault) && add_part(reading, part, fault);
+	return end_literal(reading, fault) && read_place(reading->book, place, &part, fault) &&
+		add_part(reading, part, fault);
 }
 
 static bool take_bracket(struct text_reading *reading, const char **text, struct rule_fault *fault)
 {
 	bool opens = **text == '[';
 	if (opens == reading->is_open)
-		return fault_is(fault, "brackets hold what is left out where its figure is unknown; one of the text itself is [[ or ]]", opens ? "a bracket within brackets" : "a bracket closes that none opened");
+		return fault_is(fault,
+			"brackets hold what is left out where its figure is unknown; one of the text itself is [[ or ]]",
+			opens ? "a bracket within brackets" : "a bracket closes that none opened");
 	reading->is_open = opens;
 	(*text)++;
-	return end_literal(reading, fault) && add_part(reading, (struct text_part){ .kind = opens ? PART_OPEN : PART_CLOSE }, fault);
+	return end_literal(reading, fault) &&
+		add_part(reading, (struct text_part){ .kind = opens ? PART_OPEN : PART_CLOSE }, fault);
 }
 
 bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *out, struct rule_fault *fault)

@@ -10,14 +10,20 @@ enum { RULE_KEYS_MAX = 24 };
 struct rule_reading {
 	struct config_reader *reader;
 	struct rule_book *book;
-	struct rule *rule;                       /* the one being read */
-	size_t key_lines[RULE_KEYS_MAX];         /* by row of rule_keys; 0 = not met */
+	struct rule *rule;               /* the one being read */
+	size_t key_lines[RULE_KEYS_MAX]; /* by row of rule_keys; 0 = not met */
 	size_t entry_count;
-	struct { const char *name; size_t line; } entries[RULES_MAX];
+	struct {
+		const char *name;
+		size_t line;
+	} entries[RULES_MAX];
 };
 
 /* Each reads its value into the rule and leaves the reader at the value's last event. */
-struct rule_key { const char *name; enum status (*read)(struct rule_reading *reading, const char *key); };
+struct rule_key {
+	const char *name;
+	enum status (*read)(struct rule_reading *reading, const char *key);
+};
 extern const struct rule_key rule_keys[];
 extern const size_t rule_key_count;
 

@@ -101,9 +101,7 @@ bool rule_text_fill(const struct rule_text *text, const struct look *look, char 
 				used = opened;
 			out[used] = '\0';
 			break;
-		case PART_LITERAL:
-			used = add(out, size, used, part->literal);
-			break;
+		case PART_LITERAL: used = add(out, size, used, part->literal); break;
 		case PART_FIGURE:
 			if (write_part(part, look, figure)) {
 				used = add(out, size, used, figure);

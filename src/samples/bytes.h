@@ -17,18 +17,15 @@ static inline unsigned char *put_varint(unsigned char *at, uint64_t value)
 	return at;
 }
 
-static inline uint64_t zigzag(int64_t value)
-{
-	return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
-}
+static inline uint64_t zigzag(int64_t value) { return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0); }
 
-static inline int64_t unzigzag(uint64_t value)
-{
-	return (int64_t)(value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
-}
+static inline int64_t unzigzag(uint64_t value) { return (int64_t)(value >> 1 ^ (value & 1 ? UINT64_MAX : 0)); }
 
 /* What is left to read; `failed` once something did not fit. */
-struct bytes { const unsigned char *at, *end; bool failed; };
+struct bytes {
+	const unsigned char *at, *end;
+	bool failed;
+};
 
 static inline uint64_t get_varint(struct bytes *bytes)
 {

@@ -1,8 +1,9 @@
 /* codec.h: a sample set as bytes, and back: nothing lost, nothing added. What lies in a block of a stream (stream.h).
  *
- * A record: its kind, the length of the rest, which of run, lane, sequence and time differ from what follows from the record before, then its
- * fields (layout.h). Kinds and metrics have the numbers that the stream's header names, so that lists may grow anywhere; what a reader does
- * not know it steps over by the length. Each block is decoded on its own. */
+ * A record: its kind, the length of the rest, which of run, lane, sequence and time differ from what follows from the
+ * record before, then its fields (layout.h). Kinds and metrics have the numbers that the stream's header names, so that
+ * lists may grow anywhere; what a reader does not know it steps over by the length. Each block is decoded on its
+ * own. */
 #ifndef PMTOP_SAMPLES_CODEC_H
 #define PMTOP_SAMPLES_CODEC_H
 
@@ -29,10 +30,12 @@ bool codec_read_numbers(const unsigned char *bytes, size_t length, struct codec_
 /* Those of this version. */
 void codec_own_numbers(struct codec_numbers *out);
 
-/* Appends records from `from` on, until the payload has `most` bytes or all are written. Returns the first that is not written. */
+/* Appends records from `from` on, until the payload has `most` bytes or all are written. Returns the first that is not
+ * written. */
 size_t codec_write(const struct sample_set *set, size_t from, size_t most, struct buffer *out);
-/* Appends what `bytes` holds to the set. False: the bytes end in the middle of something, or make no sense; what stood before that is in the set.
- * *unknown: records that were stepped over are added to it. */
-bool codec_read(const unsigned char *bytes, size_t length, const struct codec_numbers *numbers, int64_t time_ns, struct sample_set *set, uint64_t *unknown);
+/* Appends what `bytes` holds to the set. False: the bytes end in the middle of something, or make no sense; what stood
+ * before that is in the set. *unknown: records that were stepped over are added to it. */
+bool codec_read(const unsigned char *bytes, size_t length, const struct codec_numbers *numbers, int64_t time_ns,
+	struct sample_set *set, uint64_t *unknown);
 
 #endif

@@ -11,7 +11,7 @@ struct reader {
 	int64_t time_ns;
 	unsigned run, lane;
 	uint64_t sequence;
-	uint32_t metric;             /* of the figure before, and one more */
+	uint32_t metric; /* of the figure before, and one more */
 	int32_t instance;
 };
 
@@ -107,7 +107,9 @@ static void get_text(struct reader *reader, char *place)
 {
 	uint64_t length = get_varint(&reader->bytes);
 	const unsigned char *text = get_bytes(&reader->bytes, length);
-	const char *copy = text && has_room(reader, (size_t)length) ? sample_set_text(reader->set, (const char *)text, (size_t)length) : "";
+	const char *copy = text && has_room(reader, (size_t)length)
+		? sample_set_text(reader->set, (const char *)text, (size_t)length)
+		: "";
 	memcpy(place, &copy, sizeof copy);
 }
 
@@ -147,57 +149,46 @@ static void get_field(struct reader *reader, const struct field *field, char *ba
 	uint32_t bits;
 	int32_t small;
 	switch (field->type) {
-	case FIELD_U8: case FIELD_U16: case FIELD_U32: case FIELD_U64:
-		put_unsigned(field->type, place, get_varint(bytes));
-		break;
+	case FIELD_U8:
+	case FIELD_U16:
+	case FIELD_U32:
+	case FIELD_U64: put_unsigned(field->type, place, get_varint(bytes)); break;
 	case FIELD_I32:
 		small = (int32_t)unzigzag(get_varint(bytes));
 		memcpy(place, &small, sizeof small);
 		break;
-	case FIELD_I64:
-		put_unsigned(FIELD_I64, place, (uint64_t)checked_ns(bytes, unzigzag(get_varint(bytes))));
-		break;
-	case FIELD_METRIC:
-		put_metric(reader, place, unzigzag(get_varint(bytes)));
-		break;
-	case FIELD_INSTANCE:
-		put_instance(reader, place, unzigzag(get_varint(bytes)));
-		break;
+	case FIELD_I64: put_unsigned(FIELD_I64, place, (uint64_t)checked_ns(bytes, unzigzag(get_varint(bytes)))); break;
+	case FIELD_METRIC: put_metric(reader, place, unzigzag(get_varint(bytes))); break;
+	case FIELD_INSTANCE: put_instance(reader, place, unzigzag(get_varint(bytes))); break;
 	case FIELD_TIME:
-		put_unsigned(FIELD_TIME, place, (uint64_t)checked_ns(bytes, (int64_t)((uint64_t)unzigzag(get_varint(bytes)) + (uint64_t)reader->time_ns)));
+		put_unsigned(FIELD_TIME, place,
+			(uint64_t)checked_ns(bytes, (int64_t)((uint64_t)unzigzag(get_varint(bytes)) + (uint64_t)reader->time_ns)));
 		break;
 	case FIELD_DOUBLE:
 		number = get_double(bytes);
 		memcpy(place, &number, sizeof number);
 		break;
-	case FIELD_FLOAT: case FIELD_SELF:
+	case FIELD_FLOAT:
+	case FIELD_SELF:
 		bits = (uint32_t)get_little(bytes, sizeof bits);
 		memcpy(place, &bits, sizeof bits);
 		break;
-	case FIELD_FLAG:
-		*(bool *)place = true;
-		break;
-	case FIELD_TEXT:
-		get_text(reader, place);
-		break;
+	case FIELD_FLAG: *(bool *)place = true; break;
+	case FIELD_TEXT: get_text(reader, place); break;
 	case FIELD_PART:
 		part = allocate(reader, field->part->size);
 		if (part)
 			get_struct(reader, field->part, part);
 		memcpy(place, &part, sizeof part);
 		break;
-	case FIELD_ROWS:
-		get_rows(reader, field, base);
-		break;
+	case FIELD_ROWS: get_rows(reader, field, base); break;
 	case FIELD_COUNTS:
 		part = allocate(reader, HISTOGRAM_BUCKETS * sizeof(uint32_t));
 		if (part)
 			get_counts(bytes, (uint32_t *)(void *)part);
 		memcpy(place, &part, sizeof part);
 		break;
-	case FIELD_OWN_COUNTS:
-		get_counts(bytes, (uint32_t *)(void *)place);
-		break;
+	case FIELD_OWN_COUNTS: get_counts(bytes, (uint32_t *)(void *)place); break;
 	}
 }
 
@@ -229,7 +220,8 @@ static uint64_t get_place(struct reader *reader)
 	if (has & PLACE_EVENT)
 		reader->sequence = sequence;
 	if (has & PLACE_TIME)
-		reader->time_ns = checked_ns(bytes, (int64_t)((uint64_t)reader->time_ns + (uint64_t)unzigzag(get_varint(bytes))));
+		reader->time_ns =
+			checked_ns(bytes, (int64_t)((uint64_t)reader->time_ns + (uint64_t)unzigzag(get_varint(bytes))));
 	return sequence;
 }
 
@@ -243,11 +235,14 @@ static bool is_whole(const struct record *record)
 	case RECORD_EVIDENCE: return record->evidence;
 	case RECORD_NAME: return record->name.text;
 	case RECORD_META: return record->meta.key && record->meta.value;
-	case RECORD_RUN_CLOSED: case RECORD_WORKER_GONE: case RECORD_MARK: return record->text;
+	case RECORD_RUN_CLOSED:
+	case RECORD_WORKER_GONE:
+	case RECORD_MARK: return record->text;
 	case RECORD_CODE: return record->code.function && record->code.file;
 	case RECORD_CODE_GROUP: return record->code_group.python;
 	case RECORD_MISSING: return record->missing.figure;
-	case RECORD_PROCESS_SEEN: case RECORD_PROCESS_REPLACED: return record->process.command;
+	case RECORD_PROCESS_SEEN:
+	case RECORD_PROCESS_REPLACED: return record->process.command;
 	case RECORD_PROCESS_WAIT: return record->wait.text;
 	case RECORD_RUN_OPENED: return record->opened.name && record->opened.uuid && record->opened.abi;
 	default: return true;
@@ -280,7 +275,9 @@ static void get_record(struct reader *reader, uint64_t number, uint64_t *unknown
 		*unknown += kind < 0;
 		return;
 	}
-	struct record *record = !has_room(reader, sizeof *record) ? NULL : sample_set_add(reader->set, (enum record_kind)kind, reader->run, reader->time_ns);
+	struct record *record = !has_room(reader, sizeof *record)
+		? NULL
+		: sample_set_add(reader->set, (enum record_kind)kind, reader->run, reader->time_ns);
 	if (!record) {
 		reader->bytes.failed = true;
 		return;
@@ -294,9 +291,12 @@ static void get_record(struct reader *reader, uint64_t number, uint64_t *unknown
 	reader->set->count = count;
 }
 
-bool codec_read(const unsigned char *bytes, size_t length, const struct codec_numbers *numbers, int64_t time_ns, struct sample_set *set, uint64_t *unknown)
+bool codec_read(const unsigned char *bytes, size_t length, const struct codec_numbers *numbers, int64_t time_ns,
+	struct sample_set *set, uint64_t *unknown)
 {
-	struct reader reader = { .bytes = { bytes, bytes + length, false }, .numbers = numbers, .set = set, .time_ns = time_ns };
+	struct reader reader = {
+		.bytes = { bytes, bytes + length, false }, .numbers = numbers, .set = set, .time_ns = time_ns
+	};
 	checked_ns(&reader.bytes, time_ns);
 	while (reader.bytes.at < reader.bytes.end && !reader.bytes.failed) {
 		uint64_t number = get_varint(&reader.bytes), size = get_varint(&reader.bytes);
@@ -341,7 +341,8 @@ bool codec_read_numbers(const unsigned char *bytes, size_t length, struct codec_
 
 void codec_own_numbers(struct codec_numbers *out)
 {
-	_Static_assert((int)RECORD_KIND_COUNT <= CODEC_NUMBERS_MOST && (int)METRIC_COUNT <= CODEC_NUMBERS_MOST, "a number for each");
+	_Static_assert(
+		(int)RECORD_KIND_COUNT <= CODEC_NUMBERS_MOST && (int)METRIC_COUNT <= CODEC_NUMBERS_MOST, "a number for each");
 	memset(out, 0xff, sizeof *out);
 	for (size_t i = 0; i < RECORD_KIND_COUNT; i++)
 		out->kinds[i] = (int16_t)i;

@@ -10,11 +10,12 @@ struct writer {
 	int64_t time_ns;
 	unsigned run, lane;
 	uint64_t sequence;
-	uint32_t metric;             /* of the figure before, and one more */
+	uint32_t metric; /* of the figure before, and one more */
 	int32_t instance;
 };
 
-/* Of a struct all fields but texts, rows and counts, and what stands before a record's; whoever writes more asks for more. */
+/* Of a struct all fields but texts, rows and counts, and what stands before a record's; whoever writes more asks for
+ * more. */
 enum { STRUCT_ROOM = (LAYOUT_FIELDS_MOST + 8) * VARINT_MOST };
 
 static bool has_room(struct buffer *out, size_t more)
@@ -93,7 +94,8 @@ static size_t next_count(const uint32_t *counts, size_t at)
 	return HISTOGRAM_BUCKETS;
 }
 
-/* How many numbers there are, then how many zeros, then a number, and so on; the zeros at the end are not written. False: there are none. */
+/* How many numbers there are, then how many zeros, then a number, and so on; the zeros at the end are not written.
+ * False: there are none. */
 static bool add_counts(struct buffer *out, const uint32_t *counts)
 {
 	enum { COUNT_ROOM = 2 };
@@ -158,13 +160,12 @@ static bool add_field(struct writer *writer, const struct field *field, const ch
 	uint32_t metric;
 	size_t at;
 	switch (field->type) {
-	case FIELD_U8: case FIELD_U16: case FIELD_U32: case FIELD_U64:
-		return add_unsigned(out, unsigned_at(field->type, place));
-	case FIELD_I32:
-		memcpy(&small, place, sizeof small);
-		return add_unsigned(out, zigzag(small));
-	case FIELD_I64:
-		return add_unsigned(out, zigzag((int64_t)unsigned_at(FIELD_I64, place)));
+	case FIELD_U8:
+	case FIELD_U16:
+	case FIELD_U32:
+	case FIELD_U64: return add_unsigned(out, unsigned_at(field->type, place));
+	case FIELD_I32: memcpy(&small, place, sizeof small); return add_unsigned(out, zigzag(small));
+	case FIELD_I64: return add_unsigned(out, zigzag((int64_t)unsigned_at(FIELD_I64, place)));
 	case FIELD_METRIC:
 		metric = (uint32_t)unsigned_at(FIELD_U32, place);
 		wide = zigzag((int64_t)metric - writer->metric);
@@ -186,23 +187,20 @@ static bool add_field(struct writer *writer, const struct field *field, const ch
 			return false;
 		add_double(out, number);
 		return true;
-	case FIELD_FLOAT:
-		memcpy(&single, place, sizeof single);
-		return !isnan(single) && add_single(out, place);
+	case FIELD_FLOAT: memcpy(&single, place, sizeof single); return !isnan(single) && add_single(out, place);
 	case FIELD_SELF:
 		single = layout_self(field, base);
 		return memcmp(&single, place, sizeof single) != 0 && add_single(out, place);
-	case FIELD_FLAG:
-		return *(const bool *)place;
-	case FIELD_TEXT:
-		return pointer_at(place) && add_text(out, pointer_at(place));
+	case FIELD_FLAG: return *(const bool *)place;
+	case FIELD_TEXT: return pointer_at(place) && add_text(out, pointer_at(place));
 	case FIELD_PART:
 		if (!pointer_at(place))
 			return false;
 		add_struct(writer, field->part, pointer_at(place));
 		return has_room(out, STRUCT_ROOM);
 	case FIELD_ROWS:
-		return pointer_at(place) && size_at(base + field->count_offset) && add_rows(writer, field, pointer_at(place), size_at(base + field->count_offset));
+		return pointer_at(place) && size_at(base + field->count_offset) &&
+			add_rows(writer, field, pointer_at(place), size_at(base + field->count_offset));
 	case FIELD_COUNTS:
 		if (pointer_at(place))
 			add_counts(out, pointer_at(place));
@@ -239,8 +237,9 @@ static void add_place(struct writer *writer, const struct record *record)
 	struct buffer *out = writer->out;
 	bool is_event = record->kind >= RECORD_EPOCH_BEGIN;
 	uint64_t next = is_event ? writer->sequence + 1 : 0;
-	unsigned has = (is_event ? PLACE_EVENT : 0) | (record->run != writer->run ? PLACE_RUN : 0) | (record->lane != writer->lane ? PLACE_LANE : 0) |
-	               (record->sequence != next ? PLACE_SEQUENCE : 0) | (record->time_ns != writer->time_ns ? PLACE_TIME : 0);
+	unsigned has = (is_event ? PLACE_EVENT : 0) | (record->run != writer->run ? PLACE_RUN : 0) |
+		(record->lane != writer->lane ? PLACE_LANE : 0) | (record->sequence != next ? PLACE_SEQUENCE : 0) |
+		(record->time_ns != writer->time_ns ? PLACE_TIME : 0);
 	add_varint(out, has);
 	if (has & PLACE_RUN)
 		add_varint(out, record->run);

@@ -154,7 +154,8 @@ void sample_set_figure(struct sample_set *set, int64_t time_ns, enum metric metr
 	record->figure.value = value;
 }
 
-void sample_set_missing(struct sample_set *set, int64_t time_ns, const char *figure, const char *text, const char *remedy)
+void sample_set_missing(
+	struct sample_set *set, int64_t time_ns, const char *figure, const char *text, const char *remedy)
 {
 	struct record *record = sample_set_add(set, RECORD_MISSING, 0, time_ns);
 	if (!record)

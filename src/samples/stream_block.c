@@ -54,13 +54,16 @@ static void get_text(struct bytes *bytes, char *out, size_t size)
 	text_clean(out, size, raw, strlen(raw));
 }
 
-bool stream_block_header(const struct stream_block *block, struct stream_header *out, struct codec_numbers *numbers, struct reason *why_not)
+bool stream_block_header(
+	const struct stream_block *block, struct stream_header *out, struct codec_numbers *numbers, struct reason *why_not)
 {
 	struct bytes bytes = { block->payload, block->payload + block->length, false };
-	struct stream_header header = { .major = (uint16_t)get_little(&bytes, 2), .minor = (uint16_t)get_little(&bytes, 2), .incompatible = (uint32_t)get_little(&bytes, 4) };
+	struct stream_header header = { .major = (uint16_t)get_little(&bytes, 2),
+		.minor = (uint16_t)get_little(&bytes, 2),
+		.incompatible = (uint32_t)get_little(&bytes, 4) };
 	if (!bytes.failed && (header.major != STREAM_MAJOR || header.incompatible)) {
-		reason_set(why_not, STATUS_UNSUPPORTED, NULL, "recording of version %u.%u%s: this pmtop reads version %d", header.major, header.minor,
-			header.incompatible ? " with features unknown here" : "", STREAM_MAJOR);
+		reason_set(why_not, STATUS_UNSUPPORTED, NULL, "recording of version %u.%u%s: this pmtop reads version %d",
+			header.major, header.minor, header.incompatible ? " with features unknown here" : "", STREAM_MAJOR);
 		return false;
 	}
 	const unsigned char *uuid = get_bytes(&bytes, sizeof header.uuid);

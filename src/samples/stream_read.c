@@ -5,20 +5,22 @@
 #include "src/samples/codec.h"
 #include "src/samples/stream.h"
 
-/* What looks like blocks and is none costs a checksum each; a stream that is made of such is given up. Damage never comes near. */
+/* What looks like blocks and is none costs a checksum each; a stream that is made of such is given up. Damage never
+ * comes near. */
 enum { WASTE_FREE = 64 << 20, WASTE_FACTOR = 16, AHEAD_MOST = 32 };
 
 struct stream_reader {
 	struct buffer bytes;
-	size_t at;                           /* of bytes: what lies before was read */
-	uint64_t fed, wasted;                /* bytes; of these, looked at in vain */
+	size_t at;            /* of bytes: what lies before was read */
+	uint64_t fed, wasted; /* bytes; of these, looked at in vain */
 	bool is_finished;
 	bool has_header, has_dictionary, has_gap;
-	bool is_begun;                       /* something came after the header, which itself may have been brought from elsewhere */
-	uint64_t next;                       /* number of the block that should come */
-	bool has_copy;                       /* the newest set is a dictionary; of this time: a copy of it may follow */
+	/* something came after the header, which itself may have been brought from elsewhere */
+	bool is_begun;
+	uint64_t next; /* number of the block that should come */
+	bool has_copy; /* the newest set is a dictionary; of this time: a copy of it may follow */
 	int64_t copied_ns;
-	unsigned parts;                      /* blocks of a set that is not whole yet */
+	unsigned parts; /* blocks of a set that is not whole yet */
 	uint16_t parts_kind;
 	struct stream_header header;
 	struct codec_numbers numbers;
@@ -26,10 +28,7 @@ struct stream_reader {
 	struct reason refusal;
 };
 
-struct stream_reader *stream_reader_new(void)
-{
-	return calloc(1, sizeof(struct stream_reader));
-}
+struct stream_reader *stream_reader_new(void) { return calloc(1, sizeof(struct stream_reader)); }
 
 void stream_reader_free(struct stream_reader *reader)
 {
@@ -52,10 +51,7 @@ enum status stream_reader_feed(struct stream_reader *reader, const void *bytes, 
 	return kept->failed ? STATUS_NO_MEMORY : STATUS_OK;
 }
 
-void stream_reader_finish(struct stream_reader *reader)
-{
-	reader->is_finished = true;
-}
+void stream_reader_finish(struct stream_reader *reader) { reader->is_finished = true; }
 
 /* -- blocks -- */
 
@@ -83,8 +79,8 @@ static bool next_block(struct stream_reader *reader, struct stream_block *block)
 
 enum place { IN_PLACE, MISPLACED, NOT_KNOWN_YET };
 
-/* A number that is ahead: blocks were lost before it, or it was moved here from behind, or stands here a second time. Of what comes next so much as is
- * there is looked at: with it, or without it, more blocks come in order. */
+/* A number that is ahead: blocks were lost before it, or it was moved here from behind, or stands here a second time.
+ * Of what comes next so much as is there is looked at: with it, or without it, more blocks come in order. */
 static enum place look_ahead(struct stream_reader *reader, const struct stream_block *block)
 {
 	struct stream_block after;
@@ -159,7 +155,8 @@ static void count_number(struct stream_reader *reader, const struct stream_block
 
 static bool is_same_process(const struct stream_header *a, const struct stream_header *b)
 {
-	return strcmp(a->boot_id, b->boot_id) == 0 && strcmp(a->host, b->host) == 0 && a->pid == b->pid && a->start_ticks == b->start_ticks;
+	return strcmp(a->boot_id, b->boot_id) == 0 && strcmp(a->host, b->host) == 0 && a->pid == b->pid &&
+		a->start_ticks == b->start_ticks;
 }
 
 static enum stream_event take_header(struct stream_reader *reader, const struct stream_block *block)
@@ -169,7 +166,8 @@ static enum stream_event take_header(struct stream_reader *reader, const struct 
 	bool is_first = !reader->has_header, is_good = stream_block_header(block, &header, &numbers, &reader->refusal);
 	bool is_other = is_good && !is_first && memcmp(header.uuid, reader->header.uuid, sizeof header.uuid) != 0;
 	if (is_other && !is_same_process(&header, &reader->header))
-		reason_set(&reader->refusal, STATUS_UNSUPPORTED, NULL, "another recording begins here, of pid %d on %s: it is played by itself", (int)header.pid, header.host);
+		reason_set(&reader->refusal, STATUS_UNSUPPORTED, NULL,
+			"another recording begins here, of pid %d on %s: it is played by itself", (int)header.pid, header.host);
 	if (reader->refusal.text[0])
 		return STREAM_REFUSED;
 	if (is_other) {
@@ -257,12 +255,6 @@ const struct stream_header *stream_reader_header(const struct stream_reader *rea
 	return reader->has_header ? &reader->header : NULL;
 }
 
-const struct stream_losses *stream_reader_losses(const struct stream_reader *reader)
-{
-	return &reader->losses;
-}
+const struct stream_losses *stream_reader_losses(const struct stream_reader *reader) { return &reader->losses; }
 
-const char *stream_reader_refusal(const struct stream_reader *reader)
-{
-	return reader->refusal.text;
-}
+const char *stream_reader_refusal(const struct stream_reader *reader) { return reader->refusal.text; }

@@ -13,7 +13,8 @@ static void add_little(struct buffer *out, uint64_t value, size_t size)
 	buffer_add(out, (const char *)bytes, size);
 }
 
-static void write_block(struct stream_writer *writer, enum block_kind kind, unsigned flags, int64_t time_ns, struct buffer *out)
+static void write_block(
+	struct stream_writer *writer, enum block_kind kind, unsigned flags, int64_t time_ns, struct buffer *out)
 {
 	unsigned char head[STREAM_BLOCK_HEAD], *at = head;
 	const struct buffer *payload = &writer->payload;
@@ -51,7 +52,8 @@ void stream_write_header(struct stream_writer *writer, const struct stream_heade
 	write_block(writer, BLOCK_HEADER, 0, header->monotonic_ns, out);
 }
 
-void stream_write_set(struct stream_writer *writer, enum block_kind kind, const struct sample_set *set, struct buffer *out)
+void stream_write_set(
+	struct stream_writer *writer, enum block_kind kind, const struct sample_set *set, struct buffer *out)
 {
 	unsigned failed = set->failed ? BLOCK_SET_FAILED : 0;
 	if (kind == BLOCK_DICTIONARY)
@@ -68,7 +70,8 @@ void stream_write_set(struct stream_writer *writer, enum block_kind kind, const 
 	buffer_clear(&writer->payload);
 }
 
-void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset, int64_t time_ns, struct buffer *out)
+void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset,
+	int64_t time_ns, struct buffer *out)
 {
 	enum { PLACE_SIZE = 24, PLACES_MOST = (STREAM_PAYLOAD_MOST - 16) / PLACE_SIZE };
 	struct buffer *payload = &writer->payload;
@@ -84,7 +87,4 @@ void stream_write_index(struct stream_writer *writer, const struct stream_place 
 	write_block(writer, BLOCK_INDEX, 0, time_ns, out);
 }
 
-void stream_writer_release(struct stream_writer *writer)
-{
-	buffer_release(&writer->payload);
-}
+void stream_writer_release(struct stream_writer *writer) { buffer_release(&writer->payload); }

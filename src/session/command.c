@@ -25,7 +25,11 @@ enum status view_unknown(const char *name, struct reason *reason)
 	enum { COUNT = sizeof words / sizeof *words };
 	char shown[64], views[sizeof reason->remedy] = "";
 	for (size_t i = 0, used = 0; i < COUNT && used < sizeof views; i++)
-		used += (size_t)snprintf(views + used, sizeof views - used, "%s%s", i == 0 ? "" : i + 1 < COUNT ? ", " : " or ", words[i]);
+		used += (size_t)snprintf(views + used, sizeof views - used, "%s%s",
+			i == 0              ? ""
+				: i + 1 < COUNT ? ", "
+								: " or ",
+			words[i]);
 	text_clean(shown, sizeof shown, name, strlen(name));
 	return reason_set(reason, STATUS_INVALID, views, "no view is named %s", shown);
 }

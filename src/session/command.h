@@ -1,4 +1,5 @@
-/* command.h: what a command of the command line is, and the options that it is given. The table of all: src/commands/commands.h. */
+/* command.h: what a command of the command line is, and the options that it is given. The table of all:
+ * src/commands/commands.h. */
 #ifndef PMTOP_SESSION_COMMAND_H
 #define PMTOP_SESSION_COMMAND_H
 
@@ -9,8 +10,17 @@
 #include "src/base/status.h"
 #include "src/settings/settings.h"
 
-/* EXIT_ENDED: nothing could be watched, for the command of our own ended well before that; a shell sees its lowest byte, 0. */
-enum exit_code { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2, EXIT_NO_TARGET = 3, EXIT_NO_PERMISSION = 4, EXIT_REGRESSION = 5, EXIT_ENDED = 256 };
+/* EXIT_ENDED: nothing could be watched, for the command of our own ended well before that; a shell sees its lowest
+ * byte, 0. */
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_RUNTIME = 1,
+	EXIT_USAGE = 2,
+	EXIT_NO_TARGET = 3,
+	EXIT_NO_PERMISSION = 4,
+	EXIT_REGRESSION = 5,
+	EXIT_ENDED = 256
+};
 
 enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_SVG };
 
@@ -19,71 +29,74 @@ struct options {
 	const struct command *command;
 
 	/* what is watched: one of these, or nothing */
-	pid_t pid;                   /* 0 = none */
-	const char *run_name;        /* -s */
-	const char *demo;            /* --demo: "SCENARIO:SEED", "" = the usual; NULL = not asked for */
-	const char *replay;          /* -r, or a file where a target is named: a recording; "-" = standard input */
-	char **child;                /* after --, or NULL */
-	char **words;                /* what stands after the command's own word, where that takes several */
+	pid_t pid;            /* 0 = none */
+	const char *run_name; /* -s */
+	const char *demo;     /* --demo: "SCENARIO:SEED", "" = the usual; NULL = not asked for */
+	const char *replay;   /* -r, or a file where a target is named: a recording; "-" = standard input */
+	char **child;         /* after --, or NULL */
+	char **words;         /* what stands after the command's own word, where that takes several */
 	int word_count;
 
 	bool is_batch, is_once, is_list;
-	int64_t count;               /* -n; 0 = until the target ends */
+	int64_t count; /* -n; 0 = until the target ends */
 	enum output_format format;
-	const char *config;          /* --config, or NULL */
-	double period_s;             /* -d; 0 = as configured */
-	int color;                   /* enum color_choice; −1 = as configured */
+	const char *config; /* --config, or NULL */
+	double period_s;    /* -d; 0 = as configured */
+	int color;          /* enum color_choice; −1 = as configured */
 	bool ascii;
-	bool no_nvml, counters;      /* --no-nvml, --counters */
-	bool all;                    /* --all */
-	const char *view;            /* --view */
-	int width, height;           /* --size; 0 = as the terminal, or 120×40 */
+	bool no_nvml, counters; /* --no-nvml, --counters */
+	bool all;               /* --all */
+	const char *view;       /* --view */
+	int width, height;      /* --size; 0 = as the terminal, or 120×40 */
 
-	const char *check;           /* rules --check=FILE */
-	bool figures;                /* rules --figures */
+	const char *check; /* rules --check=FILE */
+	bool figures;      /* rules --figures */
 
-	const char *write;           /* -w FILE, record -o FILE: the recording; export, check: where the output goes */
-	double record_s;             /* --for; 0 = until the target ends, here and below */
-	double record_bytes;         /* --max-size: of all its files */
-	double file_bytes;           /* --rotate */
-	const char *only;            /* collect --only=SOURCE[,SOURCE] */
-	double speed;                /* --speed; 0 = not given */
-	const char *at;              /* --at: "90s", "14:02:30", "50%", "#624", "end"; NULL = from the beginning */
-	const char *overlay;         /* --overlay FILE: an earlier run beside this one */
+	const char *write;   /* -w FILE, record -o FILE: the recording; export, check: where the output goes */
+	double record_s;     /* --for; 0 = until the target ends, here and below */
+	double record_bytes; /* --max-size: of all its files */
+	double file_bytes;   /* --rotate */
+	const char *only;    /* collect --only=SOURCE[,SOURCE] */
+	double speed;        /* --speed; 0 = not given */
+	const char *at;      /* --at: "90s", "14:02:30", "50%", "#624", "end"; NULL = from the beginning */
+	const char *overlay; /* --overlay FILE: an earlier run beside this one */
 
-	const char *to;              /* export --to=FORMAT */
-	const char *since, *until;   /* of the run, as --at */
-	const char *baseline, *save, *junit;         /* check */
-	double threshold;            /* check; 0 = the usual */
-	const char *budget;          /* check --budget=data:20%,step:0.3s */
+	const char *to;                      /* export --to=FORMAT */
+	const char *since, *until;           /* of the run, as --at */
+	const char *baseline, *save, *junit; /* check */
+	double threshold;                    /* check; 0 = the usual */
+	const char *budget;                  /* check --budget=data:20%,step:0.3s */
 };
 
 /* What follows a command's word. WORDS: the command reads them itself. */
 enum command_words { COMMAND_TAKES_NOTHING, COMMAND_TAKES_TARGET, COMMAND_TAKES_WORDS };
 
 enum command_trait {
-	COMMAND_HAS_SCREEN = 1,      /* draws on the terminal while it watches */
-	COMMAND_MONITORS = 2,        /* watches until the run ends: starts hooks, may record */
-	COMMAND_RECORDS = 4,         /* records whether -w is given or not */
-	COMMAND_STREAMS = 8,         /* writes samples to standard output; evaluates no rules */
-	COMMAND_AWAITS_SOURCES = 16, /* waits a moment for sources that start slowly: its first picture may be its only one */
-	COMMAND_NEEDS_PROCESS = 32,  /* a recording will not do */
-	COMMAND_NEEDS_RUNNING = 64,  /* nor a command to start, nor a synthetic run */
+	COMMAND_HAS_SCREEN = 1, /* draws on the terminal while it watches */
+	COMMAND_MONITORS = 2,   /* watches until the run ends: starts hooks, may record */
+	COMMAND_RECORDS = 4,    /* records whether -w is given or not */
+	COMMAND_STREAMS = 8,    /* writes samples to standard output; evaluates no rules */
+	/* waits a moment for sources that start slowly: its first picture may be its only one */
+	COMMAND_AWAITS_SOURCES = 16,
+	COMMAND_NEEDS_PROCESS = 32, /* a recording will not do */
+	COMMAND_NEEDS_RUNNING = 64, /* nor a command to start, nor a synthetic run */
 };
 
 #define FORMATS_TEXT_JSON (1u << FORMAT_TEXT | 1u << FORMAT_JSON)
 #define FORMATS_ALL_BUT_SVG (FORMATS_TEXT_JSON | 1u << FORMAT_CSV)
 #define FORMATS_ALL (FORMATS_ALL_BUT_SVG | 1u << FORMAT_SVG)
 
-/* Each command's own file defines its own: --help, the checks of options, the manual's synopsis and completion are made of these. */
+/* Each command's own file defines its own: --help, the checks of options, the manual's synopsis and completion are made
+ * of these. */
 struct command {
-	const char *name;            /* "export"; of watch, stream and once it is a name for messages: "the screen", "-b", "--once" */
-	const char *synopsis;        /* after "pmtop ", without the options that follow from options_rows.c */
-	const char *summary;         /* at most 50 columns */
-	const char *details;         /* more lines for "pmtop COMMAND --help", each with its newline; NULL */
-	const char *example;         /* a whole command line */
+	/* "export"; of watch, stream and once it is a name for messages: "the screen", "-b", "--once" */
+	const char *name;
+	const char *synopsis; /* after "pmtop ", without the options that follow from options_rows.c */
+	const char *summary;  /* at most 50 columns */
+	const char *details;  /* more lines for "pmtop COMMAND --help", each with its newline; NULL */
+	const char *example;  /* a whole command line */
 	enum command_words words;
-	unsigned traits, formats;    /* of enum command_trait; 1 << enum output_format */
+	unsigned traits, formats; /* of enum command_trait; 1 << enum output_format */
 	bool needs_target;
 	enum exit_code (*run)(const struct options *options, const struct settings *settings);
 };

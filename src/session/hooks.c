@@ -20,9 +20,22 @@ enum { RUNNING_MAX = 64, TOLD_MAX = 2 * ALERTS_MAX, LIMITS_MAX = 256, RULE_SIZE 
 
 #define CLOSE_AFTER_NS (2 * NS_PER_S)
 
-struct told { char rule[RULE_SIZE]; unsigned run; uint32_t subject; int64_t since_ns; bool is_raised; };
-struct limit { char rule[RULE_SIZE]; int64_t started_ns; };
-struct running { pid_t pid; int64_t since_ns; bool is_killed; };
+struct told {
+	char rule[RULE_SIZE];
+	unsigned run;
+	uint32_t subject;
+	int64_t since_ns;
+	bool is_raised;
+};
+struct limit {
+	char rule[RULE_SIZE];
+	int64_t started_ns;
+};
+struct running {
+	pid_t pid;
+	int64_t since_ns;
+	bool is_killed;
+};
 
 struct hooks {
 	const struct settings *settings;
@@ -30,16 +43,22 @@ struct hooks {
 	struct told told[TOLD_MAX];
 	struct limit limits[LIMITS_MAX];
 	struct running running[RUNNING_MAX];
-	bool is_waiting;                              /* something is to be started later */
-	bool is_failed[SEVERITY_CRITICAL + 1];        /* by severity: it could not be started, and that was said */
+	bool is_waiting;                       /* something is to be started later */
+	bool is_failed[SEVERITY_CRITICAL + 1]; /* by severity: it could not be started, and that was said */
 };
 
 /* What is said of one warning. */
-struct event { const char *severity, *state, *rule; char message[256], run[128], pid[16]; struct buffer evidence; };
+struct event {
+	const char *severity, *state, *rule;
+	char message[256], run[128], pid[16];
+	struct buffer evidence;
+};
 
 static const struct setting_command *command_of(const struct settings *settings, enum severity severity)
 {
-	return severity == SEVERITY_INFO ? &settings->on_info : severity == SEVERITY_WARNING ? &settings->on_warning : &settings->on_critical;
+	return severity == SEVERITY_INFO   ? &settings->on_info
+		: severity == SEVERITY_WARNING ? &settings->on_warning
+									   : &settings->on_critical;
 }
 
 struct hooks *hooks_new(const struct settings *settings)
@@ -59,7 +78,9 @@ static void describe(const struct alert *alert, const struct model *model, const
 	const struct run *run = alert->run < model->run_count ? &model->runs[alert->run] : NULL;
 	const char *name = run ? run->name : model->command;
 	int pid = run && run->pid ? run->pid : run && run->inner_pid ? run->inner_pid : model->target_pid;
-	*event = (struct event){ .severity = severity_name(alert->severity), .state = state, .rule = alert->rule, .evidence = BUFFER_INIT };
+	*event = (struct event){
+		.severity = severity_name(alert->severity), .state = state, .rule = alert->rule, .evidence = BUFFER_INIT
+	};
 	text_clean(event->message, sizeof event->message, alert->message, strlen(alert->message));
 	text_clean(event->run, sizeof event->run, name, strlen(name));
 	snprintf(event->pid, sizeof event->pid, "%d", pid);
@@ -72,8 +93,14 @@ static void describe(const struct alert *alert, const struct model *model, const
 
 static const char *figure_of(const struct event *event, const char *name, size_t length)
 {
-	const struct { const char *name, *value; } values[] = {
-		{ "rule", event->rule }, { "message", event->message }, { "severity", event->severity }, { "state", event->state }, { "pid", event->pid },
+	const struct {
+		const char *name, *value;
+	} values[] = {
+		{ "rule", event->rule },
+		{ "message", event->message },
+		{ "severity", event->severity },
+		{ "state", event->state },
+		{ "pid", event->pid },
 		{ "run", event->run },
 	};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -101,9 +128,16 @@ static void fill_in(struct buffer *out, const char *word, const struct event *ev
 
 static void set_environment(struct spawn *spawn, const struct event *event)
 {
-	const struct { const char *name, *value; } values[] = {
-		{ "PMTOP_RULE", event->rule }, { "PMTOP_MESSAGE", event->message }, { "PMTOP_SEVERITY", event->severity }, { "PMTOP_STATE", event->state },
-		{ "PMTOP_PID", event->pid }, { "PMTOP_RUN", event->run }, { "PMTOP_EVIDENCE", event->evidence.data ? event->evidence.data : "{}" },
+	const struct {
+		const char *name, *value;
+	} values[] = {
+		{ "PMTOP_RULE", event->rule },
+		{ "PMTOP_MESSAGE", event->message },
+		{ "PMTOP_SEVERITY", event->severity },
+		{ "PMTOP_STATE", event->state },
+		{ "PMTOP_PID", event->pid },
+		{ "PMTOP_RUN", event->run },
+		{ "PMTOP_EVIDENCE", event->evidence.data ? event->evidence.data : "{}" },
 	};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
 		spawn_set(spawn, values[i].name, values[i].value);
@@ -175,14 +209,16 @@ static void note_start(struct hooks *hooks, const char *rule, int64_t now_ns)
 
 /* -- starting and ending -- */
 
-static void say_failed(struct hooks *hooks, struct alerts *alerts, const struct model *model, enum severity severity, int error)
+static void say_failed(
+	struct hooks *hooks, struct alerts *alerts, const struct model *model, enum severity severity, int error)
 {
 	struct reason reason;
 	if (hooks->is_failed[severity])
 		return;
 	hooks->is_failed[severity] = true;
-	reason_set(&reason, STATUS_IO, "look at its path and its rights in pmtop.yaml; pmtop goes on without it", "the hook on_%s was not started: %.80s: %s",
-	           severity_name(severity), command_of(hooks->settings, severity)->text, strerror(error));
+	reason_set(&reason, STATUS_IO, "look at its path and its rights in pmtop.yaml; pmtop goes on without it",
+		"the hook on_%s was not started: %.80s: %s", severity_name(severity),
+		command_of(hooks->settings, severity)->text, strerror(error));
 	alerts_note(alerts, model->now_ns, "hook", SEVERITY_WARNING, &reason);
 }
 
@@ -191,7 +227,8 @@ static const char *news_of(struct hooks *hooks, const struct alert *alert)
 {
 	const struct told *told = find_told(hooks, alert);
 	bool was_raised = told && told->is_raised;
-	if (!command_of(hooks->settings, alert->severity)->count || hooks->is_failed[alert->severity] || strcmp(alert->rule, "hook") == 0)
+	if (!command_of(hooks->settings, alert->severity)->count || hooks->is_failed[alert->severity] ||
+		strcmp(alert->rule, "hook") == 0)
 		return NULL;
 	/* One that was cleared and raised again in between is raised news. */
 	if (alert->is_raised)
@@ -200,11 +237,13 @@ static const char *news_of(struct hooks *hooks, const struct alert *alert)
 }
 
 /* False: not now. */
-static bool tell(struct hooks *hooks, const struct alert *alert, const struct model *model, const char *news, int64_t now_ns, int *error)
+static bool tell(struct hooks *hooks, const struct alert *alert, const struct model *model, const char *news,
+	int64_t now_ns, int *error)
 {
 	struct event event;
 	pid_t pid = 0;
-	if (hooks->running_count >= (size_t)hooks->settings->hooks_at_most || hooks->running_count == RUNNING_MAX || (alert->is_raised && is_too_soon(hooks, alert->rule, now_ns)))
+	if (hooks->running_count >= (size_t)hooks->settings->hooks_at_most || hooks->running_count == RUNNING_MAX ||
+		(alert->is_raised && is_too_soon(hooks, alert->rule, now_ns)))
 		return false;
 	struct told *told = note_told(hooks, alert);
 	if (!told)
@@ -261,10 +300,7 @@ void hooks_update(struct hooks *hooks, struct alerts *alerts, const struct model
 	}
 }
 
-bool hooks_are_busy(const struct hooks *hooks)
-{
-	return hooks && (hooks->running_count > 0 || hooks->is_waiting);
-}
+bool hooks_are_busy(const struct hooks *hooks) { return hooks && (hooks->running_count > 0 || hooks->is_waiting); }
 
 void hooks_close(struct hooks *hooks)
 {

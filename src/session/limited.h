@@ -1,4 +1,5 @@
-/* limited.h: work in a process of its own, for what it reads, loads or calls can hang in a way that not even SIGKILL ends. */
+/* limited.h: work in a process of its own, for what it reads, loads or calls can hang in a way that not even SIGKILL
+ * ends. */
 #ifndef PMTOP_SESSION_LIMITED_H
 #define PMTOP_SESSION_LIMITED_H
 
@@ -8,7 +9,8 @@
 
 /* As fork. The child does what can hang, closes *fd, and may go on as long as it likes; by then it must call _exit. */
 pid_t limited_fork(int *fd);
-/* Parent: waits until the child has closed its *fd, and closes this one. False: it has not within `limit_ns`; it was killed, and is left behind. */
+/* Parent: waits until the child has closed its *fd, and closes this one. False: it has not within `limit_ns`; it was
+ * killed, and is left behind. */
 bool limited_wait(pid_t child, int fd, int64_t limit_ns);
 
 #endif

@@ -16,10 +16,7 @@
 #include "src/base/text.h"
 #include "ui/core/canvas.h"
 
-bool output_is_utf8(void)
-{
-	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
+bool output_is_utf8(void) { return strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
 
 bool output_has_color(const struct settings *settings)
 {
@@ -34,7 +31,9 @@ int output_width(void)
 	enum { WIDTH_LEAST = 80, WIDTH_MAX = 1000 };
 	struct winsize window;
 	bool is_terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
-	return !is_terminal || window.ws_col < WIDTH_LEAST ? WIDTH_LEAST : window.ws_col > WIDTH_MAX ? WIDTH_MAX : window.ws_col;
+	return !is_terminal || window.ws_col < WIDTH_LEAST ? WIDTH_LEAST
+		: window.ws_col > WIDTH_MAX                    ? WIDTH_MAX
+													   : window.ws_col;
 }
 
 void output_fit_locale(struct buffer *buffer)
@@ -51,7 +50,8 @@ void output_fit_locale(struct buffer *buffer)
 	buffer->length = kept;
 }
 
-/* A descriptor of our own that never waits, whoever else has the same terminal or pipe open; standard output itself where there can be none. */
+/* A descriptor of our own that never waits, whoever else has the same terminal or pipe open; standard output itself
+ * where there can be none. */
 static int open_patient(bool *is_socket)
 {
 	struct stat file;
@@ -63,7 +63,8 @@ static int open_patient(bool *is_socket)
 	return fd >= 0 ? fd : STDOUT_FILENO;
 }
 
-/* As much as goes without waiting; −1 and EAGAIN: nothing. Without a descriptor of our own a pipe takes PIPE_AT_ONCE bytes whenever it is ready. */
+/* As much as goes without waiting; −1 and EAGAIN: nothing. Without a descriptor of our own a pipe takes PIPE_AT_ONCE
+ * bytes whenever it is ready. */
 static ssize_t write_some(int fd, bool is_socket, const char *data, size_t length)
 {
 	enum { PIPE_AT_ONCE = 512 };
@@ -81,7 +82,8 @@ static ssize_t write_some(int fd, bool is_socket, const char *data, size_t lengt
 	return write(fd, data, is_regular || length < PIPE_AT_ONCE ? length : PIPE_AT_ONCE);
 }
 
-static bool write_all(const struct buffer *buffer, int fd, bool is_socket, int *code, bool (*goes_on)(void *context), void *context)
+static bool write_all(
+	const struct buffer *buffer, int fd, bool is_socket, int *code, bool (*goes_on)(void *context), void *context)
 {
 	enum { LOOK_MS = 100 };
 	for (size_t done = 0; done < buffer->length;) {
@@ -126,7 +128,4 @@ static bool go_on(void *context)
 	return true;
 }
 
-bool output_flush(struct buffer *buffer, int *code)
-{
-	return output_flush_while(buffer, code, go_on, NULL);
-}
+bool output_flush(struct buffer *buffer, int *code) { return output_flush_while(buffer, code, go_on, NULL); }

@@ -20,19 +20,22 @@ enum status output_file_open(struct output_file *file, const char *path, const c
 	bool is_there = stat(path, &there) == 0;
 	if (is_there && S_ISDIR(there.st_mode))
 		return reason_set(why_not, STATUS_INVALID, "name a file in it", "%s is a folder", path);
-	if (is_there && not_this && stat(not_this, &kept) == 0 && kept.st_dev == there.st_dev && kept.st_ino == there.st_ino)
+	if (is_there && not_this && stat(not_this, &kept) == 0 && kept.st_dev == there.st_dev &&
+		kept.st_ino == there.st_ino)
 		return reason_set(why_not, STATUS_INVALID, "name another file with -o", "%s is the recording itself", path);
 	int error = new_file_open(&file->file, path, NEW_FILE_PRIVATE);
 	if (error == ENAMETOOLONG)
 		return reason_set(why_not, STATUS_INVALID, NULL, "%.60s…: the name is too long", path);
 	if (error)
-		return reason_set(why_not, error == EACCES ? STATUS_DENIED : STATUS_IO, "name a file with -o where you may write", "%s cannot be written: %s", path, strerror(error));
+		return reason_set(why_not, error == EACCES ? STATUS_DENIED : STATUS_IO,
+			"name a file with -o where you may write", "%s cannot be written: %s", path, strerror(error));
 	return STATUS_OK;
 }
 
 static void say(const struct output_file *file, const char *why, int *code)
 {
-	fprintf(stderr, "pmtop: %s: %s: %s\n", file->file.path, why, file->file.beside[0] ? "it was not written" : "what follows is not written");
+	fprintf(stderr, "pmtop: %s: %s: %s\n", file->file.path, why,
+		file->file.beside[0] ? "it was not written" : "what follows is not written");
 	*code = 1;
 }
 

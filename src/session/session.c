@@ -49,7 +49,8 @@ static enum status find_run(struct session *session, const char *name, pid_t *pi
 	return status;
 }
 
-/* The command's output would spoil the screen, or the stream: it goes to $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
+/* The command's output would spoil the screen, or the stream: it goes to $XDG_STATE_HOME/pmtop/output-PID.log
+ * (~/.local/state). */
 static int open_child_log(struct session *session)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -100,7 +101,8 @@ static enum status start_child(struct session *session, char **command, bool is_
 		waitpid(child, NULL, 0);
 	close(ready[0]);
 	if (error)
-		return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --", "%s was not started: %s", command[0], strerror(error));
+		return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --",
+			"%s was not started: %s", command[0], strerror(error));
 	session->child = child;
 	return STATUS_OK;
 }
@@ -148,7 +150,8 @@ static void read_rules(struct session *session)
 	note_faults(session, session->rules);
 }
 
-/* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried again. */
+/* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried
+ * again. */
 static enum status check_synthetic(const char *told, struct reason *why_not)
 {
 	struct synthetic *synthetic = NULL;
@@ -208,7 +211,8 @@ static void set_model_options(struct model_options *out, const struct settings *
 /* Who shows one picture and no second wants it whole; a screen fills as things come. */
 static void wait_for_starting(struct session *session)
 {
-	int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + START_MOST_NS, period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
+	int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + START_MOST_NS,
+			period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
 	if (session->player || !collector_is_starting(session->collector))
 		return;
 	/* Else it would be seen at the next refresh, which may be long after. */
@@ -240,33 +244,51 @@ static bool has_ended_at_once(const struct session *session, const char *name, e
 	return true;
 }
 
+/* Opens what the command line names: a recording, a child of ours, a process, a run by name, a region's file or a
+ * synthetic run. */
+static enum status open_watched(struct session *session, const struct options *options, struct reason *reason)
+{
+	enum status status = STATUS_OK;
+	pid_t pid = options->pid;
+	if (options->child) {
+		bool is_ours = (options->command->traits & COMMAND_STREAMS) ||
+			((options->command->traits & COMMAND_HAS_SCREEN) && isatty(STDOUT_FILENO));
+		status = start_child(session, options->child, is_ours, reason);
+		pid = session->child;
+	} else if (options->run_name) {
+		status = find_run(session, options->run_name, &pid, reason);
+	}
+	if (options->demo)
+		status = check_synthetic(options->demo, reason);
+	if (options->replay)
+		return player_open(session->replayed = options->replay, 0, &session->player, reason);
+	if (status != STATUS_OK)
+		return status;
+	if (pid)
+		return target_open(&session->target, pid, "/proc", reason);
+	session->target = (struct target){ .proc_root = "/proc",
+		.pidfd = -1,
+		.synthetic = options->demo,
+		.region_path = session->region_path,
+		.uid = region_owner(session->region_path) };
+	return STATUS_OK;
+}
+
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings)
 {
 	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
-	session->recorder_options = (struct recorder_options){ .file_bytes = (uint64_t)options->file_bytes, .most_bytes = (uint64_t)options->record_bytes };
+	session->recorder_options = (struct recorder_options){ .file_bytes = (uint64_t)options->file_bytes,
+		.most_bytes = (uint64_t)options->record_bytes };
 	struct reason reason = { 0 };
 	enum status status = session_check_recording(session, options, &reason);
-	pid_t pid = options->pid;
 	if (status != STATUS_OK)
 		return command_fail(status, &reason);
-	if (options->child) {
-		bool is_ours = (options->command->traits & COMMAND_STREAMS) || ((options->command->traits & COMMAND_HAS_SCREEN) && isatty(STDOUT_FILENO));
-		status = start_child(session, options->child, is_ours, &reason);
-		pid = session->child;
-	} else if (options->run_name) {
-		status = find_run(session, options->run_name, &pid, &reason);
-	}
-	if (options->demo)
-		status = check_synthetic(options->demo, &reason);
-	if (options->replay)
-		status = player_open(session->replayed = options->replay, 0, &session->player, &reason);
-	else if (status == STATUS_OK && pid)
-		status = target_open(&session->target, pid, "/proc", &reason);
-	else if (status == STATUS_OK)
-		session->target = (struct target){ .proc_root = "/proc", .pidfd = -1, .synthetic = options->demo, .region_path = session->region_path, .uid = region_owner(session->region_path) };
+	status = open_watched(session, options, &reason);
 	enum exit_code child_code;
 	if (status != STATUS_OK)
-		return has_ended_at_once(session, options->child ? options->child[0] : "", &child_code) ? child_code : command_fail(status, &reason);
+		return has_ended_at_once(session, options->child ? options->child[0] : "", &child_code)
+			? child_code
+			: command_fail(status, &reason);
 
 	set_choices(session, options);
 	if (!(options->command->traits & COMMAND_STREAMS))
@@ -292,7 +314,8 @@ enum exit_code session_open(struct session *session, const struct options *optio
 		return command_fail(status, &reason);
 	}
 	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
-	while (!session_step(session) && session->player && !(options->command->traits & COMMAND_HAS_SCREEN) && !session_has_ended(session))
+	while (!session_step(session) && session->player && !(options->command->traits & COMMAND_HAS_SCREEN) &&
+		!session_has_ended(session))
 		session_wait(session, -1);
 	if (options->command->traits & COMMAND_AWAITS_SOURCES)
 		wait_for_starting(session);
@@ -310,7 +333,8 @@ void session_apply(struct session *session, const struct sample_set *set)
 	struct model *model = session->model;
 	model_apply(model, set);
 	int64_t every_ns = model->now_ns < session->judge_from_ns ? JUDGE_SELDOM_NS : JUDGE_EVERY_NS;
-	if (session->judged_ns && model->now_ns - session->judged_ns < every_ns && !model->target_ended && !has_all(session))
+	if (session->judged_ns && model->now_ns - session->judged_ns < every_ns && !model->target_ended &&
+		!has_all(session))
 		return;
 	session->judged_ns = model->now_ns;
 	alerts_update(&session->alerts, model, &session->settings);
@@ -322,10 +346,7 @@ void session_tick(struct session *session)
 	hooks_update(session->hooks, &session->alerts, session->model, clock_monotonic_ns());
 }
 
-int session_tick_ms(const struct session *session)
-{
-	return hooks_are_busy(session->hooks) ? 200 : -1;
-}
+int session_tick_ms(const struct session *session) { return hooks_are_busy(session->hooks) ? 200 : -1; }
 
 void session_note_damage(struct session *session)
 {
@@ -366,15 +387,9 @@ int session_fd(const struct session *session)
 	return session->player ? player_fd(session->player) : collector_fd(session->collector);
 }
 
-int session_wait_ms(const struct session *session)
-{
-	return session->player ? player_wait_ms(session->player) : -1;
-}
+int session_wait_ms(const struct session *session) { return session->player ? player_wait_ms(session->player) : -1; }
 
-static int shorter_ms(int a, int b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
-}
+static int shorter_ms(int a, int b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
 
 bool session_wait(const struct session *session, int timeout_ms)
 {
@@ -410,13 +425,17 @@ int session_run(const struct session *session)
 int64_t session_realtime_ns(const struct session *session)
 {
 	const struct stream_header *header = session->player ? player_header(session->player) : NULL;
-	int64_t offset_ns = header ? header->realtime_ns - header->monotonic_ns : clock_realtime_ns() - clock_monotonic_ns();
+	int64_t offset_ns =
+		header ? header->realtime_ns - header->monotonic_ns : clock_realtime_ns() - clock_monotonic_ns();
 	return offset_ns + session->model->now_ns;
 }
 
 bool session_again(const struct session *session, struct session *out)
 {
-	*out = (struct session){ .settings = session->settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 }, .model_options = session->model_options };
+	*out = (struct session){ .settings = session->settings,
+		.set = SAMPLE_SET_INIT,
+		.target = { .pidfd = -1 },
+		.model_options = session->model_options };
 	out->player = session->player ? player_again(session->player) : NULL;
 	out->model = out->player ? model_new(&out->model_options) : NULL;
 	if (!out->model) {
@@ -427,7 +446,12 @@ bool session_again(const struct session *session, struct session *out)
 	return true;
 }
 
-#define SWAP(type, a, b) do { type swap_kept = (a); (a) = (b); (b) = swap_kept; } while (0)
+#define SWAP(type, a, b) \
+	do { \
+		type swap_kept = (a); \
+		(a) = (b); \
+		(b) = swap_kept; \
+	} while (0)
 
 void session_swap(struct session *a, struct session *b)
 {
@@ -438,16 +462,14 @@ void session_swap(struct session *a, struct session *b)
 	SWAP(int64_t, a->judge_from_ns, b->judge_from_ns);
 }
 
-void session_again_close(struct session *again)
-{
-	end_session(again);
-}
+void session_again_close(struct session *again) { end_session(again); }
 
 static void say_damage(const struct session *session)
 {
 	char text[DAMAGE_SIZE];
 	if (session->player && session->replayed && damage_text(player_losses(session->player), text))
-		fprintf(stderr, "pmtop: %s: %s\n", strcmp(session->replayed, "-") == 0 ? "standard input" : session->replayed, text);
+		fprintf(stderr, "pmtop: %s: %s\n", strcmp(session->replayed, "-") == 0 ? "standard input" : session->replayed,
+			text);
 }
 
 enum exit_code session_close(struct session *session)

@@ -21,32 +21,34 @@
 struct hooks;
 
 struct session {
-	struct settings settings;    /* those given, with the user's rules */
+	struct settings settings; /* those given, with the user's rules */
 	struct rule_book *rules;
 	struct hooks *hooks;         /* NULL: none are set, or this command starts none */
 	struct target target;        /* of a live run */
 	struct collector *collector; /* live; NULL in a replay */
 	struct player *player;       /* a recording, or a stream from elsewhere; NULL live */
-	const char *replayed;        /* what the player reads, as it was asked for; NULL where nobody is to hear of its damage */
+	/* what the player reads, as it was asked for; NULL where nobody is to hear of its damage */
+	const char *replayed;
 	struct recording recording;
 	struct source_choices choices;
 	struct recorder_options recorder_options;
-	bool has_read;               /* the first set has been taken */
+	bool has_read; /* the first set has been taken */
 	struct model *model;
 	struct alerts alerts;
-	int64_t judged_ns;           /* the model's time when alerts were last updated; 0 = never */
-	int64_t judge_from_ns;       /* before this time of the model they are updated seldom: a replay that is on its way to a later moment */
+	int64_t judged_ns; /* the model's time when alerts were last updated; 0 = never */
+	/* before this time of the model they are updated seldom: a replay that is on its way to a later moment */
+	int64_t judge_from_ns;
 	struct model_options model_options;
-	struct sample_set set;       /* the one being applied */
-	char region_path[512];       /* of an ended run (-s) */
-	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
-	pid_t wanted_pid;            /* -s NAME.PID; 0 = any */
-	pid_t child;                 /* that we started (-- COMMAND); 0 = none */
-	char child_log[512];         /* where its output goes while the screen is in use; empty = where ours goes */
+	struct sample_set set; /* the one being applied */
+	char region_path[512]; /* of an ended run (-s) */
+	char wanted_run[128];  /* -s: the run to show, by name; empty = the first */
+	pid_t wanted_pid;      /* -s NAME.PID; 0 = any */
+	pid_t child;           /* that we started (-- COMMAND); 0 = none */
+	char child_log[512];   /* where its output goes while the screen is in use; empty = where ours goes */
 };
 
-/* Finds the target that `options` name (a pid, a run, a command to start) and begins to watch it. The first readings are applied when it
- * returns. EXIT_OK, or the line was said on standard error. */
+/* Finds the target that `options` name (a pid, a run, a command to start) and begins to watch it. The first readings
+ * are applied when it returns. EXIT_OK, or the line was said on standard error. */
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings);
 /* Applies a set to the model and, a few times a second of the model's time, judges what it now says. */
 void session_apply(struct session *session, const struct sample_set *set);
@@ -75,8 +77,8 @@ enum status session_record(struct session *session, const char *path, struct rea
 void session_flag(struct session *session, unsigned run, uint32_t mode, uint64_t ordinal, bool is_flagged);
 /* The date of the model's newest figures, nanoseconds since 1970. */
 int64_t session_realtime_ns(const struct session *session);
-/* The recording from its beginning again, beside `session`, whose settings and rules it shares and which must outlive it. False: a pipe, which is gone
- * through once, or out of memory. */
+/* The recording from its beginning again, beside `session`, whose settings and rules it shares and which must outlive
+ * it. False: a pipe, which is gone through once, or out of memory. */
 bool session_again(const struct session *session, struct session *out);
 /* What is played, and what was made of it, change places. */
 void session_swap(struct session *a, struct session *b);

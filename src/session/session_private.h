@@ -5,7 +5,8 @@
 #include "src/session/session.h"
 
 /* What is refused for its name is refused before anything is started. */
-enum status session_check_recording(const struct session *session, const struct options *options, struct reason *why_not);
+enum status session_check_recording(
+	const struct session *session, const struct options *options, struct reason *why_not);
 /* Before there is a collector, so that its first reading is in it; where the options ask for none, nothing. */
 enum status session_begin_recording(struct session *session, const struct options *options, struct reason *why_not);
 /* How it goes; that it has stopped by itself becomes a warning. */

@@ -21,7 +21,8 @@ static struct recording_subject subject_of(const struct session *session)
 }
 
 /* By the run's name, or by what the process is called. */
-static void name_recording(const struct session *session, const struct recording_subject *subject, char *out, size_t size)
+static void name_recording(
+	const struct session *session, const struct recording_subject *subject, char *out, size_t size)
 {
 	int run = session_run(session);
 	const char *name = run >= 0 ? session->model->runs[run].name : session->wanted_run;
@@ -38,7 +39,8 @@ enum status session_record(struct session *session, const char *path, struct rea
 	struct recording_subject subject = subject_of(session);
 	if (!path)
 		name_recording(session, &subject, made, sizeof made);
-	enum status status = recording_begin(&session->recording, path ? path : made, &subject, &session->recorder_options, why_not);
+	enum status status =
+		recording_begin(&session->recording, path ? path : made, &subject, &session->recorder_options, why_not);
 	if (status == STATUS_OK && session->collector)
 		collector_want_snapshot(session->collector);
 	return status;
@@ -54,7 +56,9 @@ enum status session_begin_recording(struct session *session, const struct option
 {
 	target_refresh(&session->target);
 	if (!(options->command->traits & COMMAND_STREAMS))
-		return options->write || (options->command->traits & COMMAND_RECORDS) ? session_record(session, options->write, why_not) : STATUS_OK;
+		return options->write || (options->command->traits & COMMAND_RECORDS)
+			? session_record(session, options->write, why_not)
+			: STATUS_OK;
 	struct recording_subject subject = subject_of(session);
 	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (out < 0)
@@ -62,7 +66,8 @@ enum status session_begin_recording(struct session *session, const struct option
 	return recording_begin_fd(&session->recording, out, &subject, why_not);
 }
 
-enum status session_check_recording(const struct session *session, const struct options *options, struct reason *why_not)
+enum status session_check_recording(
+	const struct session *session, const struct options *options, struct reason *why_not)
 {
 	bool is_recording = options->write && !options->replay && (options->command->traits & COMMAND_MONITORS);
 	return is_recording ? recorder_check(options->write, &session->recorder_options, why_not) : STATUS_OK;

@@ -63,19 +63,14 @@ bool signals_answer(int signal_fd, struct terminal *terminal)
 	bool is_over = false;
 	while (read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
 		switch (info.ssi_signo) {
-		case SIGWINCH:
-			terminal_resized(terminal);
-			break;
+		case SIGWINCH: terminal_resized(terminal); break;
 		case SIGTSTP:
 			terminal_suspend(terminal);
 			kill(getpid(), SIGSTOP);
 			terminal_resumed(terminal);
 			break;
-		case SIGCONT:
-			terminal_resumed(terminal);
-			break;
-		default:
-			is_over = true;
+		case SIGCONT: terminal_resumed(terminal); break;
+		default: is_over = true;
 		}
 	}
 	return is_over;

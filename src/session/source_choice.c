@@ -20,9 +20,11 @@ enum status source_choice(const char *names, const struct source **chosen, unsig
 		while (at < SOURCE_COUNT && (strncmp(all[at]->name, names, length) != 0 || all[at]->name[length]))
 			at++;
 		if (at == SOURCE_COUNT) {
-			reason_set(why_not, STATUS_INVALID, NULL, "no source is named %.*s", (int)(length < 60 ? length : 60), names);
+			reason_set(
+				why_not, STATUS_INVALID, NULL, "no source is named %.*s", (int)(length < 60 ? length : 60), names);
 			for (size_t i = 0, used = 0; i < SOURCE_COUNT; i++)
-				used += (size_t)snprintf(why_not->remedy + used, sizeof why_not->remedy - used, "%s%s", i ? ", " : "there are ", all[i]->name);
+				used += (size_t)snprintf(why_not->remedy + used, sizeof why_not->remedy - used, "%s%s",
+					i ? ", " : "there are ", all[i]->name);
 			return STATUS_INVALID;
 		}
 		wanted |= 1u << at;

@@ -10,7 +10,8 @@
 
 void spawn_add(struct spawn *spawn, const char *word)
 {
-	if (spawn->word_count + 1 == sizeof spawn->words / sizeof *spawn->words || !(spawn->words[spawn->word_count] = strdup(word)))
+	if (spawn->word_count + 1 == sizeof spawn->words / sizeof *spawn->words ||
+		!(spawn->words[spawn->word_count] = strdup(word)))
 		spawn->failed = true;
 	else
 		spawn->word_count++;
@@ -18,7 +19,8 @@ void spawn_add(struct spawn *spawn, const char *word)
 
 void spawn_set(struct spawn *spawn, const char *name, const char *value)
 {
-	if (spawn->set_count + 1 == sizeof spawn->sets / sizeof *spawn->sets || asprintf(&spawn->sets[spawn->set_count], "%s=%s", name, value) < 0) {
+	if (spawn->set_count + 1 == sizeof spawn->sets / sizeof *spawn->sets ||
+		asprintf(&spawn->sets[spawn->set_count], "%s=%s", name, value) < 0) {
 		spawn->sets[spawn->set_count] = NULL;
 		spawn->failed = true;
 	} else {

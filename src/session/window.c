@@ -6,7 +6,9 @@
 #include "src/base/clock.h"
 #include "src/session/replay/seek.h"
 
-struct span { int64_t begin_ns, end_ns; };
+struct span {
+	int64_t begin_ns, end_ns;
+};
 
 static bool find_batch(const struct run *run, uint64_t ordinal, struct span *out)
 {
@@ -29,12 +31,15 @@ static bool find_epoch(const struct run *run, uint64_t number, struct span *out)
 }
 
 /* Where time alone does not tell: played on to its end, beside `session`. */
-static enum status look_up(const struct session *session, const struct moment *moment, struct span *out, struct reason *why_not)
+static enum status look_up(
+	const struct session *session, const struct moment *moment, struct span *out, struct reason *why_not)
 {
 	bool is_batch = moment->kind == MOMENT_BATCH, is_there = false;
 	uint64_t ordinal = (uint64_t)moment->value;
 	/* The next one's begin says that this one has ended. */
-	struct goal goal = { .kind = is_batch ? GOAL_BATCH : GOAL_EPOCH, .ordinal = is_batch ? ordinal : ordinal + 1, .judge_from_ns = INT64_MAX };
+	struct goal goal = { .kind = is_batch ? GOAL_BATCH : GOAL_EPOCH,
+		.ordinal = is_batch ? ordinal : ordinal + 1,
+		.judge_from_ns = INT64_MAX };
 	struct session *again = calloc(1, sizeof *again);
 	if (!again || !session_again(session, again)) {
 		free(again);
@@ -44,13 +49,17 @@ static enum status look_up(const struct session *session, const struct moment *m
 		continue;
 	int index = session_run(again);
 	if (index >= 0)
-		is_there = is_batch ? find_batch(&again->model->runs[index], ordinal, out) : find_epoch(&again->model->runs[index], ordinal, out);
+		is_there = is_batch ? find_batch(&again->model->runs[index], ordinal, out)
+							: find_epoch(&again->model->runs[index], ordinal, out);
 	session_again_close(again);
 	free(again);
-	return is_there ? STATUS_OK : reason_set(why_not, STATUS_INVALID, NULL, "the recording has no %s %llu", is_batch ? "batch" : "epoch", (unsigned long long)ordinal);
+	return is_there ? STATUS_OK
+					: reason_set(why_not, STATUS_INVALID, NULL, "the recording has no %s %llu",
+						  is_batch ? "batch" : "epoch", (unsigned long long)ordinal);
 }
 
-static enum status find(const struct session *session, const char *option, const char *text, struct span *out, struct reason *why_not)
+static enum status find(
+	const struct session *session, const char *option, const char *text, struct span *out, struct reason *why_not)
 {
 	int64_t begin_ns, end_ns;
 	struct moment moment;
@@ -67,7 +76,8 @@ static enum status find(const struct session *session, const char *option, const
 	return status;
 }
 
-enum exit_code window_of(const struct session *session, const struct options *options, int64_t *since_ns, int64_t *until_ns)
+enum exit_code window_of(
+	const struct session *session, const struct options *options, int64_t *since_ns, int64_t *until_ns)
 {
 	struct span since = { INT64_MIN, 0 }, until = { 0, INT64_MAX };
 	struct reason reason = { 0 };
@@ -75,7 +85,8 @@ enum exit_code window_of(const struct session *session, const struct options *op
 	if (status == STATUS_OK && options->until)
 		status = find(session, "--until", options->until, &until, &reason);
 	if (status == STATUS_OK && since.begin_ns >= until.end_ns)
-		status = reason_set(&reason, STATUS_INVALID, NULL, "nothing lies between --since %s and --until %s", options->since, options->until ? options->until : "(the end)");
+		status = reason_set(&reason, STATUS_INVALID, NULL, "nothing lies between --since %s and --until %s",
+			options->since, options->until ? options->until : "(the end)");
 	if (status != STATUS_OK)
 		return command_fail(status, &reason);
 	*since_ns = since.begin_ns;

@@ -31,7 +31,8 @@ void config_show_path(char out[CONFIG_NAME_SIZE], const char *path)
 static enum status refuse_open(int error, const char *name, struct reason *why_not)
 {
 	enum status status = status_of_errno(error);
-	const char *remedy = status == STATUS_DENIED ? "make it readable (chmod u+r), or move it away" : "look at its path and its rights";
+	const char *remedy =
+		status == STATUS_DENIED ? "make it readable (chmod u+r), or move it away" : "look at its path and its rights";
 	return reason_set(why_not, status, remedy, "%s: %s", name, strerror(error));
 }
 
@@ -42,12 +43,14 @@ static enum status check_kind(int fd, const char *name, struct reason *why_not)
 	if (fstat(fd, &st) != 0)
 		return refuse_open(errno, name, why_not);
 	if (S_ISDIR(st.st_mode))
-		return reason_set(why_not, STATUS_INVALID, "name the file in it, or remove the directory", "%s: this is a directory, not a file", name);
+		return reason_set(why_not, STATUS_INVALID, "name the file in it, or remove the directory",
+			"%s: this is a directory, not a file", name);
 	if (!S_ISREG(st.st_mode))
 		return reason_set(why_not, STATUS_INVALID, "put an ordinary file there", "%s: not a regular file", name);
 	if (st.st_size > CONFIG_FILE_MOST)
-		return reason_set(why_not, STATUS_INVALID, "start again from the file that comes with pmtop (in its folder config)",
-		                  "%s: larger than 1 MiB (%lld bytes)", name, (long long)st.st_size);
+		return reason_set(why_not, STATUS_INVALID,
+			"start again from the file that comes with pmtop (in its folder config)",
+			"%s: larger than 1 MiB (%lld bytes)", name, (long long)st.st_size);
 	return STATUS_OK;
 }
 
@@ -91,15 +94,9 @@ enum status config_refuse(struct config_reader *reader, size_t line, const char 
 	return reason_set(reader->why_not, STATUS_INVALID, remedy, "%s:%zu: %s", reader->name, line, what);
 }
 
-size_t config_line(const struct config_reader *reader)
-{
-	return reader->event.start_mark.line + 1;
-}
+size_t config_line(const struct config_reader *reader) { return reader->event.start_mark.line + 1; }
 
-const char *config_scalar(const struct config_reader *reader)
-{
-	return (const char *)reader->event.data.scalar.value;
-}
+const char *config_scalar(const struct config_reader *reader) { return (const char *)reader->event.data.scalar.value; }
 
 const char *config_word(const struct config_reader *reader, char out[CONFIG_WORD_SIZE])
 {
@@ -125,11 +122,12 @@ static enum status refuse_syntax(struct config_reader *reader)
 	case YAML_MEMORY_ERROR:
 		return reason_set(reader->why_not, STATUS_NO_MEMORY, NULL, "%s: out of memory", reader->name);
 	case YAML_READER_ERROR:
-		return config_refuse(reader, line_of_offset(reader, parser->problem_offset), "save the file as UTF-8 text", "not UTF-8 text: %s",
-		                     parser->problem ? parser->problem : "unreadable");
+		return config_refuse(reader, line_of_offset(reader, parser->problem_offset), "save the file as UTF-8 text",
+			"not UTF-8 text: %s", parser->problem ? parser->problem : "unreadable");
 	default:
-		return config_refuse(reader, parser->problem_mark.line + 1, "indent with spaces, one \"key: value\" a line; see pmtop.yaml(5)",
-		                     "not YAML: %s", parser->problem ? parser->problem : "unreadable");
+		return config_refuse(reader, parser->problem_mark.line + 1,
+			"indent with spaces, one \"key: value\" a line; see pmtop.yaml(5)", "not YAML: %s",
+			parser->problem ? parser->problem : "unreadable");
 	}
 }
 
@@ -137,8 +135,8 @@ enum status config_note_line(struct config_reader *reader, size_t *line, const c
 {
 	char word[CONFIG_WORD_SIZE];
 	if (*line)
-		return config_refuse(reader, config_line(reader), "keep one of the two", "%s \"%s\" stands in line %zu already", what,
-		                     config_word(reader, word), *line);
+		return config_refuse(reader, config_line(reader), "keep one of the two", "%s \"%s\" stands in line %zu already",
+			what, config_word(reader, word), *line);
 	*line = config_line(reader);
 	return STATUS_OK;
 }
@@ -172,7 +170,8 @@ enum status config_next(struct config_reader *reader)
 	if (!yaml_parser_parse(&reader->parser, &reader->event))
 		return refuse_syntax(reader);
 	if (event_anchor(&reader->event))
-		return config_refuse(reader, config_line(reader), "write the value out", "anchors and aliases (&, *) have no use here");
+		return config_refuse(
+			reader, config_line(reader), "write the value out", "anchors and aliases (&, *) have no use here");
 	if (event_tag(&reader->event))
 		return config_refuse(reader, config_line(reader), "write the value alone", "tags (!) have no use here");
 	return STATUS_OK;
@@ -182,7 +181,8 @@ enum status config_next(struct config_reader *reader)
 bool config_is_word(const struct config_reader *reader)
 {
 	const yaml_event_t *event = &reader->event;
-	return event->type == YAML_SCALAR_EVENT && strlen((const char *)event->data.scalar.value) == event->data.scalar.length;
+	return event->type == YAML_SCALAR_EVENT &&
+		strlen((const char *)event->data.scalar.value) == event->data.scalar.length;
 }
 
 bool config_is_plain(const struct config_reader *reader)
@@ -198,7 +198,8 @@ bool config_is_nothing(const struct config_reader *reader)
 	return strcmp(text, "") == 0 || strcmp(text, "~") == 0 || strcmp(text, "null") == 0;
 }
 
-static enum status read_document(struct config_reader *reader, enum status (*read_entry)(struct config_reader *reader, void *argument), void *argument)
+static enum status read_document(struct config_reader *reader,
+	enum status (*read_entry)(struct config_reader *reader, void *argument), void *argument)
 {
 	enum status status = config_next(reader);
 	if (status != STATUS_OK || config_is_nothing(reader))
@@ -211,7 +212,8 @@ static enum status read_document(struct config_reader *reader, enum status (*rea
 	return status;
 }
 
-static enum status read_stream(struct config_reader *reader, enum status (*read_entry)(struct config_reader *reader, void *argument), void *argument)
+static enum status read_stream(struct config_reader *reader,
+	enum status (*read_entry)(struct config_reader *reader, void *argument), void *argument)
 {
 	enum status status = config_next(reader);
 	for (unsigned documents = 0; status == STATUS_OK; documents++) {
@@ -219,7 +221,8 @@ static enum status read_stream(struct config_reader *reader, enum status (*read_
 		if (status != STATUS_OK || reader->event.type == YAML_STREAM_END_EVENT)
 			break;
 		if (documents > 0)
-			return config_refuse(reader, config_line(reader), "remove what follows \"---\"", "a second document begins");
+			return config_refuse(
+				reader, config_line(reader), "remove what follows \"---\"", "a second document begins");
 		status = read_document(reader, read_entry, argument);
 		if (status == STATUS_OK)
 			status = config_next(reader);
@@ -227,7 +230,8 @@ static enum status read_stream(struct config_reader *reader, enum status (*read_
 	return status;
 }
 
-enum status config_read(struct config_reader *reader, enum status (*read_entry)(struct config_reader *reader, void *argument), void *argument)
+enum status config_read(struct config_reader *reader,
+	enum status (*read_entry)(struct config_reader *reader, void *argument), void *argument)
 {
 	if (!yaml_parser_initialize(&reader->parser))
 		return reason_set(reader->why_not, STATUS_NO_MEMORY, NULL, "%s: out of memory", reader->name);

@@ -47,10 +47,7 @@ bool config_number(const char *text, double *value)
 	return true;
 }
 
-bool config_whole_number(const char *text, double *value)
-{
-	return is_integer(text) && config_number(text, value);
-}
+bool config_whole_number(const char *text, double *value) { return is_integer(text) && config_number(text, value); }
 
 /* -- advice on a word that is none -- */
 
@@ -83,7 +80,7 @@ static size_t distance(const char *a, const char *b)
 const char *config_closest(const char *word, config_names *next, const void *argument)
 {
 	const char *name, *closest = NULL;
-	size_t least = strlen(word) / 3 + 2;      /* farther than this is another word */
+	size_t least = strlen(word) / 3 + 2; /* farther than this is another word */
 	for (size_t at = 0; (name = next(argument, &at));) {
 		size_t far = distance(word, name);
 		if (far < least) {

@@ -10,8 +10,7 @@
 
 const struct setting_row setting_rows[SETTING_ROWS] = {
 	{ "screen", "color", SETTING_COLOR, offsetof(struct settings, color), COLOR_AUTO, COLOR_NEVER },
-	SETTINGS(SETTING_ROW)
-	{ "counters", "events", SETTING_COMMAND, offsetof(struct settings, counter_events), 0, 0 },
+	SETTINGS(SETTING_ROW){ "counters", "events", SETTING_COMMAND, offsetof(struct settings, counter_events), 0, 0 },
 	{ "hooks", "on_info", SETTING_COMMAND, offsetof(struct settings, on_info), 0, 0 },
 	{ "hooks", "on_warning", SETTING_COMMAND, offsetof(struct settings, on_warning), 0, 0 },
 	{ "hooks", "on_critical", SETTING_COMMAND, offsetof(struct settings, on_critical), 0, 0 },
@@ -84,7 +83,8 @@ enum setting_fault setting_take(const struct setting_row *row, const char *text,
 	return SETTING_TAKEN;
 }
 
-void setting_take_command(const struct setting_row *row, const struct setting_command *command, struct settings *settings)
+void setting_take_command(
+	const struct setting_row *row, const struct setting_command *command, struct settings *settings)
 {
 	*(struct setting_command *)(void *)((char *)settings + row->offset) = *command;
 }

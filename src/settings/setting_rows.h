@@ -1,4 +1,5 @@
-/* setting_rows.h: the settings as a table: where each stands in the file and in the struct, and what it may be. Private to src/settings. */
+/* setting_rows.h: the settings as a table: where each stands in the file and in the struct, and what it may be. Private
+ * to src/settings. */
 #ifndef PMTOP_SETTINGS_SETTING_ROWS_H
 #define PMTOP_SETTINGS_SETTING_ROWS_H
 
@@ -12,15 +13,15 @@ enum setting_kind { SETTING_NUMBER, SETTING_INTEGER, SETTING_FLAG, SETTING_COLOR
 struct setting_row {
 	const char *section, *key;
 	enum setting_kind kind;
-	size_t offset;               /* in struct settings */
+	size_t offset; /* in struct settings */
 	double least, most;
 };
 
-#define SETTING_ONE(section, key, member, kind, value, least, most) + 1
+#define SETTING_ONE(section, key, member, kind, value, least, most) +1
 enum { SETTING_ROWS = 1 SETTINGS(SETTING_ONE) + SETTING_COMMANDS };
 #undef SETTING_ONE
 
-extern const struct setting_row setting_rows[SETTING_ROWS];      /* the rows of a section stand together */
+extern const struct setting_row setting_rows[SETTING_ROWS]; /* the rows of a section stand together */
 
 /* −1: no such row; a NULL key asks for the section's first row. */
 int setting_row_find(const char *section, const char *key);
@@ -28,7 +29,8 @@ int setting_row_find(const char *section, const char *key);
 enum setting_fault { SETTING_TAKEN, SETTING_WRONG_TYPE, SETTING_OUT_OF_RANGE };
 /* Numbers have a decimal point in every locale. *settings is untouched unless the value is taken. */
 enum setting_fault setting_take(const struct setting_row *row, const char *text, struct settings *settings);
-void setting_take_command(const struct setting_row *row, const struct setting_command *command, struct settings *settings);
+void setting_take_command(
+	const struct setting_row *row, const struct setting_command *command, struct settings *settings);
 /* "a number from 1 to 1000", "true or false", … */
 void setting_wanted(const struct setting_row *row, struct buffer *out);
 

@@ -17,7 +17,9 @@ void settings_default(struct settings *settings)
 
 enum status settings_path(char *path, unsigned size)
 {
-	static const struct { const char *variable, *below; } places[] = {
+	static const struct {
+		const char *variable, *below;
+	} places[] = {
 		{ "XDG_CONFIG_HOME", "pmtop/pmtop.yaml" },
 		{ "HOME", ".config/pmtop/pmtop.yaml" },
 	};

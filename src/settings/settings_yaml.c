@@ -7,7 +7,7 @@
 
 struct reading {
 	struct settings values;
-	size_t section_lines[SETTING_ROWS], key_lines[SETTING_ROWS];      /* by row; 0 = not met yet */
+	size_t section_lines[SETTING_ROWS], key_lines[SETTING_ROWS]; /* by row; 0 = not met yet */
 };
 
 static enum status refuse_unknown(struct config_reader *reader, const char *section)
@@ -16,7 +16,9 @@ static enum status refuse_unknown(struct config_reader *reader, const char *sect
 	struct buffer advice = BUFFER_INIT;
 	config_word(reader, word);
 	if (!section && strcmp(word, "warnings") == 0)
-		buffer_puts(&advice, "levels stand in rule files: ~/.config/pmtop/rules/mine.yaml with \"data_loading: {above: 40 %}\"; see pmtop.yaml(5)");
+		buffer_puts(&advice,
+			"levels stand in rule files: ~/.config/pmtop/rules/mine.yaml with \"data_loading: {above: 40 %}\"; see "
+			"pmtop.yaml(5)");
 	else
 		setting_advise(section, word, &advice);
 	const char *remedy = advice.data ? advice.data : "see pmtop.yaml(5)";
@@ -34,8 +36,9 @@ static enum status refuse_value(struct config_reader *reader, const struct setti
 	config_word(reader, word);
 	buffer_puts(&remedy, "write ");
 	setting_wanted(row, &remedy);
-	enum status status = config_refuse(reader, config_line(reader), remedy.data ? remedy.data : "see pmtop.yaml(5)", "\"%s\" in section \"%s\" %s%s%s%s",
-	                            row->key, row->section, problem, *word ? ": \"" : "", word, *word ? "\"" : "");
+	enum status status = config_refuse(reader, config_line(reader), remedy.data ? remedy.data : "see pmtop.yaml(5)",
+		"\"%s\" in section \"%s\" %s%s%s%s", row->key, row->section, problem, *word ? ": \"" : "", word,
+		*word ? "\"" : "");
 	buffer_release(&remedy);
 	return status;
 }
@@ -93,7 +96,8 @@ static enum status read_value(struct config_reader *reader, const struct setting
 static enum status read_key(struct config_reader *reader, const char *section, struct reading *reading)
 {
 	if (!config_is_word(reader))
-		return config_refuse(reader, config_line(reader), "write one \"key: value\" a line", "a key in section \"%s\" is not a word", section);
+		return config_refuse(reader, config_line(reader), "write one \"key: value\" a line",
+			"a key in section \"%s\" is not a word", section);
 	int row = setting_row_find(section, config_scalar(reader));
 	if (row < 0)
 		return refuse_unknown(reader, section);
@@ -105,7 +109,8 @@ static enum status read_section(struct config_reader *reader, void *argument)
 {
 	struct reading *reading = argument;
 	if (!config_is_word(reader))
-		return config_refuse(reader, config_line(reader), "write \"section:\" and its keys below it", "a section's name is not a word");
+		return config_refuse(
+			reader, config_line(reader), "write \"section:\" and its keys below it", "a section's name is not a word");
 	int row = setting_row_find(config_scalar(reader), NULL);
 	if (row < 0)
 		return refuse_unknown(reader, NULL);
@@ -116,19 +121,25 @@ static enum status read_section(struct config_reader *reader, void *argument)
 	if (config_is_nothing(reader))
 		return STATUS_OK;
 	if (reader->event.type != YAML_MAPPING_START_EVENT)
-		return config_refuse(reader, config_line(reader), "write its keys below it, indented", "section \"%s\" holds no \"key: value\" lines", section);
+		return config_refuse(reader, config_line(reader), "write its keys below it, indented",
+			"section \"%s\" holds no \"key: value\" lines", section);
 	while ((status = config_next(reader)) == STATUS_OK && reader->event.type != YAML_MAPPING_END_EVENT)
 		if ((status = read_key(reader, section, reading)) != STATUS_OK)
 			break;
 	return status;
 }
 
-enum status settings_parse(struct settings *settings, const char *name, const char *content, size_t length, struct reason *why_not)
+enum status settings_parse(
+	struct settings *settings, const char *name, const char *content, size_t length, struct reason *why_not)
 {
 	struct reading reading = { .values = *settings };
 	struct config_reader reader = {
-		.name = name, .content = content, .length = length, .why_not = why_not,
-		.begin_what = "no section here", .begin_hint = "begin with a section, such as \"flags:\"; see pmtop.yaml(5)",
+		.name = name,
+		.content = content,
+		.length = length,
+		.why_not = why_not,
+		.begin_what = "no section here",
+		.begin_hint = "begin with a section, such as \"flags:\"; see pmtop.yaml(5)",
 	};
 	enum status status = config_read(&reader, read_section, &reading);
 	if (status == STATUS_OK)

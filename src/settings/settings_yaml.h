@@ -7,7 +7,9 @@
 #include "src/base/status.h"
 #include "src/settings/settings.h"
 
-/* One document of sections of `key: value` lines; see config_reader.h. A command is a list of words; nothing nests further. */
-enum status settings_parse(struct settings *settings, const char *name, const char *content, size_t length, struct reason *why_not);
+/* One document of sections of `key: value` lines; see config_reader.h. A command is a list of words; nothing nests
+ * further. */
+enum status settings_parse(
+	struct settings *settings, const char *name, const char *content, size_t length, struct reason *why_not);
 
 #endif

@@ -1,5 +1,5 @@
-/* bench_draw: CPU to put a frame of 200 × 50 cells on a terminal, beside the same cells drawn by ncurses, in turn in one run. Each drawer is a
- * process of its own on a pty that this one reads. */
+/* bench_draw: CPU to put a frame of 200 × 50 cells on a terminal, beside the same cells drawn by ncurses, in turn in
+ * one run. Each drawer is a process of its own on a pty that this one reads. */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 
@@ -24,15 +24,23 @@ enum { WIDTH = 200, HEIGHT = 50, POINTS = 2 * WIDTH, WARM_UP = 5, ROUNDS_MOST = 
 enum scene { EVERY_CELL, MOVING_LINE, UNCHANGED };
 enum drawer { OURS, NCURSES, NCURSES_PIPED };
 
-struct result { double cpu_us, writes, bytes; };
+struct result {
+	double cpu_us, writes, bytes;
+};
 
-struct job { enum scene scene; enum drawer drawer; int frames; int pause_ms; struct result *result; };
+struct job {
+	enum scene scene;
+	enum drawer drawer;
+	int frames;
+	int pause_ms;
+	struct result *result;
+};
 
 static void draw_scene(struct canvas *canvas, enum scene scene, int frame)
 {
 	static struct plot_point points[POINTS];
-	static const struct scale scale = {0, 200, 0};
-	struct rect all = {0, 0, WIDTH, HEIGHT};
+	static const struct scale scale = { 0, 200, 0 };
+	struct rect all = { 0, 0, WIDTH, HEIGHT };
 	if (scene == EVERY_CELL) {
 		for (int y = 0; y < HEIGHT; y++)
 			for (int x = 0; x < WIDTH; x++)
@@ -42,7 +50,7 @@ static void draw_scene(struct canvas *canvas, enum scene scene, int frame)
 	canvas_clear(canvas);
 	for (int i = 0; i < POINTS; i++) {
 		double value = 100 + 60 * sin((scene == UNCHANGED ? i : i + frame) * 0.03);
-		points[i] = (struct plot_point){value, value, ROLE_PLOT, false};
+		points[i] = (struct plot_point){ value, value, ROLE_PLOT, false };
 	}
 	plot_points(canvas, all, &scale, points, POINTS, true);
 }
@@ -64,7 +72,7 @@ static void show(struct terminal *terminal, const struct canvas *canvas)
 {
 	terminal_show(terminal, canvas);
 	while (terminal_has_backlog(terminal)) {
-		struct pollfd ready = {.fd = terminal_output_fd(terminal), .events = POLLOUT};
+		struct pollfd ready = { .fd = terminal_output_fd(terminal), .events = POLLOUT };
 		poll(&ready, 1, -1);
 		terminal_flush(terminal);
 	}
@@ -73,11 +81,11 @@ static void show(struct terminal *terminal, const struct canvas *canvas)
 static int draw_ours(const struct job *job, struct canvas *canvas, double *cpu)
 {
 	struct terminal *terminal;
-	struct terminal_options options = {.color = COLOR_ALWAYS};
+	struct terminal_options options = { .color = COLOR_ALWAYS };
 	struct reason why;
 	if (terminal_open(&options, &terminal, &why) != STATUS_OK)
 		return 1;
-	struct frame_counts before = {0};
+	struct frame_counts before = { 0 };
 	for (int i = 0; i < job->frames; i++) {
 		draw_scene(canvas, job->scene, i);
 		if (i == WARM_UP)
@@ -100,7 +108,7 @@ static void fill_window(const struct canvas *canvas)
 	static cchar_t row[WIDTH];
 	for (int y = 0; y < HEIGHT; y++) {
 		for (int x = 0; x < WIDTH; x++) {
-			wchar_t text[2] = {(wchar_t)canvas->cells[y * WIDTH + x].code, 0};
+			wchar_t text[2] = { (wchar_t)canvas->cells[y * WIDTH + x].code, 0 };
 			setcchar(&row[x], text, 0, 1, NULL);
 		}
 		mvadd_wchnstr(y, 0, row, WIDTH);
@@ -121,9 +129,10 @@ static void drain(int from, int to)
 
 static int draw_ncurses(const struct job *job, struct canvas *canvas, double *cpu)
 {
-	int ends[2] = {-1, -1};
+	int ends[2] = { -1, -1 };
 	bool is_piped = job->drawer == NCURSES_PIPED;
-	if (is_piped && (pipe(ends) != 0 || fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0))
+	if (is_piped &&
+		(pipe(ends) != 0 || fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0))
 		return 1;
 	FILE *output = is_piped ? fdopen(ends[1], "w") : stdout;
 	if (!output || !newterm(NULL, output, stdin))
@@ -148,7 +157,7 @@ static int draw_ncurses(const struct job *job, struct canvas *canvas, double *cp
 static int draw(void *context)
 {
 	const struct job *job = context;
-	struct canvas canvas = {0};
+	struct canvas canvas = { 0 };
 	double *cpu = calloc((size_t)job->frames, sizeof *cpu);
 	setlocale(LC_CTYPE, "");
 	if (!cpu || !canvas_resize(&canvas, WIDTH, HEIGHT))
@@ -161,8 +170,8 @@ static int draw(void *context)
 /* False where the drawer failed. */
 static bool measure(enum scene scene, enum drawer drawer, int frames, int pause_ms, struct result *result)
 {
-	static const char *const environment[] = {"TERM=xterm-256color", "LC_ALL=C.UTF-8", "LINES", "COLUMNS", NULL};
-	struct job job = {scene, drawer, frames, pause_ms, result};
+	static const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "LINES", "COLUMNS", NULL };
+	struct job job = { scene, drawer, frames, pause_ms, result };
 	int status = 1;
 	struct vt *vt = vt_fork(WIDTH, HEIGHT, draw, &job, environment);
 	bool has_ended = vt_wait_exit(vt, &status, 60000);
@@ -170,7 +179,8 @@ static bool measure(enum scene scene, enum drawer drawer, int frames, int pause_
 	return has_ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void print_row(const char *claim, double *values, size_t count, const char *limit, const char *unit, const char *anchor)
+static void print_row(
+	const char *claim, double *values, size_t count, const char *limit, const char *unit, const char *anchor)
 {
 	double middle = median(values, count);
 	printf("row\t%s\t%.4g\t%.4g\t%.4g\t%s\t%s\t%s\n", claim, middle, values[0], values[count - 1], limit, unit, anchor);
@@ -191,7 +201,8 @@ static bool compare_scene(enum scene scene, const char *name, int rounds, int fr
 	}
 	size_t count = (size_t)rounds;
 	snprintf(claim, sizeof claim, "drawing 200x50, %s ÷ ncurses", name);
-	snprintf(anchor, sizeof anchor, "ours %.1f µs, ncurses %.1f, through a pipe %.1f", median(ours, count), median(theirs, count), median(piped, count));
+	snprintf(anchor, sizeof anchor, "ours %.1f µs, ncurses %.1f, through a pipe %.1f", median(ours, count),
+		median(theirs, count), median(piped, count));
 	print_row(claim, ratios, count, "0.5", "×", anchor);
 	return true;
 }
@@ -213,7 +224,9 @@ int main(void)
 {
 	bool is_smoke = getenv("PMTOP_BENCH_SMOKE") != NULL;
 	int rounds = is_smoke ? 1 : 7, frames = is_smoke ? 20 : 300;
-	static const char *const names[] = {[EVERY_CELL] = "every cell", [MOVING_LINE] = "moving line", [UNCHANGED] = "nothing changed"};
+	static const char *const names[] = {
+		[EVERY_CELL] = "every cell", [MOVING_LINE] = "moving line", [UNCHANGED] = "nothing changed"
+	};
 	struct result *shared = mmap(NULL, 4 * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int scene = EVERY_CELL; scene <= UNCHANGED; scene++)
 		if (!compare_scene((enum scene)scene, names[scene], rounds, frames, shared))

@@ -1,6 +1,7 @@
-/* What reading GPUs costs, by group of figures and by call: with the fake library (so without a driver's own time), and with NVIDIA's driver where there
- * is one; CPU and memory of the process that does it, beside one that reads the machine alone. pmtop shows what a driver takes (gpu.reading_time), and rests
- * so long that each group keeps to its share of a CPU (NVIDIA_GROUPS). */
+/* What reading GPUs costs, by group of figures and by call: with the fake library (so without a driver's own time), and
+ * with NVIDIA's driver where there is one; CPU and memory of the process that does it, beside one that reads the
+ * machine alone. pmtop shows what a driver takes (gpu.reading_time), and rests so long that each group keeps to its
+ * share of a CPU (NVIDIA_GROUPS). */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <math.h>
@@ -18,7 +19,7 @@
 enum { ROUNDS = 9, PROCESSES = 8 };
 
 static int calls_a_round = 2000;
-static const char *library;              /* which one it is, for the claims */
+static const char *library; /* which one it is, for the claims */
 static struct nvidia *nvidia;
 static struct sample_set set;
 
@@ -31,11 +32,12 @@ static int compare(const void *a, const void *b)
 static void print_row(const char *claim, double values[ROUNDS], const char *limit, const char *unit, const char *anchor)
 {
 	qsort(values, ROUNDS, sizeof *values, compare);
-	printf("row\t%s\t%.4g\t%.4g\t%.4g\t%s\t%s\t%s\n", claim, values[ROUNDS / 2], values[0], values[ROUNDS - 1], limit, unit, anchor);
+	printf("row\t%s\t%.4g\t%.4g\t%.4g\t%s\t%s\t%s\n", claim, values[ROUNDS / 2], values[0], values[ROUNDS - 1], limit,
+		unit, anchor);
 	fflush(stdout);
 }
 
-/* -- by group ------------------------------------------------------------------------------------------------------------------- */
+/* -- by group -- */
 
 /* CPU time, with the time by the clock beside it: of a call that sleeps in the driver the latter is what one waits. */
 static void time_rounds(const char *claim, void (*turn)(int number))
@@ -67,7 +69,10 @@ static void read_group(int number)
 static void time_groups(void)
 {
 #define GROUP_ROW(name, period_ms, share, of_parts) { #name, nvidia_read_##name },
-	static const struct { const char *name; group_reader *read; } groups[] = { NVIDIA_GROUPS(GROUP_ROW) };
+	static const struct {
+		const char *name;
+		group_reader *read;
+	} groups[] = { NVIDIA_GROUPS(GROUP_ROW) };
 #undef GROUP_ROW
 	char claim[80];
 	for (size_t n = 0; n < sizeof groups / sizeof *groups; n++) {
@@ -94,48 +99,99 @@ static void time_second(void)
 		waited_ns += clock_monotonic_ns() - started_ns;
 	}
 	snprintf(claim, sizeof claim, "GPU refresh: %zu GPUs, a second of it, %s, CPU", nvidia->count, library);
-	snprintf(anchor, sizeof anchor, "%.3g ms by the clock; 0.5 %% of a CPU is 5 ms", (double)waited_ns / 1e6 / ((double)(now_ns - begin_ns) / 1e9));
+	snprintf(anchor, sizeof anchor, "%.3g ms by the clock; 0.5 %% of a CPU is 5 ms",
+		(double)waited_ns / 1e6 / ((double)(now_ns - begin_ns) / 1e9));
 	print_row(claim, values, "5", "ms", anchor);
 }
 
-/* -- by call -------------------------------------------------------------------------------------------------------------------- */
+/* -- by call -- */
 
 static struct nvml_device *handle;
 static const struct nvml *nvml;
 
-static void call_utilization(void) { struct nvml_utilization use; nvml->utilization(handle, &use); }
-static void call_memory(void) { struct nvml_memory_v2 memory = { .version = NVML_VERSION(struct nvml_memory_v2, 2) }; nvml->memory_v2(handle, &memory); }
-static void call_clock(void) { unsigned clock; nvml->clock(handle, NVML_CLOCK_SM, &clock); }
-static void call_temperature(void) { struct nvml_temperature now = { .version = NVML_VERSION(struct nvml_temperature, 1) }; nvml->temperature_v1(handle, &now); }
-static void call_power(void) { unsigned milliwatts; nvml->power(handle, &milliwatts); }
-static void call_reasons(void) { unsigned long long reasons; nvml->reasons(handle, &reasons); }
-static void call_processes(void) { struct nvml_process rows[64]; unsigned count = 64; nvml->compute_processes(handle, &count, rows); }
+static void call_utilization(void)
+{
+	struct nvml_utilization use;
+	nvml->utilization(handle, &use);
+}
+static void call_memory(void)
+{
+	struct nvml_memory_v2 memory = { .version = NVML_VERSION(struct nvml_memory_v2, 2) };
+	nvml->memory_v2(handle, &memory);
+}
+static void call_clock(void)
+{
+	unsigned clock;
+	nvml->clock(handle, NVML_CLOCK_SM, &clock);
+}
+static void call_temperature(void)
+{
+	struct nvml_temperature now = { .version = NVML_VERSION(struct nvml_temperature, 1) };
+	nvml->temperature_v1(handle, &now);
+}
+static void call_power(void)
+{
+	unsigned milliwatts;
+	nvml->power(handle, &milliwatts);
+}
+static void call_reasons(void)
+{
+	unsigned long long reasons;
+	nvml->reasons(handle, &reasons);
+}
+static void call_processes(void)
+{
+	struct nvml_process rows[64];
+	unsigned count = 64;
+	nvml->compute_processes(handle, &count, rows);
+}
 
 static void call_fields(void)
 {
-	struct nvml_field fields[14] = { { .id = NVML_FIELD_ENERGY_MJ }, { .id = NVML_FIELD_PCIE_SENT }, { .id = NVML_FIELD_PCIE_RECEIVED } };
+	struct nvml_field fields[14] = { { .id = NVML_FIELD_ENERGY_MJ }, { .id = NVML_FIELD_PCIE_SENT },
+		{ .id = NVML_FIELD_PCIE_RECEIVED } };
 	nvml->fields(handle, 14, fields);
 }
 
 static void call_use(void)
 {
 	struct nvml_process_use rows[64];
-	struct nvml_processes_use ask = { .version = NVML_VERSION(struct nvml_processes_use, 1), .count = 64, .rows = rows };
+	struct nvml_processes_use ask = {
+		.version = NVML_VERSION(struct nvml_processes_use, 1), .count = 64, .rows = rows
+	};
 	nvml->processes_use(handle, &ask);
 }
 
 /* What there was before the fields: it counts for 20 ms while one waits. */
 static int (*pcie_throughput)(struct nvml_device *, unsigned, unsigned *);
-static void call_throughput(void) { unsigned kilobytes; pcie_throughput(handle, 0, &kilobytes); }
+static void call_throughput(void)
+{
+	unsigned kilobytes;
+	pcie_throughput(handle, 0, &kilobytes);
+}
 
 static void (*call)(void);
-static void make_call(int number) { (void)number; call(); }
+static void make_call(int number)
+{
+	(void)number;
+	call();
+}
 
 static void time_calls(void)
 {
-	static const struct { const char *name; void (*call)(void); } table[] = {
-		{ "utilisation", call_utilization }, { "memory", call_memory }, { "clock", call_clock }, { "temperature", call_temperature }, { "power", call_power },
-		{ "throttle reasons", call_reasons }, { "14 fields", call_fields }, { "list of processes", call_processes }, { "use by processes", call_use },
+	static const struct {
+		const char *name;
+		void (*call)(void);
+	} table[] = {
+		{ "utilisation", call_utilization },
+		{ "memory", call_memory },
+		{ "clock", call_clock },
+		{ "temperature", call_temperature },
+		{ "power", call_power },
+		{ "throttle reasons", call_reasons },
+		{ "14 fields", call_fields },
+		{ "list of processes", call_processes },
+		{ "use by processes", call_use },
 	};
 	char claim[80];
 	handle = nvidia->devices[0]->handle;
@@ -157,9 +213,11 @@ static void time_calls(void)
 	}
 }
 
-/* -- the process ------------------------------------------------------------------------------------------------------------------ */
+/* -- the process -- */
 
-struct footprint { double cpu_percent, resident_mb, proportional_mb; };
+struct footprint {
+	double cpu_percent, resident_mb, proportional_mb;
+};
 
 static double field_of(pid_t pid, const char *file, const char *key)
 {
@@ -208,7 +266,8 @@ static struct footprint run(const char *only, double seconds)
 	usleep(700000);
 	double before = cpu_s(pid);
 	usleep((useconds_t)(seconds * 1e6));
-	struct footprint found = { (cpu_s(pid) - before) / seconds * 100, field_of(pid, "smaps_rollup", "Rss:") / 1000, field_of(pid, "smaps_rollup", "Pss:") / 1000 };
+	struct footprint found = { (cpu_s(pid) - before) / seconds * 100, field_of(pid, "smaps_rollup", "Rss:") / 1000,
+		field_of(pid, "smaps_rollup", "Pss:") / 1000 };
 	kill(pid, SIGTERM);
 	waitpid(pid, NULL, 0);
 	return found;
@@ -218,12 +277,12 @@ static void time_process(bool is_smoke)
 {
 	double seconds = is_smoke ? 1 : 10;
 	struct footprint gpu = run("gpu", seconds), machine = run("system", seconds);
-	printf("row\tGPU reader: CPU at 4 Hz, %s\t%.3g\t%.3g\t%.3g\t1\t%%\t%.3g %% the machine alone\n", library, gpu.cpu_percent, gpu.cpu_percent, gpu.cpu_percent,
-		machine.cpu_percent);
-	printf("row\tGPU reader: PSS, %s open\t%.3g\t%.3g\t%.3g\t-\tMB\t%.3g MB the machine alone\n", library, gpu.proportional_mb, gpu.proportional_mb, gpu.proportional_mb,
-		machine.proportional_mb);
-	printf("row\tGPU reader: RSS, %s open\t%.3g\t%.3g\t%.3g\t%s\tMB\t%.3g MB the machine alone\n", library, gpu.resident_mb, gpu.resident_mb, gpu.resident_mb,
-		getenv("PMTOP_NVML") ? "12" : "-", machine.resident_mb);
+	printf("row\tGPU reader: CPU at 4 Hz, %s\t%.3g\t%.3g\t%.3g\t1\t%%\t%.3g %% the machine alone\n", library,
+		gpu.cpu_percent, gpu.cpu_percent, gpu.cpu_percent, machine.cpu_percent);
+	printf("row\tGPU reader: PSS, %s open\t%.3g\t%.3g\t%.3g\t-\tMB\t%.3g MB the machine alone\n", library,
+		gpu.proportional_mb, gpu.proportional_mb, gpu.proportional_mb, machine.proportional_mb);
+	printf("row\tGPU reader: RSS, %s open\t%.3g\t%.3g\t%.3g\t%s\tMB\t%.3g MB the machine alone\n", library,
+		gpu.resident_mb, gpu.resident_mb, gpu.resident_mb, getenv("PMTOP_NVML") ? "12" : "-", machine.resident_mb);
 }
 
 /* Opened only where a DRM device is there, and closed again: what they take meanwhile. */
@@ -238,7 +297,8 @@ static void measure_libdrm(void)
 			continue;
 		}
 		double grown = field_of(getpid(), "smaps_rollup", "Pss:") / 1000 - before;
-		printf("row\tmemory (PSS) that %s adds to the GPU reader\t%.3g\t%.3g\t%.3g\t-\tMB\tloaded with dlopen\n", names[i], grown, grown, grown);
+		printf("row\tmemory (PSS) that %s adds to the GPU reader\t%.3g\t%.3g\t%.3g\t-\tMB\tloaded with dlopen\n",
+			names[i], grown, grown, grown);
 		dlclose(opened);
 	}
 }

@@ -1,4 +1,5 @@
-/* What CPU counters cost: reading them, opening them, and pmtop's memory with libpfm4 in it. Prints rows for tests/bench/run (see there).
+/* What CPU counters cost: reading them, opening them, and pmtop's memory with libpfm4 in it. Prints rows for
+ * tests/bench/run (see there).
  *
  * The threads that are counted belong to a child that sleeps. */
 #include <pthread.h>
@@ -20,7 +21,7 @@ enum { ROUNDS_MAX = 101, THREADS = 64 };
 
 static unsigned rounds = ROUNDS_MAX;
 
-/* -- the counted ---------------------------------------------------------------------------------------------------------------- */
+/* -- the counted -- */
 
 static void *sleep_on(void *argument)
 {
@@ -53,7 +54,7 @@ static pid_t start_sleepers(void)
 	return pid;
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -61,10 +62,12 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_row(const char *claim, double *values, unsigned count, const char *limit, const char *unit, const char *anchor)
+static void print_row(
+	const char *claim, double *values, unsigned count, const char *limit, const char *unit, const char *anchor)
 {
 	qsort(values, count, sizeof *values, by_value);
-	printf("row\t%s\t%.4g\t%.4g\t%.4g\t%s\t%s\t%s\n", claim, values[count / 2], values[count / 10], values[count - 1 - count / 10], limit, unit, anchor);
+	printf("row\t%s\t%.4g\t%.4g\t%.4g\t%s\t%s\t%s\n", claim, values[count / 2], values[count / 10],
+		values[count - 1 - count / 10], limit, unit, anchor);
 }
 
 static double resident_bytes(void)

@@ -1,7 +1,8 @@
-/* What publishing costs, each call beside a bare clock_gettime(CLOCK_MONOTONIC) of the same round. Prints rows for tests/bench/run (see there).
+/* What publishing costs, each call beside a bare clock_gettime(CLOCK_MONOTONIC) of the same round. Prints rows for
+ * tests/bench/run (see there).
  *
- * A round times every subject once, in turn, so that what disturbs the machine disturbs all; a ratio is formed within its round. Times are CPU
- * time of the thread. */
+ * A round times every subject once, in turn, so that what disturbs the machine disturbs all; a ratio is formed within
+ * its round. Times are CPU time of the thread. */
 #define PMTOP_IMPLEMENTATION
 #define PMTOP_I_EVIDENCE_NS evidence_from_ns
 static unsigned long evidence_from_ns = 50000;
@@ -98,14 +99,14 @@ static void disabled(void)
 
 enum { IN_CLOCKS, IN_US };
 
-enum { SPAN = 3, BATCH_WITH_EVIDENCE = 6 };           /* which of them the computed slow-down is made of */
+enum { SPAN = 3, BATCH_WITH_EVIDENCE = 6 }; /* which of them the computed slow-down is made of */
 
 static const struct subject {
 	void (*run)(void);
-	unsigned share;              /* runs calls / share times */
+	unsigned share; /* runs calls / share times */
 	const char *claim;
 	int unit;
-	double limit;                /* 0 = none */
+	double limit; /* 0 = none */
 } subjects[] = {
 	{ read_clock, 1, NULL, IN_CLOCKS, 0 },
 	{ event, 1, "C event with its time ÷ clock read", IN_CLOCKS, 1.15 },
@@ -129,7 +130,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Median, and the middle 80 %. */
-struct spread { double median, low, high; };
+struct spread {
+	double median, low, high;
+};
 
 static struct spread spread_of(double *values, unsigned count)
 {
@@ -166,8 +169,10 @@ static void print_all(void)
 	snprintf(anchor, sizeof anchor, "clock read %.1f ns", spread_of(clocks, rounds).median);
 	for (size_t i = 1; i < SUBJECTS; i++) {
 		for (unsigned round = 0; round < rounds; round++)
-			values[round] = subjects[i].unit == IN_US ? taken_ns[i][round] * 1e-3 : taken_ns[i][round] / taken_ns[0][round];
-		print_row(subjects[i].claim, spread_of(values, rounds), subjects[i].limit, subjects[i].unit == IN_US ? "us" : "×", anchor);
+			values[round] =
+				subjects[i].unit == IN_US ? taken_ns[i][round] * 1e-3 : taken_ns[i][round] / taken_ns[0][round];
+		print_row(subjects[i].claim, spread_of(values, rounds), subjects[i].limit,
+			subjects[i].unit == IN_US ? "us" : "×", anchor);
 	}
 }
 
@@ -177,8 +182,10 @@ static void print_slow_down(void)
 	enum { BATCHES_A_SECOND = 100, SPANS_A_BATCH = 6 };
 	static double percents[ROUNDS_MAX];
 	for (unsigned round = 0; round < rounds; round++)
-		percents[round] = (taken_ns[BATCH_WITH_EVIDENCE][round] + SPANS_A_BATCH * taken_ns[SPAN][round]) * BATCHES_A_SECOND * 1e-9 * 100;
-	print_row("slow-down of training, computed (costs x rates)", spread_of(percents, rounds), 0.1, "%", "100 batches a second, 6 spans and evidence each");
+		percents[round] = (taken_ns[BATCH_WITH_EVIDENCE][round] + SPANS_A_BATCH * taken_ns[SPAN][round]) *
+			BATCHES_A_SECOND * 1e-9 * 100;
+	print_row("slow-down of training, computed (costs x rates)", spread_of(percents, rounds), 0.1, "%",
+		"100 batches a second, 6 spans and evidence each");
 }
 
 /* -- two threads, and a reader beside -- */
@@ -252,12 +259,13 @@ static void time_refresh(void)
 	for (unsigned round = 0; round < rounds; round++) {
 		for (int i = 0; i < 100; i++)
 			pmtop_mark(pm, "event");
-		nanosleep(&pause, NULL);        /* so that caches are not warmer than a monitor finds them */
+		nanosleep(&pause, NULL); /* so that caches are not warmer than a monitor finds them */
 		double from = now_ns();
 		refresh(region);
 		taken_us[round] = (now_ns() - from) * 1e-3;
 	}
-	print_row("reading a region, 100 new events", spread_of(taken_us, rounds), 100, "us", "10 Hz, 1,000 events a second");
+	print_row(
+		"reading a region, 100 new events", spread_of(taken_us, rounds), 100, "us", "10 Hz, 1,000 events a second");
 	region_close(region);
 }
 

@@ -1,4 +1,5 @@
-/* What a replay costs: going through a recording, with and without rules, and seeking in it; in CPU time. Arguments: hours (1), scenario. */
+/* What a replay costs: going through a recording, with and without rules, and seeking in it; in CPU time. Arguments:
+ * hours (1), scenario. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -10,14 +11,12 @@
 #include "src/session/replay/stations.h"
 #include "tests/support/recorded.h"
 
-static double seconds_since(int64_t from_ns)
-{
-	return seconds_between(from_ns, clock_process_cpu_ns());
-}
+static double seconds_since(int64_t from_ns) { return seconds_between(from_ns, clock_process_cpu_ns()); }
 
 static void report(const char *what, double seconds, double hours)
 {
-	printf("row\treplay: %s, CPU\t%.4f\t%.4f\t%.4f\t-\ts\t%.2g h of a synthetic run, %.0f times as fast\n", what, seconds, seconds, seconds, hours, 3600 * hours / seconds);
+	printf("row\treplay: %s, CPU\t%.4f\t%.4f\t%.4f\t-\ts\t%.2g h of a synthetic run, %.0f times as fast\n", what,
+		seconds, seconds, seconds, hours, 3600 * hours / seconds);
 	fflush(stdout);
 }
 
@@ -45,7 +44,8 @@ static void time_stations(struct session *session, int64_t end_ns, double hours)
 	station = stations_take(stations, &goal, INT64_MIN);
 	go(station, goal.time_ns, goal.time_ns - goal.judge_from_ns);
 	double seconds = seconds_between(wall_ns, clock_monotonic_ns());
-	printf("row\treplay: from a station to ten seconds before the end\t%.4f\t%.4f\t%.4f\t-\ts\tof the clock\n", seconds, seconds, seconds);
+	printf("row\treplay: from a station to ten seconds before the end\t%.4f\t%.4f\t%.4f\t-\ts\tof the clock\n", seconds,
+		seconds, seconds);
 	session_again_close(station);
 	free(station);
 	stations_stop(stations);
@@ -65,7 +65,8 @@ int main(int argc, char **argv)
 	int64_t from_ns = clock_process_cpu_ns(), end_ns = RECORDED_BEGIN_NS + (int64_t)(hours * 3600) * NS_PER_S;
 	recorded_write(path, &options, NULL, NULL);
 	stat(path, &file);
-	printf("row\treplay: the recording\t%.4g\t%.4g\t%.4g\t-\tMB\twritten in %.2f s\n", (double)file.st_size / 1e6, (double)file.st_size / 1e6, (double)file.st_size / 1e6, seconds_since(from_ns));
+	printf("row\treplay: the recording\t%.4g\t%.4g\t%.4g\t-\tMB\twritten in %.2f s\n", (double)file.st_size / 1e6,
+		(double)file.st_size / 1e6, (double)file.st_size / 1e6, seconds_since(from_ns));
 	if (session_open(&session, &(struct options){ .command = &watch_command, .replay = path }, &settings) != EXIT_OK)
 		return 1;
 	from_ns = clock_process_cpu_ns();
@@ -84,7 +85,8 @@ int main(int argc, char **argv)
 	session_again_close(&again);
 	if (!session_again(&session, &again))
 		return 1;
-	report("back to the middle", go(&again, RECORDED_BEGIN_NS + (int64_t)(hours * 1800) * NS_PER_S, 600 * NS_PER_S), hours / 2);
+	report("back to the middle", go(&again, RECORDED_BEGIN_NS + (int64_t)(hours * 1800) * NS_PER_S, 600 * NS_PER_S),
+		hours / 2);
 	session_again_close(&again);
 	if (!session_again(&session, &again))
 		return 1;
@@ -96,7 +98,8 @@ int main(int argc, char **argv)
 	session_close(&session);
 	getrusage(RUSAGE_SELF, &usage);
 	double resident_mb = (double)usage.ru_maxrss / 1e3;
-	printf("row\treplay: largest resident set\t%.4g\t%.4g\t%.4g\t-\tMB\twith all of the above\n", resident_mb, resident_mb, resident_mb);
+	printf("row\treplay: largest resident set\t%.4g\t%.4g\t%.4g\t-\tMB\twith all of the above\n", resident_mb,
+		resident_mb, resident_mb);
 	unlink(path);
 	return 0;
 }

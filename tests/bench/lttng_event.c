@@ -1,4 +1,5 @@
-/* pmtop's event and an lttng-ust tracepoint in turn; prints "PMTOP_NS TRACEPOINT_NS" for each round. Built and run by bench_lttng.py. */
+/* pmtop's event and an lttng-ust tracepoint in turn; prints "PMTOP_NS TRACEPOINT_NS" for each round. Built and run by
+ * bench_lttng.py. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 

@@ -10,15 +10,9 @@
 #include <lttng/tracepoint.h>
 #include <stdint.h>
 
-LTTNG_UST_TRACEPOINT_EVENT(
-	pmtop_bench, event,
-	LTTNG_UST_TP_ARGS(uint32_t, name, uint32_t, mode, double, value),
-	LTTNG_UST_TP_FIELDS(
-		lttng_ust_field_integer(uint32_t, name, name)
-		lttng_ust_field_integer(uint32_t, mode, mode)
-		lttng_ust_field_float(double, value, value)
-	)
-)
+LTTNG_UST_TRACEPOINT_EVENT(pmtop_bench, event, LTTNG_UST_TP_ARGS(uint32_t, name, uint32_t, mode, double, value),
+	LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, name, name) lttng_ust_field_integer(uint32_t, mode, mode)
+			lttng_ust_field_float(double, value, value)))
 
 #endif
 

@@ -1,10 +1,10 @@
 /* stream: figures of recordings for bench_stream.py.
  *
- *   stream make FILE SECONDS     writes a synthetic run as it would be recorded, five readings a second, as fast as it can be told
- *   stream json FILE             its records as JSON lines on standard output; the time that making them took, on standard error
- *   stream codec FILE ROUNDS     ns a record, written and read, in each round
- *   stream play FILE [rules]     through player and model (and rules)
- *   stream find FILE             how long until a moment is found, with the index and without
+ *   stream make FILE SECONDS     writes a synthetic run as it would be recorded, five readings a second, as fast as it
+ * can be told stream json FILE             its records as JSON lines on standard output; the time that making them
+ * took, on standard error stream codec FILE ROUNDS     ns a record, written and read, in each round stream play FILE
+ * [rules]     through player and model (and rules) stream find FILE             how long until a moment is found, with
+ * the index and without
  *
  * Each prints NAME VALUE on a line. */
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* -- make: dictionaries as src/playback/recording.c paces them ------------------------------------------------------------------- */
+/* -- make: dictionaries as src/playback/recording.c paces them -- */
 
 struct making {
 	FILE *file;
@@ -54,14 +54,16 @@ static void put(struct making *making)
 }
 
 /* What the first reading told of the run, and what the ledger keeps. */
-static void put_dictionary(struct making *making, const struct sample_set *first, const struct ledger *ledger, int64_t now_ns)
+static void put_dictionary(
+	struct making *making, const struct sample_set *first, const struct ledger *ledger, int64_t now_ns)
 {
 	struct sample_set set = SAMPLE_SET_INIT;
 	set.time_ns = now_ns;
 	if (ledger)
 		ledger_tell(ledger, now_ns, &set);
 	for (size_t i = 0; i < first->count; i++) {
-		struct record *record = first->records[i].kind < RECORD_RUN_OPENED && ledger ? NULL : sample_set_add(&set, RECORD_MARK, 0, now_ns);
+		struct record *record =
+			first->records[i].kind < RECORD_RUN_OPENED && ledger ? NULL : sample_set_add(&set, RECORD_MARK, 0, now_ns);
 		if (record)
 			*record = first->records[i];
 	}
@@ -77,7 +79,11 @@ static void put_dictionary(struct making *making, const struct sample_set *first
 static int make(const char *path, double seconds)
 {
 	struct making making = { .file = fopen(path, "w"), .places = calloc((size_t)seconds + 2, sizeof *making.places) };
-	struct stream_header header = { .pid = SYNTHETIC_PID, .command = "synthetic clean", .monotonic_ns = START_NS, .realtime_ns = clock_realtime_ns(), .uuid = "bench" };
+	struct stream_header header = { .pid = SYNTHETIC_PID,
+		.command = "synthetic clean",
+		.monotonic_ns = START_NS,
+		.realtime_ns = clock_realtime_ns(),
+		.uuid = "bench" };
 	struct sample_set first = SAMPLE_SET_INIT, set = SAMPLE_SET_INIT;
 	struct ledger *ledger = ledger_new();
 	struct synthetic *run = NULL;
@@ -118,7 +124,7 @@ static int make(const char *path, double seconds)
 	return 0;
 }
 
-/* -- reading -------------------------------------------------------------------------------------------------------------------- */
+/* -- reading -- */
 
 static char *read_file(const char *path, size_t *length)
 {
@@ -168,17 +174,21 @@ static void put_json(const struct record *record)
 		printf(",\"run\":%u,\"lane\":%u,\"seq\":%llu", record->run, record->lane, (unsigned long long)record->sequence);
 	switch ((enum record_kind)record->kind) {
 	case RECORD_FIGURE:
-		printf(",\"metric\":\"%s\",\"instance\":%d", metric_table[record->figure.metric].name, (int)record->figure.instance);
+		printf(",\"metric\":\"%s\",\"instance\":%d", metric_table[record->figure.metric].name,
+			(int)record->figure.instance);
 		put_number("value", record->figure.value);
 		break;
 	case RECORD_SPAN:
-		printf(",\"name\":%u,\"parent\":%u,\"depth\":%u,\"ns\":%lld", record->span.name, record->span.parent, record->span.depth, (long long)record->span.duration_ns);
+		printf(",\"name\":%u,\"parent\":%u,\"depth\":%u,\"ns\":%lld", record->span.name, record->span.parent,
+			record->span.depth, (long long)record->span.duration_ns);
 		put_number("self", (double)record->span.self_s);
 		put_number("cpu", (double)record->span.cpu_s);
 		put_number("memory", (double)record->span.memory_bytes);
 		break;
-	case RECORD_BATCH_BEGIN: case RECORD_BATCH_END:
-		printf(",\"index\":%llu,\"number\":%llu", (unsigned long long)record->batch.index, (unsigned long long)record->batch.number);
+	case RECORD_BATCH_BEGIN:
+	case RECORD_BATCH_END:
+		printf(",\"index\":%llu,\"number\":%llu", (unsigned long long)record->batch.index,
+			(unsigned long long)record->batch.number);
 		if (record->kind == RECORD_BATCH_END) {
 			printf(",\"begin\":%lld,\"of\":%u", (long long)record->batch.begin_ns, record->batch.kind);
 			put_number("loss", record->batch.loss);
@@ -194,8 +204,7 @@ static void put_json(const struct record *record)
 		put_number("blocks", record->evidence->blocks_read);
 		put_number("samples", record->evidence->samples);
 		break;
-	default:
-		break;
+	default: break;
 	}
 	puts("}");
 }
@@ -258,13 +267,14 @@ static int codec(const char *path, int rounds)
 		/* The first round makes room. */
 		double all = (double)records * REPEATS;
 		if (round >= 0)
-			printf("write %.3f\nread %.3f\nsize %.3f\n", (double)written_ns / all, (double)read_ns / all, (double)size / (double)records);
+			printf("write %.3f\nread %.3f\nsize %.3f\n", (double)written_ns / all, (double)read_ns / all,
+				(double)size / (double)records);
 	}
 	printf("records %zu\n", records);
 	return 0;
 }
 
-/* -- playing -------------------------------------------------------------------------------------------------------------------- */
+/* -- playing -- */
 
 /* Of this program alone: getrusage also counts what its parent was before it became this. */
 static double resident_peak_bytes(void)
@@ -308,8 +318,8 @@ static int play(const char *path, bool has_rules)
 		last_ns = set.time_ns;
 	}
 	double took_s = seconds_between(from_ns, clock_process_cpu_ns());
-	printf("pace %.1f\nrecords %llu\nseconds %.3f\nresident %.0f\n", seconds_between(first_ns, last_ns) / took_s, (unsigned long long)records, took_s,
-		resident_peak_bytes());
+	printf("pace %.1f\nrecords %llu\nseconds %.3f\nresident %.0f\n", seconds_between(first_ns, last_ns) / took_s,
+		(unsigned long long)records, took_s, resident_peak_bytes());
 	alerts_release(&alerts);
 	sample_set_release(&set);
 	model_free(model);
@@ -317,7 +327,7 @@ static int play(const char *path, bool has_rules)
 	return 0;
 }
 
-/* -- finding a moment ----------------------------------------------------------------------------------------------------------- */
+/* -- finding a moment -- */
 
 static uint64_t little(const unsigned char *at)
 {
@@ -335,7 +345,8 @@ static bool read_to(int fd, uint64_t offset, const unsigned char *head, size_t h
 	struct sample_set set = SAMPLE_SET_INIT;
 	bool is_found = false, has_gap;
 	stream_reader_feed(reader, head, head_length);
-	for (ssize_t length; !is_found && (length = pread(fd, room, sizeof room, (off_t)offset)) > 0; offset += (uint64_t)length) {
+	for (ssize_t length; !is_found && (length = pread(fd, room, sizeof room, (off_t)offset)) > 0;
+		 offset += (uint64_t)length) {
 		stream_reader_feed(reader, room, (size_t)length);
 		for (enum stream_event event; !is_found && (event = stream_reader_next(reader, &set, &has_gap)) != STREAM_WAIT;)
 			is_found = event == STREAM_TICK && set.time_ns >= moment_ns;
@@ -364,7 +375,8 @@ static int find(const char *path)
 				die("no index");
 			uint64_t at = little(last), count, place = 0;
 			ssize_t length = pread(fd, index, sizeof index, (off_t)at);
-			if (length < STREAM_BLOCK_HEAD || stream_block_at(index, (size_t)length, &block) != STREAM_FOUND || block.kind != BLOCK_INDEX)
+			if (length < STREAM_BLOCK_HEAD || stream_block_at(index, (size_t)length, &block) != STREAM_FOUND ||
+				block.kind != BLOCK_INDEX)
 				die("no index");
 			count = little(block.payload);
 			const unsigned char *places = block.payload + 8;

@@ -1,5 +1,6 @@
-/* A driver's library that says what a script says (script.h). Built in several kinds: as drivers are now; FAKE_R535: with lists of 32-byte processes;
- * FAKE_OLD: without any of the newer symbols; FAKE_BARE: with next to none. What is written is checked against nvml.h's declarations alone. */
+/* A driver's library that says what a script says (script.h). Built in several kinds: as drivers are now; FAKE_R535:
+ * with lists of 32-byte processes; FAKE_OLD: without any of the newer symbols; FAKE_BARE: with next to none. What is
+ * written is checked against nvml.h's declarations alone. */
 #include "src/sources/gpu/nvidia/nvml.h"
 
 #include <math.h>
@@ -66,7 +67,8 @@ int fake_begin(const char *symbol, const struct nvml_device *device)
 	fake_script_refresh(&script);
 	for (unsigned i = 0; i < script.rule_count; i++) {
 		struct fake_rule *rule = &script.rules[i];
-		if (strncmp(symbol, rule->symbol, strlen(rule->symbol)) != 0 || (rule->gpu >= 0 && (!device || device->gpu != (unsigned)rule->gpu)))
+		if (strncmp(symbol, rule->symbol, strlen(rule->symbol)) != 0 ||
+			(rule->gpu >= 0 && (!device || device->gpu != (unsigned)rule->gpu)))
 			continue;
 		code = rule->code ? rule->code : code;
 		slow_ms += rule->slow_ms;
@@ -117,7 +119,7 @@ int fake_give64(const struct nvml_device *device, enum fake_figure which, double
 	return code;
 }
 
-/* -- start, names --------------------------------------------------------------------------------------------------------------- */
+/* -- start, names -- */
 
 static int count_of(unsigned *out)
 {
@@ -135,16 +137,36 @@ static int handle_of(unsigned index, struct nvml_device **out)
 }
 
 #ifdef FAKE_OLD
-EXPORT int nvmlInit(void) { BEGIN(NULL); return 0; }
-EXPORT int nvmlDeviceGetCount(unsigned *out) { BEGIN(NULL); return count_of(out); }
+EXPORT int nvmlInit(void)
+{
+	BEGIN(NULL);
+	return 0;
+}
+EXPORT int nvmlDeviceGetCount(unsigned *out)
+{
+	BEGIN(NULL);
+	return count_of(out);
+}
 EXPORT int nvmlDeviceGetHandleByIndex(unsigned index, struct nvml_device **out) { return handle_of(index, out); }
 #else
-EXPORT int nvmlInit_v2(void) { BEGIN(NULL); return 0; }
-EXPORT int nvmlDeviceGetCount_v2(unsigned *out) { BEGIN(NULL); return count_of(out); }
+EXPORT int nvmlInit_v2(void)
+{
+	BEGIN(NULL);
+	return 0;
+}
+EXPORT int nvmlDeviceGetCount_v2(unsigned *out)
+{
+	BEGIN(NULL);
+	return count_of(out);
+}
 EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct nvml_device **out) { return handle_of(index, out); }
 #endif
 #ifndef FAKE_BARE
-EXPORT int nvmlShutdown(void) { BEGIN(NULL); return 0; }
+EXPORT int nvmlShutdown(void)
+{
+	BEGIN(NULL);
+	return 0;
+}
 
 EXPORT int nvmlSystemGetDriverVersion(char *out, unsigned size)
 {
@@ -177,11 +199,12 @@ EXPORT int nvmlDeviceGetPciInfo_v3(struct nvml_device *device, struct nvml_pci *
 	out->domain = fake_of(device)->domain;
 	out->bus = fake_of(device)->bus;
 	out->device = fake_of(device)->device;
-	snprintf(out->old_id, sizeof out->old_id, "%04X:%02X:%02X.0", out->domain & 0xffff, out->bus & 0xff, out->device & 0xff);
+	snprintf(
+		out->old_id, sizeof out->old_id, "%04X:%02X:%02X.0", out->domain & 0xffff, out->bus & 0xff, out->device & 0xff);
 	return 0;
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 EXPORT int nvmlDeviceGetUtilizationRates(struct nvml_device *device, struct nvml_utilization *out)
 {
@@ -206,7 +229,8 @@ EXPORT int nvmlDeviceGetMemoryInfo(struct nvml_device *device, struct nvml_memor
 	BEGIN(device);
 	int code = memory_of(device, &total, &used, &reserved);
 	if (!code)
-		*out = (struct nvml_memory){ (uint64_t)total, (uint64_t)(total - used - reserved), (uint64_t)(used + reserved) };
+		*out =
+			(struct nvml_memory){ (uint64_t)total, (uint64_t)(total - used - reserved), (uint64_t)(used + reserved) };
 	return code;
 }
 
@@ -219,7 +243,8 @@ EXPORT int nvmlDeviceGetMemoryInfo_v2(struct nvml_device *device, struct nvml_me
 		return NVML_VERSION_MISMATCH;
 	int code = memory_of(device, &total, &used, &reserved);
 	if (!code)
-		*out = (struct nvml_memory_v2){ out->version, (uint64_t)total, (uint64_t)reserved, (uint64_t)(total - used - reserved), (uint64_t)used };
+		*out = (struct nvml_memory_v2){ out->version, (uint64_t)total, (uint64_t)reserved,
+			(uint64_t)(total - used - reserved), (uint64_t)used };
 	return code;
 }
 
@@ -251,17 +276,25 @@ EXPORT int nvmlDeviceGetTemperatureThreshold(struct nvml_device *device, unsigne
 EXPORT int nvmlDeviceGetClockInfo(struct nvml_device *device, unsigned clock, unsigned *out)
 {
 	BEGIN(device);
-	return clock > NVML_CLOCK_MEMORY ? NVML_INVALID : fake_give32(device, clock == NVML_CLOCK_MEMORY ? FAKE_clock_memory : FAKE_clock, 1, out);
+	return clock > NVML_CLOCK_MEMORY
+		? NVML_INVALID
+		: fake_give32(device, clock == NVML_CLOCK_MEMORY ? FAKE_clock_memory : FAKE_clock, 1, out);
 }
 
 EXPORT int nvmlDeviceGetMaxClockInfo(struct nvml_device *device, unsigned clock, unsigned *out)
 {
 	BEGIN(device);
-	return clock > NVML_CLOCK_MEMORY ? NVML_INVALID : fake_give32(device, clock == NVML_CLOCK_MEMORY ? FAKE_clock_memory_max : FAKE_clock_max, 1, out);
+	return clock > NVML_CLOCK_MEMORY
+		? NVML_INVALID
+		: fake_give32(device, clock == NVML_CLOCK_MEMORY ? FAKE_clock_memory_max : FAKE_clock_max, 1, out);
 }
 
 #define ONE(symbol, type, give, which, scale) \
-	EXPORT int symbol(struct nvml_device *device, type *out) { BEGIN(device); return give(device, FAKE_##which, scale, out); }
+	EXPORT int symbol(struct nvml_device *device, type *out) \
+	{ \
+		BEGIN(device); \
+		return give(device, FAKE_##which, scale, out); \
+	}
 ONE(nvmlDeviceGetPowerUsage, unsigned, fake_give32, power, 1000)
 ONE(nvmlDeviceGetTotalEnergyConsumption, unsigned long long, fake_give64, energy, 1000)
 ONE(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, fake_give32, generation, 1)
@@ -277,20 +310,37 @@ ONE(nvmlDeviceGetEnforcedPowerLimit, unsigned, fake_give32, power_limit, 1000)
 ONE(nvmlDeviceGetCurrentClocksEventReasons, unsigned long long, fake_give64, reasons, 1)
 #endif
 
-EXPORT int nvmlDeviceGetTotalEccErrors(struct nvml_device *device, unsigned kind, unsigned counter, unsigned long long *out)
+EXPORT int nvmlDeviceGetTotalEccErrors(
+	struct nvml_device *device, unsigned kind, unsigned counter, unsigned long long *out)
 {
 	BEGIN(device);
-	return counter ? NVML_INVALID : fake_give64(device, kind == NVML_ECC_CORRECTED ? FAKE_ecc_corrected : FAKE_ecc_uncorrected, 1, out);
+	return counter
+		? NVML_INVALID
+		: fake_give64(device, kind == NVML_ECC_CORRECTED ? FAKE_ecc_corrected : FAKE_ecc_uncorrected, 1, out);
 }
 
 #ifndef FAKE_OLD
 EXPORT int nvmlDeviceGetFieldValues(struct nvml_device *device, int count, struct nvml_field *fields)
 {
-	static const struct { unsigned id, scope; enum fake_figure which; double scale; } table[] = {
-		{ 83, 0, FAKE_energy, 1000 }, { 82, 0, FAKE_temperature_memory, 1 }, { 197, 0, FAKE_pcie_sent, 1 }, { 198, 0, FAKE_pcie_received, 1 }, { 94, 0, FAKE_replays, 1 },
-		{ 138, UINT32_MAX, FAKE_nvlink_sent, 1 / 1024.0 }, { 139, UINT32_MAX, FAKE_nvlink_received, 1 / 1024.0 }, { 3, 0, FAKE_ecc_corrected, 1 },
-		{ 4, 0, FAKE_ecc_uncorrected, 1 }, { 74, 0, FAKE_throttled_power, 1e9 }, { 271, 0, FAKE_throttled_brake, 1e9 }, { 269, 0, FAKE_throttled_heat_software, 1e9 },
-		{ 270, 0, FAKE_throttled_heat, 1e9 }, { 75, 0, FAKE_throttled_thermal, 1e9 },
+	static const struct {
+		unsigned id, scope;
+		enum fake_figure which;
+		double scale;
+	} table[] = {
+		{ 83, 0, FAKE_energy, 1000 },
+		{ 82, 0, FAKE_temperature_memory, 1 },
+		{ 197, 0, FAKE_pcie_sent, 1 },
+		{ 198, 0, FAKE_pcie_received, 1 },
+		{ 94, 0, FAKE_replays, 1 },
+		{ 138, UINT32_MAX, FAKE_nvlink_sent, 1 / 1024.0 },
+		{ 139, UINT32_MAX, FAKE_nvlink_received, 1 / 1024.0 },
+		{ 3, 0, FAKE_ecc_corrected, 1 },
+		{ 4, 0, FAKE_ecc_uncorrected, 1 },
+		{ 74, 0, FAKE_throttled_power, 1e9 },
+		{ 271, 0, FAKE_throttled_brake, 1e9 },
+		{ 269, 0, FAKE_throttled_heat_software, 1e9 },
+		{ 270, 0, FAKE_throttled_heat, 1e9 },
+		{ 75, 0, FAKE_throttled_thermal, 1e9 },
 	};
 	BEGIN(device);
 	for (int i = 0; i < count; i++) {
@@ -316,7 +366,7 @@ EXPORT int nvmlDeviceGetFieldValues(struct nvml_device *device, int count, struc
 }
 #endif
 
-/* -- processes ------------------------------------------------------------------------------------------------------------------ */
+/* -- processes -- */
 
 static int list_of(const struct nvml_device *device, char kind, unsigned *count, void *out, size_t stride)
 {
@@ -325,7 +375,8 @@ static int list_of(const struct nvml_device *device, char kind, unsigned *count,
 	pthread_mutex_lock(&fake_lock);
 	for (unsigned i = 0; i < from->process_count; i++) {
 		const struct fake_process *process = &from->processes[i];
-		struct nvml_process row = { process->pid, process->memory < 0 ? NVML_ABSENT_64 : (uint64_t)process->memory, device->part ? from->instance : UINT32_MAX, UINT32_MAX, 0 };
+		struct nvml_process row = { process->pid, process->memory < 0 ? NVML_ABSENT_64 : (uint64_t)process->memory,
+			device->part ? from->instance : UINT32_MAX, UINT32_MAX, 0 };
 		if (process->kind != kind)
 			continue;
 		if (at < room && out)
@@ -338,21 +389,45 @@ static int list_of(const struct nvml_device *device, char kind, unsigned *count,
 }
 
 #ifdef FAKE_OLD
-#define LIST(symbol, kind) EXPORT int symbol(struct nvml_device *device, unsigned *count, void *out) { BEGIN(device); return list_of(device, kind, count, out, 16); }
+#define LIST(symbol, kind) \
+	EXPORT int symbol(struct nvml_device *device, unsigned *count, void *out) \
+	{ \
+		BEGIN(device); \
+		return list_of(device, kind, count, out, 16); \
+	}
 #elif defined FAKE_R535
-#define LIST(symbol, kind) EXPORT int symbol##_v3(struct nvml_device *device, unsigned *count, void *out) { BEGIN(device); return list_of(device, kind, count, out, 32); }
+#define LIST(symbol, kind) \
+	EXPORT int symbol##_v3(struct nvml_device *device, unsigned *count, void *out) \
+	{ \
+		BEGIN(device); \
+		return list_of(device, kind, count, out, 32); \
+	}
 #else
-#define LIST(symbol, kind) EXPORT int symbol##_v3(struct nvml_device *device, unsigned *count, void *out) { BEGIN(device); return list_of(device, kind, count, out, 24); }
-EXPORT int nvmlDeviceGetRunningProcessDetailList(struct nvml_device *device, void *list) { (void)device, (void)list; return NVML_NOT_SUPPORTED; }
+#define LIST(symbol, kind) \
+	EXPORT int symbol##_v3(struct nvml_device *device, unsigned *count, void *out) \
+	{ \
+		BEGIN(device); \
+		return list_of(device, kind, count, out, 24); \
+	}
+EXPORT int nvmlDeviceGetRunningProcessDetailList(struct nvml_device *device, void *list)
+{
+	(void)device, (void)list;
+	return NVML_NOT_SUPPORTED;
+}
 #endif
 LIST(nvmlDeviceGetComputeRunningProcesses, 'c')
 LIST(nvmlDeviceGetGraphicsRunningProcesses, 'g')
 #ifndef FAKE_OLD
 LIST(nvmlDeviceGetMPSComputeRunningProcesses, 'm')
-EXPORT int nvmlDeviceGetConfComputeMemSizeInfo(struct nvml_device *device, void *out) { (void)device, (void)out; return NVML_NOT_SUPPORTED; }
+EXPORT int nvmlDeviceGetConfComputeMemSizeInfo(struct nvml_device *device, void *out)
+{
+	(void)device, (void)out;
+	return NVML_NOT_SUPPORTED;
+}
 #endif
 
-static int use_of(const struct nvml_device *device, uint64_t last_us, unsigned room, unsigned *count, struct nvml_process_use *out)
+static int use_of(
+	const struct nvml_device *device, uint64_t last_us, unsigned room, unsigned *count, struct nvml_process_use *out)
 {
 	const struct fake_device *from = fake_of(device);
 	struct timespec now;
@@ -368,7 +443,9 @@ static int use_of(const struct nvml_device *device, uint64_t last_us, unsigned r
 		if ((is_process && process->use < 0) || time_us <= last_us)
 			continue;
 		if (at < room)
-			out[at] = (struct nvml_process_use){ .time_us = time_us, .pid = is_process ? process->pid : sample->pid, .sm = is_process ? (uint32_t)process->use : sample->use };
+			out[at] = (struct nvml_process_use){ .time_us = time_us,
+				.pid = is_process ? process->pid : sample->pid,
+				.sm = is_process ? (uint32_t)process->use : sample->use };
 		at++;
 	}
 	pthread_mutex_unlock(&fake_lock);
@@ -377,7 +454,8 @@ static int use_of(const struct nvml_device *device, uint64_t last_us, unsigned r
 }
 
 #if defined FAKE_OLD || defined FAKE_R535
-EXPORT int nvmlDeviceGetProcessUtilization(struct nvml_device *device, struct nvml_process_sample *out, unsigned *count, unsigned long long last_us)
+EXPORT int nvmlDeviceGetProcessUtilization(
+	struct nvml_device *device, struct nvml_process_sample *out, unsigned *count, unsigned long long last_us)
 {
 	struct nvml_process_use rows[FAKE_PROCESSES + FAKE_SAMPLES];
 	unsigned got, room = *count;
@@ -394,11 +472,12 @@ EXPORT int nvmlDeviceGetProcessUtilization(struct nvml_device *device, struct nv
 EXPORT int nvmlDeviceGetProcessesUtilizationInfo(struct nvml_device *device, struct nvml_processes_use *ask)
 {
 	BEGIN(device);
-	return ask->version != 0x01000018 ? NVML_VERSION_MISMATCH : use_of(device, ask->last_seen_us, ask->count, &ask->count, ask->rows);
+	return ask->version != 0x01000018 ? NVML_VERSION_MISMATCH
+									  : use_of(device, ask->last_seen_us, ask->count, &ask->count, ask->rows);
 }
 #endif
 
-/* -- events --------------------------------------------------------------------------------------------------------------------- */
+/* -- events -- */
 
 EXPORT int nvmlEventSetCreate(struct nvml_event_set **out)
 {
@@ -429,7 +508,8 @@ EXPORT int nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *ou
 			if (event->number <= set->told || event->gpu >= FAKE_GPUS)
 				continue;
 			set->told = event->number;
-			*out = (struct nvml_event){ &fake_handles[event->gpu][0], NVML_EVENT_XID, event->code, UINT32_MAX, UINT32_MAX };
+			*out = (struct nvml_event){ &fake_handles[event->gpu][0], NVML_EVENT_XID, event->code, UINT32_MAX,
+				UINT32_MAX };
 			pthread_mutex_unlock(&fake_lock);
 			return 0;
 		}

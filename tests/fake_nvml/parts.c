@@ -43,7 +43,9 @@ EXPORT int nvmlDeviceGetAttributes_v2(struct nvml_device *device, struct nvml_at
 	BEGIN(device);
 	if (fake_figure(device, FAKE_slices, &slices) || fake_figure(device, FAKE_memory, &memory))
 		return NVML_NOT_SUPPORTED;
-	*out = (struct nvml_attributes){ .gpu_slices = (uint32_t)slices, .compute_slices = (uint32_t)slices, .memory_mib = (uint64_t)(memory / 0x1p20) };
+	*out = (struct nvml_attributes){
+		.gpu_slices = (uint32_t)slices, .compute_slices = (uint32_t)slices, .memory_mib = (uint64_t)(memory / 0x1p20)
+	};
 	return 0;
 }
 
@@ -98,12 +100,22 @@ EXPORT int nvmlGpmMigSampleGet(struct nvml_device *device, unsigned instance, st
 
 EXPORT int nvmlGpmMetricsGet(struct nvml_gpm *ask)
 {
-	static const struct { unsigned id; enum fake_figure which; } table[] = {
-		{ 2, FAKE_sm }, { 3, FAKE_occupancy }, { 5, FAKE_tensor }, { 10, FAKE_dram }, { 20, FAKE_gpm_pcie_sent }, { 21, FAKE_gpm_pcie_received },
-		{ 60, FAKE_gpm_nvlink_received }, { 61, FAKE_gpm_nvlink_sent },
+	static const struct {
+		unsigned id;
+		enum fake_figure which;
+	} table[] = {
+		{ 2, FAKE_sm },
+		{ 3, FAKE_occupancy },
+		{ 5, FAKE_tensor },
+		{ 10, FAKE_dram },
+		{ 20, FAKE_gpm_pcie_sent },
+		{ 21, FAKE_gpm_pcie_received },
+		{ 60, FAKE_gpm_nvlink_received },
+		{ 61, FAKE_gpm_nvlink_sent },
 	};
 	BEGIN(NULL);
-	if (ask->version != 1 || ask->count > NVML_GPM_METRICS_MOST || (script.time_s < 0 && ask->to->taken_s - ask->from->taken_s < 0.1))
+	if (ask->version != 1 || ask->count > NVML_GPM_METRICS_MOST ||
+		(script.time_s < 0 && ask->to->taken_s - ask->from->taken_s < 0.1))
 		return NVML_INVALID;
 	for (unsigned i = 0; i < ask->count; i++) {
 		ask->values[i].code = NVML_NOT_SUPPORTED;

@@ -9,7 +9,11 @@
 
 enum { WORDS = 6, LINE = 256, NOT_SUPPORTED = 3 };
 
-struct reading { struct fake_script *script; struct fake_device *gpu, *device; unsigned parts; };
+struct reading {
+	struct fake_script *script;
+	struct fake_device *gpu, *device;
+	unsigned parts;
+};
 
 static double now_s(void)
 {
@@ -20,7 +24,10 @@ static double now_s(void)
 
 static double number(const char *text, char **end)
 {
-	static const struct { const char *suffix; double scale; } scales[] = { { "Ki", 0x1p10 }, { "Mi", 0x1p20 }, { "Gi", 0x1p30 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
+	static const struct {
+		const char *suffix;
+		double scale;
+	} scales[] = { { "Ki", 0x1p10 }, { "Mi", 0x1p20 }, { "Gi", 0x1p30 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
 	double value = strtod(text, end);
 	for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
 		size_t length = strlen(scales[i].suffix);
@@ -66,7 +73,8 @@ int fake_value_now(const struct fake_script *script, const struct fake_value *va
 	double time_s = script->time_s >= 0 ? script->time_s : now_s() - begin_s;
 	if (!value->is_set)
 		return NOT_SUPPORTED;
-	*out = value->base + value->per_s * time_s + (value->period_s > 0 ? value->amplitude * sin(2 * 3.14159265358979 * time_s / value->period_s) : 0);
+	*out = value->base + value->per_s * time_s +
+		(value->period_s > 0 ? value->amplitude * sin(2 * 3.14159265358979 * time_s / value->period_s) : 0);
 	if (value->wrap > 0)
 		*out = fmod(*out, value->wrap);
 	if (value->is_none)
@@ -123,10 +131,12 @@ static void add_device(struct reading *reading, bool is_part, const char *line)
 	snprintf(reading->device->name, sizeof reading->device->name, "%s", name ? name + 1 : "");
 	reading->device->instance = reading->parts;
 	if (!is_part) {
-		snprintf(reading->device->uuid, sizeof reading->device->uuid, "GPU-%08x-0000-0000-0000-000000000000", script->gpu_count - 1);
+		snprintf(reading->device->uuid, sizeof reading->device->uuid, "GPU-%08x-0000-0000-0000-000000000000",
+			script->gpu_count - 1);
 		reading->device->bus = script->gpu_count;
 	} else {
-		snprintf(reading->device->uuid, sizeof reading->device->uuid, "MIG-%08x-%04x-0000-0000-000000000000", script->gpu_count - 1, reading->parts);
+		snprintf(reading->device->uuid, sizeof reading->device->uuid, "MIG-%08x-%04x-0000-0000-000000000000",
+			script->gpu_count - 1, reading->parts);
 	}
 }
 
@@ -135,7 +145,10 @@ static void add_process(struct fake_device *device, char *const words[WORDS])
 	if (device->process_count == FAKE_PROCESSES)
 		return;
 	device->processes[device->process_count++] = (struct fake_process){
-		pid_of(words[1]), words[2][0], strcmp(words[3], "none") == 0 ? -1 : number(words[3], &(char *){ NULL }), words[4][0] ? atof(words[4]) : -1,
+		pid_of(words[1]),
+		words[2][0],
+		strcmp(words[3], "none") == 0 ? -1 : number(words[3], &(char *){ NULL }),
+		words[4][0] ? atof(words[4]) : -1,
 	};
 }
 
@@ -167,10 +180,12 @@ static void take_line(struct reading *reading, char *line)
 		snprintf(script->driver, sizeof script->driver, "%s", words[1]);
 	else if (!strcmp(key, "time"))
 		script->time_s = atof(words[1]);
-	else if (!strcmp(key, "fail") || !strcmp(key, "slow") || !strcmp(key, "burn") || !strcmp(key, "hang") || !strcmp(key, "crash"))
+	else if (!strcmp(key, "fail") || !strcmp(key, "slow") || !strcmp(key, "burn") || !strcmp(key, "hang") ||
+		!strcmp(key, "crash"))
 		add_rule(script, words);
 	else if (!strcmp(key, "xid") && script->event_count < FAKE_EVENTS)
-		script->events[script->event_count++] = (struct fake_event){ (unsigned)atoi(words[1]), (unsigned)atoi(words[2]), (unsigned)atoi(words[3]) };
+		script->events[script->event_count++] =
+			(struct fake_event){ (unsigned)atoi(words[1]), (unsigned)atoi(words[2]), (unsigned)atoi(words[3]) };
 	else if (!strcmp(key, "gpu") || !strcmp(key, "part"))
 		add_device(reading, key[0] == 'p', whole);
 	else if (!device)
@@ -184,7 +199,8 @@ static void take_line(struct reading *reading, char *line)
 	else if (!strcmp(key, "process"))
 		add_process(device, words);
 	else if (!strcmp(key, "sample") && device->sample_count < FAKE_SAMPLES)
-		device->samples[device->sample_count++] = (struct fake_sample){ pid_of(words[1]), (uint32_t)strtoul(words[2], NULL, 10), atof(words[3]) };
+		device->samples[device->sample_count++] =
+			(struct fake_sample){ pid_of(words[1]), (uint32_t)strtoul(words[2], NULL, 10), atof(words[3]) };
 	else
 		take_figure(device, key, words[1]);
 }
@@ -195,7 +211,9 @@ void fake_script_refresh(struct fake_script *script)
 	struct stat now;
 	char line[LINE];
 	const char *path = getenv("FAKE_NVML");
-	if (!path || stat(path, &now) != 0 || (now.st_ino == known.st_ino && now.st_mtim.tv_sec == known.st_mtim.tv_sec && now.st_mtim.tv_nsec == known.st_mtim.tv_nsec))
+	if (!path || stat(path, &now) != 0 ||
+		(now.st_ino == known.st_ino && now.st_mtim.tv_sec == known.st_mtim.tv_sec &&
+			now.st_mtim.tv_nsec == known.st_mtim.tv_nsec))
 		return;
 	FILE *file = fopen(path, "r");
 	if (!file)

@@ -1,4 +1,5 @@
-/* Faults of tests/README.md: 53: NVIDIA's library missing, hanging, failing, crashing or lying. The rest goes on, at its pace. */
+/* Faults of tests/README.md: 53: NVIDIA's library missing, hanging, failing, crashing or lying. The rest goes on, at
+ * its pace. */
 #include <check.h>
 #include <math.h>
 #include <poll.h>
@@ -28,7 +29,7 @@ static struct sample_set set;
 static struct reason reason;
 static char program[512];
 static int own_turns;
-static int64_t last_ns, longest_ns;      /* between two readings of our own source */
+static int64_t last_ns, longest_ns; /* between two readings of our own source */
 
 static void wait_body(void *argument, int in, int out)
 {
@@ -74,17 +75,15 @@ static enum status read_own(void *state, int64_t now_ns, struct sample_set *out)
 	return STATUS_OK;
 }
 
-static void close_own(void *state)
-{
-	(void)state;
-}
+static void close_own(void *state) { (void)state; }
 
 static const struct source own_source = { .name = "own", .open = open_own, .read = read_own, .close = close_own };
 
 static void ck_start(void)
 {
 	static const struct source *const sources[] = { &own_source, &gpu_source };
-	ck_assert_msg(collector_start_with(sources, 2, &target, PERIOD_NS, &collector, &reason) == STATUS_OK, "%s", reason.text);
+	ck_assert_msg(
+		collector_start_with(sources, 2, &target, PERIOD_NS, &collector, &reason) == STATUS_OK, "%s", reason.text);
 }
 
 static bool take(void)
@@ -183,9 +182,16 @@ END_TEST
 /* Every figure is one that cannot be. */
 START_TEST(a_driver_that_lies_gives_no_figure)
 {
-	fake_gpus_say_only(&gpus, "driver \033[31m1\n" "time 1\n" "gpu \033]52;c;x\a\n" "uuid \302\233\n" "pci ffffffff:fff:ff\n"
-		"busy 4000\nmemory_busy 101\nmemory none\nused none\nclock none\nclock_memory 99999\ntemperature 999\npower 4000000\nenergy none\nreasons none\n"
-		"pcie_sent none\nreplays none\necc_corrected none\ngpm 1\nsm 4000\ntensor 300\noccupancy none\ngeneration 99\nwidth 1000\n"
+	fake_gpus_say_only(&gpus,
+		"driver \033[31m1\n"
+		"time 1\n"
+		"gpu \033]52;c;x\a\n"
+		"uuid \302\233\n"
+		"pci ffffffff:fff:ff\n"
+		"busy 4000\nmemory_busy 101\nmemory none\nused none\nclock none\nclock_memory 99999\ntemperature 999\npower "
+		"4000000\nenergy none\nreasons none\n"
+		"pcie_sent none\nreplays none\necc_corrected none\ngpm 1\nsm 4000\ntensor 300\noccupancy none\ngeneration "
+		"99\nwidth 1000\n"
 		"process 0 compute none 900\nprocess 4294967295 compute none 101\nsample 4294967295 4000000000 -1000\n");
 	ck_start();
 	bool is_told = false;
@@ -194,13 +200,16 @@ START_TEST(a_driver_that_lies_gives_no_figure)
 			continue;
 		for (size_t n = 0; n < set.count; n++) {
 			const struct record *record = &set.records[n];
-			bool is_gpus = record->kind == RECORD_FIGURE && record->figure.metric >= METRIC_GPU_FIRST && record->figure.metric <= METRIC_GPU_LAST;
-			ck_assert_msg(!is_gpus || record->figure.metric == METRIC_GPU_READING, "%s is %g", metric_table[record->figure.metric].name, record->figure.value);
+			bool is_gpus = record->kind == RECORD_FIGURE && record->figure.metric >= METRIC_GPU_FIRST &&
+				record->figure.metric <= METRIC_GPU_LAST;
+			ck_assert_msg(!is_gpus || record->figure.metric == METRIC_GPU_READING, "%s is %g",
+				metric_table[record->figure.metric].name, record->figure.value);
 			ck_assert(record->kind != RECORD_GPU_PROCESSES || record->gpu_processes.count == 0);
 			if (record->kind != RECORD_GPU)
 				continue;
 			is_told = true;
-			ck_assert(!strchr(record->gpu->name, '\033') && !strchr(record->gpu->driver, '\033') && !strchr(record->gpu->uuid, '\302'));
+			ck_assert(!strchr(record->gpu->name, '\033') && !strchr(record->gpu->driver, '\033') &&
+				!strchr(record->gpu->uuid, '\302'));
 			ck_assert_str_eq(record->gpu->pci, "");
 		}
 	}
@@ -208,13 +217,14 @@ START_TEST(a_driver_that_lies_gives_no_figure)
 }
 END_TEST
 
-/* -- the whole program ------------------------------------------------------------------------------------------------------------ */
+/* -- the whole program -- */
 
 static double once_s(const char *view)
 {
 	char command[1024];
 	int64_t from_ns = clock_monotonic_ns();
-	snprintf(command, sizeof command, "HOME=%s %s --once --view=%s -p %d > %s/screen 2>&1", gpus.folder, program, view, (int)watched.pid, gpus.folder);
+	snprintf(command, sizeof command, "HOME=%s %s --once --view=%s -p %d > %s/screen 2>&1", gpus.folder, program, view,
+		(int)watched.pid, gpus.folder);
 	ck_assert_int_eq(system(command), 0);
 	return seconds_between(from_ns, clock_monotonic_ns());
 }
@@ -248,7 +258,8 @@ START_TEST(a_reader_that_hangs_ends_when_its_pmtop_was_killed)
 		_exit(99);
 	}
 	pid_t reader = 0;
-	for (int64_t until_ns = clock_monotonic_ns() + 10 * NS_PER_S; !reader && clock_monotonic_ns() < until_ns; poll(NULL, 0, 20)) {
+	for (int64_t until_ns = clock_monotonic_ns() + 10 * NS_PER_S; !reader && clock_monotonic_ns() < until_ns;
+		 poll(NULL, 0, 20)) {
 		/* It is a child of the sampler's thread. */
 		snprintf(name, sizeof name, "cat /proc/%d/task/*/children", (int)pid);
 		FILE *children = popen(name, "r");

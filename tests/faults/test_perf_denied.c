@@ -1,5 +1,6 @@
-/* Faults of tests/README.md: 56: counters that the kernel denies, by level, by owner and by descriptors; and what it does count, counted rightly. Real calls: what a
- * machine must have or lack for a case is asked of it first (tests/unit/test_perf_source.c has all cases with a kernel of its own). */
+/* Faults of tests/README.md: 56: counters that the kernel denies, by level, by owner and by descriptors; and what it
+ * does count, counted rightly. Real calls: what a machine must have or lack for a case is asked of it first
+ * (tests/unit/test_perf_source.c has all cases with a kernel of its own). */
 #include <check.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -34,7 +35,9 @@ static int paranoid_level(void)
 {
 	char text[16];
 	size_t length;
-	return file_read(AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", text, sizeof text, &length) == STATUS_OK ? atoi(text) : 2;
+	return file_read(AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", text, sizeof text, &length) == STATUS_OK
+		? atoi(text)
+		: 2;
 }
 
 static void become_nobody(void)
@@ -104,7 +107,7 @@ static const char *missing(const char *figure)
 	return record && record->missing.text ? record->missing.text : NULL;
 }
 
-/* -- what is counted ------------------------------------------------------------------------------------------------------------ */
+/* -- what is counted -- */
 
 static void *burn_on_release(void *argument)
 {
@@ -157,7 +160,7 @@ START_TEST(cpu_time_is_counted_and_an_ended_thread_keeps_its_own)
 }
 END_TEST
 
-/* -- what is denied ------------------------------------------------------------------------------------------------------------- */
+/* -- what is denied -- */
 
 static void wait_body(void *argument, int in, int out)
 {
@@ -184,7 +187,8 @@ static void count_own_child(void *argument)
 	} else if (level >= 2) {
 		ck_assert_str_eq(name, "minor-faults:u");
 		ck_assert_int_eq(number_of(PERF_ROLE_SWITCHES, name), -1);
-		ck_assert_msg(strstr(missing("counters of the kernel's part"), wanted) != NULL, "%s", missing("counters of the kernel's part"));
+		ck_assert_msg(strstr(missing("counters of the kernel's part"), wanted) != NULL, "%s",
+			missing("counters of the kernel's part"));
 		ck_assert_ptr_nonnull(missing("context switches, CPU migrations"));
 	} else {
 		ck_assert_str_eq(name, "minor-faults");
@@ -235,7 +239,8 @@ static void count_with_few_descriptors(void *argument)
 	open_source(child->pid);
 	ck_assert_int_eq(read_at(1), STATUS_OK);
 	if (number_of(PERF_ROLE_TASK_CLOCK, name) >= 0)
-		ck_assert_msg(strstr(missing("counters of some threads"), "no file descriptor left") != NULL, "%s", missing("counters of some threads"));
+		ck_assert_msg(strstr(missing("counters of some threads"), "no file descriptor left") != NULL, "%s",
+			missing("counters of some threads"));
 	else
 		ck_assert_ptr_nonnull(missing("counters"));
 	close_source();

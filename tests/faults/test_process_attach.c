@@ -1,4 +1,5 @@
-/* Faults of tests/README.md: 1 (it dies during attach), 2 (pid reused), 8 (not dumpable), 13 (hidepid), and processes of somebody else. */
+/* Faults of tests/README.md: 1 (it dies during attach), 2 (pid reused), 8 (not dumpable), 13 (hidepid), and processes
+ * of somebody else. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +50,7 @@ static void read_once(struct sample_set *set)
 	process_source.close(state);
 }
 
-/* -- row 1 ---------------------------------------------------------------------------------------------------------------------- */
+/* -- row 1 -- */
 
 START_TEST(process_that_dies_during_attach_is_no_process_or_ends)
 {
@@ -82,7 +83,7 @@ START_TEST(process_that_dies_during_attach_is_no_process_or_ends)
 }
 END_TEST
 
-/* -- row 2 ---------------------------------------------------------------------------------------------------------------------- */
+/* -- row 2 -- */
 
 static pid_t fork_with_number(pid_t wanted)
 {
@@ -139,13 +140,10 @@ static void in_pid_namespace(void *argument)
 	_exit(in_child(reuse_a_number, argument));
 }
 
-START_TEST(newcomer_with_the_same_pid_is_never_followed)
-{
-	ck_assert_int_eq(in_child(in_pid_namespace, NULL), 0);
-}
+START_TEST(newcomer_with_the_same_pid_is_never_followed) { ck_assert_int_eq(in_child(in_pid_namespace, NULL), 0); }
 END_TEST
 
-/* -- row 8, and somebody else's ------------------------------------------------------------------------------------------------- */
+/* -- row 8, and somebody else's -- */
 
 static void undumpable_body(void *argument, int in, int out)
 {
@@ -199,17 +197,15 @@ static void watch_init(void *argument)
 	const struct record *missing = set_missing(&set, "disk I/O");
 	ck_assert_ptr_nonnull(missing);
 	ck_assert_str_eq(missing->missing.text, "process 1 belongs to root");
-	ck_assert_str_eq(missing->missing.remedy, "run as root (sudo pmtop -p 1), or watch a process of your own (pmtop list)");
+	ck_assert_str_eq(
+		missing->missing.remedy, "run as root (sudo pmtop -p 1), or watch a process of your own (pmtop list)");
 	ck_assert_double_gt(set_figure(&set, METRIC_PROCESS_RESIDENT, 1), 0);
 }
 
-START_TEST(process_of_somebody_else_says_whose_it_is)
-{
-	ck_assert_int_eq(in_child(watch_init, NULL), 0);
-}
+START_TEST(process_of_somebody_else_says_whose_it_is) { ck_assert_int_eq(in_child(watch_init, NULL), 0); }
 END_TEST
 
-/* -- row 13 --------------------------------------------------------------------------------------------------------------------- */
+/* -- row 13 -- */
 
 static void watch_hidden(void *argument)
 {
@@ -222,8 +218,10 @@ static void watch_hidden(void *argument)
 	ck_assert_int_eq(mount("proc", "/proc", "proc", 0, options), 0);
 	become_nobody();
 	ck_assert_int_eq(target_open(&target, child.pid, "/proc", &reason), STATUS_DENIED);
-	snprintf(wanted, sizeof wanted, strcmp(options, "hidepid=1") == 0 ? "process %d belongs to root"
-		: "process %d is hidden: /proc is mounted with hidepid", (int)child.pid);
+	snprintf(wanted, sizeof wanted,
+		strcmp(options, "hidepid=1") == 0 ? "process %d belongs to root"
+										  : "process %d is hidden: /proc is mounted with hidepid",
+		(int)child.pid);
 	ck_assert_str_eq(reason.text, wanted);
 	snprintf(wanted, sizeof wanted, "run as root (sudo pmtop -p %d)", (int)child.pid);
 	ck_assert_msg(strncmp(reason.remedy, wanted, strlen(wanted)) == 0, "%s", reason.remedy);

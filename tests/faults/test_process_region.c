@@ -1,5 +1,6 @@
-/* Faults of tests/README.md: 10 and 11 (namespaces), 12 (time namespace), 20 (cut short), 21 (replaced), 22 (not a regular file), 23 (wrong owner, hard link),
- * 24 and 25 (hostile bytes), 35 (left by the dead) and 36 (lock lost), as seen through the region source: one line says what is wrong, nothing else suffers. */
+/* Faults of tests/README.md: 10 and 11 (namespaces), 12 (time namespace), 20 (cut short), 21 (replaced), 22 (not a
+ * regular file), 23 (wrong owner, hard link), 24 and 25 (hostile bytes), 35 (left by the dead) and 36 (lock lost), as
+ * seen through the region source: one line says what is wrong, nothing else suffers. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -109,7 +110,7 @@ static void go_on(struct child *child)
 	child_await(child);
 }
 
-/* -- the file under the reader -------------------------------------------------------------------------------------------------- */
+/* -- the file under the reader -- */
 
 START_TEST(region_that_is_cut_short_is_closed_with_a_word)
 {
@@ -254,8 +255,8 @@ START_TEST(what_is_no_regular_file_is_said_to_be_none)
 }
 END_TEST
 
-/* Bytes all over the region change while it is read. What is told may be nonsense, but is bounded, and no later layer can trip over a time or
- * a depth. (The sanitizers watch.) */
+/* Bytes all over the region change while it is read. What is told may be nonsense, but is bounded, and no later layer
+ * can trip over a time or a depth. (The sanitizers watch.) */
 START_TEST(hostile_bytes_hurt_nobody)
 {
 	char path[256];
@@ -336,7 +337,7 @@ START_TEST(region_whose_lock_was_lost_is_still_live)
 }
 END_TEST
 
-/* -- namespaces ----------------------------------------------------------------------------------------------------------------- */
+/* -- namespaces -- */
 
 /* Runs train_body in a child that is in new namespaces, as its process number 1. */
 static int namespaces;
@@ -455,7 +456,7 @@ START_TEST(times_of_a_time_namespace_are_made_our_own)
 }
 END_TEST
 
-/* -- nobody there any more ------------------------------------------------------------------------------------------------------ */
+/* -- nobody there any more -- */
 
 START_TEST(region_of_a_dead_process_is_read_as_ended)
 {

@@ -1,4 +1,5 @@
-/* Faults of tests/README.md: 55: no file descriptor left, and malloc that fails at any one call: pmtop degrades and says which. */
+/* Faults of tests/README.md: 55: no file descriptor left, and malloc that fails at any one call: pmtop degrades and
+ * says which. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
-/* -- an allocator that fails when told to; not under the sanitizers, which have their own --------------------------------------- */
+/* -- an allocator that fails when told to; not under the sanitizers, which have their own -- */
 
 #ifdef IS_SANITIZED
 #define HAS_OWN_ALLOCATOR 0
@@ -27,7 +28,7 @@
 #define HAS_OWN_ALLOCATOR 1
 #endif
 
-static long allocations_left = -1;   /* −1: without end */
+static long allocations_left = -1; /* −1: without end */
 
 #if HAS_OWN_ALLOCATOR
 void *__libc_malloc(size_t size);
@@ -45,20 +46,11 @@ static int may_allocate(void)
 	return 0;
 }
 
-void *malloc(size_t size)
-{
-	return may_allocate() ? __libc_malloc(size) : NULL;
-}
+void *malloc(size_t size) { return may_allocate() ? __libc_malloc(size) : NULL; }
 
-void *calloc(size_t count, size_t size)
-{
-	return may_allocate() ? __libc_calloc(count, size) : NULL;
-}
+void *calloc(size_t count, size_t size) { return may_allocate() ? __libc_calloc(count, size) : NULL; }
 
-void *realloc(void *old, size_t size)
-{
-	return may_allocate() ? __libc_realloc(old, size) : NULL;
-}
+void *realloc(void *old, size_t size) { return may_allocate() ? __libc_realloc(old, size) : NULL; }
 #endif
 
 static struct target target;
@@ -71,7 +63,7 @@ static void wait_body(void *argument, int in, int out)
 	child_wait(in);
 }
 
-/* -- file descriptors ----------------------------------------------------------------------------------------------------------- */
+/* -- file descriptors -- */
 
 static void leave_descriptors(int count)
 {
@@ -99,8 +91,13 @@ static void watch_with_few(void *argument)
 	ck_assert_int_eq(process_source.open(&target, &state, &reason), STATUS_OK);
 	ck_assert_int_eq(process_source.read(state, 0, &set), STATUS_OK);
 	/* Each figure is there, or said to be missing. */
-	struct { enum metric metric; const char *figure; } figures[] = {
-		{ METRIC_PROCESS_RESIDENT, "memory" }, { METRIC_PROCESS_READ, "disk I/O" }, { METRIC_PROCESS_RUN_QUEUE_WAIT, "run-queue wait" },
+	struct {
+		enum metric metric;
+		const char *figure;
+	} figures[] = {
+		{ METRIC_PROCESS_RESIDENT, "memory" },
+		{ METRIC_PROCESS_READ, "disk I/O" },
+		{ METRIC_PROCESS_RUN_QUEUE_WAIT, "run-queue wait" },
 	};
 	int missing = 0;
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
@@ -176,7 +173,7 @@ START_TEST(collector_starts_or_says_why_with_any_number_of_descriptors)
 }
 END_TEST
 
-/* -- memory --------------------------------------------------------------------------------------------------------------------- */
+/* -- memory -- */
 
 static void watch_with_failing_malloc(void *argument)
 {

@@ -1,5 +1,6 @@
-/* A process chooses what it maps, and pmtop searches that for a Python: a library whose chain of symbols never ends, mapped as often as the kernel allows,
- * must cost no more than one search's budget. Somebody else's process is searched by root's pmtop, too. */
+/* A process chooses what it maps, and pmtop searches that for a Python: a library whose chain of symbols never ends,
+ * mapped as often as the kernel allows, must cost no more than one search's budget. Somebody else's process is searched
+ * by root's pmtop, too. */
 #include <check.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -23,7 +24,9 @@ enum { PAGE = 4096, DYNAMIC_AT = 512, TIMES = 60000, CHAIN_SIZE = 1 << 20, WATCH
 static char folder[] = "/tmp/pmtop-hostile-XXXXXX", library[64];
 static struct child hostile;
 
-struct tables { uint32_t buckets, first, filter_words, shift, bucket, chain[CHAIN_SIZE]; };
+struct tables {
+	uint32_t buckets, first, filter_words, shift, bucket, chain[CHAIN_SIZE];
+};
 
 static void must(bool good, const char *what)
 {
@@ -38,8 +41,10 @@ static void write_image(const struct tables *tables)
 {
 	unsigned char page[PAGE] = { 0 };
 	Elf64_Ehdr header = { .e_phoff = sizeof header, .e_phnum = 2, .e_phentsize = sizeof(Elf64_Phdr) };
-	Elf64_Phdr headers[2] = { { .p_type = PT_LOAD }, { .p_type = PT_DYNAMIC, .p_vaddr = DYNAMIC_AT, .p_memsz = 4 * sizeof(Elf64_Dyn) } };
-	Elf64_Dyn dynamic[4] = { { .d_tag = DT_SYMTAB, .d_un.d_ptr = (uintptr_t)tables }, { .d_tag = DT_STRTAB, .d_un.d_ptr = (uintptr_t)tables },
+	Elf64_Phdr headers[2] = { { .p_type = PT_LOAD },
+		{ .p_type = PT_DYNAMIC, .p_vaddr = DYNAMIC_AT, .p_memsz = 4 * sizeof(Elf64_Dyn) } };
+	Elf64_Dyn dynamic[4] = { { .d_tag = DT_SYMTAB, .d_un.d_ptr = (uintptr_t)tables },
+		{ .d_tag = DT_STRTAB, .d_un.d_ptr = (uintptr_t)tables },
 		{ .d_tag = DT_GNU_HASH, .d_un.d_ptr = (uintptr_t)tables } };
 	memcpy(header.e_ident, ELFMAG, SELFMAG);
 	header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -61,7 +66,8 @@ static void hostile_body(void *argument, int in, int out)
 	int fd = open(library, O_RDONLY);
 	for (uintptr_t i = 0; i < TIMES; i++) {
 		void *wanted = (void *)(UINT64_C(0x10000000) + i * 2 * PAGE);
-		must(mmap(wanted, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == wanted, "mmap (vm.max_map_count must be 65530 or more)");
+		must(mmap(wanted, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == wanted,
+			"mmap (vm.max_map_count must be 65530 or more)");
 	}
 	child_ready(out);
 	child_wait(in);
@@ -69,7 +75,8 @@ static void hostile_body(void *argument, int in, int out)
 
 static int64_t cpu_of(const struct rusage *usage)
 {
-	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_S + (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
+	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_S +
+		(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
 }
 
 static void setup(void)
@@ -135,10 +142,7 @@ static bool says(const char *path, const char *words)
 	return is_found;
 }
 
-static bool says_why(void *path)
-{
-	return says(path, "search exceeded its budget");
-}
+static bool says_why(void *path) { return says(path, "search exceeded its budget"); }
 
 /* It kept a core busy before. */
 START_TEST(a_monitor_stays_cheap)

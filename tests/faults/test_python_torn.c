@@ -1,5 +1,6 @@
-/* What is read of a running Python may be anything: it goes on meanwhile, and its memory is used again. A real one is looked at, with its loops over
- * loaders, while words of what the kernel gave are replaced: nothing of it may lead astray. Under the sanitizers that says the most. */
+/* What is read of a running Python may be anything: it goes on meanwhile, and its memory is used again. A real one is
+ * looked at, with its loops over loaders, while words of what the kernel gave are replaced: nothing of it may lead
+ * astray. Under the sanitizers that says the most. */
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -46,7 +47,8 @@ static uint64_t other_word(uint64_t word, const unsigned char *bytes, size_t wor
 }
 
 /* In the place of the C library's. */
-ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count, const struct iovec *there, unsigned long there_count, unsigned long flags)
+ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count, const struct iovec *there,
+	unsigned long there_count, unsigned long flags)
 {
 	ssize_t got = syscall(SYS_process_vm_readv, pid, here, here_count, there, there_count, flags);
 	for (unsigned long i = 0; got > 0 && i < here_count; i++) {
@@ -101,7 +103,9 @@ static void teardown(void)
 	waitpid(python, NULL, 0);
 }
 
-struct seen { size_t looks, lines, counted, stacks; };
+struct seen {
+	size_t looks, lines, counted, stacks;
+};
 
 static void look_at_all(int fd, unsigned per_mille, struct seen *seen)
 {

@@ -57,7 +57,7 @@ START_TEST(a_region_cut_under_the_reader_is_said_to_be_cut)
 		ck_assert_int_eq(regions_try(other->path, geteuid(), message), REGION_CUT_SHORT);
 		ck_assert_str_eq(message, "region was cut short");
 		region_close(cut);
-		unlink(other->path);            /* its writer must not touch it again */
+		unlink(other->path); /* its writer must not touch it again */
 	}
 	ck_assert_int_eq(regions_read_everything(region), REGION_OK);
 }
@@ -102,7 +102,7 @@ START_TEST(a_sigbus_elsewhere_goes_to_whoever_had_it_before)
 	pid_t pid = fork();
 	if (!pid) {
 		signal(SIGBUS, note_sigbus);
-		ck_assert_int_eq(regions_read_everything(region), REGION_OK);    /* takes the handler over again */
+		ck_assert_int_eq(regions_read_everything(region), REGION_OK); /* takes the handler over again */
 		int fd = open(folder, O_TMPFILE | O_RDWR, 0600);
 		volatile char *empty = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 		passed_on = empty[0];
@@ -369,10 +369,17 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		a_region_cut_under_the_reader_is_said_to_be_cut, so_it_is_in_a_thread_that_blocks_all_signals, a_sigbus_elsewhere_goes_to_whoever_had_it_before, a_replaced_file_is_noticed,
-		what_is_not_a_regular_file_is_refused_without_waiting, a_wrong_owner_and_an_extra_link_are_refused, another_users_region_is_denied,
-		a_run_that_ends_without_close_can_still_be_read, regions_of_the_dead_are_removed_after_a_day_by_the_next_writer,
-		a_lost_lock_does_not_make_a_run_dead, descriptors_closed_and_used_again_by_the_program_are_not_touched,
+		a_region_cut_under_the_reader_is_said_to_be_cut,
+		so_it_is_in_a_thread_that_blocks_all_signals,
+		a_sigbus_elsewhere_goes_to_whoever_had_it_before,
+		a_replaced_file_is_noticed,
+		what_is_not_a_regular_file_is_refused_without_waiting,
+		a_wrong_owner_and_an_extra_link_are_refused,
+		another_users_region_is_denied,
+		a_run_that_ends_without_close_can_still_be_read,
+		regions_of_the_dead_are_removed_after_a_day_by_the_next_writer,
+		a_lost_lock_does_not_make_a_run_dead,
+		descriptors_closed_and_used_again_by_the_program_are_not_touched,
 		a_hostile_writer_gets_nothing_but_private_copies_read,
 	};
 	return regions_run("region: files", setup, teardown, tests, sizeof tests / sizeof tests[0]);

@@ -18,7 +18,8 @@ static uint64_t next_random(void)
 /* Values that break arithmetic are tried more often than chance would. */
 static uint64_t interesting(void)
 {
-	static const uint64_t values[] = { 0, 1, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, UINT64_C(1) << 32, UINT32_MAX, 0x7fffffff, 4096, 65536 };
+	static const uint64_t values[] = { 0, 1, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, UINT64_C(1) << 32,
+		UINT32_MAX, 0x7fffffff, 4096, 65536 };
 	uint64_t random = next_random();
 	return random % 3 ? values[random / 3 % (sizeof values / sizeof values[0])] : random;
 }

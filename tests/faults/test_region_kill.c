@@ -13,7 +13,10 @@ enum { ROUNDS = 100, WRITERS = 3, BUFFER = 512 };
 static struct region_event events[BUFFER];
 
 /* What the test and the writer it forks tell each other. */
-struct shared { char path[256]; uint32_t is_ready, is_stopped; };
+struct shared {
+	char path[256];
+	uint32_t is_ready, is_stopped;
+};
 static struct shared *shared;
 
 static void setup(void) { shared = regions_shared(sizeof *shared); }
@@ -56,7 +59,7 @@ static pid_t start_writer(uint32_t slots)
 	options.lanes = WRITERS;
 	struct pmtop *pm = pmtop_open("victim", &options);
 	pthread_t thread;
-	pmtop_epoch_begin(pm, 7);               /* so the batches have lane 0 */
+	pmtop_epoch_begin(pm, 7); /* so the batches have lane 0 */
 	for (int i = 1; i < WRITERS; i++)
 		pthread_create(&thread, NULL, publish_marks, pm);
 	announce(pm);
@@ -67,7 +70,8 @@ static pid_t start_writer(uint32_t slots)
 static bool is_whole_batch_end(const struct region_event *event)
 {
 	return event->payload[0] == event->payload[2] && event->payload[1] == (7 | UINT64_C(1) << 32) &&
-	       regions_value(event->payload[3]) == (double)event->payload[0] * 0.5 && event->payload[4] <= (uint64_t)event->time_ns;
+		regions_value(event->payload[3]) == (double)event->payload[0] * 0.5 &&
+		event->payload[4] <= (uint64_t)event->time_ns;
 }
 
 static bool is_whole_mark(const struct region_event *event)
@@ -86,7 +90,9 @@ static bool is_whole(const struct region_event *event)
 	return event->type >= PMTOP_EVENT_EPOCH_BEGIN && event->type <= PMTOP_EVENT_MODE;
 }
 
-struct account { uint64_t got[REGION_LANES_MAX], next[REGION_LANES_MAX], batch_ends, torn, disordered; };
+struct account {
+	uint64_t got[REGION_LANES_MAX], next[REGION_LANES_MAX], batch_ends, torn, disordered;
+};
 
 static void take(struct account *account, const struct region_event *event)
 {
@@ -159,7 +165,7 @@ START_TEST(a_killed_writer_leaves_no_torn_record)
 		unlink(shared->path);
 	}
 	ck_assert_uint_gt(read, ROUNDS * 100);
-	ck_assert_uint_gt(in_record, 0);        /* some did die in the middle of one */
+	ck_assert_uint_gt(in_record, 0); /* some did die in the middle of one */
 }
 END_TEST
 
@@ -227,7 +233,8 @@ START_TEST(a_reader_that_slept_resumes_at_the_newest)
 }
 END_TEST
 
-/* The totals of a lane hold the events below `upto`; adding those that follow gives each event once, whenever the reader came. */
+/* The totals of a lane hold the events below `upto`; adding those that follow gives each event once, whenever the
+ * reader came. */
 START_TEST(who_comes_late_adds_totals_and_ring_and_counts_nothing_twice)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
@@ -323,9 +330,13 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		a_killed_writer_leaves_no_torn_record, totals_of_a_killed_writer_are_whole, a_lapped_reader_knows_exactly_what_it_lost,
-		a_reader_that_slept_resumes_at_the_newest, who_comes_late_adds_totals_and_ring_and_counts_nothing_twice,
-		who_comes_late_to_a_busy_writer_counts_nothing_twice_either, a_writer_stopped_in_mid_record_is_not_waited_for,
+		a_killed_writer_leaves_no_torn_record,
+		totals_of_a_killed_writer_are_whole,
+		a_lapped_reader_knows_exactly_what_it_lost,
+		a_reader_that_slept_resumes_at_the_newest,
+		who_comes_late_adds_totals_and_ring_and_counts_nothing_twice,
+		who_comes_late_to_a_busy_writer_counts_nothing_twice_either,
+		a_writer_stopped_in_mid_record_is_not_waited_for,
 	};
 	return regions_run("region: killed, stopped, lapped", setup, NULL, tests, sizeof tests / sizeof tests[0]);
 }

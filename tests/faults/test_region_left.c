@@ -213,10 +213,7 @@ START_TEST(another_users_file_leaves_no_less_room)
 }
 END_TEST
 
-static void lose_lock(const struct pmtop *pm)
-{
-	close(open(pm->path, O_RDONLY));
-}
+static void lose_lock(const struct pmtop *pm) { close(open(pm->path, O_RDONLY)); }
 
 static void age(const char *path, time_t hours)
 {
@@ -309,7 +306,8 @@ START_TEST(the_last_sign_of_life_outlasts_a_suspend)
 	mount_shm("size=64m");
 	struct pmtop *pm = pmtop_open("slept", NULL);
 	train(pm);
-	/* As if the machine had slept for two hours in the middle: three hours ago by the clock on the wall, one by the one that stands still. */
+	/* As if the machine had slept for two hours in the middle: three hours ago by the clock on the wall, one by the one
+	 * that stands still. */
 	struct pmtop_header *header = (struct pmtop_header *)(void *)pm->base;
 	header->start_realtime_ns -= UINT64_C(3) * 3600 * 1000000000;
 	header->crc = pmtop_crc32c(header, offsetof(struct pmtop_header, crc));
@@ -358,7 +356,8 @@ START_TEST(ones_own_are_listed_among_a_thousand_of_others)
 }
 END_TEST
 
-/* A child that shares the parent's memory until it ends or execs: its events are the parent's lane's. Not supported, and it harms no more than this. */
+/* A child that shares the parent's memory until it ends or execs: its events are the parent's lane's. Not supported,
+ * and it harms no more than this. */
 static int publish_in_vfork(void *argument)
 {
 	struct pmtop *pm = argument;
@@ -397,11 +396,23 @@ int main(int count, char **words)
 		return next ? 0 : 1;
 	}
 	const TTest *const tests[] = {
-		killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest, children_that_end_by_exit_leave_as_little, of_many_sixteen_stay, a_runs_evidence_outlasts_that_of_any_children,
-		where_there_is_little_room_a_region_is_smaller, a_live_region_is_never_removed_though_its_lock_was_lost, a_second_open_in_a_process_leaves_the_firsts_lock,
-		many_that_live_leave_most_of_the_file_system, a_file_system_without_a_limit_keeps_evidence, the_last_inodes_are_for_others, another_users_file_leaves_no_less_room,
-		evidence_of_a_long_run_is_kept_when_it_is_started_again, the_last_sign_of_life_is_the_newest_event, the_last_sign_of_life_outlasts_a_suspend, a_file_with_holes_is_no_region,
-		ones_own_are_listed_among_a_thousand_of_others, a_vfork_child_that_publishes_costs_its_lane_one_record_at_most,
+		killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest,
+		children_that_end_by_exit_leave_as_little,
+		of_many_sixteen_stay,
+		a_runs_evidence_outlasts_that_of_any_children,
+		where_there_is_little_room_a_region_is_smaller,
+		a_live_region_is_never_removed_though_its_lock_was_lost,
+		a_second_open_in_a_process_leaves_the_firsts_lock,
+		many_that_live_leave_most_of_the_file_system,
+		a_file_system_without_a_limit_keeps_evidence,
+		the_last_inodes_are_for_others,
+		another_users_file_leaves_no_less_room,
+		evidence_of_a_long_run_is_kept_when_it_is_started_again,
+		the_last_sign_of_life_is_the_newest_event,
+		the_last_sign_of_life_outlasts_a_suspend,
+		a_file_with_holes_is_no_region,
+		ones_own_are_listed_among_a_thousand_of_others,
+		a_vfork_child_that_publishes_costs_its_lane_one_record_at_most,
 	};
 	return regions_run("region: left behind", NULL, NULL, tests, sizeof tests / sizeof tests[0]);
 }

@@ -12,7 +12,12 @@
 #define CLONE_NEWTIME 0x80
 #endif
 
-struct container { pid_t outer, inner; int directory; uint32_t *is_ready; char path[REGION_PATH_SIZE]; };
+struct container {
+	pid_t outer, inner;
+	int directory;
+	uint32_t *is_ready;
+	char path[REGION_PATH_SIZE];
+};
 
 static void write_file(const char *path, const char *text)
 {
@@ -25,7 +30,8 @@ static void write_file(const char *path, const char *text)
 /* The first process of the new namespaces: publishes, and waits to be killed. */
 static void be_contained(int flags, uint32_t *is_ready)
 {
-	if (flags & CLONE_NEWNS && (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=16m")))
+	if (flags & CLONE_NEWNS &&
+		(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=16m")))
 		_exit(3);
 	struct pmtop *pm = pmtop_open("contained", NULL);
 	pmtop_mark(pm, "inside");
@@ -92,7 +98,8 @@ static struct region *find(struct container *container)
 	ck_assert_uint_eq(region_find(container->directory, container->inner, locations, 4), 1);
 	/* Where it lies for us, if it is not in a /dev/shm of its own that goes with it. */
 	snprintf(container->path, sizeof container->path, "/dev/shm%s", strrchr(locations[0].path, '/'));
-	ck_assert_msg(region_open(&locations[0], geteuid(), &region, message) == REGION_OK, "%s: %s", locations[0].path, message);
+	ck_assert_msg(
+		region_open(&locations[0], geteuid(), &region, message) == REGION_OK, "%s: %s", locations[0].path, message);
 	return region;
 }
 
@@ -152,7 +159,8 @@ START_TEST(times_of_another_time_namespace_are_brought_to_ours)
 	struct region *region = find(&container);
 	struct region_event event;
 	ck_assert_uint_eq(regions_events(region, 0, &event, 1), 1);
-	int64_t offset_ns = region_clock_offset_ns(region, container.directory), now_ns = (int64_t)pmtop_i_clock(CLOCK_MONOTONIC);
+	int64_t offset_ns = region_clock_offset_ns(region, container.directory),
+			now_ns = (int64_t)pmtop_i_clock(CLOCK_MONOTONIC);
 	ck_assert_int_eq(offset_ns, -INT64_C(1000000000005));
 	ck_assert_int_le(event.time_ns + offset_ns, now_ns);
 	ck_assert_int_gt(event.time_ns + offset_ns, now_ns - INT64_C(60000000000));
@@ -168,7 +176,8 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		a_process_in_other_namespaces_is_read_as_any, two_containers_with_pid_1_and_one_shm_are_told_apart,
+		a_process_in_other_namespaces_is_read_as_any,
+		two_containers_with_pid_1_and_one_shm_are_told_apart,
 		times_of_another_time_namespace_are_brought_to_ours,
 	};
 	return regions_run("region: namespaces", NULL, NULL, tests, sizeof tests / sizeof tests[0]);

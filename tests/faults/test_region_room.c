@@ -203,9 +203,14 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		a_full_shm_means_a_sealed_memfd, a_shm_that_fills_up_later_does_no_harm, a_folder_on_a_disk_is_never_used,
-		without_shm_and_memfd_nothing_is_published_and_one_line_says_so_if_asked, a_limit_on_file_sizes_is_no_signal, no_descriptor_is_no_region,
-		evidence_and_memory_do_without_descriptors, a_child_that_can_have_no_region_publishes_nothing_and_lives,
+		a_full_shm_means_a_sealed_memfd,
+		a_shm_that_fills_up_later_does_no_harm,
+		a_folder_on_a_disk_is_never_used,
+		without_shm_and_memfd_nothing_is_published_and_one_line_says_so_if_asked,
+		a_limit_on_file_sizes_is_no_signal,
+		no_descriptor_is_no_region,
+		evidence_and_memory_do_without_descriptors,
+		a_child_that_can_have_no_region_publishes_nothing_and_lives,
 	};
 	return regions_run("region: no room", NULL, NULL, tests, sizeof tests / sizeof tests[0]);
 }

@@ -246,7 +246,9 @@ START_TEST(an_event_from_a_signal_handler_is_refused_where_it_interrupts_another
 		for (size_t i = 0; i < count; i++, got++) {
 			bool is_handler = events[i].length == 7 && !memcmp(events[i].payload, "handler", 7);
 			from_handler += is_handler;
-			torn += !is_handler && (events[i].length != 40 || memcmp(events[i].payload, "0123456789012345678901234567890123456789", 40) != 0);
+			torn += !is_handler &&
+				(events[i].length != 40 ||
+					memcmp(events[i].payload, "0123456789012345678901234567890123456789", 40) != 0);
 		}
 	}
 	timer_delete(timer);
@@ -262,7 +264,11 @@ END_TEST
 
 /* -- children -- */
 
-struct report { char path[256]; uint8_t parent_uuid[16]; uint32_t name, is_done; };
+struct report {
+	char path[256];
+	uint8_t parent_uuid[16];
+	uint32_t name, is_done;
+};
 
 static void publish_as_child(struct report *report)
 {
@@ -374,11 +380,17 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		lanes_of_ended_threads_are_used_again_and_overflow_is_counted, a_thread_that_ends_closes_what_it_left_open,
-		without_a_free_lane_events_are_refused_and_counted, other_threads_never_take_the_lane_of_the_batches, threads_do_not_lose_each_others_events,
-		batches_from_two_threads_at_once_stay_consistent, an_event_from_a_signal_handler_is_refused_where_it_interrupts_another,
-		a_forked_child_publishes_into_a_region_of_its_own, so_does_a_child_of_a_raw_clone,
-		a_child_that_publishes_nothing_has_no_region_and_removes_none, a_child_of_a_child_names_its_own_parent,
+		lanes_of_ended_threads_are_used_again_and_overflow_is_counted,
+		a_thread_that_ends_closes_what_it_left_open,
+		without_a_free_lane_events_are_refused_and_counted,
+		other_threads_never_take_the_lane_of_the_batches,
+		threads_do_not_lose_each_others_events,
+		batches_from_two_threads_at_once_stay_consistent,
+		an_event_from_a_signal_handler_is_refused_where_it_interrupts_another,
+		a_forked_child_publishes_into_a_region_of_its_own,
+		so_does_a_child_of_a_raw_clone,
+		a_child_that_publishes_nothing_has_no_region_and_removes_none,
+		a_child_of_a_child_names_its_own_parent,
 	};
 	return regions_run("region: threads, signals, children", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

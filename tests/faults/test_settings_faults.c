@@ -60,8 +60,9 @@ static void ck_text_refused(const char *text, const char *what)
 
 START_TEST(alias_bomb_is_refused_at_its_first_anchor)
 {
-	ck_text_refused("flags: &a\n  mad: 5\nlines: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nwarnings: &c [*b, *b, *b, *b, *b, *b, *b, *b]\n",
-	                ":1: anchors and aliases (&, *) have no use here");
+	ck_text_refused("flags: &a\n  mad: 5\nlines: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nwarnings: &c [*b, *b, *b, *b, "
+					"*b, *b, *b, *b]\n",
+		":1: anchors and aliases (&, *) have no use here");
 	ck_text_refused("flags:\n  mad: 5\n  ratio: *a\n", ":3: anchors and aliases (&, *) have no use here");
 }
 END_TEST
@@ -74,9 +75,17 @@ END_TEST
 
 START_TEST(config_in_the_working_directory_is_never_read)
 {
-	static const char *const places[] = { "pmtop.yaml", ".config/pmtop/pmtop.yaml", "pmtop/pmtop.yaml", "config/pmtop.yaml" };
-	static const struct { const char *home, *config; } unusable[] = {
-		{ NULL, NULL }, { "", "" }, { ".", "." }, { "./", NULL }, { NULL, "config" }, { "..", "~" },
+	static const char *const places[] = { "pmtop.yaml", ".config/pmtop/pmtop.yaml", "pmtop/pmtop.yaml",
+		"config/pmtop.yaml" };
+	static const struct {
+		const char *home, *config;
+	} unusable[] = {
+		{ NULL, NULL },
+		{ "", "" },
+		{ ".", "." },
+		{ "./", NULL },
+		{ NULL, "config" },
+		{ "..", "~" },
 	};
 	char found[256];
 	ck_assert_int_eq(chdir(folder), 0);
@@ -99,7 +108,7 @@ START_TEST(directory_fifo_socket_and_device_are_refused_at_once)
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	ck_load_refused(": this is a directory, not a file");
 	ck_assert_int_eq(rmdir(path), 0);
-	alarm(5);      /* a FIFO without a writer would block for ever */
+	alarm(5); /* a FIFO without a writer would block for ever */
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	ck_load_refused(": not a regular file");
 	ck_assert_int_eq(unlink(path), 0);
@@ -151,7 +160,7 @@ START_TEST(damaged_file_gives_settings_or_a_line_never_a_crash)
 	size_t length = fread(text, 1, sizeof text, file), refused = 0;
 	fclose(file);
 	for (size_t at = 0; at < length * 9; at++) {
-		size_t kept = at < length ? at : length;      /* every length, then every bit */
+		size_t kept = at < length ? at : length; /* every length, then every bit */
 		memcpy(damaged, text, length);
 		if (at >= length)
 			damaged[(at - length) / 8] ^= (char)(1 << (at - length) % 8);

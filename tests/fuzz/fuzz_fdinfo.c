@@ -1,4 +1,5 @@
-/* What drivers and other processes say of GPUs: fdinfo (twice, as at two readings), amdgpu's gpu_metrics, the answers of i915 and xe, an environment.
+/* What drivers and other processes say of GPUs: fdinfo (twice, as at two readings), amdgpu's gpu_metrics, the answers
+ * of i915 and xe, an environment.
  *
  * The first byte of the input says which; of fdinfo, 0xff ends the first reading. */
 #include <math.h>
@@ -20,10 +21,7 @@ static void must(int is_good)
 		abort();
 }
 
-static void check_memory(double bytes)
-{
-	must(isnan(bytes) || (bytes >= 0 && bytes < 1e20));
-}
+static void check_memory(double bytes) { must(isnan(bytes) || (bytes >= 0 && bytes < 1e20)); }
 
 static void read_fdinfo(const char *text, size_t size)
 {

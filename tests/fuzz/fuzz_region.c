@@ -1,8 +1,9 @@
-/* The region's reader against a damaged region: a real one, as its writer left it, with bytes changed as the input says.
+/* The region's reader against a damaged region: a real one, as its writer left it, with bytes changed as the input
+ * says.
  *
- * Input: one byte of flags, then edits of { u32 place, u8 length, bytes }. Flag 1: the header's checksum is made right again, so that what it
- * guards is reached; flag 2: the file ends at the first edit's place. Places wrap around the file; every second one falls into its first
- * 32 KiB, where the header, the state, the lanes and the names are. */
+ * Input: one byte of flags, then edits of { u32 place, u8 length, bytes }. Flag 1: the header's checksum is made right
+ * again, so that what it guards is reached; flag 2: the file ends at the first edit's place. Places wrap around the
+ * file; every second one falls into its first 32 KiB, where the header, the state, the lanes and the names are. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -56,10 +57,7 @@ static void make_template(void)
 	pmtop_close(pm);
 }
 
-static size_t place_of(uint32_t place)
-{
-	return place % 2 ? place / 2 % FRONT : place / 2 % template_size;
-}
+static size_t place_of(uint32_t place) { return place % 2 ? place / 2 % FRONT : place / 2 % template_size; }
 
 /* Returns the size that the file shall have. */
 static size_t apply(const uint8_t *data, size_t size)

@@ -1,9 +1,9 @@
 /* A recording as a player meets it, with bytes changed: the reader of blocks, the codec, the player, the
  * model, and what a repair keeps.
  *
- * The first byte of the input, flags: 1 = what follows is the file, else edits of { u16 place, u8 length, bytes } to a real recording, which 2 cuts off at
- * the first; 4 = the checksums of all blocks that can be found are made right again, so that what they guard is reached; 8 = in small pieces, as a pipe
- * gives it, and without player and model. */
+ * The first byte of the input, flags: 1 = what follows is the file, else edits of { u16 place, u8 length, bytes } to a
+ * real recording, which 2 cuts off at the first; 4 = the checksums of all blocks that can be found are made right
+ * again, so that what they guard is reached; 8 = in small pieces, as a pipe gives it, and without player and model. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { FLAG_RAW = 1, FLAG_CUT = 2, FLAG_CHECKSUM = 4, FLAG_PIECES = 8, PIECE = 37, SETS = 10, CRC_AT = 36, LENGTH_AT = 32 };
+enum {
+	FLAG_RAW = 1,
+	FLAG_CUT = 2,
+	FLAG_CHECKSUM = 4,
+	FLAG_PIECES = 8,
+	PIECE = 37,
+	SETS = 10,
+	CRC_AT = 36,
+	LENGTH_AT = 32
+};
 #define START_NS (INT64_C(1000) * NS_PER_S)
 
 static struct buffer recording;

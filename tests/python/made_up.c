@@ -125,20 +125,11 @@ static void take_meta(void)
 	record->meta.value = text(3);
 }
 
-static void take_closed(void)
-{
-	add(RECORD_RUN_CLOSED)->text = sample_set_text(&set, "ended", 5);
-}
+static void take_closed(void) { add(RECORD_RUN_CLOSED)->text = sample_set_text(&set, "ended", 5); }
 
-static void take_epoch_begin(void)
-{
-	event(RECORD_EPOCH_BEGIN)->epoch.index = (uint32_t)number(5);
-}
+static void take_epoch_begin(void) { event(RECORD_EPOCH_BEGIN)->epoch.index = (uint32_t)number(5); }
 
-static void take_epoch_end(void)
-{
-	event(RECORD_EPOCH_END)->epoch.index = (uint32_t)number(5);
-}
+static void take_epoch_end(void) { event(RECORD_EPOCH_END)->epoch.index = (uint32_t)number(5); }
 
 static void take_batch_begin(void)
 {
@@ -190,15 +181,26 @@ static void take_gauge(void)
 	record->gauge.value = strtod(words[6], NULL);
 }
 
-static void take_mark(void)
-{
-	event(RECORD_MARK)->text = text(5);
-}
+static void take_mark(void) { event(RECORD_MARK)->text = text(5); }
 
-static const struct { const char *word; void (*take)(void); } kinds[] = {
-	{ "set", take_set }, { "process", take_process }, { "resident", take_resident }, { "run", take_run }, { "meta", take_meta }, { "closed", take_closed },
-	{ "epoch_begin", take_epoch_begin }, { "epoch_end", take_epoch_end }, { "batch_begin", take_batch_begin }, { "batch_end", take_batch_end },
-	{ "span", take_span }, { "open", take_open }, { "gauge", take_gauge }, { "mark", take_mark },
+static const struct {
+	const char *word;
+	void (*take)(void);
+} kinds[] = {
+	{ "set", take_set },
+	{ "process", take_process },
+	{ "resident", take_resident },
+	{ "run", take_run },
+	{ "meta", take_meta },
+	{ "closed", take_closed },
+	{ "epoch_begin", take_epoch_begin },
+	{ "epoch_end", take_epoch_end },
+	{ "batch_begin", take_batch_begin },
+	{ "batch_end", take_batch_end },
+	{ "span", take_span },
+	{ "open", take_open },
+	{ "gauge", take_gauge },
+	{ "mark", take_mark },
 };
 
 static void take_line(char *line)
@@ -220,8 +222,16 @@ static void take_line(char *line)
 
 int main(int argc, char **argv)
 {
-	const struct stream_header header = { .major = STREAM_MAJOR, .minor = STREAM_MINOR, .pid = 4711, .monotonic_ns = INT64_C(1000000000),
-		.realtime_ns = INT64_C(1700000000000000000), .boottime_ns = INT64_C(6000000000), .uuid = { 1 }, .command = "made up", .host = "nowhere", .version = "test" };
+	const struct stream_header header = { .major = STREAM_MAJOR,
+		.minor = STREAM_MINOR,
+		.pid = 4711,
+		.monotonic_ns = INT64_C(1000000000),
+		.realtime_ns = INT64_C(1700000000000000000),
+		.boottime_ns = INT64_C(6000000000),
+		.uuid = { 1 },
+		.command = "made up",
+		.host = "nowhere",
+		.version = "test" };
 	char line[512];
 	FILE *file = argc == 2 ? fopen(argv[1], "w") : NULL;
 	if (!file) {

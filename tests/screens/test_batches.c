@@ -9,7 +9,6 @@
 static void play(struct stage *stage, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 1000;
@@ -21,7 +20,6 @@ static void play(struct stage *stage, int width, int height)
 static void expect_picture(int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, width, height);
 	stage.canvas.charset = charset;
 	stage_type(&stage, keys);
@@ -30,14 +28,23 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 	stage_close(&stage);
 }
 
-START_TEST(every_batch_is_a_bar) { expect_picture(120, 40, CHARSET_BRAILLE, "", "batches_120x40"); } END_TEST
-START_TEST(a_flagged_batch_is_explained) { expect_picture(120, 40, CHARSET_BRAILLE, "nN\r", "batches_why_120x40"); } END_TEST
-START_TEST(explained_at_80_columns) { expect_picture(80, 24, CHARSET_BRAILLE, "nN\r", "batches_why_80x24"); } END_TEST
-START_TEST(explained_at_200_columns) { expect_picture(200, 60, CHARSET_BRAILLE, "nN\r", "batches_why_200x60"); } END_TEST
-START_TEST(ascii_has_a_letter_for_each_phase) { expect_picture(80, 24, CHARSET_ASCII, "n", "batches_80x24_ascii"); } END_TEST
-START_TEST(an_ordinary_batch_is_explained_too) { expect_picture(120, 40, CHARSET_BRAILLE, "hh\r", "batches_ordinary_120x40"); } END_TEST
+START_TEST(every_batch_is_a_bar) { expect_picture(120, 40, CHARSET_BRAILLE, "", "batches_120x40"); }
+END_TEST
+START_TEST(a_flagged_batch_is_explained) { expect_picture(120, 40, CHARSET_BRAILLE, "nN\r", "batches_why_120x40"); }
+END_TEST
+START_TEST(explained_at_80_columns) { expect_picture(80, 24, CHARSET_BRAILLE, "nN\r", "batches_why_80x24"); }
+END_TEST
+START_TEST(explained_at_200_columns) { expect_picture(200, 60, CHARSET_BRAILLE, "nN\r", "batches_why_200x60"); }
+END_TEST
+START_TEST(ascii_has_a_letter_for_each_phase) { expect_picture(80, 24, CHARSET_ASCII, "n", "batches_80x24_ascii"); }
+END_TEST
+START_TEST(an_ordinary_batch_is_explained_too)
+{
+	expect_picture(120, 40, CHARSET_BRAILLE, "hh\r", "batches_ordinary_120x40");
+}
+END_TEST
 
-/* -- walking ------------------------------------------------------------------------------------------------------------------- */
+/* -- walking -- */
 
 /* The line under the bars begins with the focused batch. */
 static void expect_focus(const struct stage *stage, const char *text)
@@ -48,7 +55,6 @@ static void expect_focus(const struct stage *stage, const char *text)
 START_TEST(n_and_N_walk_from_flag_to_flag_and_wrap)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "N");
 	expect_focus(&stage, "▲ 1/279 · ");
@@ -69,7 +75,6 @@ END_TEST
 START_TEST(arrows_pages_home_and_end_move_the_cursor)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "N");
 	stage_press(&stage, KEY_ARROW_RIGHT);
@@ -94,7 +99,6 @@ END_TEST
 START_TEST(the_focus_stays_on_its_batch_while_the_run_goes_on)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "N");
 	stage_play(&stage, 100);
@@ -106,7 +110,6 @@ END_TEST
 START_TEST(f_flags_and_unflags_by_hand)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "Nhf");
 	expect_focus(&stage, "▲ 1/278 · ");
@@ -125,7 +128,6 @@ END_TEST
 START_TEST(enter_opens_and_escape_goes_back_step_by_step)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "N\r");
 	ck_assert(stage_shows(&stage, "Why 1/279 was slow"));
@@ -142,12 +144,11 @@ START_TEST(enter_opens_and_escape_goes_back_step_by_step)
 }
 END_TEST
 
-/* -- the list ------------------------------------------------------------------------------------------------------------------ */
+/* -- the list -- */
 
 START_TEST(up_and_down_walk_the_list_in_its_order)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_press(&stage, KEY_ARROW_DOWN);
 	expect_focus(&stage, "▲ 1/279 · ");
@@ -165,7 +166,6 @@ END_TEST
 START_TEST(angle_keys_sort_the_list)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	ck_assert(stage_shows(&stage, "by newest"));
 	stage_type(&stage, ">");
@@ -186,7 +186,6 @@ START_TEST(a_click_chooses_a_bar_or_a_row)
 {
 	struct stage stage;
 	int x, y;
-
 	play(&stage, 120, 40);
 	ck_assert(stage_find(&stage, "1/119", &x, &y));
 	stage_click(&stage, x, y);
@@ -199,12 +198,11 @@ START_TEST(a_click_chooses_a_bar_or_a_row)
 }
 END_TEST
 
-/* -- search -------------------------------------------------------------------------------------------------------------------- */
+/* -- search -- */
 
 START_TEST(slash_finds_a_batch_by_its_number)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "/1/77\r");
 	expect_focus(&stage, "▼ 1/77 · ");
@@ -217,7 +215,6 @@ END_TEST
 START_TEST(slash_finds_slow_phases_and_n_walks_matches_until_escape)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "Nhf");
 	stage_type(&stage, "\033/deCode\r");
@@ -234,7 +231,6 @@ END_TEST
 START_TEST(a_search_without_a_match_says_what_can_be_found)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "/9/9\r");
 	ck_assert(stage_shows(&stage, "no batch matches \"9/9\""));
@@ -245,12 +241,11 @@ START_TEST(a_search_without_a_match_says_what_can_be_found)
 }
 END_TEST
 
-/* -- zoom and CSV -------------------------------------------------------------------------------------------------------------- */
+/* -- zoom and CSV -- */
 
 START_TEST(zoom_widens_bars_and_gathers_batches_without_losing_flags)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "-");
 	ck_assert(stage_shows(&stage, "a bar is the slowest of 2"));
@@ -270,13 +265,15 @@ START_TEST(csv_has_every_kept_batch_with_its_phases)
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
 	size_t rows = 0;
-
 	play(&stage, 120, 40);
 	ck_assert(screen_write(stage.screen, &csv));
 	for (const char *c = csv.data; *c != '\0'; c++)
 		rows += *c == '\n';
 	ck_assert_uint_eq(rows, 1 + story_truth(stage.story).steps);
-	ck_assert_ptr_eq(strstr(csv.data, "time_ns,time,epoch,batch,step_s,batch_s,loss,flagged,data_s,forward_s,backward_s,optimizer_s,"), csv.data);
+	ck_assert_ptr_eq(
+		strstr(
+			csv.data, "time_ns,time,epoch,batch,step_s,batch_s,loss,flagged,data_s,forward_s,backward_s,optimizer_s,"),
+		csv.data);
 	ck_assert_ptr_nonnull(strstr(csv.data, "\n1795183200"));
 	ck_assert_ptr_nonnull(strstr(csv.data, ",2026-11-20T14:00:00."));
 	buffer_release(&csv);
@@ -288,7 +285,6 @@ START_TEST(without_a_run_it_says_what_would_bring_batches)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	options.is_published = false;
 	stage_open(&stage, &options, 80, 24);

@@ -7,7 +7,10 @@
 
 enum { TRAINER = 48213, MAIN = 1, WORKERS = 2 };
 
-static const struct { const char *function, *file; bool is_own; } codes[] = {
+static const struct {
+	const char *function, *file;
+	bool is_own;
+} codes[] = {
 	{ "<module>", "/home/me/resnet/train.py", true },
 	{ "train", "/home/me/resnet/train.py", true },
 	{ "_BaseDataLoaderIter.__next__", "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", false },
@@ -16,7 +19,8 @@ static const struct { const char *function, *file; bool is_own; } codes[] = {
 	{ "Conv2d.forward", "/venv/lib/python3.11/site-packages/torch/nn/modules/conv.py", false },
 	{ "Tensor.backward", "/venv/lib/python3.11/site-packages/torch/_tensor.py", false },
 	{ "_engine_run_backward", "/venv/lib/python3.11/site-packages/torch/autograd/graph.py", false },
-	{ "Optimizer.profile_hook_step.<locals>.wrapper", "/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", false },
+	{ "Optimizer.profile_hook_step.<locals>.wrapper", "/venv/lib/python3.11/site-packages/torch/optim/optimizer.py",
+		false },
 	{ "AdamW.step", "/venv/lib/python3.11/site-packages/torch/optim/adamw.py", false },
 	{ "Queue.get", "/usr/lib/python3.11/multiprocessing/queues.py", false },
 	{ "_worker_loop", "/venv/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py", false },
@@ -25,7 +29,11 @@ static const struct { const char *function, *file; bool is_own; } codes[] = {
 };
 
 /* share: of the group's time in which this line is the innermost; a tenth of a percent. */
-static const struct { uint32_t group, parent, code, line; const char *text; unsigned share; } nodes[] = {
+static const struct {
+	uint32_t group, parent, code, line;
+	const char *text;
+	unsigned share;
+} nodes[] = {
 	{ MAIN, 0, 1, 88, "train(config)", 0 },
 	{ MAIN, 1, 2, 61, "for images, labels in loader:", 4 },
 	{ MAIN, 2, 3, 732, NULL, 11 },
@@ -51,7 +59,6 @@ static const struct { uint32_t group, parent, code, line; const char *text; unsi
 static void tell_group(struct sample_set *set, uint32_t id, int64_t time_ns, double seconds, double hz)
 {
 	struct record *record = sample_set_add(set, RECORD_CODE_GROUP, 0, time_ns);
-
 	record->code_group.id = id;
 	record->code_group.pid = TRAINER;
 	record->code_group.is_workers = id == WORKERS;
@@ -89,7 +96,6 @@ static void play(struct stage *stage, double until_s, int width, int height)
 {
 	struct sample_set set = SAMPLE_SET_INIT;
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 1000;
@@ -115,10 +121,10 @@ static void play(struct stage *stage, double until_s, int width, int height)
 	stage_draw(stage);
 }
 
-static void expect_picture(double until_s, int width, int height, enum charset charset, const char *keys, const char *name)
+static void expect_picture(
+	double until_s, int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, until_s, width, height);
 	alerts_release(&stage.alerts);
 	stage.canvas.charset = charset;
@@ -128,16 +134,20 @@ static void expect_picture(double until_s, int width, int height, enum charset c
 	stage_close(&stage);
 }
 
-START_TEST(code_at_120_columns) { expect_picture(90, 120, 40, CHARSET_BRAILLE, "7", "code_120x40"); } END_TEST
-START_TEST(code_at_80_columns) { expect_picture(90, 80, 24, CHARSET_BRAILLE, "7jj", "code_80x24"); } END_TEST
-START_TEST(code_at_200_columns) { expect_picture(90, 200, 60, CHARSET_BRAILLE, "7j", "code_200x60"); } END_TEST
-START_TEST(code_where_there_is_hardly_room) { expect_picture(90, 40, 10, CHARSET_BRAILLE, "7", "code_40x10"); } END_TEST
-START_TEST(code_in_ascii) { expect_picture(90, 80, 24, CHARSET_ASCII, "7", "code_80x24_ascii"); } END_TEST
+START_TEST(code_at_120_columns) { expect_picture(90, 120, 40, CHARSET_BRAILLE, "7", "code_120x40"); }
+END_TEST
+START_TEST(code_at_80_columns) { expect_picture(90, 80, 24, CHARSET_BRAILLE, "7jj", "code_80x24"); }
+END_TEST
+START_TEST(code_at_200_columns) { expect_picture(90, 200, 60, CHARSET_BRAILLE, "7j", "code_200x60"); }
+END_TEST
+START_TEST(code_where_there_is_hardly_room) { expect_picture(90, 40, 10, CHARSET_BRAILLE, "7", "code_40x10"); }
+END_TEST
+START_TEST(code_in_ascii) { expect_picture(90, 80, 24, CHARSET_ASCII, "7", "code_80x24_ascii"); }
+END_TEST
 
 START_TEST(minus_shows_the_whole_time_and_plus_the_last_minute)
 {
 	struct stage stage;
-
 	play(&stage, 90, 120, 40);
 	stage_type(&stage, "7");
 	ck_assert(stage_shows(&stage, "last 5"));
@@ -152,7 +162,6 @@ END_TEST
 START_TEST(arrows_show_the_workers_as_one)
 {
 	struct stage stage;
-
 	play(&stage, 20, 120, 40);
 	stage_type(&stage, "7");
 	ck_assert(!stage_shows(&stage, "loader workers of"));
@@ -169,7 +178,6 @@ END_TEST
 START_TEST(the_chosen_line_says_what_it_calls)
 {
 	struct stage stage;
-
 	play(&stage, 20, 120, 40);
 	stage_type(&stage, "7");
 	ck_assert(stage_shows(&stage, "What train.py:61 calls"));
@@ -190,7 +198,6 @@ START_TEST(rows_keep_their_line_when_they_are_sorted)
 {
 	struct stage stage;
 	int x, first, second;
-
 	play(&stage, 20, 120, 40);
 	stage_type(&stage, "7j");
 	ck_assert(stage_shows(&stage, "What train.py:65 calls"));
@@ -209,12 +216,13 @@ START_TEST(what_is_shown_is_written)
 {
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
-
 	play(&stage, 20, 120, 40);
 	stage_type(&stage, "7-");
 	ck_assert(screen_write(stage.screen, &csv));
-	ck_assert_ptr_nonnull(strstr(csv.data, "pid,is_workers,file,line,function,works_at,seconds,share_ratio,all_seconds,all_share_ratio,text\n"));
-	ck_assert_ptr_nonnull(strstr(csv.data, "48213,0,/home/me/resnet/train.py,65,train,backward,6.66,0.333,6.66,0.333,loss.backward()\n"));
+	ck_assert_ptr_nonnull(strstr(
+		csv.data, "pid,is_workers,file,line,function,works_at,seconds,share_ratio,all_seconds,all_share_ratio,text\n"));
+	ck_assert_ptr_nonnull(
+		strstr(csv.data, "48213,0,/home/me/resnet/train.py,65,train,backward,6.66,0.333,6.66,0.333,loss.backward()\n"));
 	buffer_release(&csv);
 	stage_close(&stage);
 }
@@ -224,7 +232,6 @@ START_TEST(without_python_it_says_why)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 10);
@@ -244,7 +251,6 @@ END_TEST
 START_TEST(no_size_does_harm)
 {
 	struct stage stage;
-
 	play(&stage, 20, 80, 24);
 	stage_type(&stage, "7");
 	for (int width = 1; width <= 210; width += width < 45 ? 4 : 11)

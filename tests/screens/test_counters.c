@@ -9,7 +9,6 @@
 static void play(struct stage *stage, const struct counts *counts, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 1000;
@@ -17,10 +16,10 @@ static void play(struct stage *stage, const struct counts *counts, int width, in
 	counts_play(counts, stage, 120);
 }
 
-static void expect_picture(const struct counts *counts, int width, int height, enum charset charset, const char *keys, const char *name)
+static void expect_picture(
+	const struct counts *counts, int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, counts, width, height);
 	alerts_release(&stage.alerts);
 	stage.canvas.charset = charset;
@@ -32,16 +31,23 @@ static void expect_picture(const struct counts *counts, int width, int height, e
 
 static const struct counts usual = { .counted_ratio = 0.62 };
 
-START_TEST(counters_at_120_columns) { expect_picture(&usual, 120, 40, CHARSET_BRAILLE, "9jjjjjj", "counters_120x40"); } END_TEST
-START_TEST(counters_at_80_columns) { expect_picture(&usual, 80, 24, CHARSET_BRAILLE, "9", "counters_80x24"); } END_TEST
-START_TEST(counters_at_200_columns) { expect_picture(&usual, 200, 60, CHARSET_BRAILLE, "9j", "counters_200x60"); } END_TEST
-START_TEST(counters_where_there_is_hardly_room) { expect_picture(&usual, 40, 10, CHARSET_BRAILLE, "9", "counters_40x10"); } END_TEST
-START_TEST(counters_in_ascii) { expect_picture(&usual, 80, 24, CHARSET_ASCII, "9", "counters_80x24_ascii"); } END_TEST
+START_TEST(counters_at_120_columns) { expect_picture(&usual, 120, 40, CHARSET_BRAILLE, "9jjjjjj", "counters_120x40"); }
+END_TEST
+START_TEST(counters_at_80_columns) { expect_picture(&usual, 80, 24, CHARSET_BRAILLE, "9", "counters_80x24"); }
+END_TEST
+START_TEST(counters_at_200_columns) { expect_picture(&usual, 200, 60, CHARSET_BRAILLE, "9j", "counters_200x60"); }
+END_TEST
+START_TEST(counters_where_there_is_hardly_room)
+{
+	expect_picture(&usual, 40, 10, CHARSET_BRAILLE, "9", "counters_40x10");
+}
+END_TEST
+START_TEST(counters_in_ascii) { expect_picture(&usual, 80, 24, CHARSET_ASCII, "9", "counters_80x24_ascii"); }
+END_TEST
 
 START_TEST(without_the_cpus_own_the_kernels_are_shown_and_why)
 {
 	const struct counts counts = { .is_software_only = true };
-
 	expect_picture(&counts, 120, 40, CHARSET_BRAILLE, "9", "counters_software_120x40");
 }
 END_TEST
@@ -50,7 +56,6 @@ START_TEST(before_anything_is_counted_it_says_that_counting_begins)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 10);
@@ -58,7 +63,8 @@ START_TEST(before_anything_is_counted_it_says_that_counting_begins)
 	ck_assert(stage_shows(&stage, "Counting begins now"));
 	sample_set_clear(&stage.set);
 	stage.set.time_ns = stage.model->now_ns;
-	sample_set_missing(&stage.set, stage.model->now_ns, "counters", "kernel.perf_event_paranoid is 4", "sysctl kernel.perf_event_paranoid=2");
+	sample_set_missing(&stage.set, stage.model->now_ns, "counters", "kernel.perf_event_paranoid is 4",
+		"sysctl kernel.perf_event_paranoid=2");
 	model_apply(stage.model, &stage.set);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "Not counted: kernel.perf_event_paranoid is 4."));
@@ -72,7 +78,6 @@ START_TEST(the_chosen_event_is_plotted)
 {
 	struct stage stage;
 	int x, y;
-
 	play(&stage, &usual, 120, 40);
 	stage_type(&stage, "9");
 	ck_assert(stage_shows(&stage, "CPU time"));
@@ -90,11 +95,11 @@ START_TEST(what_is_written_is_each_event_of_all_and_of_each_process)
 {
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
-
 	play(&stage, &usual, 80, 24);
 	stage_type(&stage, "9");
 	ck_assert(screen_write(stage.screen, &csv));
-	ck_assert_ptr_eq(strstr(csv.data, "pid,event,role,per_s,per_batch,total,counted_ratio\n,task-clock,CPU time,"), csv.data);
+	ck_assert_ptr_eq(
+		strstr(csv.data, "pid,event,role,per_s,per_batch,total,counted_ratio\n,task-clock,CPU time,"), csv.data);
 	ck_assert_ptr_nonnull(strstr(csv.data, "\n48213,cycles,cycles,"));
 	ck_assert_ptr_nonnull(strstr(csv.data, ",0.62\n"));
 	buffer_release(&csv);
@@ -106,7 +111,6 @@ START_TEST(no_size_does_harm)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	counts_play(&usual, &stage, 20);

@@ -14,7 +14,6 @@
 static void play(struct stage *stage, const struct gpu_node *node, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 1000;
@@ -23,10 +22,10 @@ static void play(struct stage *stage, const struct gpu_node *node, int width, in
 	gpu_node_play(node, stage, 120);
 }
 
-static void expect_picture(const struct gpu_node *node, int width, int height, enum charset charset, const char *keys, const char *name)
+static void expect_picture(
+	const struct gpu_node *node, int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, node, width, height);
 	alerts_release(&stage.alerts);
 	stage.canvas.charset = charset;
@@ -39,7 +38,6 @@ static void expect_picture(const struct gpu_node *node, int width, int height, e
 static void expect_one(int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct gpu_node node;
-
 	gpu_node_default(&node);
 	expect_picture(&node, width, height, charset, keys, name);
 }
@@ -47,29 +45,45 @@ static void expect_one(int width, int height, enum charset charset, const char *
 static void expect_eight(int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct gpu_node node;
-
 	gpu_node_default(&node);
 	node.count = 8;
 	expect_picture(&node, width, height, charset, keys, name);
 }
 
-START_TEST(one_gpu_at_120_columns) { expect_one(120, 40, CHARSET_BRAILLE, "5", "gpu_one_120x40"); } END_TEST
-START_TEST(one_gpu_at_80_columns) { expect_one(80, 24, CHARSET_BRAILLE, "5", "gpu_one_80x24"); } END_TEST
-START_TEST(one_gpu_at_200_columns) { expect_one(200, 60, CHARSET_BRAILLE, "5", "gpu_one_200x60"); } END_TEST
-START_TEST(one_gpu_where_there_is_hardly_room) { expect_one(40, 10, CHARSET_BRAILLE, "5", "gpu_one_40x10"); } END_TEST
-START_TEST(one_gpu_in_ascii) { expect_one(80, 24, CHARSET_ASCII, "5", "gpu_one_80x24_ascii"); } END_TEST
-START_TEST(eight_gpus_at_120_columns) { expect_eight(120, 40, CHARSET_BRAILLE, "5", "gpu_eight_120x40"); } END_TEST
-START_TEST(eight_gpus_at_80_columns) { expect_eight(80, 24, CHARSET_BRAILLE, "5jj", "gpu_eight_80x24"); } END_TEST
-START_TEST(eight_gpus_at_200_columns) { expect_eight(200, 60, CHARSET_BRAILLE, "5", "gpu_eight_200x60"); } END_TEST
-START_TEST(eight_gpus_where_there_is_hardly_room) { expect_eight(40, 10, CHARSET_BRAILLE, "5", "gpu_eight_40x10"); } END_TEST
-START_TEST(eight_gpus_in_ascii) { expect_eight(80, 24, CHARSET_ASCII, "5", "gpu_eight_80x24_ascii"); } END_TEST
+START_TEST(one_gpu_at_120_columns) { expect_one(120, 40, CHARSET_BRAILLE, "5", "gpu_one_120x40"); }
+END_TEST
+START_TEST(one_gpu_at_80_columns) { expect_one(80, 24, CHARSET_BRAILLE, "5", "gpu_one_80x24"); }
+END_TEST
+START_TEST(one_gpu_at_200_columns) { expect_one(200, 60, CHARSET_BRAILLE, "5", "gpu_one_200x60"); }
+END_TEST
+START_TEST(one_gpu_where_there_is_hardly_room) { expect_one(40, 10, CHARSET_BRAILLE, "5", "gpu_one_40x10"); }
+END_TEST
+START_TEST(one_gpu_in_ascii) { expect_one(80, 24, CHARSET_ASCII, "5", "gpu_one_80x24_ascii"); }
+END_TEST
+START_TEST(eight_gpus_at_120_columns) { expect_eight(120, 40, CHARSET_BRAILLE, "5", "gpu_eight_120x40"); }
+END_TEST
+START_TEST(eight_gpus_at_80_columns) { expect_eight(80, 24, CHARSET_BRAILLE, "5jj", "gpu_eight_80x24"); }
+END_TEST
+START_TEST(eight_gpus_at_200_columns) { expect_eight(200, 60, CHARSET_BRAILLE, "5", "gpu_eight_200x60"); }
+END_TEST
+START_TEST(eight_gpus_where_there_is_hardly_room) { expect_eight(40, 10, CHARSET_BRAILLE, "5", "gpu_eight_40x10"); }
+END_TEST
+START_TEST(eight_gpus_in_ascii) { expect_eight(80, 24, CHARSET_ASCII, "5", "gpu_eight_80x24_ascii"); }
+END_TEST
 
-START_TEST(the_overview_has_a_gpu_panel) { expect_one(120, 40, CHARSET_BRAILLE, "1", "gpu_overview_120x40"); } END_TEST
-START_TEST(the_overview_has_a_gpu_line) { expect_one(80, 24, CHARSET_BRAILLE, "1", "gpu_overview_80x24"); } END_TEST
-START_TEST(the_overview_has_a_gpu_panel_at_200_columns) { expect_one(200, 60, CHARSET_BRAILLE, "1", "gpu_overview_200x60"); } END_TEST
-START_TEST(the_overview_of_eight_gpus) { expect_eight(120, 40, CHARSET_BRAILLE, "1", "gpu_overview_eight_120x40"); } END_TEST
+START_TEST(the_overview_has_a_gpu_panel) { expect_one(120, 40, CHARSET_BRAILLE, "1", "gpu_overview_120x40"); }
+END_TEST
+START_TEST(the_overview_has_a_gpu_line) { expect_one(80, 24, CHARSET_BRAILLE, "1", "gpu_overview_80x24"); }
+END_TEST
+START_TEST(the_overview_has_a_gpu_panel_at_200_columns)
+{
+	expect_one(200, 60, CHARSET_BRAILLE, "1", "gpu_overview_200x60");
+}
+END_TEST
+START_TEST(the_overview_of_eight_gpus) { expect_eight(120, 40, CHARSET_BRAILLE, "1", "gpu_overview_eight_120x40"); }
+END_TEST
 
-/* -- where one was held back ------------------------------------------------------------------------------------------------------- */
+/* -- where one was held back -- */
 
 static void held_back(struct gpu_node *node)
 {
@@ -81,7 +95,6 @@ static void held_back(struct gpu_node *node)
 START_TEST(batches_have_marks_where_a_gpu_was_held_back)
 {
 	struct gpu_node node;
-
 	held_back(&node);
 	expect_picture(&node, 120, 40, CHARSET_BRAILLE, "2", "gpu_lane_batches_120x40");
 }
@@ -90,7 +103,6 @@ END_TEST
 START_TEST(marks_are_letters_in_ascii)
 {
 	struct gpu_node node;
-
 	held_back(&node);
 	expect_picture(&node, 80, 24, CHARSET_ASCII, "1--", "gpu_lane_80x24_ascii");
 }
@@ -100,7 +112,6 @@ START_TEST(there_is_no_row_of_marks_where_nothing_held_it_back)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.power_s = 0;
 	play(&stage, &node, 120, 40);
@@ -117,7 +128,6 @@ START_TEST(what_its_counters_say_of_being_held_back_is_called_so)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.counted_ratio = 0.6;
 	play(&stage, &node, 200, 60);
@@ -131,7 +141,6 @@ START_TEST(an_empty_memory_has_no_axis_of_single_bytes)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.is_empty = node.hides_processes = true;
 	play(&stage, &node, 120, 40);
@@ -147,7 +156,6 @@ START_TEST(what_is_not_known_is_no_time_in_which_nothing_held_it_back)
 {
 	static struct gpu gpu;
 	struct lane lane = { 1, { &gpu } };
-
 	gpu.series.throttled = series_new();
 	ck_assert_double_eq(lane_share(&lane, 0, 100 * NS_PER_S), 0);
 	for (int i = 180; i <= 200; i++)
@@ -161,7 +169,6 @@ START_TEST(one_that_heat_holds_back_now_says_so_first)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.power_s = 0;
 	node.heat_s = 20;
@@ -183,13 +190,12 @@ START_TEST(one_that_heat_holds_back_now_says_so_first)
 }
 END_TEST
 
-/* -- what is not known ------------------------------------------------------------------------------------------------------------- */
+/* -- what is not known -- */
 
 START_TEST(without_a_gpu_it_says_why_and_what_would_bring_one)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 30);
@@ -199,7 +205,8 @@ START_TEST(without_a_gpu_it_says_why_and_what_would_bring_one)
 	ck_assert(stage_shows(&stage, "pmtop doctor"));
 	sample_set_clear(&stage.set);
 	stage.set.time_ns = stage.model->now_ns;
-	sample_set_missing(&stage.set, stage.model->now_ns, "gpu", "NVIDIA: libnvidia-ml.so.1 was not found; AMD, Intel: no render node", "install the NVIDIA driver");
+	sample_set_missing(&stage.set, stage.model->now_ns, "gpu",
+		"NVIDIA: libnvidia-ml.so.1 was not found; AMD, Intel: no render node", "install the NVIDIA driver");
 	model_apply(stage.model, &stage.set);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "Why: NVIDIA: libnvidia-ml.so.1 was not found; AMD, Intel: no"));
@@ -221,7 +228,6 @@ START_TEST(hidden_processes_say_why)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.hides_processes = true;
 	play(&stage, &node, 120, 40);
@@ -236,7 +242,6 @@ START_TEST(an_old_one_has_no_sm_figure_and_no_zero_for_it)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.is_old = true;
 	play(&stage, &node, 120, 40);
@@ -254,7 +259,6 @@ START_TEST(one_that_is_lost_says_so_and_the_others_go_on)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.count = 2;
 	node.lost_s = 100;
@@ -278,7 +282,6 @@ START_TEST(a_narrow_link_is_marked)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.is_narrow = true;
 	play(&stage, &node, 120, 40);
@@ -294,7 +297,6 @@ START_TEST(memory_that_grows_says_when_it_is_full)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.leak_bytes = 50e6;
 	struct story_options options;
@@ -316,7 +318,6 @@ START_TEST(a_process_that_publishes_nothing_has_its_gpu_too)
 	struct story_options options;
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	story_options_default(&options);
 	options.is_published = false;
@@ -332,12 +333,11 @@ START_TEST(a_process_that_publishes_nothing_has_its_gpu_too)
 }
 END_TEST
 
-/* -- choosing ---------------------------------------------------------------------------------------------------------------------- */
+/* -- choosing -- */
 
 START_TEST(parts_stand_under_their_gpu)
 {
 	struct gpu_node node;
-
 	gpu_node_default(&node);
 	node.count = 2;
 	node.parts = 3;
@@ -350,7 +350,6 @@ START_TEST(keys_and_clicks_choose_one)
 	struct gpu_node node;
 	struct stage stage;
 	int x, y;
-
 	gpu_node_default(&node);
 	node.count = 8;
 	play(&stage, &node, 120, 40);
@@ -380,7 +379,6 @@ START_TEST(what_is_written_is_every_gpu_over_time)
 	struct buffer csv = BUFFER_INIT;
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.count = 2;
 	play(&stage, &node, 80, 24);
@@ -394,17 +392,17 @@ START_TEST(what_is_written_is_every_gpu_over_time)
 }
 END_TEST
 
-/* -- hostile figures, and all sizes -------------------------------------------------------------------------------------------- */
+/* -- hostile figures, and all sizes -- */
 
 static void make_hostile(struct stage *stage)
 {
 	static const double values[] = { 1e300, -1e300, 1e18, -5, 0, 1e-300 };
-
 	sample_set_clear(&stage->set);
 	stage->set.time_ns = stage->model->now_ns;
 	for (int instance = 0; instance < 3; instance++)
 		for (int metric = METRIC_GPU_FIRST; metric <= (int)METRIC_GPU_LAST; metric++)
-			sample_set_figure(&stage->set, stage->set.time_ns, (enum metric)metric, instance, values[(metric + instance) % 6]);
+			sample_set_figure(
+				&stage->set, stage->set.time_ns, (enum metric)metric, instance, values[(metric + instance) % 6]);
 	model_apply(stage->model, &stage->set);
 }
 
@@ -412,7 +410,6 @@ START_TEST(no_size_and_no_figure_does_harm)
 {
 	struct gpu_node node;
 	struct stage stage;
-
 	gpu_node_default(&node);
 	node.count = 10;
 	node.parts = 7;

@@ -5,11 +5,11 @@
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
-/* Gradients are accumulated over four batches; losses and device times come later; validation and a checkpoint end each epoch of 20 s. */
+/* Gradients are accumulated over four batches; losses and device times come later; validation and a checkpoint end each
+ * epoch of 20 s. */
 static void play(struct stage *stage, double until_s, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 80;
@@ -21,10 +21,10 @@ static void play(struct stage *stage, double until_s, int width, int height)
 	stage_play(stage, until_s);
 }
 
-static void expect_picture(double until_s, int width, int height, enum charset charset, const char *keys, const char *name)
+static void expect_picture(
+	double until_s, int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, until_s, width, height);
 	stage.canvas.charset = charset;
 	stage_type(&stage, keys);
@@ -33,26 +33,56 @@ static void expect_picture(double until_s, int width, int height, enum charset c
 	stage_close(&stage);
 }
 
-START_TEST(accumulation_in_the_overview) { expect_picture(52, 120, 40, CHARSET_BRAILLE, "", "kinds_overview_120x40"); } END_TEST
-START_TEST(accumulation_at_80_columns) { expect_picture(52, 80, 24, CHARSET_BRAILLE, "", "kinds_overview_80x24"); } END_TEST
-START_TEST(accumulation_at_200_columns) { expect_picture(52, 200, 60, CHARSET_BRAILLE, "", "kinds_overview_200x60"); } END_TEST
-START_TEST(accumulation_in_ascii) { expect_picture(52, 80, 24, CHARSET_ASCII, "", "kinds_overview_80x24_ascii"); } END_TEST
-START_TEST(kinds_among_the_batches) { expect_picture(52, 120, 40, CHARSET_BRAILLE, "2nN\r", "kinds_batches_120x40"); } END_TEST
-START_TEST(kinds_among_the_batches_at_80_columns) { expect_picture(52, 80, 24, CHARSET_BRAILLE, "2n", "kinds_batches_80x24"); } END_TEST
-START_TEST(marks_in_ascii) { expect_picture(52, 80, 24, CHARSET_ASCII, "2", "kinds_batches_80x24_ascii"); } END_TEST
-START_TEST(figures_told_later_below_the_operations) { expect_picture(52, 120, 40, CHARSET_BRAILLE, "3", "kinds_operations_120x40"); } END_TEST
-START_TEST(figures_told_later_at_80_columns) { expect_picture(52, 80, 24, CHARSET_BRAILLE, "3", "kinds_operations_80x24"); } END_TEST
-START_TEST(the_allocator_beside_the_hosts_memory) { expect_picture(52, 120, 40, CHARSET_BRAILLE, "4", "kinds_memory_120x40"); } END_TEST
-START_TEST(the_allocator_at_80_columns) { expect_picture(52, 80, 24, CHARSET_BRAILLE, "4", "kinds_memory_80x24"); } END_TEST
-START_TEST(validation_among_the_batches) { expect_picture(52, 120, 40, CHARSET_BRAILLE, "2m", "kinds_validation_120x40"); } END_TEST
-START_TEST(validation_is_progress_too) { expect_picture(41.5, 120, 40, CHARSET_BRAILLE, "", "kinds_validating_120x40"); } END_TEST
+START_TEST(accumulation_in_the_overview) { expect_picture(52, 120, 40, CHARSET_BRAILLE, "", "kinds_overview_120x40"); }
+END_TEST
+START_TEST(accumulation_at_80_columns) { expect_picture(52, 80, 24, CHARSET_BRAILLE, "", "kinds_overview_80x24"); }
+END_TEST
+START_TEST(accumulation_at_200_columns) { expect_picture(52, 200, 60, CHARSET_BRAILLE, "", "kinds_overview_200x60"); }
+END_TEST
+START_TEST(accumulation_in_ascii) { expect_picture(52, 80, 24, CHARSET_ASCII, "", "kinds_overview_80x24_ascii"); }
+END_TEST
+START_TEST(kinds_among_the_batches) { expect_picture(52, 120, 40, CHARSET_BRAILLE, "2nN\r", "kinds_batches_120x40"); }
+END_TEST
+START_TEST(kinds_among_the_batches_at_80_columns)
+{
+	expect_picture(52, 80, 24, CHARSET_BRAILLE, "2n", "kinds_batches_80x24");
+}
+END_TEST
+START_TEST(marks_in_ascii) { expect_picture(52, 80, 24, CHARSET_ASCII, "2", "kinds_batches_80x24_ascii"); }
+END_TEST
+START_TEST(figures_told_later_below_the_operations)
+{
+	expect_picture(52, 120, 40, CHARSET_BRAILLE, "3", "kinds_operations_120x40");
+}
+END_TEST
+START_TEST(figures_told_later_at_80_columns)
+{
+	expect_picture(52, 80, 24, CHARSET_BRAILLE, "3", "kinds_operations_80x24");
+}
+END_TEST
+START_TEST(the_allocator_beside_the_hosts_memory)
+{
+	expect_picture(52, 120, 40, CHARSET_BRAILLE, "4", "kinds_memory_120x40");
+}
+END_TEST
+START_TEST(the_allocator_at_80_columns) { expect_picture(52, 80, 24, CHARSET_BRAILLE, "4", "kinds_memory_80x24"); }
+END_TEST
+START_TEST(validation_among_the_batches)
+{
+	expect_picture(52, 120, 40, CHARSET_BRAILLE, "2m", "kinds_validation_120x40");
+}
+END_TEST
+START_TEST(validation_is_progress_too)
+{
+	expect_picture(41.5, 120, 40, CHARSET_BRAILLE, "", "kinds_validating_120x40");
+}
+END_TEST
 
-/* -- modes --------------------------------------------------------------------------------------------------------------------- */
+/* -- modes -- */
 
 START_TEST(m_walks_the_modes)
 {
 	struct stage stage;
-
 	play(&stage, 52, 120, 40);
 	stage_type(&stage, "2");
 	ck_assert(stage_shows(&stage, "─ Batches, train ─"));
@@ -71,7 +101,6 @@ END_TEST
 START_TEST(n_walks_the_flags_of_the_mode)
 {
 	struct stage stage;
-
 	play(&stage, 52, 120, 40);
 	stage_type(&stage, "2m");
 	stage_type(&stage, "n");
@@ -83,7 +112,7 @@ START_TEST(n_walks_the_flags_of_the_mode)
 	stage_type(&stage, "\r");
 	ck_assert(stage_shows(&stage, "Why 2/27 was slow"));
 	stage_type(&stage, "\033m/2/27\r");
-	ck_assert(stage_shows(&stage, "▼ 2/27 · "));          /* that of training */
+	ck_assert(stage_shows(&stage, "▼ 2/27 · ")); /* that of training */
 	stage_type(&stage, "\033\033n");
 	ck_assert(!stage_shows(&stage, "▲ 2/27 · "));
 	stage_close(&stage);
@@ -93,7 +122,6 @@ END_TEST
 START_TEST(the_overview_shows_training_whatever_is_chosen)
 {
 	struct stage stage;
-
 	play(&stage, 52, 120, 40);
 	stage_type(&stage, "2mh1");
 	ck_assert(stage_shows(&stage, "whole run, 200 · "));
@@ -107,7 +135,6 @@ START_TEST(a_run_of_one_mode_says_so)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	options.has_modes = false;
 	stage_open(&stage, &options, 120, 40);
@@ -122,7 +149,6 @@ END_TEST
 START_TEST(a_mark_is_told_in_the_batch_in_which_it_lies)
 {
 	struct stage stage;
-
 	play(&stage, 52, 120, 40);
 	stage_type(&stage, "2/1/59\r");
 	stage_type(&stage, "\r");
@@ -138,7 +164,6 @@ START_TEST(a_run_without_news_keeps_its_screens)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 200, 60);
 	stage_play(&stage, 40);

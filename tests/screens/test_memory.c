@@ -9,7 +9,6 @@
 static void play(struct stage *stage, double leak_bytes, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 300;
@@ -22,7 +21,6 @@ static void play(struct stage *stage, double leak_bytes, int width, int height)
 static void expect_picture(double leak_bytes, int width, int height, enum charset charset, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, leak_bytes, width, height);
 	stage.canvas.charset = charset;
 	stage_draw(&stage);
@@ -30,17 +28,20 @@ static void expect_picture(double leak_bytes, int width, int height, enum charse
 	stage_close(&stage);
 }
 
-START_TEST(a_leak_is_drawn_and_named) { expect_picture(1e6, 120, 40, CHARSET_BRAILLE, "memory_leak_120x40"); } END_TEST
-START_TEST(a_leak_at_80_columns) { expect_picture(1e6, 80, 24, CHARSET_BRAILLE, "memory_leak_80x24"); } END_TEST
-START_TEST(a_leak_at_200_columns) { expect_picture(1e6, 200, 60, CHARSET_BRAILLE, "memory_leak_200x60"); } END_TEST
-START_TEST(a_plateau_in_ascii) { expect_picture(0, 120, 40, CHARSET_ASCII, "memory_plateau_120x40_ascii"); } END_TEST
+START_TEST(a_leak_is_drawn_and_named) { expect_picture(1e6, 120, 40, CHARSET_BRAILLE, "memory_leak_120x40"); }
+END_TEST
+START_TEST(a_leak_at_80_columns) { expect_picture(1e6, 80, 24, CHARSET_BRAILLE, "memory_leak_80x24"); }
+END_TEST
+START_TEST(a_leak_at_200_columns) { expect_picture(1e6, 200, 60, CHARSET_BRAILLE, "memory_leak_200x60"); }
+END_TEST
+START_TEST(a_plateau_in_ascii) { expect_picture(0, 120, 40, CHARSET_ASCII, "memory_plateau_120x40_ascii"); }
+END_TEST
 
 START_TEST(zoom_changes_the_time_that_is_shown_and_stops_at_both_ends)
 {
 	struct stage stage;
 	struct buffer wide = BUFFER_INIT, near = BUFFER_INIT;
 	const char *first;
-
 	play(&stage, 1e6, 120, 40);
 	stage_type(&stage, "---");
 	ck_assert(screen_write(stage.screen, &wide));
@@ -58,14 +59,12 @@ END_TEST
 static bool is_selected(const struct stage *stage, const char *text)
 {
 	int x, y;
-
 	return stage_find(stage, text, &x, &y) && stage->canvas.cells[y * stage->canvas.width + x].role == ROLE_SELECTED;
 }
 
 START_TEST(processes_can_be_walked_and_searched)
 {
 	struct stage stage;
-
 	play(&stage, 0, 120, 40);
 	ck_assert(is_selected(&stage, "  48213 train.py"));
 	stage_press(&stage, KEY_ARROW_DOWN);
@@ -84,7 +83,6 @@ START_TEST(a_state_is_in_words_and_the_unknown_is_a_dash)
 	struct sample_set *set;
 	struct stage stage;
 	int64_t now_ns;
-
 	play(&stage, 0, 120, 40);
 	set = &stage.set;
 	now_ns = stage.model->now_ns + NS_PER_S;
@@ -110,7 +108,6 @@ START_TEST(before_anything_is_read_it_says_so)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	stage_type(&stage, "4+-n");

@@ -9,7 +9,6 @@
 static void play(struct stage *stage, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.slow_every = 10;
 	stage_open(stage, &options, width, height);
@@ -20,7 +19,6 @@ static void play(struct stage *stage, int width, int height)
 static void expect_picture(int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, width, height);
 	stage.canvas.charset = charset;
 	stage_type(&stage, keys);
@@ -29,16 +27,28 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 	stage_close(&stage);
 }
 
-START_TEST(operations_are_nested_with_what_no_span_covers) { expect_picture(120, 40, CHARSET_BRAILLE, "", "operations_120x40"); } END_TEST
-START_TEST(at_80_columns_whole_columns_are_left_out) { expect_picture(80, 24, CHARSET_BRAILLE, "", "operations_80x24"); } END_TEST
-START_TEST(at_200_columns_there_is_room_for_all) { expect_picture(200, 60, CHARSET_BRAILLE, ">>", "operations_by_total_200x60"); } END_TEST
-START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "<", "operations_by_share_80x24_ascii"); } END_TEST
+START_TEST(operations_are_nested_with_what_no_span_covers)
+{
+	expect_picture(120, 40, CHARSET_BRAILLE, "", "operations_120x40");
+}
+END_TEST
+START_TEST(at_80_columns_whole_columns_are_left_out)
+{
+	expect_picture(80, 24, CHARSET_BRAILLE, "", "operations_80x24");
+}
+END_TEST
+START_TEST(at_200_columns_there_is_room_for_all)
+{
+	expect_picture(200, 60, CHARSET_BRAILLE, ">>", "operations_by_total_200x60");
+}
+END_TEST
+START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "<", "operations_by_share_80x24_ascii"); }
+END_TEST
 
 /* Row of the picture in which a name stands. */
 static int row_of(const struct stage *stage, const char *name)
 {
 	int x, y;
-
 	ck_assert_msg(stage_find(stage, name, &x, &y), "\"%s\" is not shown", name);
 	return y;
 }
@@ -46,7 +56,6 @@ static int row_of(const struct stage *stage, const char *name)
 START_TEST(sorting_keeps_children_under_their_parent)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	ck_assert_int_lt(row_of(&stage, "│data"), row_of(&stage, "│forward"));
 	stage_type(&stage, ">>>>");
@@ -65,7 +74,6 @@ START_TEST(a_click_on_a_heading_sorts_and_a_second_turns_over)
 {
 	struct stage stage;
 	int x, y;
-
 	play(&stage, 120, 40);
 	ck_assert(stage_find(&stage, "TOTAL", &x, &y));
 	stage_click(&stage, x, y);
@@ -79,14 +87,12 @@ END_TEST
 static bool is_selected(const struct stage *stage, const char *name)
 {
 	int x, y;
-
 	return stage_find(stage, name, &x, &y) && stage->canvas.cells[y * stage->canvas.width + x].role == ROLE_SELECTED;
 }
 
 START_TEST(search_walks_matching_rows)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	ck_assert(is_selected(&stage, "data"));
 	stage_type(&stage, "/WARD\r");
@@ -106,10 +112,12 @@ START_TEST(csv_has_every_operation_and_leaves_unknown_cells_empty)
 {
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	ck_assert(screen_write(stage.screen, &csv));
-	ck_assert_ptr_eq(strstr(csv.data, "mode,operation,parent,depth,count,total_s,self_s,mean_s,min_s,max_s,p95_s,cpu_s,share_ratio\n"), csv.data);
+	ck_assert_ptr_eq(
+		strstr(
+			csv.data, "mode,operation,parent,depth,count,total_s,self_s,mean_s,min_s,max_s,p95_s,cpu_s,share_ratio\n"),
+		csv.data);
 	ck_assert_ptr_nonnull(strstr(csv.data, "\ntrain,decode,data,1,"));
 	ck_assert_ptr_nonnull(strstr(csv.data, "\ntrain,unattributed,,0,"));
 	ck_assert_ptr_nonnull(strstr(csv.data, "\nvalidation,forward,,0,20,"));
@@ -123,7 +131,6 @@ START_TEST(without_spans_it_says_how_to_make_some)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	options.is_published = false;
 	stage_open(&stage, &options, 80, 24);

@@ -14,7 +14,6 @@ static float steps_s[EARLIER];
 static void setup(void)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 1000;
@@ -26,10 +25,7 @@ static void setup(void)
 	stage_play(&stage, 62);
 }
 
-static void teardown(void)
-{
-	stage_close(&stage);
-}
+static void teardown(void) { stage_close(&stage); }
 
 START_TEST(the_earlier_run_lies_under_ours)
 {

@@ -12,7 +12,6 @@
 static struct story_options long_run(void)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 50;
 	options.batches = 1500;
@@ -24,7 +23,6 @@ static struct story_options long_run(void)
 static void play(struct stage *stage, int width, int height)
 {
 	struct story_options options = long_run();
-
 	stage_open(stage, &options, width, height);
 	stage_play(stage, 240);
 }
@@ -32,7 +30,6 @@ static void play(struct stage *stage, int width, int height)
 static void expect_picture(int width, int height, enum charset charset, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, width, height);
 	stage.canvas.charset = charset;
 	stage_draw(&stage);
@@ -40,25 +37,30 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 	stage_close(&stage);
 }
 
-START_TEST(at_80_columns_nothing_essential_is_lost) { expect_picture(80, 24, CHARSET_BRAILLE, "overview_80x24"); } END_TEST
-START_TEST(at_120_columns_panels_are_boxes) { expect_picture(120, 40, CHARSET_BRAILLE, "overview_120x40"); } END_TEST
-START_TEST(at_200_columns_panels_stand_side_by_side) { expect_picture(200, 60, CHARSET_BRAILLE, "overview_200x60"); } END_TEST
-START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "overview_80x24_ascii"); } END_TEST
-START_TEST(blocks_carry_the_same) { expect_picture(120, 40, CHARSET_BLOCK, "overview_120x40_block"); } END_TEST
+START_TEST(at_80_columns_nothing_essential_is_lost) { expect_picture(80, 24, CHARSET_BRAILLE, "overview_80x24"); }
+END_TEST
+START_TEST(at_120_columns_panels_are_boxes) { expect_picture(120, 40, CHARSET_BRAILLE, "overview_120x40"); }
+END_TEST
+START_TEST(at_200_columns_panels_stand_side_by_side) { expect_picture(200, 60, CHARSET_BRAILLE, "overview_200x60"); }
+END_TEST
+START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "overview_80x24_ascii"); }
+END_TEST
+START_TEST(blocks_carry_the_same) { expect_picture(120, 40, CHARSET_BLOCK, "overview_120x40_block"); }
+END_TEST
 
-/* -- other states -------------------------------------------------------------------------------------------------------------- */
+/* -- other states -- */
 
 START_TEST(a_run_that_may_not_be_read_is_said_to_be_so)
 {
 	struct story_options options = long_run();
 	struct stage stage;
-
 	options.is_published = false;
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 1);
 	sample_set_clear(&stage.set);
 	stage.set.time_ns = stage.model->now_ns;
-	sample_set_missing(&stage.set, stage.model->now_ns, "region", "process 1 belongs to root", "run as root (sudo pmtop -p 1)");
+	sample_set_missing(
+		&stage.set, stage.model->now_ns, "region", "process 1 belongs to root", "run as root (sudo pmtop -p 1)");
 	model_apply(stage.model, &stage.set);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "cannot be seen: process 1 belongs to root"));
@@ -72,7 +74,6 @@ START_TEST(without_a_region_the_process_is_shown_and_how_to_publish)
 {
 	struct story_options options = long_run();
 	struct stage stage;
-
 	options.is_published = false;
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 120);
@@ -87,7 +88,6 @@ START_TEST(before_the_first_set_it_waits)
 {
 	struct story_options options = long_run();
 	struct stage stage;
-
 	stage_open(&stage, &options, 80, 24);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "Nothing has been read yet"));
@@ -99,7 +99,6 @@ START_TEST(before_the_first_batch_ended_it_says_so)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	options.first_s = 30;
 	stage_open(&stage, &options, 120, 40);
@@ -115,7 +114,6 @@ START_TEST(a_long_warm_up_is_cut_off_and_the_others_fill_the_plot)
 	static const enum charset charsets[] = { CHARSET_BRAILLE, CHARSET_ASCII };
 	static const char *const marks[] = { "┤↑ 4.", "++ 4." };
 	struct story_options options;
-
 	story_options_default(&options);
 	options.batches = 1000;
 	options.first_s = 4;
@@ -139,7 +137,6 @@ START_TEST(a_killed_run_keeps_its_last_picture_with_a_summary)
 {
 	struct story_options options = long_run();
 	struct stage stage;
-
 	options.killed_s = 200;
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 1000);
@@ -152,7 +149,6 @@ START_TEST(a_finished_run_says_when_and_what_it_was)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 1000);
@@ -166,7 +162,6 @@ static void hang(struct stage *stage, enum story_name name, double seconds)
 {
 	int64_t begin_ns = stage->model->now_ns, now_ns = begin_ns + (int64_t)(seconds * 1e9);
 	struct record *record;
-
 	sample_set_clear(&stage->set);
 	stage->set.time_ns = now_ns;
 	stage->set.source = "region";
@@ -181,7 +176,6 @@ static void hang(struct stage *stage, enum story_name name, double seconds)
 START_TEST(a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_eta)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	hang(&stage, STORY_BACKWARD, 41);
 	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s"));
@@ -192,20 +186,22 @@ START_TEST(a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_
 }
 END_TEST
 
-/* -- the machine, and what slow batches have in common -------------------------------------------------------------------------- */
+/* -- the machine, and what slow batches have in common -- */
 
 START_TEST(the_machine_has_a_line)
 {
 	struct stage stage;
 	struct alert *alert;
-
 	play(&stage, 120, 40);
 	ck_assert(stage_shows(&stage, "GPU – no driver has told of one"));
 	machine_fill(stage.model);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 more"));
+	ck_assert(stage_shows(&stage,
+		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 more"));
 	alert = &stage.alerts.list[0];
-	*alert = (struct alert){ .rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
+	*alert = (struct alert){
+		.rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns
+	};
 	stage.model->system.throttled_ratio = 0;
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 more"));
@@ -224,7 +220,6 @@ START_TEST(a_process_that_publishes_nothing_has_the_machine_too)
 {
 	struct story_options options = long_run();
 	struct stage stage;
-
 	options.is_published = false;
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 80);
@@ -241,7 +236,6 @@ START_TEST(the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of
 	struct stage stage;
 	struct pattern *pattern;
 	char words[200];
-
 	play(&stage, 120, 40);
 	ck_assert_uint_ge(stage.alerts.pattern_room, 1);
 	stage.alerts.patterns[0].count = 0;
@@ -251,8 +245,18 @@ START_TEST(the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of
 	ck_assert(stage_shows(&stage, "│ ▲ 1/1119 · 2.2× the median"));
 	pattern = &stage.alerts.patterns[0].list[0];
 	stage.alerts.patterns[0].count = 1;
-	*pattern = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = 40, .count = 12, .of = 12, .first = 40, .last = 480,
-		.before_s = 0.2, .after_s = 0.45, .phase = STORY_DATA, .what = "data › decode", .candidate = "prefetch_factor 10 × 4 workers" };
+	*pattern = (struct pattern){ .kind = PATTERN_PERIOD,
+		.unit = PATTERN_BATCHES,
+		.period = 40,
+		.count = 12,
+		.of = 12,
+		.first = 40,
+		.last = 480,
+		.before_s = 0.2,
+		.after_s = 0.45,
+		.phase = STORY_DATA,
+		.what = "data › decode",
+		.candidate = "prefetch_factor 10 × 4 workers" };
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, pattern_words(pattern, &stage.model->runs[0], words, sizeof words)));
 	ck_assert(stage_shows(&stage, " · matches prefetch_factor 10 × 4 workers"));
@@ -260,12 +264,11 @@ START_TEST(the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of
 }
 END_TEST
 
-/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 START_TEST(zoom_goes_from_the_last_batches_to_the_whole_run)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	ck_assert(stage_shows(&stage, "last 200 · "));
 	stage_type(&stage, "+");
@@ -284,7 +287,6 @@ END_TEST
 START_TEST(n_shows_the_newest_flag_and_enter_explains_it)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "n");
 	stage_expect(&stage, "overview_focused_120x40");
@@ -302,7 +304,6 @@ START_TEST(a_click_into_the_plot_chooses_a_batch)
 {
 	struct stage stage;
 	int x, y;
-
 	play(&stage, 120, 40);
 	ck_assert(stage_find(&stage, "Step time", &x, &y));
 	stage_click(&stage, 60, y + 4);
@@ -319,7 +320,6 @@ START_TEST(a_pause_holds_the_picture_and_says_so)
 	struct stage stage;
 	struct canvas before = { 0 };
 	size_t cells;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, " ");
 	ck_assert(screen_is_paused(stage.screen));
@@ -338,10 +338,10 @@ END_TEST
 
 START_TEST(digits_tab_and_clicks_open_views)
 {
-	static const char *const names[] = { "Overview", "Batches", "Operations", "Memory", "GPU", "System", "Code", "Warnings", "Counters" };
+	static const char *const names[] = { "Overview", "Batches", "Operations", "Memory", "GPU", "System", "Code",
+		"Warnings", "Counters" };
 	struct stage stage;
 	int x, y;
-
 	play(&stage, 120, 40);
 	for (int view = 0; view < 9; view++) {
 		stage_press(&stage, '1' + view);
@@ -368,7 +368,6 @@ START_TEST(q_quits_w_writes_and_a_message_stays_until_the_next_key)
 {
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	ck_assert_int_eq(stage_type(&stage, "q"), WISH_QUIT);
 	ck_assert_int_eq(stage_press(&stage, KEY_HANGUP), WISH_QUIT);
@@ -387,7 +386,7 @@ START_TEST(q_quits_w_writes_and_a_message_stays_until_the_next_key)
 }
 END_TEST
 
-/* -- ten times a second -------------------------------------------------------------------------------------------------------- */
+/* -- ten times a second -- */
 
 static bool is_same_picture(const struct canvas *a, const struct canvas *b, int from_y, int to_y, int width)
 {
@@ -404,7 +403,6 @@ START_TEST(panels_stand_for_half_a_second_and_the_plot_moves)
 	struct stage stage;
 	struct screen *screen;
 	bool stood = false;
-
 	options.period_ns = NS_PER_S / 10;
 	stage_open(&stage, &options, 200, 60);
 	screen = screen_new(stage.model, &stage.alerts, &stage.settings);
@@ -418,7 +416,9 @@ START_TEST(panels_stand_for_half_a_second_and_the_plot_moves)
 		realtime_ns = INT64_C(1795183200) * NS_PER_S + stage.model->now_ns - stage.begin_ns;
 		screen_draw(screen, &kept, realtime_ns, NS_PER_S / 2);
 		/* The progress, and the plot below its title. */
-		ck_assert_msg(is_same_picture(&kept, &stage.canvas, 2, 6, 100) && is_same_picture(&kept, &stage.canvas, 7, 18, 100), "frame %d: the plot stands", frame);
+		ck_assert_msg(
+			is_same_picture(&kept, &stage.canvas, 2, 6, 100) && is_same_picture(&kept, &stage.canvas, 7, 18, 100),
+			"frame %d: the plot stands", frame);
 		if (frame % 5 == 0)
 			ck_assert_msg(is_same_picture(&kept, &stage.canvas, 0, 60, 200), "frame %d is not whole", frame);
 		else

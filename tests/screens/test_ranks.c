@@ -12,7 +12,6 @@ static struct band band;
 static void setup(void)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.is_published = false;
 	options.workers = 0;
@@ -41,7 +40,9 @@ static void train(unsigned count, unsigned slow, size_t steps)
 		unsigned rank = band_add(&band, i, count, "a", 48213 + (int)i);
 
 		for (size_t k = 0; k < steps; k++)
-			band_step(&band, rank, i == slow ? (struct band_step){ 0.081, 0.06, 0.05, 0, 0.009 } : (struct band_step){ 0.02, 0.06, 0.111, 0, 0.009 });
+			band_step(&band, rank,
+				i == slow ? (struct band_step){ 0.081, 0.06, 0.05, 0, 0.009 }
+						  : (struct band_step){ 0.02, 0.06, 0.111, 0, 0.009 });
 		band_figure(&band, 1, METRIC_PROCESS_RESIDENT, 48213 + (int)i, 1.2e9 + 1e7 * i);
 	}
 }
@@ -119,7 +120,7 @@ END_TEST
 START_TEST(the_rank_of_the_process_that_was_asked_for_is_shown_first)
 {
 	band_add(&band, 0, 2, "a", 999);
-	band_add(&band, 1, 2, "a", 48213);      /* the target of the story */
+	band_add(&band, 1, 2, "a", 48213); /* the target of the story */
 	show(1);
 	ck_assert(stage_shows(&stage, "rank 1/2"));
 	ck_assert(stage_shows(&stage, "too few steps to compare the ranks"));

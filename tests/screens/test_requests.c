@@ -17,7 +17,6 @@ static void setup(void)
 {
 	static const char *const names[] = { "inference", "/user/17", "/user/18", "/search", "/predict/9f86d081" };
 	struct story_options options;
-
 	story_options_default(&options);
 	options.is_published = false;
 	options.start_ns = SCRIPT_BASE_NS;
@@ -46,7 +45,6 @@ static void answer(size_t count, uint32_t mode)
 {
 	static const double seconds[] = { 0.2, 0.25, 0.3, 0.9, 0.22 };
 	struct run_state state = { .mode = mode, .loss = NAN };
-
 	script_state(&script, &state);
 	script_mode(&script, 0, at_s, mode);
 	for (size_t i = 0; i < count; i++) {

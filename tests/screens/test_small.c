@@ -9,7 +9,6 @@
 static void draw_all(struct stage *stage, int width, int height)
 {
 	static const char views[] = "123456789?";
-
 	stage_resize(stage, width, height);
 	for (const char *view = views; *view != '\0'; view++)
 		stage_press(stage, *view);
@@ -32,7 +31,6 @@ START_TEST(no_size_does_harm_to_a_run)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 60);
@@ -45,7 +43,6 @@ START_TEST(no_size_does_harm_to_a_process_that_publishes_nothing)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	options.is_published = false;
 	stage_open(&stage, &options, 80, 24);
@@ -59,7 +56,6 @@ START_TEST(no_size_does_harm_before_the_first_set)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	draw_sizes(&stage);
@@ -69,10 +65,10 @@ END_TEST
 
 START_TEST(huge_and_odd_sizes_do_no_harm)
 {
-	static const int sizes[][2] = { { 500, 10 }, { 40, 300 }, { 1000, 1000 }, { 4200, 12 }, { 99, 29 }, { 100, 30 }, { 159, 60 }, { 160, 30 }, { 39, 50 }, { 80, 9 } };
+	static const int sizes[][2] = { { 500, 10 }, { 40, 300 }, { 1000, 1000 }, { 4200, 12 }, { 99, 29 }, { 100, 30 },
+		{ 159, 60 }, { 160, 30 }, { 39, 50 }, { 80, 9 } };
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 60);
@@ -82,14 +78,13 @@ START_TEST(huge_and_odd_sizes_do_no_harm)
 }
 END_TEST
 
-/* -- one line that says what matters ------------------------------------------------------------------------------------------- */
+/* -- one line that says what matters -- */
 
 static void expect_line(int width, int height, const char *wanted)
 {
 	struct story_options options;
 	struct stage stage;
 	int x, y;
-
 	story_options_default(&options);
 	options.slow_every = 10;
 	stage_open(&stage, &options, width, height);
@@ -121,13 +116,13 @@ START_TEST(pieces_of_a_line_are_left_out_whole)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 40, 10);
 	for (int width = 40; width <= 160; width++) {
 		stage_resize(&stage, width, 10);
 		stage_play(&stage, 40);
-		ck_assert_msg(!stage_shows(&stage, "· ·") && !stage_shows(&stage, "·  ●"), "a separator without its piece at %d columns", width);
+		ck_assert_msg(!stage_shows(&stage, "· ·") && !stage_shows(&stage, "·  ●"),
+			"a separator without its piece at %d columns", width);
 	}
 	stage_close(&stage);
 }

@@ -13,7 +13,6 @@
 static void play(struct stage *stage, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 1000;
@@ -44,7 +43,6 @@ static void close_stage(struct stage *stage)
 static void expect_picture(int width, int height, enum charset charset, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, width, height);
 	stage.canvas.charset = charset;
 	stage_draw(&stage);
@@ -52,13 +50,18 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 	close_stage(&stage);
 }
 
-START_TEST(the_machine_at_120_columns) { expect_picture(120, 40, CHARSET_BRAILLE, "system_120x40"); } END_TEST
-START_TEST(the_machine_at_80_columns) { expect_picture(80, 24, CHARSET_BRAILLE, "system_80x24"); } END_TEST
-START_TEST(the_machine_at_200_columns) { expect_picture(200, 60, CHARSET_BRAILLE, "system_200x60"); } END_TEST
-START_TEST(the_machine_folds_to_lines) { expect_picture(60, 16, CHARSET_BRAILLE, "system_60x16"); } END_TEST
-START_TEST(the_machine_in_ascii) { expect_picture(80, 24, CHARSET_ASCII, "system_80x24_ascii"); } END_TEST
+START_TEST(the_machine_at_120_columns) { expect_picture(120, 40, CHARSET_BRAILLE, "system_120x40"); }
+END_TEST
+START_TEST(the_machine_at_80_columns) { expect_picture(80, 24, CHARSET_BRAILLE, "system_80x24"); }
+END_TEST
+START_TEST(the_machine_at_200_columns) { expect_picture(200, 60, CHARSET_BRAILLE, "system_200x60"); }
+END_TEST
+START_TEST(the_machine_folds_to_lines) { expect_picture(60, 16, CHARSET_BRAILLE, "system_60x16"); }
+END_TEST
+START_TEST(the_machine_in_ascii) { expect_picture(80, 24, CHARSET_ASCII, "system_80x24_ascii"); }
+END_TEST
 
-/* -- power and heat ------------------------------------------------------------------------------------------------------------ */
+/* -- power and heat -- */
 
 static void add_missing(struct stage *stage, const char *figure, const char *text, const char *remedy)
 {
@@ -72,7 +75,6 @@ static void add_missing(struct stage *stage, const char *figure, const char *tex
 static void expect_heat(int width, int height, enum charset charset, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, width, height);
 	heat_fill(stage.model);
 	stage.canvas.charset = charset;
@@ -81,16 +83,20 @@ static void expect_heat(int width, int height, enum charset charset, const char 
 	close_stage(&stage);
 }
 
-START_TEST(power_and_heat_at_120_columns) { expect_heat(120, 40, CHARSET_BRAILLE, "system_heat_120x40"); } END_TEST
-START_TEST(power_and_heat_at_80_columns) { expect_heat(80, 24, CHARSET_BRAILLE, "system_heat_80x24"); } END_TEST
-START_TEST(power_and_heat_at_200_columns) { expect_heat(200, 60, CHARSET_BRAILLE, "system_heat_200x60"); } END_TEST
-START_TEST(power_and_heat_fold_to_a_line) { expect_heat(60, 16, CHARSET_BRAILLE, "system_heat_60x16"); } END_TEST
-START_TEST(power_and_heat_in_ascii) { expect_heat(120, 40, CHARSET_ASCII, "system_heat_120x40_ascii"); } END_TEST
+START_TEST(power_and_heat_at_120_columns) { expect_heat(120, 40, CHARSET_BRAILLE, "system_heat_120x40"); }
+END_TEST
+START_TEST(power_and_heat_at_80_columns) { expect_heat(80, 24, CHARSET_BRAILLE, "system_heat_80x24"); }
+END_TEST
+START_TEST(power_and_heat_at_200_columns) { expect_heat(200, 60, CHARSET_BRAILLE, "system_heat_200x60"); }
+END_TEST
+START_TEST(power_and_heat_fold_to_a_line) { expect_heat(60, 16, CHARSET_BRAILLE, "system_heat_60x16"); }
+END_TEST
+START_TEST(power_and_heat_in_ascii) { expect_heat(120, 40, CHARSET_ASCII, "system_heat_120x40_ascii"); }
+END_TEST
 
 START_TEST(a_hot_sensor_and_a_slow_cpu_are_marked)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	heat_fill(stage.model);
 	stage_draw(&stage);
@@ -111,11 +117,11 @@ END_TEST
 START_TEST(a_meter_that_may_not_be_read_says_so_beside_one_that_may)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	heat_fill(stage.model);
 	struct energy *energy = &stage.model->energy;
-	energy->cpu_watts = energy->cpu_joules = energy->cpu_joules_per_batch = energy->co2_g = energy->grid_g_per_kwh = NAN;
+	energy->cpu_watts = energy->cpu_joules = energy->cpu_joules_per_batch = energy->co2_g = energy->grid_g_per_kwh =
+		NAN;
 	const size_t meters = energy->meter_count;
 	energy->meter_count = 0;
 	add_missing(&stage, "CPU energy", "energy_uj is readable by root only", "chmod");
@@ -134,7 +140,6 @@ END_TEST
 START_TEST(without_meters_and_sensors_nothing_of_it_is_shown)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	ck_assert(!stage_shows(&stage, "Power"));
 	ck_assert(!stage_shows(&stage, "Heat"));
@@ -148,13 +153,12 @@ START_TEST(without_meters_and_sensors_nothing_of_it_is_shown)
 }
 END_TEST
 
-/* -- what is not known -------------------------------------------------------------------------------------------------------- */
+/* -- what is not known -- */
 
 START_TEST(before_the_machine_is_read_it_says_so)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	machine_forget(&stage.model->system);
@@ -177,7 +181,6 @@ END_TEST
 START_TEST(what_is_missing_says_why_and_what_would_bring_it)
 {
 	struct stage stage;
-
 	play(&stage, 200, 60);
 	add_missing(&stage, "pressure", "the kernel keeps no PSI", "boot with psi=1");
 	add_missing(&stage, "disks", "no /proc/diskstats", "run outside the container");
@@ -203,7 +206,6 @@ END_TEST
 START_TEST(a_figure_that_nobody_read_is_a_dash_and_never_zero)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	machine_forget(&stage.model->system);
 	stage.model->system.now[METRIC_SYSTEM_CPUS] = 2;
@@ -216,18 +218,19 @@ START_TEST(a_figure_that_nobody_read_is_a_dash_and_never_zero)
 }
 END_TEST
 
-/* -- warnings mark what they are about ---------------------------------------------------------------------------------------- */
+/* -- warnings mark what they are about -- */
 
 START_TEST(what_a_warning_is_about_is_marked)
 {
 	struct stage stage;
 	struct alert *alert;
-
 	play(&stage, 120, 40);
 	ck_assert(!stage_shows(&stage, "⚠ "));
 	alert = &stage.alerts.list[0];
 	stage.alerts.count = 1;
-	*alert = (struct alert){ .rule = "busy_machine", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns };
+	*alert = (struct alert){
+		.rule = "busy_machine", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns
+	};
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "busy 92 % ⚠ · run"));
 	alert->severity = SEVERITY_INFO;
@@ -240,12 +243,11 @@ START_TEST(what_a_warning_is_about_is_marked)
 }
 END_TEST
 
-/* -- keys --------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static int row_of(const struct stage *stage, const char *text)
 {
 	int x = 0, y = -1;
-
 	stage_find(stage, text, &x, &y);
 	return y;
 }
@@ -253,14 +255,12 @@ static int row_of(const struct stage *stage, const char *text)
 static bool is_selected(const struct stage *stage, const char *text)
 {
 	int x, y;
-
 	return stage_find(stage, text, &x, &y) && stage->canvas.cells[y * stage->canvas.width + x].role == ROLE_SELECTED;
 }
 
 START_TEST(processes_can_be_sorted)
 {
 	struct stage stage;
-
 	play(&stage, 200, 60);
 	ck_assert_int_lt(row_of(&stage, "  48213 "), row_of(&stage, "  48214 "));
 	for (int i = 0; i < 8; i++)
@@ -280,7 +280,6 @@ START_TEST(a_click_on_a_heading_sorts_and_one_on_a_row_selects)
 {
 	struct stage stage;
 	int x, y;
-
 	play(&stage, 120, 40);
 	ck_assert(is_selected(&stage, "  48213 "));
 	ck_assert(stage_find(&stage, "  48215 ", &x, &y));
@@ -296,7 +295,6 @@ END_TEST
 START_TEST(processes_can_be_searched_also_by_where_they_wait)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "/folio_wait\r");
 	ck_assert(is_selected(&stage, "waits for disk"));
@@ -310,20 +308,19 @@ START_TEST(what_is_written_is_the_machine_over_time)
 {
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
-
 	play(&stage, 80, 24);
 	heat_fill(stage.model);
 	ck_assert(screen_write(stage.screen, &csv));
 	ck_assert_ptr_eq(strstr(csv.data, "time_ns,time,cpu_ratio,io_wait_ratio,memory_ratio,"), csv.data);
 	ck_assert_ptr_nonnull(strstr(csv.data, ",cpu_power_w,gpu_power_w,cpu_temperature_c,cpu_clock_hz\n"));
-	ck_assert(strchr("0123456789", csv.data[csv.length - 2]) != NULL);      /* the clock, of the newest column */
+	ck_assert(strchr("0123456789", csv.data[csv.length - 2]) != NULL); /* the clock, of the newest column */
 	ck_assert_uint_gt(csv.length, 2000);
 	buffer_release(&csv);
 	close_stage(&stage);
 }
 END_TEST
 
-/* -- sizes and hostile names -------------------------------------------------------------------------------------------------- */
+/* -- sizes and hostile names -- */
 
 static void make_hostile(struct model *model)
 {
@@ -343,7 +340,6 @@ static void make_hostile(struct model *model)
 START_TEST(no_size_and_no_name_does_harm)
 {
 	struct stage stage;
-
 	play(&stage, 80, 24);
 	heat_fill(stage.model);
 	for (int round = 0; round < 2; round++) {

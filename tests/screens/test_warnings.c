@@ -11,7 +11,6 @@
 static void play(struct stage *stage, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.leak_bytes = 1e6;
 	stage_open(stage, &options, width, height);
@@ -21,7 +20,6 @@ static void play(struct stage *stage, int width, int height)
 static void expect_picture(int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, width, height);
 	stage.canvas.charset = charset;
 	stage_type(&stage, keys);
@@ -30,18 +28,32 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 	stage_close(&stage);
 }
 
-START_TEST(a_warning_is_shown_with_its_meaning_and_what_to_try) { expect_picture(120, 40, CHARSET_BRAILLE, "8jj", "warnings_120x40"); } END_TEST
-START_TEST(warnings_at_80_columns) { expect_picture(80, 24, CHARSET_BRAILLE, "8", "warnings_80x24"); } END_TEST
-START_TEST(warnings_in_ascii) { expect_picture(80, 24, CHARSET_ASCII, "8", "warnings_80x24_ascii"); } END_TEST
-START_TEST(help_lists_every_key) { expect_picture(120, 40, CHARSET_BRAILLE, "?", "help_120x40"); } END_TEST
-START_TEST(help_scrolls_where_it_does_not_fit) { expect_picture(80, 24, CHARSET_BRAILLE, "?jjjjjjjjjjjjjj", "help_scrolled_80x24"); } END_TEST
-START_TEST(a_view_without_a_source_says_what_else_helps) { expect_picture(80, 24, CHARSET_BRAILLE, "5", "gpu_none_80x24"); } END_TEST
+START_TEST(a_warning_is_shown_with_its_meaning_and_what_to_try)
+{
+	expect_picture(120, 40, CHARSET_BRAILLE, "8jj", "warnings_120x40");
+}
+END_TEST
+START_TEST(warnings_at_80_columns) { expect_picture(80, 24, CHARSET_BRAILLE, "8", "warnings_80x24"); }
+END_TEST
+START_TEST(warnings_in_ascii) { expect_picture(80, 24, CHARSET_ASCII, "8", "warnings_80x24_ascii"); }
+END_TEST
+START_TEST(help_lists_every_key) { expect_picture(120, 40, CHARSET_BRAILLE, "?", "help_120x40"); }
+END_TEST
+START_TEST(help_scrolls_where_it_does_not_fit)
+{
+	expect_picture(80, 24, CHARSET_BRAILLE, "?jjjjjjjjjjjjjj", "help_scrolled_80x24");
+}
+END_TEST
+START_TEST(a_view_without_a_source_says_what_else_helps)
+{
+	expect_picture(80, 24, CHARSET_BRAILLE, "5", "gpu_none_80x24");
+}
+END_TEST
 
 START_TEST(without_a_warning_it_says_what_is_watched_for)
 {
 	struct story_options options;
 	struct stage stage;
-
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 0.1);
@@ -54,7 +66,6 @@ END_TEST
 static void apply_missing(struct stage *stage, const char *text, const char *remedy)
 {
 	int64_t now_ns = stage->model->now_ns + NS_PER_S;
-
 	sample_set_clear(&stage->set);
 	stage->set.time_ns = now_ns;
 	stage->set.source = "process";
@@ -66,7 +77,6 @@ static void apply_missing(struct stage *stage, const char *text, const char *rem
 START_TEST(a_missing_figure_says_why_and_what_would_bring_it)
 {
 	struct stage stage;
-
 	play(&stage, 80, 24);
 	apply_missing(&stage, "the kernel keeps no schedstat", "boot a kernel with CONFIG_SCHED_INFO");
 	stage_type(&stage, "8");
@@ -82,7 +92,6 @@ START_TEST(csv_has_every_warning_with_its_advice)
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
 	size_t rows = 0;
-
 	play(&stage, 80, 24);
 	stage_type(&stage, "8");
 	ck_assert(screen_write(stage.screen, &csv));
@@ -95,7 +104,7 @@ START_TEST(csv_has_every_warning_with_its_advice)
 }
 END_TEST
 
-/* -- warnings told by hand ---------------------------------------------------------------------------------------------------- */
+/* -- warnings told by hand -- */
 
 /* Histories told by hand; no alert owns its own. */
 static struct series *told[ALERTS_MAX + 4];
@@ -105,7 +114,6 @@ static size_t told_count;
 static struct series *history_of(int64_t now_ns, double seconds, double least, double most)
 {
 	struct series *series = series_new();
-
 	ck_assert_ptr_nonnull(series);
 	ck_assert_uint_lt(told_count, sizeof told / sizeof told[0]);
 	told[told_count++] = series;
@@ -117,14 +125,19 @@ static struct series *history_of(int64_t now_ns, double seconds, double least, d
 	return series;
 }
 
-static struct alert *tell(struct stage *stage, const char *rule, enum severity severity, double raised_s, double cleared_s)
+static struct alert *tell(
+	struct stage *stage, const char *rule, enum severity severity, double raised_s, double cleared_s)
 {
 	struct alert *alert = &stage->alerts.list[stage->alerts.count++];
 	int64_t now_ns = stage->model->now_ns;
-
 	*alert = (struct alert){
-		.rule = rule, .severity = severity, .is_raised = cleared_s < 0, .since_ns = now_ns - (int64_t)(raised_s * 1e9),
-		.cleared_ns = cleared_s < 0 ? 0 : now_ns - (int64_t)(cleared_s * 1e9), .value = NAN, .level = NAN,
+		.rule = rule,
+		.severity = severity,
+		.is_raised = cleared_s < 0,
+		.since_ns = now_ns - (int64_t)(raised_s * 1e9),
+		.cleared_ns = cleared_s < 0 ? 0 : now_ns - (int64_t)(cleared_s * 1e9),
+		.value = NAN,
+		.level = NAN,
 	};
 	snprintf(alert->message, sizeof alert->message, "%s was told by hand", rule);
 	return alert;
@@ -134,11 +147,13 @@ static struct alert *tell(struct stage *stage, const char *rule, enum severity s
 static void tell_two(struct stage *stage)
 {
 	struct alert *disk, *memory;
-
 	alerts_release(&stage->alerts);
 	disk = tell(stage, "busy_disk", SEVERITY_CRITICAL, 240, -1);
-	snprintf(disk->message, sizeof disk->message, "disk nvme0n1 is busy 92 %% of the time, a read takes 14.1 ms (last 30 s)");
-	snprintf(disk->meaning, sizeof disk->meaning, "The disk has hardly any time left: whoever reads waits for those before. Loader workers that wait for it starve the training.");
+	snprintf(disk->message, sizeof disk->message,
+		"disk nvme0n1 is busy 92 %% of the time, a read takes 14.1 ms (last 30 s)");
+	snprintf(disk->meaning, sizeof disk->meaning,
+		"The disk has hardly any time left: whoever reads waits for those before. Loader workers that wait for it "
+		"starve the training.");
 	disk->value = 0.92;
 	disk->level = 0.8;
 	disk->unit = FIGURE_RATIO;
@@ -148,7 +163,8 @@ static void tell_two(struct stage *stage)
 	disk->evidence[1] = (struct alert_evidence){ "read_latency_s", 0.0141 };
 	disk->evidence[2] = (struct alert_evidence){ "read_bytes_per_s", 121e6 };
 	disk->evidence_count = 3;
-	snprintf(disk->advice[0], sizeof disk->advice[0], "num_workers is 4: try 8, for the disk answers many readers at once");
+	snprintf(
+		disk->advice[0], sizeof disk->advice[0], "num_workers is 4: try 8, for the disk answers many readers at once");
 	snprintf(disk->advice[1], sizeof disk->advice[1], "keep decoded items in memory, or the data set on a faster disk");
 	disk->advice_count = 2;
 	memory = tell(stage, "machine_memory", SEVERITY_WARNING, 200, 90);
@@ -169,7 +185,6 @@ static void close_told(struct stage *stage)
 static void expect_told(int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, width, height);
 	tell_two(&stage);
 	stage.canvas.charset = charset;
@@ -179,16 +194,29 @@ static void expect_told(int width, int height, enum charset charset, const char 
 	close_told(&stage);
 }
 
-START_TEST(the_evidence_stands_beside_the_list_where_there_is_room) { expect_told(200, 60, CHARSET_BRAILLE, "8", "warnings_history_200x60"); } END_TEST
-START_TEST(the_evidence_stands_below_the_words) { expect_told(120, 40, CHARSET_BRAILLE, "8", "warnings_history_120x40"); } END_TEST
-START_TEST(enter_shows_the_evidence_large) { expect_told(80, 24, CHARSET_BRAILLE, "8\r", "warnings_evidence_80x24"); } END_TEST
-START_TEST(the_evidence_in_ascii) { expect_told(80, 24, CHARSET_ASCII, "8\r", "warnings_evidence_80x24_ascii"); } END_TEST
-START_TEST(what_has_cleared_keeps_its_times) { expect_told(120, 40, CHARSET_BRAILLE, "8j\r", "warnings_cleared_120x40"); } END_TEST
+START_TEST(the_evidence_stands_beside_the_list_where_there_is_room)
+{
+	expect_told(200, 60, CHARSET_BRAILLE, "8", "warnings_history_200x60");
+}
+END_TEST
+START_TEST(the_evidence_stands_below_the_words)
+{
+	expect_told(120, 40, CHARSET_BRAILLE, "8", "warnings_history_120x40");
+}
+END_TEST
+START_TEST(enter_shows_the_evidence_large) { expect_told(80, 24, CHARSET_BRAILLE, "8\r", "warnings_evidence_80x24"); }
+END_TEST
+START_TEST(the_evidence_in_ascii) { expect_told(80, 24, CHARSET_ASCII, "8\r", "warnings_evidence_80x24_ascii"); }
+END_TEST
+START_TEST(what_has_cleared_keeps_its_times)
+{
+	expect_told(120, 40, CHARSET_BRAILLE, "8j\r", "warnings_cleared_120x40");
+}
+END_TEST
 
 START_TEST(esc_leads_back_from_the_evidence)
 {
 	struct stage stage;
-
 	play(&stage, 80, 24);
 	tell_two(&stage);
 	stage_type(&stage, "8\r");
@@ -207,7 +235,6 @@ START_TEST(the_selection_stays_with_its_warning)
 {
 	struct stage stage;
 	struct alert first;
-
 	play(&stage, 80, 24);
 	tell_two(&stage);
 	stage_type(&stage, "8j\r");
@@ -229,7 +256,6 @@ END_TEST
 START_TEST(the_evidence_can_be_zoomed_to_all_that_is_kept)
 {
 	struct stage stage;
-
 	play(&stage, 80, 24);
 	tell_two(&stage);
 	stage_type(&stage, "8\r");
@@ -242,19 +268,17 @@ START_TEST(the_evidence_can_be_zoomed_to_all_that_is_kept)
 }
 END_TEST
 
-/* -- keys --------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static bool is_selected(const struct stage *stage, const char *text)
 {
 	int x, y;
-
 	return stage_find(stage, text, &x, &y) && stage->canvas.cells[y * stage->canvas.width + x].role == ROLE_SELECTED;
 }
 
 START_TEST(n_opens_the_batch_that_is_meant)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "8/batches were slow\r\033");
 	ck_assert(stage_shows(&stage, "─ flagged_batches ─"));
@@ -274,7 +298,6 @@ END_TEST
 START_TEST(warnings_can_be_searched)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "8/first batch\r");
 	ck_assert(is_selected(&stage, "first batch took"));
@@ -288,7 +311,6 @@ START_TEST(a_click_selects_a_warning)
 {
 	struct stage stage;
 	int x, y;
-
 	play(&stage, 80, 24);
 	stage_type(&stage, "8");
 	ck_assert(stage_find(&stage, "slowest step", &x, &y));
@@ -301,11 +323,15 @@ END_TEST
 
 START_TEST(each_kind_of_warning_has_its_plot)
 {
-	static const struct { const char *search, *shows; } kinds[] = {
-		{ "memory grew", "─ Memory ─" }, { "batches were slow", "─ Step time ─" }, { "slowest step", "─ Step time ─" }, { "first batch", "─ Step time ─" },
+	static const struct {
+		const char *search, *shows;
+	} kinds[] = {
+		{ "memory grew", "─ Memory ─" },
+		{ "batches were slow", "─ Step time ─" },
+		{ "slowest step", "─ Step time ─" },
+		{ "first batch", "─ Step time ─" },
 	};
 	struct stage stage;
-
 	play(&stage, 80, 24);
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
 		stage_type(&stage, "8/");
@@ -322,12 +348,14 @@ START_TEST(each_kind_of_warning_has_its_plot)
 }
 END_TEST
 
-/* -- sizes and hostile texts -------------------------------------------------------------------------------------------------- */
+/* -- sizes and hostile texts -- */
 
 static void make_hostile(struct stage *stage)
 {
 	for (int i = 0; i < 70 && stage->alerts.count < ALERTS_MAX; i++) {
-		struct alert *alert = tell(stage, "a_rule_whose_name_is_so_long_that_no_title_has_room_for_it_and_then_some_more_of_it_ratio", SEVERITY_CRITICAL, 1e9, i % 2 ? -1 : 5);
+		struct alert *alert =
+			tell(stage, "a_rule_whose_name_is_so_long_that_no_title_has_room_for_it_and_then_some_more_of_it_ratio",
+				SEVERITY_CRITICAL, 1e9, i % 2 ? -1 : 5);
 
 		alert->run = (unsigned)i;
 		memset(alert->message, 'm', sizeof alert->message - 1);
@@ -337,7 +365,10 @@ static void make_hostile(struct stage *stage)
 			memset(alert->advice[k], 'a', sizeof alert->advice[k] - 1);
 		alert->advice_count = ALERT_ADVICE_MAX;
 		for (size_t k = 0; k < ALERT_EVIDENCE_MAX; k++)
-			alert->evidence[k] = (struct alert_evidence){ k % 2 ? "ratio" : "a_key_that_never_ends_and_goes_on_and_on_and_on_and_on_bytes_per_s", k % 3 ? 1e300 : NAN };
+			alert->evidence[k] =
+				(struct alert_evidence){ k % 2 ? "ratio"
+											   : "a_key_that_never_ends_and_goes_on_and_on_and_on_and_on_bytes_per_s",
+					k % 3 ? 1e300 : NAN };
 		alert->evidence_count = ALERT_EVIDENCE_MAX;
 		alert->value = 1e300;
 		alert->level = -1;
@@ -349,7 +380,6 @@ static void make_hostile(struct stage *stage)
 START_TEST(no_size_and_no_text_does_harm)
 {
 	struct stage stage;
-
 	play(&stage, 80, 24);
 	tell_two(&stage);
 	stage_type(&stage, "8");
@@ -369,13 +399,12 @@ START_TEST(no_size_and_no_text_does_harm)
 }
 END_TEST
 
-/* -- several runs under one tree ----------------------------------------------------------------------------------------------- */
+/* -- several runs under one tree -- */
 
 static void open_second_run(struct stage *stage)
 {
 	int64_t now_ns = stage->model->now_ns + NS_PER_S / 10;
 	struct record *record;
-
 	sample_set_clear(&stage->set);
 	stage->set.time_ns = now_ns;
 	stage->set.source = "region";
@@ -393,7 +422,6 @@ static void open_second_run(struct stage *stage)
 START_TEST(brackets_choose_the_run_and_the_header_says_which)
 {
 	struct stage stage;
-
 	play(&stage, 120, 40);
 	stage_type(&stage, "]");
 	ck_assert(stage_shows(&stage, "there is only one run here"));

@@ -9,7 +9,6 @@
 static void play(struct stage *stage, double until_s, int width, int height)
 {
 	struct story_options options;
-
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 1000;
@@ -22,7 +21,6 @@ static void play(struct stage *stage, double until_s, int width, int height)
 static void wait_for_disk(struct stage *stage)
 {
 	struct sample_set *set = &stage->set;
-
 	for (int second = 0; second < 3; second++) {
 		int64_t now_ns = stage->model->now_ns + NS_PER_S;
 
@@ -37,7 +35,6 @@ static void wait_for_disk(struct stage *stage)
 static void expect_picture(const char *keys, int width, int height, const char *name)
 {
 	struct stage stage;
-
 	play(&stage, 60, width, height);
 	stage_type(&stage, keys);
 	stage_draw(&stage);
@@ -45,17 +42,21 @@ static void expect_picture(const char *keys, int width, int height, const char *
 	stage_close(&stage);
 }
 
-START_TEST(the_overview_at_80_columns_says_it_in_short) { expect_picture("", 80, 24, "workers_80x24"); } END_TEST
-START_TEST(the_overview_has_a_line_of_its_own) { expect_picture("", 120, 40, "workers_120x40"); } END_TEST
-START_TEST(the_overview_at_200_columns) { expect_picture("", 200, 60, "workers_200x60"); } END_TEST
-START_TEST(memory_has_their_figures_at_80_columns) { expect_picture("4", 80, 24, "workers_memory_80x24"); } END_TEST
-START_TEST(memory_has_their_figures) { expect_picture("4", 120, 40, "workers_memory_120x40"); } END_TEST
+START_TEST(the_overview_at_80_columns_says_it_in_short) { expect_picture("", 80, 24, "workers_80x24"); }
+END_TEST
+START_TEST(the_overview_has_a_line_of_its_own) { expect_picture("", 120, 40, "workers_120x40"); }
+END_TEST
+START_TEST(the_overview_at_200_columns) { expect_picture("", 200, 60, "workers_200x60"); }
+END_TEST
+START_TEST(memory_has_their_figures_at_80_columns) { expect_picture("4", 80, 24, "workers_memory_80x24"); }
+END_TEST
+START_TEST(memory_has_their_figures) { expect_picture("4", 120, 40, "workers_memory_120x40"); }
+END_TEST
 
 START_TEST(who_waits_for_the_disk_is_named_at_every_size)
 {
 	static const int sizes[][2] = { { 80, 24 }, { 120, 40 }, { 200, 60 } };
 	struct stage stage;
-
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		play(&stage, 20, sizes[i][0], sizes[i][1]);
 		wait_for_disk(&stage);
@@ -69,7 +70,6 @@ START_TEST(one_that_died_is_told_until_another_does_its_work)
 {
 	struct stage stage;
 	struct sample_set *set = &stage.set;
-
 	play(&stage, 20, 120, 40);
 	int64_t now_ns = stage.model->now_ns + NS_PER_S;
 	sample_set_clear(set);

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t time_at(const struct band *band, double at_s)
-{
-	return band->base_ns + llround(at_s * 1e9);
-}
+static int64_t time_at(const struct band *band, double at_s) { return band->base_ns + llround(at_s * 1e9); }
 
 static struct record *add(struct band *band, enum record_kind kind, unsigned rank, double at_s)
 {
@@ -37,8 +34,13 @@ static void add_state(struct band *band, unsigned rank, bool in_batch, bool is_e
 	struct run_state *state = sample_set_allocate(&band->set, sizeof *state);
 	if (!state)
 		abort();
-	*state = (struct run_state){ .in_epoch = !is_ended, .in_batch = in_batch, .is_ended = is_ended, .epochs_begun = 1, .loss = NAN,
-		.batch_begin_ns = in_batch ? time_at(band, band->ranks[rank].at_s) : 0, .batches_in_epoch = band->ranks[rank].batches };
+	*state = (struct run_state){ .in_epoch = !is_ended,
+		.in_batch = in_batch,
+		.is_ended = is_ended,
+		.epochs_begun = 1,
+		.loss = NAN,
+		.batch_begin_ns = in_batch ? time_at(band, band->ranks[rank].at_s) : 0,
+		.batches_in_epoch = band->ranks[rank].batches };
 	add(band, RECORD_STATE, rank, band->ranks[rank].at_s)->state = state;
 }
 
@@ -49,15 +51,15 @@ void band_open(struct band *band, struct model *model, int64_t base_ns)
 	band->base_ns = base_ns;
 }
 
-void band_close(struct band *band)
-{
-	sample_set_release(&band->set);
-}
+void band_close(struct band *band) { sample_set_release(&band->set); }
 
 unsigned band_add(struct band *band, long rank, long world, const char *run_id, int32_t pid)
 {
-	static const char *const names[BAND_NAMES] = { [BAND_DATA] = "data", [BAND_FORWARD] = "forward", [BAND_BACKWARD] = "backward",
-		[BAND_ALLREDUCE] = "allreduce", [BAND_OPTIMIZER] = "optimizer" };
+	static const char *const names[BAND_NAMES] = { [BAND_DATA] = "data",
+		[BAND_FORWARD] = "forward",
+		[BAND_BACKWARD] = "backward",
+		[BAND_ALLREDUCE] = "allreduce",
+		[BAND_OPTIMIZER] = "optimizer" };
 	unsigned run = band->count++;
 	char text[40];
 	struct record *opened = add(band, RECORD_RUN_OPENED, run, 0);
@@ -116,8 +118,11 @@ static double begin_batch(struct band *band, unsigned rank)
 
 void band_step(struct band *band, unsigned rank, struct band_step step)
 {
-	const double seconds[BAND_NAMES] = { [BAND_DATA] = step.data_s, [BAND_FORWARD] = step.forward_s, [BAND_BACKWARD] = step.backward_s,
-		[BAND_ALLREDUCE] = step.allreduce_s, [BAND_OPTIMIZER] = step.optimizer_s };
+	const double seconds[BAND_NAMES] = { [BAND_DATA] = step.data_s,
+		[BAND_FORWARD] = step.forward_s,
+		[BAND_BACKWARD] = step.backward_s,
+		[BAND_ALLREDUCE] = step.allreduce_s,
+		[BAND_OPTIMIZER] = step.optimizer_s };
 	double begin_s = begin_batch(band, rank), at_s = begin_s;
 	for (uint32_t name = 1; name < BAND_NAMES; name++)
 		at_s = add_span(band, rank, at_s, seconds[name], name);
@@ -138,17 +143,15 @@ void band_hang(struct band *band, unsigned rank, enum band_name name)
 	open->span.name = name;
 }
 
-void band_load(struct band *band, unsigned rank)
-{
-	add_state(band, rank, false, false);
-}
+void band_load(struct band *band, unsigned rank) { add_state(band, rank, false, false); }
 
 void band_end(struct band *band, unsigned rank, double at_s, bool is_killed)
 {
 	band->ranks[rank].at_s = at_s;
 	if (!is_killed)
 		add_state(band, rank, false, true);
-	add(band, RECORD_RUN_CLOSED, rank, at_s)->text = is_killed ? "killed or crashed: its last events are kept" : "ended";
+	add(band, RECORD_RUN_CLOSED, rank, at_s)->text =
+		is_killed ? "killed or crashed: its last events are kept" : "ended";
 }
 
 void band_figure(struct band *band, double at_s, enum metric metric, int32_t pid, double value)

@@ -10,21 +10,27 @@
 
 #include "src/model/model.h"
 
-struct band_step { double data_s, forward_s, backward_s, allreduce_s, optimizer_s; };
+struct band_step {
+	double data_s, forward_s, backward_s, allreduce_s, optimizer_s;
+};
 
 enum band_name { BAND_DATA = 1, BAND_FORWARD, BAND_BACKWARD, BAND_ALLREDUCE, BAND_OPTIMIZER, BAND_NAMES };
 
 struct band {
-	struct model *model;         /* the caller's */
+	struct model *model; /* the caller's */
 	struct sample_set set;
 	int64_t base_ns;
 	unsigned count;
-	struct { uint64_t sequence, batches; double at_s; } ranks[MODEL_RUNS_MAX];
+	struct {
+		uint64_t sequence, batches;
+		double at_s;
+	} ranks[MODEL_RUNS_MAX];
 };
 
 void band_open(struct band *band, struct model *model, int64_t base_ns);
 void band_close(struct band *band);
-/* A live run of process `pid`, with RANK and WORLD_SIZE unless `world` is 0, and a run_id unless NULL; in an epoch. Returns its id and index. */
+/* A live run of process `pid`, with RANK and WORLD_SIZE unless `world` is 0, and a run_id unless NULL; in an epoch.
+ * Returns its id and index. */
 unsigned band_add(struct band *band, long rank, long world, const char *run_id, int32_t pid);
 /* Another name for this span, in all ranks that are there. */
 void band_rename(struct band *band, enum band_name name, const char *text);

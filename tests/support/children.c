@@ -35,10 +35,7 @@ struct child child_start(void (*body)(void *argument, int in, int out), void *ar
 	return (struct child){ pid, to[1], from[0] };
 }
 
-void child_ready(int out)
-{
-	must(write(out, "r", 1) == 1, "child_ready");
-}
+void child_ready(int out) { must(write(out, "r", 1) == 1, "child_ready"); }
 
 void child_wait(int in)
 {
@@ -57,10 +54,7 @@ void child_await(const struct child *child)
 	must(read(child->from, &byte, 1) == 1, "child_await");
 }
 
-void child_release(const struct child *child)
-{
-	must(write(child->to, "g", 1) == 1, "child_release");
-}
+void child_release(const struct child *child) { must(write(child->to, "g", 1) == 1, "child_release"); }
 
 int child_collect(struct child *child)
 {

@@ -1,4 +1,5 @@
-/* children.h: real child processes for tests: each says when it is ready and waits until it is told to go on; all die with the test. */
+/* children.h: real child processes for tests: each says when it is ready and waits until it is told to go on; all die
+ * with the test. */
 #ifndef PMTOP_TESTS_CHILDREN_H
 #define PMTOP_TESTS_CHILDREN_H
 
@@ -7,16 +8,18 @@
 
 struct child {
 	pid_t pid;
-	int to, from;    /* the test's ends of two pipes */
+	int to, from; /* the test's ends of two pipes */
 };
 
-/* Runs body(argument, in, out) in a new process. The body calls child_ready() and child_wait(); when it returns, the child exits with 0. */
+/* Runs body(argument, in, out) in a new process. The body calls child_ready() and child_wait(); when it returns, the
+ * child exits with 0. */
 struct child child_start(void (*body)(void *argument, int in, int out), void *argument);
 /* In the child. child_wait ends the process when the test is gone. */
 void child_ready(int out);
 void child_wait(int in);
 
-/* In the test: waits for child_ready; lets child_wait return; ends it by SIGKILL and collects it; collects it (its wait status). */
+/* In the test: waits for child_ready; lets child_wait return; ends it by SIGKILL and collects it; collects it (its wait
+ * status). */
 void child_await(const struct child *child);
 void child_release(const struct child *child);
 void child_kill(struct child *child);
@@ -24,7 +27,8 @@ int child_collect(struct child *child);
 
 /* Polls until `is_so(argument)`, at most `seconds`. */
 bool wait_until(bool (*is_so)(void *argument), void *argument, int seconds);
-/* Runs body(argument) in a child and gives its exit code (so that it may change uid, limits or namespaces); −1 when it was killed. */
+/* Runs body(argument) in a child and gives its exit code (so that it may change uid, limits or namespaces); −1 when it
+ * was killed. */
 int in_child(void (*body)(void *argument), void *argument);
 
 #endif

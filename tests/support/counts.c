@@ -7,7 +7,12 @@
 enum { TRAINER = 48213, WORKERS = 4 };
 
 /* What each counts a second of CPU time. */
-static const struct { enum perf_role role; const char *name; double per_s; bool is_software; } events[] = {
+static const struct {
+	enum perf_role role;
+	const char *name;
+	double per_s;
+	bool is_software;
+} events[] = {
 	{ PERF_ROLE_TASK_CLOCK, "task-clock", 1e9, true },
 	{ PERF_ROLE_MINOR_FAULTS, "minor-faults", 1240, true },
 	{ PERF_ROLE_MAJOR_FAULTS, "major-faults", 2, true },
@@ -37,7 +42,8 @@ static void name_events(const struct counts *counts, struct sample_set *set)
 		record->perf_event.name = events[i].name;
 	}
 	if (counts->is_software_only)
-		sample_set_missing(set, set->time_ns, "cycles, instructions", "this virtual machine passes no CPU counters on", "run it where the CPU's PMU is seen");
+		sample_set_missing(set, set->time_ns, "cycles, instructions", "this virtual machine passes no CPU counters on",
+			"run it where the CPU's PMU is seen");
 }
 
 static void count(const struct counts *counts, struct sample_set *set, int32_t pid, double cpu_s)

@@ -7,8 +7,8 @@
 #include "tests/support/stage.h"
 
 struct counts {
-	bool is_software_only;         /* the CPU's own are refused */
-	double counted_ratio;          /* of the hardware events; 1 = always */
+	bool is_software_only; /* the CPU's own are refused */
+	double counted_ratio;  /* of the hardware events; 1 = always */
 };
 
 /* Tells the story on until then, and what was counted of its trainer and its workers. */

@@ -1,12 +1,15 @@
-/* fake_gpu.h: GPUs of a test's own making: their folders in a made-up /sys, and processes that have them open in a made-up /proc. Made from the kernel's
- * documents (gpu/amdgpu/thermal.rst, ABI/testing/sysfs-driver-intel-*, drm-usage-stats.rst, …). */
+/* fake_gpu.h: GPUs of a test's own making: their folders in a made-up /sys, and processes that have them open in a
+ * made-up /proc. Made from the kernel's documents (gpu/amdgpu/thermal.rst, ABI/testing/sysfs-driver-intel-*,
+ * drm-usage-stats.rst, …). */
 #ifndef PMTOP_TESTS_FAKE_GPU_H
 #define PMTOP_TESTS_FAKE_GPU_H
 
 #include "tests/support/fake_proc.h"
 
-/* The folder of a device below the root, and its nodes: "renderD128 card0" in class/drm, "accel0" in class/accel. `ids` is "1002:744c", or NULL: not on PCI. */
-void fake_gpu_add(const struct fake_proc *sys, const char *folder, const char *driver, const char *nodes, const char *ids);
+/* The folder of a device below the root, and its nodes: "renderD128 card0" in class/drm, "accel0" in class/accel. `ids`
+ * is "1002:744c", or NULL: not on PCI. */
+void fake_gpu_add(
+	const struct fake_proc *sys, const char *folder, const char *driver, const char *nodes, const char *ids);
 /* Files "name\tvalue" below the folder, until NULL. */
 void fake_gpu_files(const struct fake_proc *sys, const char *folder, const char *const *files);
 void fake_gpu_put(const struct fake_proc *sys, const char *folder, const char *name, const char *text);
@@ -17,14 +20,15 @@ void fake_gpu_put(const struct fake_proc *sys, const char *folder, const char *n
 #define FAKE_PANFROST "devices/platform/ff9a0000.gpu"
 #define FAKE_NPU "devices/pci0000:00/0000:00:08.0/0000:c4:00.1"
 void fake_gpu_amd(const struct fake_proc *sys);
-void fake_gpu_kfd(const struct fake_proc *sys);                  /* its node in KFD: gpu_id 42700, 96 compute units */
+void fake_gpu_kfd(const struct fake_proc *sys); /* its node in KFD: gpu_id 42700, 96 compute units */
 void fake_gpu_i915(const struct fake_proc *sys);
 void fake_gpu_xe(const struct fake_proc *sys);
 void fake_gpu_panfrost(const struct fake_proc *sys);
 void fake_gpu_npu(const struct fake_proc *sys);
 /* The table gpu_metrics of so many bytes, filled with 0xff but for its header. */
 unsigned char *fake_gpu_metrics(unsigned char *bytes, unsigned size, unsigned format, unsigned content);
-void fake_gpu_write(const struct fake_proc *sys, const char *folder, const char *name, const void *bytes, size_t length);
+void fake_gpu_write(
+	const struct fake_proc *sys, const char *folder, const char *name, const void *bytes, size_t length);
 
 /* The process has the node open as `fd`; `info` is what the driver says of it. Again: it says something else now. */
 void fake_gpu_open(const struct fake_proc *proc, int pid, int fd, const char *node, const char *info);

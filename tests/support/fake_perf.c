@@ -9,7 +9,10 @@
 enum { FIRST_FD = 100000 };
 
 /* libpfm4's names, some of them. */
-static const struct { const char *name; struct perf_code code; } names[] = {
+static const struct {
+	const char *name;
+	struct perf_code code;
+} names[] = {
 	{ "cycles", { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES } },
 	{ "instructions", { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS } },
 	{ "UOPS:ANY", { .type = PERF_TYPE_RAW, .config = 0x107 } },
@@ -23,15 +26,17 @@ static const struct { const char *name; struct perf_code code; } names[] = {
 
 static struct fake_counter *counter_of(struct fake_perf *perf, int fd)
 {
-	return fd >= FIRST_FD && fd < FIRST_FD + FAKE_PERF_MOST && perf->counters[fd - FIRST_FD].is_open ? &perf->counters[fd - FIRST_FD] : NULL;
+	return fd >= FIRST_FD && fd < FIRST_FD + FAKE_PERF_MOST && perf->counters[fd - FIRST_FD].is_open
+		? &perf->counters[fd - FIRST_FD]
+		: NULL;
 }
 
 static int refusal(const struct fake_perf *perf, const struct perf_code *code, int tid)
 {
 	for (size_t i = 0; i < FAKE_PERF_REFUSALS && perf->refusals[i].error; i++) {
-		bool fits = (perf->refusals[i].type == FAKE_PERF_ANY || perf->refusals[i].type == code->type)
-			&& (perf->refusals[i].config == FAKE_PERF_ANY || perf->refusals[i].config == (int64_t)code->config)
-			&& (perf->refusals[i].tid == FAKE_PERF_ANY || perf->refusals[i].tid == tid);
+		bool fits = (perf->refusals[i].type == FAKE_PERF_ANY || perf->refusals[i].type == code->type) &&
+			(perf->refusals[i].config == FAKE_PERF_ANY || perf->refusals[i].config == (int64_t)code->config) &&
+			(perf->refusals[i].tid == FAKE_PERF_ANY || perf->refusals[i].tid == tid);
 		if (fits)
 			return perf->refusals[i].error;
 	}
@@ -45,13 +50,16 @@ static int open_counter(void *context, const struct perf_code *code, pid_t tid, 
 	int error = refusal(perf, code, tid);
 	if (error)
 		return -error;
-	if (group >= 0 && (!leader || leader->tid != tid || (code->type != PERF_TYPE_SOFTWARE && leader->members >= perf->group_most)))
+	if (group >= 0 &&
+		(!leader || leader->tid != tid || (code->type != PERF_TYPE_SOFTWARE && leader->members >= perf->group_most)))
 		return -EINVAL;
 	for (int tried = 0; tried < FAKE_PERF_MOST; tried++) {
 		int i = perf->next++ % FAKE_PERF_MOST;
 		if (perf->counters[i].is_open)
 			continue;
-		perf->counters[i] = (struct fake_counter){ .is_open = true, .code = *code, .tid = tid, .cpu = cpu, .leader = group >= 0 ? group : FIRST_FD + i };
+		perf->counters[i] = (struct fake_counter){
+			.is_open = true, .code = *code, .tid = tid, .cpu = cpu, .leader = group >= 0 ? group : FIRST_FD + i
+		};
 		perf->counters[perf->counters[i].leader - FIRST_FD].members++;
 		perf->open++;
 		perf->opened++;
@@ -67,7 +75,8 @@ static ssize_t read_counter(void *context, int fd, void *out, size_t size)
 	struct perf_reading reading = { 0 };
 	if (!leader || leader->leader != fd)
 		return -EBADF;
-	for (int at = fd - FIRST_FD, tried = 0; tried < FAKE_PERF_MOST && reading.count < (uint64_t)leader->members; tried++, at = (at + 1) % FAKE_PERF_MOST)
+	for (int at = fd - FIRST_FD, tried = 0; tried < FAKE_PERF_MOST && reading.count < (uint64_t)leader->members;
+		 tried++, at = (at + 1) % FAKE_PERF_MOST)
 		if (perf->counters[at].is_open && perf->counters[at].leader == fd && reading.count < PERF_GROUP_MOST)
 			reading.values[reading.count++] = (uint64_t)perf->counters[at].value;
 	reading.enabled_ns = leader->enabled_ns;
@@ -123,7 +132,9 @@ void fake_perf_refuse(struct fake_perf *perf, int64_t type, int64_t config, int6
 
 double fake_perf_rate(const struct perf_code *code)
 {
-	return code->type == PERF_TYPE_SOFTWARE && code->config == PERF_COUNT_SW_TASK_CLOCK ? 1 : (double)(code->config % 8 + 1);
+	return code->type == PERF_TYPE_SOFTWARE && code->config == PERF_COUNT_SW_TASK_CLOCK
+		? 1
+		: (double)(code->config % 8 + 1);
 }
 
 void fake_perf_run(struct fake_perf *perf, int tid, double seconds)

@@ -1,4 +1,5 @@
-/* fake_perf.h: a kernel with counters of a test's own making, as a perf_opener: what it refuses, how long it counts, what was opened. */
+/* fake_perf.h: a kernel with counters of a test's own making, as a perf_opener: what it refuses, how long it counts,
+ * what was opened. */
 #ifndef PMTOP_TESTS_FAKE_PERF_H
 #define PMTOP_TESTS_FAKE_PERF_H
 
@@ -12,25 +13,30 @@ enum { FAKE_PERF_MOST = 8192, FAKE_PERF_REFUSALS = 8, FAKE_PERF_ANY = -1000 };
 struct fake_counter {
 	bool is_open;
 	struct perf_code code;
-	int tid, cpu, leader, members;       /* members: of the group that it leads */
+	int tid, cpu, leader, members; /* members: of the group that it leads */
 	uint64_t enabled_ns, running_ns;
 	double value;
 };
 
 struct fake_perf {
 	struct perf_opener opener;
-	unsigned open, opened, encoded;      /* now; ever; names asked for */
-	unsigned open_most;                  /* then EMFILE */
-	int next;                            /* place, round about */
-	int group_most;                      /* hardware counters in a group: then EINVAL */
-	bool is_user_only;                   /* EACCES for the kernel's part */
+	unsigned open, opened, encoded; /* now; ever; names asked for */
+	unsigned open_most;             /* then EMFILE */
+	int next;                       /* place, round about */
+	int group_most;                 /* hardware counters in a group: then EINVAL */
+	bool is_user_only;              /* EACCES for the kernel's part */
 	bool reads_short;
-	double share;                        /* of the time in which hardware is counted */
-	struct { int64_t type, config, tid; int error; } refusals[FAKE_PERF_REFUSALS];   /* FAKE_PERF_ANY; error 0 ends the list */
-	struct fake_counter counters[FAKE_PERF_MOST];      /* by descriptor − FAKE_PERF_FIRST */
+	double share; /* of the time in which hardware is counted */
+	/* FAKE_PERF_ANY; error 0 ends the list */
+	struct {
+		int64_t type, config, tid;
+		int error;
+	} refusals[FAKE_PERF_REFUSALS];
+	struct fake_counter counters[FAKE_PERF_MOST]; /* by descriptor − FAKE_PERF_FIRST */
 };
 
-/* All is opened and counted: each event so many times a nanosecond as its code's lowest bits say, plus one; the clock, nanoseconds. */
+/* All is opened and counted: each event so many times a nanosecond as its code's lowest bits say, plus one; the clock,
+ * nanoseconds. */
 void fake_perf_init(struct fake_perf *perf);
 void fake_perf_refuse(struct fake_perf *perf, int64_t type, int64_t config, int64_t tid, int error);
 /* A thread (or with cpu: all on it, tid −1) runs for so long. */

@@ -45,10 +45,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 	return remove(path);
 }
 
-void fake_proc_release(struct fake_proc *proc)
-{
-	nftw(proc->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
+void fake_proc_release(struct fake_proc *proc) { nftw(proc->root, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
 void fake_proc_write(const struct fake_proc *proc, int pid, const char *name, const char *text, size_t length)
 {
@@ -87,14 +84,19 @@ void fake_proc_add(const struct fake_proc *proc, int pid, int parent, const char
 	make_folder(proc, pid, name);
 	snprintf(name, sizeof name, "task/%d/children", pid);
 	fake_proc_puts(proc, pid, name, "");
-	snprintf(text, sizeof text, "%d (%s) S %d 1 1 0 -1 4194304 1000 0 7 0 250 50 0 0 20 0 3 0 1234%d 99999744 2500 "
-		"18446744073709551615 4194304 4300000 140720000000000 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n", pid, comm, parent, pid);
+	snprintf(text, sizeof text,
+		"%d (%s) S %d 1 1 0 -1 4194304 1000 0 7 0 250 50 0 0 20 0 3 0 1234%d 99999744 2500 "
+		"18446744073709551615 4194304 4300000 140720000000000 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+		pid, comm, parent, pid);
 	fake_proc_puts(proc, pid, "stat", text);
-	snprintf(text, sizeof text, "Name:\t%s\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t%d\nUid:\t0\t0\t0\t0\nVmHWM:\t 20000 kB\n"
+	snprintf(text, sizeof text,
+		"Name:\t%s\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t%d\nUid:\t0\t0\t0\t0\nVmHWM:\t 20000 kB\n"
 		"VmRSS:\t 10000 kB\nRssAnon:\t 7000 kB\nRssFile:\t 2500 kB\nRssShmem:\t 500 kB\nVmSwap:\t 12 kB\nThreads:\t3\n"
-		"voluntary_ctxt_switches:\t41\nnonvoluntary_ctxt_switches:\t5\n", comm, pid, pid, parent);
+		"voluntary_ctxt_switches:\t41\nnonvoluntary_ctxt_switches:\t5\n",
+		comm, pid, pid, parent);
 	fake_proc_puts(proc, pid, "status", text);
-	fake_proc_puts(proc, pid, "io", "rchar: 5000\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n");
+	fake_proc_puts(proc, pid, "io",
+		"rchar: 5000\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n");
 	fake_proc_puts(proc, pid, "schedstat", "3000000000 700000 42\n");
 	int written = snprintf(text, sizeof text, "/usr/bin/%s", comm);
 	fake_proc_write(proc, pid, "cmdline", text, (size_t)written + 1);

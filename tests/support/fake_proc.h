@@ -12,7 +12,8 @@ void fake_proc_init(struct fake_proc *proc);
 void fake_proc_release(struct fake_proc *proc);
 /* A process with stat, status, io, schedstat, cmdline and task/PID/children. */
 void fake_proc_add(const struct fake_proc *proc, int pid, int parent, const char *comm);
-/* (Re)writes any file below the root, in place, with the folders that it needs. Kernel accounting is on (sys/kernel/task_delayacct). */
+/* (Re)writes any file below the root, in place, with the folders that it needs. Kernel accounting is on
+ * (sys/kernel/task_delayacct). */
 void fake_proc_put(const struct fake_proc *proc, const char *name, const char *text);
 /* (Re)writes one of its files, in place. */
 void fake_proc_write(const struct fake_proc *proc, int pid, const char *name, const char *text, size_t length);

@@ -8,17 +8,12 @@
 
 enum { TRAINER = 48213, OTHER = 991, PART_FIRST = 100 };
 
-void gpu_node_default(struct gpu_node *node)
-{
-	*node = (struct gpu_node){ .count = 1, .power_s = 3 };
-}
+void gpu_node_default(struct gpu_node *node) { *node = (struct gpu_node){ .count = 1, .power_s = 3 }; }
 
-static const char *keep(struct sample_set *set, const char *text)
-{
-	return sample_set_text(set, text, strlen(text));
-}
+static const char *keep(struct sample_set *set, const char *text) { return sample_set_text(set, text, strlen(text)); }
 
-static void tell_gpu(const struct gpu_node *node, struct sample_set *set, int32_t instance, int32_t parent, unsigned index, bool is_lost)
+static void tell_gpu(
+	const struct gpu_node *node, struct sample_set *set, int32_t instance, int32_t parent, unsigned index, bool is_lost)
 {
 	struct gpu_row *row = sample_set_allocate(set, sizeof *row);
 	char uuid[64], pci[20];
@@ -26,8 +21,16 @@ static void tell_gpu(const struct gpu_node *node, struct sample_set *set, int32_
 	snprintf(uuid, sizeof uuid, "GPU-%08x-0000-0000-0000-000000000000", (unsigned)instance);
 	snprintf(pci, sizeof pci, "0000:%02x:00.0", index + 1);
 	*row = (struct gpu_row){
-		.instance = instance, .parent = parent, .index = index, .vendor = "NVIDIA", .name = parent >= 0 ? "1g.18gb" : node->is_old ? "Tesla P4" : "H200",
-		.uuid = keep(set, uuid), .pci = keep(set, pci), .driver = "nvidia 580.82",
+		.instance = instance,
+		.parent = parent,
+		.index = index,
+		.vendor = "NVIDIA",
+		.name = parent >= 0 ? "1g.18gb"
+			: node->is_old  ? "Tesla P4"
+							: "H200",
+		.uuid = keep(set, uuid),
+		.pci = keep(set, pci),
+		.driver = "nvidia 580.82",
 		.lost = is_lost ? "it has fallen off the bus (XID 79)" : NULL,
 	};
 	sample_set_add(set, RECORD_GPU, 0, set->time_ns)->gpu = row;
@@ -45,10 +48,7 @@ static void figure(struct sample_set *set, enum metric metric, int32_t instance,
 	sample_set_figure(set, set->time_ns, metric, instance, value);
 }
 
-static double wave(double at_s, unsigned index, double turn_s)
-{
-	return sin((at_s + 3.7 * index) * 6.283185 / turn_s);
-}
+static double wave(double at_s, unsigned index, double turn_s) { return sin((at_s + 3.7 * index) * 6.283185 / turn_s); }
 
 static double memory_of(const struct gpu_node *node, unsigned index, double at_s)
 {
@@ -61,7 +61,8 @@ static unsigned throttle_of(const struct gpu_node *node, unsigned index, double 
 
 	if (index > 0)
 		return 0;
-	return (place >= 20 && place < 20 + node->power_s ? 1u << GPU_THROTTLE_POWER_CAP : 0u) | (place >= 30 && place < 30 + node->heat_s ? 1u << GPU_THROTTLE_HEAT : 0u);
+	return (place >= 20 && place < 20 + node->power_s ? 1u << GPU_THROTTLE_POWER_CAP : 0u) |
+		(place >= 30 && place < 30 + node->heat_s ? 1u << GPU_THROTTLE_HEAT : 0u);
 }
 
 static void tell_activity(struct sample_set *set, int32_t instance, unsigned index, double at_s)
@@ -72,7 +73,8 @@ static void tell_activity(struct sample_set *set, int32_t instance, unsigned ind
 	figure(set, METRIC_GPU_DRAM_ACTIVE, instance, 0.27);
 }
 
-static void tell_links(const struct gpu_node *node, struct sample_set *set, int32_t instance, unsigned index, double at_s)
+static void tell_links(
+	const struct gpu_node *node, struct sample_set *set, int32_t instance, unsigned index, double at_s)
 {
 	figure(set, METRIC_GPU_PCIE_RECEIVED, instance, 1.21e9 * at_s);
 	figure(set, METRIC_GPU_PCIE_SENT, instance, 0.31e9 * at_s);
@@ -101,7 +103,8 @@ static void tell_figures(const struct gpu_node *node, struct sample_set *set, un
 	figure(set, METRIC_GPU_MEMORY_RESERVED, instance, 0.6e9);
 	figure(set, METRIC_GPU_POWER, instance, held ? 699 : 412 + 60 * wave(at_s, index, 23));
 	figure(set, METRIC_GPU_POWER_LIMIT, instance, 700);
-	figure(set, METRIC_GPU_TEMPERATURE, instance, 62 + 4 * wave(at_s, index, 60) + (held >> GPU_THROTTLE_HEAT & 1 ? 21 : 0));
+	figure(set, METRIC_GPU_TEMPERATURE, instance,
+		62 + 4 * wave(at_s, index, 60) + (held >> GPU_THROTTLE_HEAT & 1 ? 21 : 0));
 	figure(set, METRIC_GPU_TEMPERATURE_LIMIT, instance, 87);
 	figure(set, METRIC_GPU_CLOCK, instance, held >> GPU_THROTTLE_HEAT & 1 ? 1215e6 : held ? 1755e6 : 1980e6);
 	figure(set, METRIC_GPU_CLOCK_MOST, instance, 1980e6);
@@ -132,7 +135,8 @@ static void tell_processes(const struct gpu_node *node, struct sample_set *set, 
 	struct gpu_process_row *rows = sample_set_allocate(set, 2 * sizeof *rows);
 	struct record *record = sample_set_add(set, RECORD_GPU_PROCESSES, 0, set->time_ns);
 
-	rows[0] = (struct gpu_process_row){ TRAINER + (int32_t)index % 5, GPU_PROCESS_COMPUTE, "", memory_of(node, index, at_s), 0.81 };
+	rows[0] = (struct gpu_process_row){ TRAINER + (int32_t)index % 5, GPU_PROCESS_COMPUTE, "",
+		memory_of(node, index, at_s), 0.81 };
 	rows[1] = (struct gpu_process_row){ OTHER, GPU_PROCESS_GRAPHICS, "Xorg", 2.3e9, 0.02 };
 	record->gpu_processes.gpu = (int32_t)index;
 	record->gpu_processes.rows = rows;
@@ -168,7 +172,8 @@ static void tell(const struct gpu_node *node, struct sample_set *set, double at_
 		tell_processes_of_part(set, part);
 	}
 	if (node->hides_processes && before_s <= 0)
-		sample_set_missing(set, set->time_ns, "GPU processes", "GPU 0: 3 hidden: they run outside this container", "run the container with --pid=host");
+		sample_set_missing(set, set->time_ns, "GPU processes", "GPU 0: 3 hidden: they run outside this container",
+			"run the container with --pid=host");
 }
 
 void gpu_node_play(const struct gpu_node *node, struct stage *stage, double until_s)

@@ -12,16 +12,28 @@ static struct series *history(int64_t now_ns, double least, double most, double 
 	struct series *series = series_new();
 
 	for (int i = 0; i <= POINTS; i++)
-		series_push(series, now_ns - (POINTS - i) * NS_PER_S, least + (most - least) * (0.5 + 0.5 * sin(i * turns * 6.283 / POINTS)));
+		series_push(series, now_ns - (POINTS - i) * NS_PER_S,
+			least + (most - least) * (0.5 + 0.5 * sin(i * turns * 6.283 / POINTS)));
 	return series;
 }
 
 void heat_forget(struct energy *energy)
 {
 	double *const figures[] = {
-		&energy->cpu_watts, &energy->gpu_watts, &energy->cpu_joules, &energy->gpu_joules, &energy->joules_per_batch, &energy->joules_per_sample,
-		&energy->cpu_joules_per_batch, &energy->gpu_joules_per_batch, &energy->grid_g_per_kwh, &energy->co2_g, &energy->co2_g_per_epoch,
-		&energy->hottest_celsius, &energy->throttles_per_s, &energy->cpu_clock_hz,
+		&energy->cpu_watts,
+		&energy->gpu_watts,
+		&energy->cpu_joules,
+		&energy->gpu_joules,
+		&energy->joules_per_batch,
+		&energy->joules_per_sample,
+		&energy->cpu_joules_per_batch,
+		&energy->gpu_joules_per_batch,
+		&energy->grid_g_per_kwh,
+		&energy->co2_g,
+		&energy->co2_g_per_epoch,
+		&energy->hottest_celsius,
+		&energy->throttles_per_s,
+		&energy->cpu_clock_hz,
 	};
 
 	*energy = (struct energy){ .meter_count = 0 };
@@ -48,7 +60,10 @@ static void add_meter(struct model *model, const char *name, double watts, doubl
 {
 	struct energy_meter *meter = &model->energy.meters[model->energy.meter_count];
 
-	*meter = (struct energy_meter){ .instance = (int32_t)model->energy.meter_count++, .seen_ns = model->now_ns, .watts = watts, .joules = joules,
+	*meter = (struct energy_meter){ .instance = (int32_t)model->energy.meter_count++,
+		.seen_ns = model->now_ns,
+		.watts = watts,
+		.joules = joules,
 		.series = history(model->now_ns, watts * 0.6, watts, 5) };
 	snprintf(meter->name, sizeof meter->name, "%s", name);
 }
@@ -57,8 +72,11 @@ static void add_sensor(struct model *model, const char *name, double celsius, do
 {
 	struct heat_sensor *sensor = &model->energy.sensors[model->energy.sensor_count];
 
-	*sensor = (struct heat_sensor){ .instance = (int32_t)model->energy.sensor_count++, .seen_ns = model->now_ns, .celsius = celsius,
-		.limit_celsius = limit_celsius, .series = history(model->now_ns, celsius - 9, celsius, 3) };
+	*sensor = (struct heat_sensor){ .instance = (int32_t)model->energy.sensor_count++,
+		.seen_ns = model->now_ns,
+		.celsius = celsius,
+		.limit_celsius = limit_celsius,
+		.series = history(model->now_ns, celsius - 9, celsius, 3) };
 	snprintf(sensor->name, sizeof sensor->name, "%s", name);
 }
 
@@ -76,8 +94,11 @@ static void fill_sums(struct energy *energy)
 	energy->co2_g = 90480 / 3.6e6 * 360;
 	energy->co2_g_per_epoch = 15080 / 3.6e6 * 360;
 	energy->epoch_count = 2;
-	energy->epochs[0] = (struct epoch_energy){ .run = 0, .ordinal = 1, .is_settled = true, .cpu_joules = 900, .gpu_joules = 4000 };
-	energy->epochs[1] = (struct epoch_energy){ .run = 0, .ordinal = 2, .is_whole = true, .is_settled = true, .cpu_joules = 2840, .gpu_joules = 12240 };
+	energy->epochs[0] =
+		(struct epoch_energy){ .run = 0, .ordinal = 1, .is_settled = true, .cpu_joules = 900, .gpu_joules = 4000 };
+	energy->epochs[1] = (struct epoch_energy){
+		.run = 0, .ordinal = 2, .is_whole = true, .is_settled = true, .cpu_joules = 2840, .gpu_joules = 12240
+	};
 }
 
 void heat_fill(struct model *model)

@@ -1,4 +1,5 @@
-/* heat.h: meters and sensors filled in by hand, for tests of what is told of them: every figure stands where the model would put it. */
+/* heat.h: meters and sensors filled in by hand, for tests of what is told of them: every figure stands where the model
+ * would put it. */
 #ifndef PMTOP_TESTS_HEAT_H
 #define PMTOP_TESTS_HEAT_H
 
@@ -6,8 +7,8 @@
 
 /* Nothing is known. */
 void heat_forget(struct energy *energy);
-/* One package with its memory, a platform meter, two GPUs' power, sensors of a CPU, a disk and the firmware, CO2 at 360 g a kWh, with history up to the
- * model's now. The first run's first epoch was metered in part, the second whole. */
+/* One package with its memory, a platform meter, two GPUs' power, sensors of a CPU, a disk and the firmware, CO2 at 360
+ * g a kWh, with history up to the model's now. The first run's first epoch was metered in part, the second whole. */
 void heat_fill(struct model *model);
 /* Frees what heat_fill made; before model_free. */
 void heat_release(struct model *model);

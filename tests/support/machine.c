@@ -9,9 +9,23 @@
 void machine_forget(struct system *system)
 {
 	double *const figures[] = {
-		&system->cpu_ratio, &system->io_wait_ratio, &system->stolen_ratio, &system->memory_ratio, &system->swap_used_bytes, &system->swap_in_bytes_per_s,
-		&system->swap_out_bytes_per_s, &system->swap_per_s, &system->pressure_cpu_ratio, &system->pressure_memory_ratio, &system->pressure_io_ratio,
-		&system->shm_ratio, &system->space_ratio, &system->clock_step_s, &system->suspend_s, &system->throttled_ratio, &system->cgroup_cpu_ratio,
+		&system->cpu_ratio,
+		&system->io_wait_ratio,
+		&system->stolen_ratio,
+		&system->memory_ratio,
+		&system->swap_used_bytes,
+		&system->swap_in_bytes_per_s,
+		&system->swap_out_bytes_per_s,
+		&system->swap_per_s,
+		&system->pressure_cpu_ratio,
+		&system->pressure_memory_ratio,
+		&system->pressure_io_ratio,
+		&system->shm_ratio,
+		&system->space_ratio,
+		&system->clock_step_s,
+		&system->suspend_s,
+		&system->throttled_ratio,
+		&system->cgroup_cpu_ratio,
 		&system->cgroup_memory_ratio,
 	};
 
@@ -43,8 +57,14 @@ static struct device *add_device(struct device *devices, size_t *count, const ch
 	struct device *device = &devices[*count];
 
 	*device = (struct device){
-		.instance = (int32_t)(*count)++, .read_bytes_per_s = NAN, .write_bytes_per_s = NAN, .reads_per_s = NAN, .writes_per_s = NAN,
-		.read_latency_s = NAN, .write_latency_s = NAN, .busy_ratio = NAN,
+		.instance = (int32_t)(*count)++,
+		.read_bytes_per_s = NAN,
+		.write_bytes_per_s = NAN,
+		.reads_per_s = NAN,
+		.writes_per_s = NAN,
+		.read_latency_s = NAN,
+		.write_latency_s = NAN,
+		.busy_ratio = NAN,
 	};
 	snprintf(device->name, sizeof device->name, "%s", name);
 	return device;
@@ -94,7 +114,9 @@ static void fill_cgroup(struct system *system)
 
 void machine_release(struct model *model)
 {
-#define FREE_SERIES(name) series_free(model->system.series.name); model->system.series.name = NULL;
+#define FREE_SERIES(name) \
+	series_free(model->system.series.name); \
+	model->system.series.name = NULL;
 	SYSTEM_SERIES(FREE_SERIES)
 #undef FREE_SERIES
 	for (size_t i = 0; i < DEVICES_MOST; i++) {

@@ -1,4 +1,5 @@
-/* machine.h: a machine filled in by hand, for tests of what is told of one: every figure stands where the model would put it. */
+/* machine.h: a machine filled in by hand, for tests of what is told of one: every figure stands where the model would
+ * put it. */
 #ifndef PMTOP_TESTS_MACHINE_H
 #define PMTOP_TESTS_MACHINE_H
 
@@ -6,7 +7,8 @@
 
 /* Nothing is known. */
 void machine_forget(struct system *system);
-/* Four CPUs that are busy with a run that reads from a disk, in a cgroup with limits; its history up to the model's now. */
+/* Four CPUs that are busy with a run that reads from a disk, in a cgroup with limits; its history up to the model's
+ * now. */
 void machine_fill(struct model *model);
 /* One disk more than there are. */
 struct device *machine_add_disk(struct system *system, const char *name);

@@ -7,7 +7,7 @@
 
 struct canvas picture_canvas(int width, int height, enum charset charset)
 {
-	struct canvas canvas = {.charset = charset};
+	struct canvas canvas = { .charset = charset };
 	ck_assert(canvas_resize(&canvas, width, height));
 	return canvas;
 }

@@ -9,8 +9,16 @@
 void recorded_header(struct stream_header *out)
 {
 	*out = (struct stream_header){
-		.major = STREAM_MAJOR, .minor = STREAM_MINOR, .pid = SYNTHETIC_PID, .monotonic_ns = RECORDED_BEGIN_NS,
-		.realtime_ns = RECORDED_DATE_S * NS_PER_S, .boottime_ns = RECORDED_BEGIN_NS, .uuid = { 1, 2, 3 }, .command = "synthetic", .host = "nowhere", .version = "test",
+		.major = STREAM_MAJOR,
+		.minor = STREAM_MINOR,
+		.pid = SYNTHETIC_PID,
+		.monotonic_ns = RECORDED_BEGIN_NS,
+		.realtime_ns = RECORDED_DATE_S * NS_PER_S,
+		.boottime_ns = RECORDED_BEGIN_NS,
+		.uuid = { 1, 2, 3 },
+		.command = "synthetic",
+		.host = "nowhere",
+		.version = "test",
 	};
 }
 
@@ -34,7 +42,8 @@ static void flush(struct buffer *out, FILE *file, uint64_t *offset)
 	buffer_clear(out);
 }
 
-void recorded_write(const char *path, const struct recorded_options *options, void (*each)(void *context, const struct sample_set *set), void *context)
+void recorded_write(const char *path, const struct recorded_options *options,
+	void (*each)(void *context, const struct sample_set *set), void *context)
 {
 	struct stream_header header;
 	struct stream_writer writer = { 0 };
@@ -46,7 +55,8 @@ void recorded_write(const char *path, const struct recorded_options *options, vo
 	int64_t period_ns = options->period_ns ? options->period_ns : NS_PER_S / 5;
 	uint64_t offset = 0;
 	FILE *file = fopen(path, "w");
-	if (!file || synthetic_new(scenario, RECORDED_BEGIN_NS, &synthetic, &why) != STATUS_OK || synthetic_new(scenario, RECORDED_BEGIN_NS, &again, &why) != STATUS_OK)
+	if (!file || synthetic_new(scenario, RECORDED_BEGIN_NS, &synthetic, &why) != STATUS_OK ||
+		synthetic_new(scenario, RECORDED_BEGIN_NS, &again, &why) != STATUS_OK)
 		fail(file ? why.text : "no file");
 	recorded_header(&header);
 	stream_write_header(&writer, &header, &out);

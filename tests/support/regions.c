@@ -45,7 +45,8 @@ uint32_t regions_name(struct region *region, const char *text)
 	const char *name;
 	size_t length;
 	for (uint32_t id = 1; id <= region_name_count(region); id++)
-		if (region_read_name(region, id, &name, &length) == REGION_OK && length == strlen(text) && !memcmp(name, text, length))
+		if (region_read_name(region, id, &name, &length) == REGION_OK && length == strlen(text) &&
+			!memcmp(name, text, length))
 			return id;
 	return 0;
 }
@@ -72,7 +73,9 @@ static void add(struct region_total *sum, const struct region_total *total)
 
 struct region_total regions_total(struct region *region, uint32_t kind, const char *name)
 {
-	struct region_total sum = { .kind = kind, .min_s = INFINITY, .max_s = -INFINITY, .cpu_s = NAN, .memory_bytes = NAN };
+	struct region_total sum = {
+		.kind = kind, .min_s = INFINITY, .max_s = -INFINITY, .cpu_s = NAN, .memory_bytes = NAN
+	};
 	uint32_t id = name ? regions_name(region, name) : 0;
 	for (uint32_t i = 0; i < region_total_count(region); i++) {
 		struct region_total total;

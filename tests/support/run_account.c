@@ -6,8 +6,8 @@
 static void wrong(struct run_account *account, const struct record *record, const char *what)
 {
 	if (account->wrong[0] == '\0')
-		snprintf(account->wrong, sizeof account->wrong, "%s: %s (lane %u, sequence %llu)", record_kind_name((enum record_kind)record->kind), what,
-			record->lane, (unsigned long long)record->sequence);
+		snprintf(account->wrong, sizeof account->wrong, "%s: %s (lane %u, sequence %llu)",
+			record_kind_name((enum record_kind)record->kind), what, record->lane, (unsigned long long)record->sequence);
 }
 
 static void use_name(struct run_account *account, const struct record *record, uint32_t name)
@@ -16,19 +16,22 @@ static void use_name(struct run_account *account, const struct record *record, u
 		wrong(account, record, "a name that was not told before");
 }
 
-static struct account_row *row_of(struct run_account *account, uint16_t lane, uint32_t kind, uint32_t name, uint32_t parent, uint32_t mode)
+static struct account_row *row_of(
+	struct run_account *account, uint16_t lane, uint32_t kind, uint32_t name, uint32_t parent, uint32_t mode)
 {
 	for (size_t i = 0; i < account->row_count; i++) {
 		struct account_row *row = &account->rows[i];
 		if (row->lane == lane && row->kind == kind && row->name == name && row->parent == parent && row->mode == mode)
 			return row;
 	}
-	struct account_row *row = &account->rows[account->row_count < ACCOUNT_ROWS - 1 ? account->row_count++ : account->row_count];
+	struct account_row *row =
+		&account->rows[account->row_count < ACCOUNT_ROWS - 1 ? account->row_count++ : account->row_count];
 	*row = (struct account_row){ .lane = lane, .kind = kind, .name = name, .parent = parent, .mode = mode };
 	return row;
 }
 
-static void count_event(struct run_account *account, const struct record *record, uint32_t kind, uint32_t name, uint32_t parent)
+static void count_event(
+	struct run_account *account, const struct record *record, uint32_t kind, uint32_t name, uint32_t parent)
 {
 	struct account_row *row = row_of(account, record->lane, kind, name, parent, account->mode);
 	if (record->sequence >= row->upto)
@@ -61,10 +64,7 @@ static void check_event(struct run_account *account, const struct record *record
 	account->events += !was_its_mode;
 }
 
-static void keep(char *out, size_t size, const char *text)
-{
-	snprintf(out, size, "%s", text);
-}
+static void keep(char *out, size_t size, const char *text) { snprintf(out, size, "%s", text); }
 
 /* What stands in the region. */
 static void apply_standing(struct run_account *account, const struct record *record)
@@ -85,18 +85,14 @@ static void apply_standing(struct run_account *account, const struct record *rec
 		account->state = *record->state;
 		account->mode = record->state->mode;
 		break;
-	case RECORD_TOTAL:
-		apply_total(account, record);
-		break;
+	case RECORD_TOTAL: apply_total(account, record); break;
 	case RECORD_HISTORY:
 		account->histories_told++;
 		account->history_batches = 0;
 		for (size_t i = 0; i < record->history.count; i++)
 			account->history_batches += record->history.rows[i].count;
 		break;
-	case RECORD_EPOCHS:
-		account->epochs_told++;
-		break;
+	case RECORD_EPOCHS: account->epochs_told++; break;
 	case RECORD_COUNTER:
 		use_name(account, record, record->counter.name);
 		account->last_counter = record->counter.total;
@@ -105,27 +101,15 @@ static void apply_standing(struct run_account *account, const struct record *rec
 		use_name(account, record, record->span.name);
 		account->open_spans = record->span.depth + 1;
 		break;
-	case RECORD_OPEN_SPANS_NONE:
-		account->open_spans = 0;
-		break;
-	case RECORD_LOST:
-		account->lost += record->lost.count;
-		break;
-	case RECORD_BEFORE_ATTACH:
-		account->before = record->lost.count;
-		break;
-	case RECORD_REFUSED:
-		account->refused = record->lost.count;
-		break;
-	default:
-		break;
+	case RECORD_OPEN_SPANS_NONE: account->open_spans = 0; break;
+	case RECORD_LOST: account->lost += record->lost.count; break;
+	case RECORD_BEFORE_ATTACH: account->before = record->lost.count; break;
+	case RECORD_REFUSED: account->refused = record->lost.count; break;
+	default: break;
 	}
 }
 
-static bool is_event(const struct record *record)
-{
-	return record->kind >= RECORD_EPOCH_BEGIN;
-}
+static bool is_event(const struct record *record) { return record->kind >= RECORD_EPOCH_BEGIN; }
 
 static void apply_event(struct run_account *account, const struct record *record)
 {
@@ -138,26 +122,21 @@ static void apply_event(struct run_account *account, const struct record *record
 		use_name(account, record, record->gauge.name);
 		account->last_gauge = record->gauge.value;
 		if (record->sequence == 0 && account->events > 0)
-			return;      /* the last value, told apart from the events */
+			return; /* the last value, told apart from the events */
 		account->gauges++;
 		break;
 	case RECORD_BATCH_END:
 		account->batch_ends++;
 		count_event(account, record, TOTAL_BATCH, 0, 0);
 		break;
-	case RECORD_EVIDENCE:
-		account->evidences++;
-		break;
+	case RECORD_EVIDENCE: account->evidences++; break;
 	case RECORD_SPAN:
 		use_name(account, record, record->span.name);
 		use_name(account, record, record->span.parent);
 		count_event(account, record, TOTAL_SPAN, record->span.name, record->span.parent);
 		break;
-	case RECORD_MARK:
-		keep(account->last_mark, sizeof account->last_mark, record->text);
-		break;
-	default:
-		break;
+	case RECORD_MARK: keep(account->last_mark, sizeof account->last_mark, record->text); break;
+	default: break;
 	}
 	check_event(account, record);
 }
@@ -208,7 +187,8 @@ uint64_t run_account_count_mode(const struct run_account *account, enum total_ki
 {
 	uint64_t count = 0;
 	for (size_t i = 0; i < account->row_count; i++)
-		if (account->rows[i].kind == kind && (account->rows[i].mode ? has_name(account, account->rows[i].mode, mode) : !strcmp(mode, "train")))
+		if (account->rows[i].kind == kind &&
+			(account->rows[i].mode ? has_name(account, account->rows[i].mode, mode) : !strcmp(mode, "train")))
 			count += account->rows[i].count;
 	return count;
 }

@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t script_ns(double at_s)
-{
-	return SCRIPT_BASE_NS + llround(at_s * 1e9);
-}
+int64_t script_ns(double at_s) { return SCRIPT_BASE_NS + llround(at_s * 1e9); }
 
 struct record *script_add(struct script *script, enum record_kind kind, double at_s)
 {
@@ -27,8 +24,7 @@ struct record *script_event(struct script *script, enum record_kind kind, unsign
 
 static void open_run(struct script *script)
 {
-	static const char *const names[STORY_NAME_COUNT] = {
-		[STORY_NO_NAME] = "",
+	static const char *const names[STORY_NAME_COUNT] = { [STORY_NO_NAME] = "",
 #define NAME_TEXT(id, text) [STORY_##id] = text,
 		STORY_NAMES(NAME_TEXT)
 #undef NAME_TEXT
@@ -72,10 +68,7 @@ void script_apply(struct script *script, double at_s)
 	sample_set_clear(&script->set);
 }
 
-struct run *script_run(struct script *script)
-{
-	return &script->model->runs[0];
-}
+struct run *script_run(struct script *script) { return &script->model->runs[0]; }
 
 void script_batch_begin(struct script *script, unsigned lane, double at_s, uint64_t index)
 {
@@ -134,7 +127,8 @@ void script_figure(struct script *script, double at_s, enum metric metric, int32
 	sample_set_figure(&script->set, script_ns(at_s), metric, pid, value);
 }
 
-void script_process(struct script *script, double at_s, int32_t pid, uint64_t start_ticks, const char *command, bool is_target)
+void script_process(
+	struct script *script, double at_s, int32_t pid, uint64_t start_ticks, const char *command, bool is_target)
 {
 	struct record *record = script_add(script, RECORD_PROCESS_SEEN, at_s);
 	record->process.pid = pid;

@@ -1,4 +1,5 @@
-/* script.h: a run told by hand, event by event, to a model. Times are seconds since SCRIPT_BASE_NS. The names of story.h are published.
+/* script.h: a run told by hand, event by event, to a model. Times are seconds since SCRIPT_BASE_NS. The names of
+ * story.h are published.
  *
  *   struct script script;
  *   script_open(&script, NULL);
@@ -21,8 +22,8 @@ enum { SCRIPT_LANES = 4 };
 struct script {
 	struct model *model;
 	struct sample_set set;
-	uint64_t sequence[SCRIPT_LANES];      /* of the lane's next event; may be set */
-	uint64_t batches;                     /* finished in the run: the next one's number */
+	uint64_t sequence[SCRIPT_LANES]; /* of the lane's next event; may be set */
+	uint64_t batches;                /* finished in the run: the next one's number */
 };
 
 /* A new model and a run in it, live, id 0. `options` NULL: the defaults. */
@@ -33,20 +34,22 @@ void script_apply(struct script *script, double at_s);
 struct run *script_run(struct script *script);
 
 int64_t script_ns(double at_s);
-struct record *script_add(struct script *script, enum record_kind kind, double at_s);                      /* no event: no sequence */
+/* no event: no sequence */
+struct record *script_add(struct script *script, enum record_kind kind, double at_s);
 struct record *script_event(struct script *script, enum record_kind kind, unsigned lane, double at_s);
 void script_batch_begin(struct script *script, unsigned lane, double at_s, uint64_t index);
 void script_batch_end(struct script *script, unsigned lane, double at_s, double begin_s, double loss);
 void script_span(struct script *script, unsigned lane, double begin_s, double end_s, uint32_t name, uint32_t parent);
-void script_epoch(struct script *script, enum record_kind kind, double at_s, uint32_t index);              /* lane 0 */
+void script_epoch(struct script *script, enum record_kind kind, double at_s, uint32_t index); /* lane 0 */
 void script_mode(struct script *script, unsigned lane, double at_s, uint32_t name);
 void script_meta(struct script *script, const char *key, const char *value);
 void script_state(struct script *script, const struct run_state *state);
 void script_figure(struct script *script, double at_s, enum metric metric, int32_t pid, double value);
-void script_process(struct script *script, double at_s, int32_t pid, uint64_t start_ticks, const char *command, bool is_target);
+void script_process(
+	struct script *script, double at_s, int32_t pid, uint64_t start_ticks, const char *command, bool is_target);
 
-/* `count` batches of one step length each, back to back, from `at_s` on, told and applied in one set; batches take 90 % of the step.
- * Returns where the next would begin. */
+/* `count` batches of one step length each, back to back, from `at_s` on, told and applied in one set; batches take 90 %
+ * of the step. Returns where the next would begin. */
 double script_steps(struct script *script, double at_s, const double *steps_s, size_t count);
 
 #endif

@@ -17,12 +17,14 @@ struct gpu_row *script_gpu(struct script *script, double at_s, int32_t instance,
 	struct gpu_row *row = room(script, sizeof *row);
 	char *uuid = room(script, 32);
 	snprintf(uuid, 32, "%s-%08d", parent >= 0 ? "MIG" : "GPU", (int)instance);
-	*row = (struct gpu_row){ instance, parent, index, "NVIDIA", parent >= 0 ? "1g.10gb" : "H100 80GB HBM3", uuid, "0000:01:00.0", "nvidia 580.82", NULL };
+	*row = (struct gpu_row){ instance, parent, index, "NVIDIA", parent >= 0 ? "1g.10gb" : "H100 80GB HBM3", uuid,
+		"0000:01:00.0", "nvidia 580.82", NULL };
 	script_add(script, RECORD_GPU, at_s)->gpu = row;
 	return row;
 }
 
-void script_gpu_processes(struct script *script, double at_s, int32_t instance, const struct gpu_process_row *rows, size_t count)
+void script_gpu_processes(
+	struct script *script, double at_s, int32_t instance, const struct gpu_process_row *rows, size_t count)
 {
 	struct gpu_process_row *copies = room(script, count * sizeof *copies);
 	if (count)
@@ -56,8 +58,7 @@ static void add_meta(struct script *script, unsigned id, const char *key, const 
 
 unsigned script_rank(struct script *script, unsigned id, int32_t pid, const char *rank, const char *world)
 {
-	static const char *const names[STORY_NAME_COUNT] = {
-		[STORY_NO_NAME] = "",
+	static const char *const names[STORY_NAME_COUNT] = { [STORY_NO_NAME] = "",
 #define NAME_TEXT(name_id, text) [STORY_##name_id] = text,
 		STORY_NAMES(NAME_TEXT)
 #undef NAME_TEXT

@@ -1,4 +1,5 @@
-/* script_gpus.h: GPUs told by hand to a script's model: NVIDIA's as numbers 0, 1, …, with parts at 100 + 16 × GPU + part. */
+/* script_gpus.h: GPUs told by hand to a script's model: NVIDIA's as numbers 0, 1, …, with parts at 100 + 16 × GPU +
+ * part. */
 #ifndef PMTOP_TESTS_SCRIPT_GPUS_H
 #define PMTOP_TESTS_SCRIPT_GPUS_H
 
@@ -7,7 +8,8 @@
 /* "GPU-0000000N", 80 GB, answers. Returns the row, to change until script_apply. */
 struct gpu_row *script_gpu(struct script *script, double at_s, int32_t instance, int32_t parent, uint32_t index);
 /* `count` processes, `rows` copied. */
-void script_gpu_processes(struct script *script, double at_s, int32_t instance, const struct gpu_process_row *rows, size_t count);
+void script_gpu_processes(
+	struct script *script, double at_s, int32_t instance, const struct gpu_process_row *rows, size_t count);
 /* One process with so much memory. */
 void script_gpu_process(struct script *script, double at_s, int32_t instance, int32_t pid, double bytes);
 void script_place(struct script *script, double at_s, int32_t pid, int32_t local_rank, const char *visible_devices);

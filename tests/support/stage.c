@@ -64,7 +64,8 @@ void stage_resize(struct stage *stage, int width, int height)
 void stage_draw(struct stage *stage)
 {
 	screen_draw_anew(stage->screen);
-	screen_draw(stage->screen, &stage->canvas, story_realtime_ns + stage->model->now_ns - stage->begin_ns, NS_PER_S / 2);
+	screen_draw(
+		stage->screen, &stage->canvas, story_realtime_ns + stage->model->now_ns - stage->begin_ns, NS_PER_S / 2);
 }
 
 enum screen_wish stage_press(struct stage *stage, int key)
@@ -86,7 +87,8 @@ enum screen_wish stage_type(struct stage *stage, const char *keys)
 
 enum screen_wish stage_click(struct stage *stage, int x, int y)
 {
-	enum screen_wish wish = screen_key(stage->screen, (struct key_event){ .key = KEY_CLICK, .x = x, .y = y }, &stage->canvas);
+	enum screen_wish wish =
+		screen_key(stage->screen, (struct key_event){ .key = KEY_CLICK, .x = x, .y = y }, &stage->canvas);
 
 	stage_draw(stage);
 	return wish;
@@ -114,12 +116,9 @@ bool stage_find(const struct stage *stage, const char *text, int *x, int *y)
 	return found != NULL;
 }
 
-bool stage_shows(const struct stage *stage, const char *text)
-{
-	return stage_find(stage, text, NULL, NULL);
-}
+bool stage_shows(const struct stage *stage, const char *text) { return stage_find(stage, text, NULL, NULL); }
 
-/* -- pictures in files --------------------------------------------------------------------------------------------------------- */
+/* -- pictures in files -- */
 
 static void read_picture(const char *path, struct buffer *out)
 {
@@ -176,7 +175,4 @@ void picture_expect_file(const struct canvas *canvas, const char *name)
 	ck_assert_msg(is_same, "the picture differs from %s", path);
 }
 
-void stage_expect(const struct stage *stage, const char *name)
-{
-	picture_expect_file(&stage->canvas, name);
-}
+void stage_expect(const struct stage *stage, const char *name) { picture_expect_file(&stage->canvas, name); }

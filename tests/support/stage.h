@@ -1,7 +1,8 @@
-/* stage.h: a screen with a whole model behind it, fed by a story, at a moment of its own: no clock, no terminal, no process.
+/* stage.h: a screen with a whole model behind it, fed by a story, at a moment of its own: no clock, no terminal, no
+ * process.
  *
- * Pictures are compared with tests/screens/expected/NAME.txt, relative to the working directory (the root of the source). With PMTOP_UPDATE=1
- * they are written instead. */
+ * Pictures are compared with tests/screens/expected/NAME.txt, relative to the working directory (the root of the
+ * source). With PMTOP_UPDATE=1 they are written instead. */
 #ifndef PMTOP_TESTS_SUPPORT_STAGE_H
 #define PMTOP_TESTS_SUPPORT_STAGE_H
 
@@ -30,7 +31,8 @@ void stage_close(struct stage *stage);
 void stage_play(struct stage *stage, double until_s);
 void stage_resize(struct stage *stage, int width, int height);
 void stage_draw(struct stage *stage);
-/* Presses keys one after the other and draws after each: printable ones as they are, '\r' Enter, '\t' Tab, '\033' Esc. Returns the last wish. */
+/* Presses keys one after the other and draws after each: printable ones as they are, '\r' Enter, '\t' Tab, '\033' Esc.
+ * Returns the last wish. */
 enum screen_wish stage_type(struct stage *stage, const char *keys);
 enum screen_wish stage_press(struct stage *stage, int key);
 enum screen_wish stage_click(struct stage *stage, int x, int y);

@@ -15,10 +15,10 @@ enum { EVENTS_KEPT = 1024 };
 struct story {
 	struct story_options options;
 	struct plot plot;
-	uint64_t figures_random;       /* apart, so that the plot does not depend on when pmtop came */
-	int64_t now_ns;                /* how far it has happened */
+	uint64_t figures_random; /* apart, so that the plot does not depend on when pmtop came */
+	int64_t now_ns;          /* how far it has happened */
 	bool is_attached, is_over;
-	uint64_t happened;             /* events; the plot is written ahead of it */
+	uint64_t happened; /* events; the plot is written ahead of it */
 	struct story_region region;
 	struct story_truth truth;
 	double *steps;
@@ -28,10 +28,29 @@ struct story {
 void story_options_default(struct story_options *options)
 {
 	*options = (struct story_options){
-		.seed = 1, .start_ns = 1000 * NS_PER_S, .period_ns = 100 * NS_PER_MS, .pid = 48213, .command = "train.py", .run_name = "resnet50",
-		.is_published = true, .has_plan = true, .has_modes = true, .has_evidence = true, .epochs = 3, .batches = 100, .validation_batches = 10,
-		.step_s = 0.2, .jitter_ratio = 0.04, .first_s = 0.35, .slow_every = 40, .slow_s = 0.25, .checkpoint_s = 0.5,
-		.loss_first = 2.3, .loss_fall = 0.004, .resident_bytes = 2.6e9, .workers = 4,
+		.seed = 1,
+		.start_ns = 1000 * NS_PER_S,
+		.period_ns = 100 * NS_PER_MS,
+		.pid = 48213,
+		.command = "train.py",
+		.run_name = "resnet50",
+		.is_published = true,
+		.has_plan = true,
+		.has_modes = true,
+		.has_evidence = true,
+		.epochs = 3,
+		.batches = 100,
+		.validation_batches = 10,
+		.step_s = 0.2,
+		.jitter_ratio = 0.04,
+		.first_s = 0.35,
+		.slow_every = 40,
+		.slow_s = 0.25,
+		.checkpoint_s = 0.5,
+		.loss_first = 2.3,
+		.loss_fall = 0.004,
+		.resident_bytes = 2.6e9,
+		.workers = 4,
 	};
 }
 
@@ -64,7 +83,8 @@ static void remember(struct story *story, const struct record *event, uint32_t m
 		truth->batches++;
 		truth->batch_total_s += seconds_between(event->batch.begin_ns, event->time_ns);
 		bool is_slow = story->options.slow_every && truth->batches % story->options.slow_every == 0;
-		bool is_last = event->batch.index + 1 == story->options.batches && !(story->options.has_modes && story->options.validation_batches);
+		bool is_last = event->batch.index + 1 == story->options.batches &&
+			!(story->options.has_modes && story->options.validation_batches);
 		truth->planted += is_slow && !(story->options.loads_between && is_last);
 	}
 	if (event->kind == RECORD_SPAN && is_training && event->span.name == STORY_DATA)
@@ -94,18 +114,21 @@ static void happen_next(struct story *story, struct sample_set *out)
 		tell_event(out, event);
 }
 
-/* Lets everything happen up to `now_ns`; tells it where `out` is given. It is written ahead of now, so that what is open then is known. */
+/* Lets everything happen up to `now_ns`; tells it where `out` is given. It is written ahead of now, so that what is
+ * open then is known. */
 static void happen(struct story *story, int64_t now_ns, struct sample_set *out)
 {
 	story->now_ns = now_ns;
 	for (;;) {
-		while (story->happened < story->plot.written && story->plot.events[story->happened % PLOT_EVENTS].record.time_ns <= now_ns)
+		while (story->happened < story->plot.written &&
+			story->plot.events[story->happened % PLOT_EVENTS].record.time_ns <= now_ns)
 			happen_next(story, out);
 		if (story->plot.told_ns > now_ns || story->plot.chapter == CHAPTER_END)
 			break;
 		plot_write_on(&story->plot);
 	}
-	story->truth.resident_bytes = story->options.resident_bytes + story->options.leak_bytes * (double)story->truth.batches;
+	story->truth.resident_bytes =
+		story->options.resident_bytes + story->options.leak_bytes * (double)story->truth.batches;
 }
 
 static void tell_processes(struct story *story, struct sample_set *out)
@@ -116,7 +139,8 @@ static void tell_processes(struct story *story, struct sample_set *out)
 		seen->process.pid = options->pid + (int32_t)i;
 		seen->process.parent = i ? options->pid : 1;
 		seen->process.start_ticks = 1000 + i;
-		seen->process.command = sample_set_text(out, i ? "pt_data_worker" : options->command, strlen(i ? "pt_data_worker" : options->command));
+		seen->process.command = sample_set_text(
+			out, i ? "pt_data_worker" : options->command, strlen(i ? "pt_data_worker" : options->command));
 		seen->process.is_target = i == 0;
 	}
 }
@@ -128,7 +152,8 @@ static void tell_meta(struct sample_set *out, int64_t time_ns, const char *key, 
 	meta->meta.value = value;
 }
 
-/* The ring's. The modes of its oldest batches may differ from the state that was told before, and their change may be gone. */
+/* The ring's. The modes of its oldest batches may differ from the state that was told before, and their change may be
+ * gone. */
 static void tell_past_events(struct story *story, struct sample_set *out)
 {
 	uint64_t kept = story->happened < EVENTS_KEPT ? story->happened : EVENTS_KEPT;
@@ -151,8 +176,7 @@ static void tell_past_events(struct story *story, struct sample_set *out)
 
 static void tell_run(struct story *story, struct sample_set *out)
 {
-	static const char *const names[STORY_NAME_COUNT] = {
-		[STORY_NO_NAME] = "",
+	static const char *const names[STORY_NAME_COUNT] = { [STORY_NO_NAME] = "",
 #define STORY_NAME_TEXT(id, text) [STORY_##id] = text,
 		STORY_NAMES(STORY_NAME_TEXT)
 #undef STORY_NAME_TEXT
@@ -208,15 +232,28 @@ static void tell_figures(struct story *story, struct sample_set *out)
 	for (unsigned i = 0; i <= options->workers; i++) {
 		int32_t pid = options->pid + (int32_t)i;
 		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * plot_chance(&story->figures_random);
-		double file = 0.08 * (i ? 2e8 : options->resident_bytes), shared = file / 4;           /* what leaks is anonymous */
-		const struct { enum metric metric; double value; } figures[] = {
-			{ METRIC_PROCESS_RESIDENT, resident }, { METRIC_PROCESS_RESIDENT_PEAK, resident + 2e6 }, { METRIC_PROCESS_ANONYMOUS, resident - file - shared },
-			{ METRIC_PROCESS_FILE, file }, { METRIC_PROCESS_SHARED, shared }, { METRIC_PROCESS_SWAP, 0 },
-			{ METRIC_PROCESS_THREADS, i ? 1 : 9 }, { METRIC_PROCESS_STATE, i ? 'S' : 'R' },
-			{ METRIC_PROCESS_CPU_USER, floor(elapsed_ns * (i ? 0.4 : 0.85) / 1e7) * 1e7 }, { METRIC_PROCESS_CPU_SYSTEM, floor(elapsed_ns * 0.05 / 1e7) * 1e7 },
-			{ METRIC_PROCESS_RUN_QUEUE_WAIT, elapsed_ns * 0.002 }, { METRIC_PROCESS_MINOR_FAULTS, floor(elapsed_ns * 5e-7) },
-			{ METRIC_PROCESS_MAJOR_FAULTS, (double)story->truth.planted * (i ? 0 : 1204) }, { METRIC_PROCESS_SWITCHES_FORCED, floor(elapsed_ns * 1e-8) },
-			{ METRIC_PROCESS_READ, elapsed_ns * (i ? 0.02 : 0.001) }, { METRIC_PROCESS_WRITTEN, 0 },
+		/* what leaks is anonymous */
+		double file = 0.08 * (i ? 2e8 : options->resident_bytes), shared = file / 4;
+		const struct {
+			enum metric metric;
+			double value;
+		} figures[] = {
+			{ METRIC_PROCESS_RESIDENT, resident },
+			{ METRIC_PROCESS_RESIDENT_PEAK, resident + 2e6 },
+			{ METRIC_PROCESS_ANONYMOUS, resident - file - shared },
+			{ METRIC_PROCESS_FILE, file },
+			{ METRIC_PROCESS_SHARED, shared },
+			{ METRIC_PROCESS_SWAP, 0 },
+			{ METRIC_PROCESS_THREADS, i ? 1 : 9 },
+			{ METRIC_PROCESS_STATE, i ? 'S' : 'R' },
+			{ METRIC_PROCESS_CPU_USER, floor(elapsed_ns * (i ? 0.4 : 0.85) / 1e7) * 1e7 },
+			{ METRIC_PROCESS_CPU_SYSTEM, floor(elapsed_ns * 0.05 / 1e7) * 1e7 },
+			{ METRIC_PROCESS_RUN_QUEUE_WAIT, elapsed_ns * 0.002 },
+			{ METRIC_PROCESS_MINOR_FAULTS, floor(elapsed_ns * 5e-7) },
+			{ METRIC_PROCESS_MAJOR_FAULTS, (double)story->truth.planted * (i ? 0 : 1204) },
+			{ METRIC_PROCESS_SWITCHES_FORCED, floor(elapsed_ns * 1e-8) },
+			{ METRIC_PROCESS_READ, elapsed_ns * (i ? 0.02 : 0.001) },
+			{ METRIC_PROCESS_WRITTEN, 0 },
 		};
 		for (size_t k = 0; k < sizeof figures / sizeof *figures; k++)
 			sample_set_figure(out, now_ns, figures[k].metric, pid, figures[k].value);
@@ -233,7 +270,8 @@ static void tell_end(struct story *story, struct sample_set *out)
 		story_region_tell_state(&story->region, out, STORY_RUN, story->now_ns);
 	}
 	if (story->options.is_published)
-		sample_set_add(out, RECORD_RUN_CLOSED, STORY_RUN, story->now_ns)->text = is_killed ? "its process ended without closing it" : "ended";
+		sample_set_add(out, RECORD_RUN_CLOSED, STORY_RUN, story->now_ns)->text =
+			is_killed ? "its process ended without closing it" : "ended";
 	for (unsigned i = 0; i <= story->options.workers; i++)
 		sample_set_add(out, RECORD_PROCESS_GONE, 0, story->now_ns)->process.pid = story->options.pid + (int32_t)i;
 	story->is_over = true;
@@ -271,7 +309,8 @@ bool story_next(struct story *story, struct sample_set *out)
 	sample_set_clear(out);
 	if (story->is_over)
 		return false;
-	int64_t now_ns = story->is_attached ? story->now_ns + options->period_ns : options->start_ns + llround(options->attach_s * 1e9);
+	int64_t now_ns =
+		story->is_attached ? story->now_ns + options->period_ns : options->start_ns + llround(options->attach_s * 1e9);
 	int64_t killed_ns = options->start_ns + llround(options->killed_s * 1e9);
 	bool is_killed = options->killed_s > 0 && now_ns >= killed_ns;
 	out->time_ns = now_ns;
@@ -307,10 +346,7 @@ bool story_next(struct story *story, struct sample_set *out)
 	return true;
 }
 
-struct story_truth story_truth(const struct story *story)
-{
-	return story->truth;
-}
+struct story_truth story_truth(const struct story *story) { return story->truth; }
 
 const double *story_steps(const struct story *story, size_t *count)
 {

@@ -13,10 +13,7 @@ double plot_chance(uint64_t *state)
 	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
 }
 
-static double chance(struct plot *plot)
-{
-	return plot_chance(&plot->random);
-}
+static double chance(struct plot *plot) { return plot_chance(&plot->random); }
 
 static struct event *write_event(struct plot *plot, enum record_kind kind)
 {
@@ -30,10 +27,7 @@ static struct event *write_event(struct plot *plot, enum record_kind kind)
 	return event;
 }
 
-static void pass(struct plot *plot, double seconds)
-{
-	plot->told_ns += llround(seconds * 1e9);
-}
+static void pass(struct plot *plot, double seconds) { plot->told_ns += llround(seconds * 1e9); }
 
 /* Time that varies a little; it never stands still, so that no two events have the same time. */
 static double vary(struct plot *plot, double seconds)
@@ -41,7 +35,8 @@ static double vary(struct plot *plot, double seconds)
 	return fmax(seconds * (1 + plot->options.jitter_ratio * chance(plot)), 1e-6);
 }
 
-static void write_span(struct plot *plot, enum story_name name, enum story_name parent, int64_t begin_ns, double inside_s)
+static void write_span(
+	struct plot *plot, enum story_name name, enum story_name parent, int64_t begin_ns, double inside_s)
 {
 	struct event *event = write_event(plot, RECORD_SPAN);
 	int64_t duration_ns = plot->told_ns - begin_ns;
@@ -92,8 +87,14 @@ static void write_batch_end(struct plot *plot, int64_t begin_ns, double loss, do
 	pass(plot, 2e-6);
 	struct event *evidence = write_event(plot, RECORD_EVIDENCE);
 	evidence->evidence = (struct evidence){
-		.cpu_s = 0.8 * (batch_s - slow_s), .run_queue_wait_s = 0.002 * batch_s, .minor_faults = floor(100 + 20 * chance(plot)), .major_faults = slow_s > 0 ? 1204 : 0,
-		.voluntary_switches = slow_s > 0 ? 260 : 12, .involuntary_switches = 2, .blocks_read = slow_s > 0 ? 5200 : 0, .samples = STORY_SAMPLES_PER_BATCH,
+		.cpu_s = 0.8 * (batch_s - slow_s),
+		.run_queue_wait_s = 0.002 * batch_s,
+		.minor_faults = floor(100 + 20 * chance(plot)),
+		.major_faults = slow_s > 0 ? 1204 : 0,
+		.voluntary_switches = slow_s > 0 ? 260 : 12,
+		.involuntary_switches = 2,
+		.blocks_read = slow_s > 0 ? 5200 : 0,
+		.samples = STORY_SAMPLES_PER_BATCH,
 	};
 }
 
@@ -233,7 +234,6 @@ void plot_write_on(struct plot *plot)
 		close_epoch(plot);
 		plot->chapter = plot->epoch < options->epochs ? CHAPTER_EPOCH : CHAPTER_END;
 		break;
-	case CHAPTER_END:
-		break;
+	case CHAPTER_END: break;
 	}
 }

@@ -12,7 +12,7 @@ enum chapter { CHAPTER_OPENING, CHAPTER_EPOCH, CHAPTER_TRAIN, CHAPTER_VALIDATION
 struct event {
 	struct record record;
 	struct evidence evidence;
-	uint32_t mode;                 /* what was current when it happened */
+	uint32_t mode; /* what was current when it happened */
 };
 
 struct plot {
@@ -20,11 +20,11 @@ struct plot {
 	uint64_t random;
 	enum chapter chapter;
 	uint32_t epoch;
-	uint64_t batch, trained;       /* in its epoch and mode; of mode train since the start */
-	uint64_t number;               /* of the next batch in the run */
-	double losses[2];              /* of the last two, which become known later */
-	int64_t told_ns;               /* how far it is written */
-	uint64_t written;              /* events, the newest PLOT_EVENTS of them kept: number i in i % PLOT_EVENTS */
+	uint64_t batch, trained; /* in its epoch and mode; of mode train since the start */
+	uint64_t number;         /* of the next batch in the run */
+	double losses[2];        /* of the last two, which become known later */
+	int64_t told_ns;         /* how far it is written */
+	uint64_t written;        /* events, the newest PLOT_EVENTS of them kept: number i in i % PLOT_EVENTS */
 	struct event events[PLOT_EVENTS];
 };
 

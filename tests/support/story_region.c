@@ -11,18 +11,28 @@ void story_region_init(struct story_region *region)
 	region->bin_width = 1;
 }
 
-static void add_to_total(struct story_region *region, enum total_kind kind, uint32_t mode, const struct record *span, double seconds)
+static void add_to_total(
+	struct story_region *region, enum total_kind kind, uint32_t mode, const struct record *span, double seconds)
 {
 	uint32_t name = span ? span->span.name : 0, parent = span ? span->span.parent : 0;
 	struct total_row *row = region->totals;
-	while (row < region->totals + region->total_count && (row->kind != kind || row->mode != mode || row->name != name || row->parent != parent))
+	while (row < region->totals + region->total_count &&
+		(row->kind != kind || row->mode != mode || row->name != name || row->parent != parent))
 		row++;
 	if (row == region->totals + STORY_TOTALS_MAX)
 		abort();
 	if (row == region->totals + region->total_count) {
 		region->total_count++;
-		*row = (struct total_row){ .kind = kind, .mode = mode, .name = name, .parent = parent, .depth = span ? span->span.depth : 0,
-			.min_s = seconds, .max_s = seconds, .cpu_s = NAN, .memory_bytes = NAN, .has_histogram = true };
+		*row = (struct total_row){ .kind = kind,
+			.mode = mode,
+			.name = name,
+			.parent = parent,
+			.depth = span ? span->span.depth : 0,
+			.min_s = seconds,
+			.max_s = seconds,
+			.cpu_s = NAN,
+			.memory_bytes = NAN,
+			.has_histogram = true };
 	}
 	row->count++;
 	row->total_s += seconds;
@@ -61,7 +71,9 @@ static void close_step(struct story_region *region, double seconds)
 		if (region->bin_count == STORY_BINS_MAX)
 			merge_bins(region);
 		bin = &region->bins[region->bin_count++];
-		*bin = (struct history_row){ .first = region->steps, .min_s = seconds, .max_s = seconds, .begin_ns = region->step_begin_ns };
+		*bin = (struct history_row){
+			.first = region->steps, .min_s = seconds, .max_s = seconds, .begin_ns = region->step_begin_ns
+		};
 	}
 	bin->count++;
 	bin->sum_s += seconds;
@@ -83,7 +95,8 @@ static void begin_epoch(struct story_region *region, const struct record *event)
 		region->epoch_count--;
 		region->epochs_dropped++;
 	}
-	region->epochs[region->epoch_count++] = (struct epoch_row){ .index = event->epoch.index, .mode = region->state.mode, .begin_ns = event->time_ns };
+	region->epochs[region->epoch_count++] =
+		(struct epoch_row){ .index = event->epoch.index, .mode = region->state.mode, .begin_ns = event->time_ns };
 	region->state.in_epoch = true;
 	region->state.epoch_index = event->epoch.index;
 	region->state.epoch_begin_ns = event->time_ns;
@@ -122,25 +135,18 @@ void story_region_account(struct story_region *region, const struct record *even
 		region->state.batch_index = event->batch.index;
 		region->state.batch_begin_ns = event->time_ns;
 		break;
-	case RECORD_BATCH_END:
-		end_batch(region, event);
-		break;
+	case RECORD_BATCH_END: end_batch(region, event); break;
 	case RECORD_SPAN:
 		add_to_total(region, TOTAL_SPAN, region->state.mode, event, (double)event->span.duration_ns * 1e-9);
 		break;
-	case RECORD_MODE:
-		region->state.mode = event->mode.name;
-		break;
-	case RECORD_EPOCH_BEGIN:
-		begin_epoch(region, event);
-		break;
+	case RECORD_MODE: region->state.mode = event->mode.name; break;
+	case RECORD_EPOCH_BEGIN: begin_epoch(region, event); break;
 	case RECORD_EPOCH_END:
 		close_last_step(region);
 		region->epochs[region->epoch_count - 1].end_ns = event->time_ns;
 		region->state.in_epoch = false;
 		break;
-	default:
-		break;
+	default: break;
 	}
 	for (size_t i = 0; i < region->total_count; i++)
 		region->totals[i].upto = event->sequence + 1;
@@ -164,7 +170,8 @@ void story_region_tell(const struct story_region *region, struct sample_set *out
 {
 	story_region_tell_state(region, out, run, time_ns);
 	for (size_t i = 0; i < region->total_count; i++)
-		sample_set_add(out, RECORD_TOTAL, run, time_ns)->total = copy_rows(out, &region->totals[i], sizeof region->totals[i]);
+		sample_set_add(out, RECORD_TOTAL, run, time_ns)->total =
+			copy_rows(out, &region->totals[i], sizeof region->totals[i]);
 	struct record *history = sample_set_add(out, RECORD_HISTORY, run, time_ns);
 	history->history.count = region->bin_count;
 	history->history.rows = copy_rows(out, region->bins, region->bin_count * sizeof *region->bins);

@@ -1,4 +1,5 @@
-/* story_region.h: what the region of a made-up run keeps: totals, history, epochs, state. Counted event by event, as pmtop-region(7) has it. */
+/* story_region.h: what the region of a made-up run keeps: totals, history, epochs, state. Counted event by event, as
+ * pmtop-region(7) has it. */
 #ifndef PMTOP_TESTS_STORY_REGION_H
 #define PMTOP_TESTS_STORY_REGION_H
 
@@ -15,11 +16,11 @@ struct story_region {
 	struct total_row totals[STORY_TOTALS_MAX];
 	struct history_row bins[STORY_BINS_MAX];
 	struct epoch_row epochs[STORY_EPOCHS_MAX];
-	bool has_step;               /* a batch has begun whose step is not closed */
+	bool has_step; /* a batch has begun whose step is not closed */
 	uint32_t step_mode;
 	int64_t step_begin_ns;
 	double step_batch_s;
-	double closed_step_s;        /* of the step that the last event closed; NAN = it closed none */
+	double closed_step_s; /* of the step that the last event closed; NAN = it closed none */
 	uint32_t closed_step_mode;
 };
 

@@ -29,8 +29,16 @@ static void tell_worker(const struct story_options *options, unsigned worker, in
 	uint32_t *histogram = allocate(out, HISTOGRAM_BUCKETS * sizeof *histogram);
 	struct worker_span *spans = allocate(out, 2 * sizeof *spans);
 	double until_s = seconds_between(options->start_ns, now_ns), at_s = 0.01 * worker;
-	*row = (struct worker_row){ .pid = options->pid + 1 + (int32_t)worker, .id = worker, .count = options->workers, .start_ns = options->start_ns,
-		.total_s = NAN, .min_s = NAN, .max_s = NAN, .histogram = histogram, .span_count = 2, .spans = spans };
+	*row = (struct worker_row){ .pid = options->pid + 1 + (int32_t)worker,
+		.id = worker,
+		.count = options->workers,
+		.start_ns = options->start_ns,
+		.total_s = NAN,
+		.min_s = NAN,
+		.max_s = NAN,
+		.histogram = histogram,
+		.span_count = 2,
+		.spans = spans };
 	for (uint64_t fetch = 0;; fetch++) {
 		double seconds = fetch_s(worker, fetch);
 		if (at_s <= until_s && at_s + seconds > until_s)

@@ -1,4 +1,5 @@
-/* story_workers.h: what the workers of a story's loader publish: fetches of 32 items, decode and augment in them, and waits for work between. */
+/* story_workers.h: what the workers of a story's loader publish: fetches of 32 items, decode and augment in them, and
+ * waits for work between. */
 #ifndef PMTOP_TESTS_STORY_WORKERS_H
 #define PMTOP_TESTS_STORY_WORKERS_H
 

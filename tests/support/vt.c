@@ -23,7 +23,8 @@ struct vt {
 	int master, width, height;
 	pid_t pid;
 	bool is_reading, has_exited;
-	bool is_stale;                  /* resized: libvterm gets a new screen before the next byte (its own resizing fails on small sizes) */
+	/* resized: libvterm gets a new screen before the next byte (its own resizing fails on small sizes) */
+	bool is_stale;
 	int status;
 	uint64_t reads, bytes;
 	char tail[TAIL];
@@ -43,7 +44,8 @@ static void set_environment(const char *const environment[])
 static void make_screen(struct vt *vt)
 {
 	/* libvterm 0.1 writes outside of screens of one column */
-	vt->terminal = vterm_new(vt->height < LEAST_HEIGHT ? LEAST_HEIGHT : vt->height, vt->width < LEAST_WIDTH ? LEAST_WIDTH : vt->width);
+	vt->terminal = vterm_new(
+		vt->height < LEAST_HEIGHT ? LEAST_HEIGHT : vt->height, vt->width < LEAST_WIDTH ? LEAST_WIDTH : vt->width);
 	vterm_set_utf8(vt->terminal, 1);
 	vt->screen = vterm_obtain_screen(vt->terminal);
 	vterm_screen_enable_altscreen(vt->screen, 1);
@@ -53,8 +55,8 @@ static void make_screen(struct vt *vt)
 struct vt *vt_fork(int width, int height, int (*child)(void *context), void *context, const char *const environment[])
 {
 	struct vt *vt = calloc(1, sizeof *vt);
-	struct winsize size = {.ws_row = (unsigned short)height, .ws_col = (unsigned short)width};
-	*vt = (struct vt){.width = width, .height = height, .is_reading = true};
+	struct winsize size = { .ws_row = (unsigned short)height, .ws_col = (unsigned short)width };
+	*vt = (struct vt){ .width = width, .height = height, .is_reading = true };
 	vt->pid = forkpty(&vt->master, NULL, NULL, &size);
 	if (vt->pid == 0) {
 		set_environment(environment);
@@ -132,16 +134,13 @@ static bool take(struct vt *vt)
 /* Waits for output or input room at most so long, and takes what came. */
 static bool step(struct vt *vt, short events, int ms)
 {
-	struct pollfd ready = {.fd = vt->master, .events = (short)(events | (vt->is_reading ? POLLIN : 0))};
+	struct pollfd ready = { .fd = vt->master, .events = (short)(events | (vt->is_reading ? POLLIN : 0)) };
 	if (poll(&ready, 1, ms) > 0 && (ready.revents & POLLHUP) && !(ready.revents & POLLIN))
-		poll(NULL, 0, ms < 5 ? ms : 5);     /* the program ended: not a busy loop */
+		poll(NULL, 0, ms < 5 ? ms : 5); /* the program ended: not a busy loop */
 	return take(vt);
 }
 
-static int64_t deadline_in(int ms)
-{
-	return clock_monotonic_ns() + ms * NS_PER_MS;
-}
+static int64_t deadline_in(int ms) { return clock_monotonic_ns() + ms * NS_PER_MS; }
 
 void vt_send(struct vt *vt, const char *bytes, size_t length)
 {
@@ -158,29 +157,20 @@ void vt_send(struct vt *vt, const char *bytes, size_t length)
 	}
 }
 
-void vt_press(struct vt *vt, const char *text)
-{
-	vt_send(vt, text, strlen(text));
-}
+void vt_press(struct vt *vt, const char *text) { vt_send(vt, text, strlen(text)); }
 
 void vt_resize(struct vt *vt, int width, int height)
 {
-	struct winsize size = {.ws_row = (unsigned short)height, .ws_col = (unsigned short)width};
+	struct winsize size = { .ws_row = (unsigned short)height, .ws_col = (unsigned short)width };
 	vt->width = width > 0 ? width : 80;
 	vt->height = height > 0 ? height : 24;
 	vt->is_stale = true;
 	ioctl(vt->master, TIOCSWINSZ, &size);
 }
 
-void vt_signal(struct vt *vt, int number)
-{
-	kill(vt->pid, number);
-}
+void vt_signal(struct vt *vt, int number) { kill(vt->pid, number); }
 
-void vt_set_reading(struct vt *vt, bool is_reading)
-{
-	vt->is_reading = is_reading;
-}
+void vt_set_reading(struct vt *vt, bool is_reading) { vt->is_reading = is_reading; }
 
 bool vt_wait(struct vt *vt, bool (*condition)(struct vt *vt, void *context), void *context, int deadline_ms)
 {
@@ -200,10 +190,7 @@ static bool never(struct vt *vt, void *context)
 	return false;
 }
 
-void vt_pump(struct vt *vt, int ms)
-{
-	vt_wait(vt, never, NULL, ms);
-}
+void vt_pump(struct vt *vt, int ms) { vt_wait(vt, never, NULL, ms); }
 
 bool vt_settle(struct vt *vt, int quiet_ms, int deadline_ms)
 {
@@ -220,8 +207,8 @@ bool vt_settle(struct vt *vt, int quiet_ms, int deadline_ms)
 struct vt_cell vt_cell(struct vt *vt, int x, int y)
 {
 	VTermScreenCell cell;
-	struct vt_cell out = {.foreground = -1, .background = -1};
-	if (!vterm_screen_get_cell(vt->screen, (VTermPos){.row = y, .col = x}, &cell))
+	struct vt_cell out = { .foreground = -1, .background = -1 };
+	if (!vterm_screen_get_cell(vt->screen, (VTermPos){ .row = y, .col = x }, &cell))
 		return out;
 	out.code = cell.chars[0] == (uint32_t)-1 ? 0 : cell.chars[0];
 	out.width = cell.width;
@@ -294,11 +281,14 @@ bool vt_wait_exit(struct vt *vt, int *status, int deadline_ms)
 uint64_t vt_reads(const struct vt *vt) { return vt->reads; }
 uint64_t vt_bytes(const struct vt *vt) { return vt->bytes; }
 pid_t vt_pid(const struct vt *vt) { return vt->pid; }
-bool vt_saw(const struct vt *vt, const char *bytes) { return memmem(vt->tail, vt->tail_length, bytes, strlen(bytes)) != NULL; }
+bool vt_saw(const struct vt *vt, const char *bytes)
+{
+	return memmem(vt->tail, vt->tail_length, bytes, strlen(bytes)) != NULL;
+}
 
 struct termios vt_modes(const struct vt *vt)
 {
-	struct termios modes = {0};
+	struct termios modes = { 0 };
 	tcgetattr(vt->master, &modes);
 	return modes;
 }

@@ -13,20 +13,22 @@
 struct vt;
 
 struct vt_cell {
-	uint32_t code;                  /* 0 = blank, or the right half of a wide character */
+	uint32_t code; /* 0 = blank, or the right half of a wide character */
 	int width;
-	int foreground, background;     /* index of the palette, −1 = the terminal's own */
+	int foreground, background; /* index of the palette, −1 = the terminal's own */
 	bool is_bold, is_reversed, is_underlined;
 };
 
-/* Starts `argv[0]` (looked up in PATH) on a terminal of its own. `environment` holds "NAME=VALUE" (set) and "NAME" (unset), ended by NULL; may be NULL. */
+/* Starts `argv[0]` (looked up in PATH) on a terminal of its own. `environment` holds "NAME=VALUE" (set) and "NAME"
+ * (unset), ended by NULL; may be NULL. */
 struct vt *vt_start(int width, int height, char *const argv[], const char *const environment[]);
 /* The same with a function of this program; the child exits with what it returns. */
 struct vt *vt_fork(int width, int height, int (*child)(void *context), void *context, const char *const environment[]);
 /* Kills the program if it still runs. */
 void vt_free(struct vt *vt);
 
-void vt_send(struct vt *vt, const char *bytes, size_t length);       /* takes what the program writes meanwhile, at most 10 s */
+/* takes what the program writes meanwhile, at most 10 s */
+void vt_send(struct vt *vt, const char *bytes, size_t length);
 void vt_press(struct vt *vt, const char *text);
 void vt_resize(struct vt *vt, int width, int height);
 void vt_signal(struct vt *vt, int number);
@@ -46,12 +48,12 @@ bool vt_settle(struct vt *vt, int quiet_ms, int deadline_ms);
 /* Until the program ended; *status as of waitpid. */
 bool vt_wait_exit(struct vt *vt, int *status, int deadline_ms);
 
-void vt_row(struct vt *vt, int y, struct buffer *out);                /* without trailing blanks */
-void vt_screen(struct vt *vt, struct buffer *out);                    /* all rows, each with a newline */
+void vt_row(struct vt *vt, int y, struct buffer *out); /* without trailing blanks */
+void vt_screen(struct vt *vt, struct buffer *out);     /* all rows, each with a newline */
 struct vt_cell vt_cell(struct vt *vt, int x, int y);
-uint64_t vt_reads(const struct vt *vt);                               /* reads of the master that brought something */
+uint64_t vt_reads(const struct vt *vt); /* reads of the master that brought something */
 uint64_t vt_bytes(const struct vt *vt);
-bool vt_saw(const struct vt *vt, const char *bytes);                  /* among the last 64 kB that came */
+bool vt_saw(const struct vt *vt, const char *bytes); /* among the last 64 kB that came */
 struct termios vt_modes(const struct vt *vt);
 pid_t vt_pid(const struct vt *vt);
 

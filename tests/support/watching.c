@@ -63,10 +63,7 @@ void stop_trainer(void)
 	trainer_pid = 0;
 }
 
-bool is_training(void)
-{
-	return waitpid(trainer_pid, NULL, WNOHANG) == 0;
-}
+bool is_training(void) { return waitpid(trainer_pid, NULL, WNOHANG) == 0; }
 
 struct vt *watch_with(int width, int height, const char *const more[], const char *const environment[])
 {
@@ -82,10 +79,7 @@ struct vt *watch_with(int width, int height, const char *const more[], const cha
 	return vt_start(width, height, argv, settings);
 }
 
-struct vt *watch(int width, int height)
-{
-	return watch_with(width, height, NULL, NULL);
-}
+struct vt *watch(int width, int height) { return watch_with(width, height, NULL, NULL); }
 
 int quit(struct vt *vt)
 {

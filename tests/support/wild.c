@@ -16,17 +16,16 @@ static uint64_t draw(void)
 	return random_state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-uint64_t wild_below(uint64_t n)
-{
-	return (draw() >> 11) % n;
-}
+uint64_t wild_below(uint64_t n) { return (draw() >> 11) % n; }
 
 int64_t wild_time(int64_t now_ns, bool is_wild)
 {
-	static const int64_t absurd[] = { 0, -1, 1, INT64_MIN, INT64_MAX, INT64_MIN + 1, INT64_MAX - 1, INT64_C(1) << 62, -(INT64_C(1) << 62) };
+	static const int64_t absurd[] = { 0, -1, 1, INT64_MIN, INT64_MAX, INT64_MIN + 1, INT64_MAX - 1, INT64_C(1) << 62,
+		-(INT64_C(1) << 62) };
 	if (is_wild && wild_below(4) == 0)
 		return absurd[wild_below(sizeof absurd / sizeof *absurd)];
-	return now_ns + (int64_t)wild_below(200 * NS_PER_MS) - (int64_t)wild_below(is_wild ? 10 * NS_PER_S : 20 * NS_PER_MS);
+	return now_ns + (int64_t)wild_below(200 * NS_PER_MS) -
+		(int64_t)wild_below(is_wild ? 10 * NS_PER_S : 20 * NS_PER_MS);
 }
 
 static double draw_number(void)
@@ -37,14 +36,16 @@ static double draw_number(void)
 
 static uint64_t draw_count(void)
 {
-	static const uint64_t absurd[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, UINT64_C(1) << 62, UINT32_MAX };
+	static const uint64_t absurd[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, UINT64_C(1) << 62,
+		UINT32_MAX };
 	return wild_below(3) == 0 ? absurd[wild_below(sizeof absurd / sizeof *absurd)] : wild_below(100000);
 }
 
 static uint32_t draw_name(void)
 {
 	static const uint32_t absurd[] = { 0, NAME_UNATTRIBUTED, NAME_BETWEEN, UINT32_MAX, 4096, 4097, 0xffff };
-	return wild_below(8) == 0 ? absurd[wild_below(sizeof absurd / sizeof *absurd)] : (uint32_t)wild_below(wild_below(20) == 0 ? 5000 : 12);
+	return wild_below(8) == 0 ? absurd[wild_below(sizeof absurd / sizeof *absurd)]
+							  : (uint32_t)wild_below(wild_below(20) == 0 ? 5000 : 12);
 }
 
 static const char *draw_text(struct sample_set *set)
@@ -92,7 +93,8 @@ static void fill_history(struct sample_set *set, struct record *record)
 	size_t count = (size_t)wild_below(wild_below(20) == 0 ? 5000 : 20);
 	struct history_row *rows = zeroed(set, count * sizeof *rows);
 	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct history_row){ wild_below(2) ? i : draw_count(), wild_below(2) ? 1 : draw_count(), draw_number(), draw_number(), draw_number(), wild_time(0, true) };
+		rows[i] = (struct history_row){ wild_below(2) ? i : draw_count(), wild_below(2) ? 1 : draw_count(),
+			draw_number(), draw_number(), draw_number(), wild_time(0, true) };
 	record->history.rows = wild_below(50) ? rows : NULL;
 	record->history.count = count;
 }
@@ -102,8 +104,8 @@ static void fill_epochs(struct sample_set *set, struct record *record)
 	size_t count = (size_t)wild_below(wild_below(20) == 0 ? 3000 : 10);
 	struct epoch_row *rows = zeroed(set, count * sizeof *rows);
 	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct epoch_row){ (uint32_t)draw_count(), draw_name(), wild_time(WILD_BASE_NS, true), wild_time(WILD_BASE_NS, true), draw_count(),
-			draw_number(), draw_number(), draw_number() };
+		rows[i] = (struct epoch_row){ (uint32_t)draw_count(), draw_name(), wild_time(WILD_BASE_NS, true),
+			wild_time(WILD_BASE_NS, true), draw_count(), draw_number(), draw_number(), draw_number() };
 	record->epochs.rows = rows;
 	record->epochs.count = count;
 	record->epochs.dropped = draw_count();
@@ -112,17 +114,28 @@ static void fill_epochs(struct sample_set *set, struct record *record)
 static void fill_state(struct sample_set *set, struct record *record)
 {
 	struct run_state *state = zeroed(set, sizeof *state);
-	*state = (struct run_state){ .mode = draw_name(), .epochs_planned = (uint32_t)draw_count(), .batches_per_epoch = draw_count(), .samples_per_batch = draw_count(),
-		.in_epoch = wild_below(2), .in_batch = wild_below(2), .is_ended = wild_below(2), .epoch_index = (uint32_t)draw_count(), .epochs_begun = (uint32_t)draw_count(),
-		.epoch_begin_ns = wild_time(WILD_BASE_NS, true), .batch_index = draw_count(), .batches_in_epoch = draw_count(),
-		.batch_begin_ns = wild_time(WILD_BASE_NS, true), .loss = draw_number() };
+	*state = (struct run_state){ .mode = draw_name(),
+		.epochs_planned = (uint32_t)draw_count(),
+		.batches_per_epoch = draw_count(),
+		.samples_per_batch = draw_count(),
+		.in_epoch = wild_below(2),
+		.in_batch = wild_below(2),
+		.is_ended = wild_below(2),
+		.epoch_index = (uint32_t)draw_count(),
+		.epochs_begun = (uint32_t)draw_count(),
+		.epoch_begin_ns = wild_time(WILD_BASE_NS, true),
+		.batch_index = draw_count(),
+		.batches_in_epoch = draw_count(),
+		.batch_begin_ns = wild_time(WILD_BASE_NS, true),
+		.loss = draw_number() };
 	record->state = wild_below(50) ? state : NULL;
 }
 
 static void fill_evidence(struct sample_set *set, struct record *record)
 {
 	struct evidence *evidence = zeroed(set, sizeof *evidence);
-	*evidence = (struct evidence){ draw_number(), draw_number(), draw_number(), draw_number(), draw_number(), draw_number(), draw_number(), draw_number() };
+	*evidence = (struct evidence){ draw_number(), draw_number(), draw_number(), draw_number(), draw_number(),
+		draw_number(), draw_number(), draw_number() };
 	record->evidence = wild_below(50) ? evidence : NULL;
 }
 
@@ -149,9 +162,17 @@ static void fill_opened(struct sample_set *set, struct record *record)
 static void fill_gpu(struct sample_set *set, struct record *record)
 {
 	struct gpu_row *row = zeroed(set, sizeof *row);
-	*row = (struct gpu_row){ .instance = (int32_t)(wild_below(5) ? wild_below(100) : draw()), .parent = (int32_t)(wild_below(3) ? -1 : wild_below(3) ? (int64_t)wild_below(40) : (int64_t)draw()),
-		.index = (uint32_t)draw_count(), .vendor = wild_below(20) ? draw_text(set) : NULL, .name = draw_text(set), .uuid = wild_below(20) ? draw_text(set) : NULL,
-		.pci = draw_text(set), .driver = draw_text(set), .lost = wild_below(5) ? NULL : draw_text(set) };
+	*row = (struct gpu_row){ .instance = (int32_t)(wild_below(5) ? wild_below(100) : draw()),
+		.parent = (int32_t)(wild_below(3) ? -1
+				: wild_below(3)           ? (int64_t)wild_below(40)
+										  : (int64_t)draw()),
+		.index = (uint32_t)draw_count(),
+		.vendor = wild_below(20) ? draw_text(set) : NULL,
+		.name = draw_text(set),
+		.uuid = wild_below(20) ? draw_text(set) : NULL,
+		.pci = draw_text(set),
+		.driver = draw_text(set),
+		.lost = wild_below(5) ? NULL : draw_text(set) };
 	record->gpu = wild_below(50) ? row : NULL;
 }
 
@@ -160,7 +181,8 @@ static void fill_gpu_processes(struct sample_set *set, struct record *record)
 	size_t count = (size_t)wild_below(wild_below(20) == 0 ? 300 : 6);
 	struct gpu_process_row *rows = zeroed(set, count * sizeof *rows);
 	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct gpu_process_row){ (int32_t)(wild_below(4) ? wild_below(60) : draw()), (uint32_t)draw_count(), wild_below(20) ? draw_text(set) : NULL, draw_number(), draw_number() };
+		rows[i] = (struct gpu_process_row){ (int32_t)(wild_below(4) ? wild_below(60) : draw()), (uint32_t)draw_count(),
+			wild_below(20) ? draw_text(set) : NULL, draw_number(), draw_number() };
 	record->gpu_processes.gpu = (int32_t)wild_below(100);
 	record->gpu_processes.rows = wild_below(50) ? rows : NULL;
 	record->gpu_processes.count = count;
@@ -189,16 +211,10 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		break;
 	case RECORD_PROCESS_SEEN:
 	case RECORD_PROCESS_GONE:
-	case RECORD_PROCESS_REPLACED:
-		fill_process(set, record);
-		break;
-	case RECORD_RUN_OPENED:
-		fill_opened(set, record);
-		break;
+	case RECORD_PROCESS_REPLACED: fill_process(set, record); break;
+	case RECORD_RUN_OPENED: fill_opened(set, record); break;
 	case RECORD_RUN_CLOSED:
-	case RECORD_MARK:
-		record->text = wild_below(10) ? draw_text(set) : NULL;
-		break;
+	case RECORD_MARK: record->text = wild_below(10) ? draw_text(set) : NULL; break;
 	case RECORD_NAME:
 		record->name.id = draw_name();
 		record->name.text = wild_below(20) ? draw_text(set) : NULL;
@@ -207,18 +223,10 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		record->meta.key = wild_below(20) ? draw_text(set) : NULL;
 		record->meta.value = wild_below(20) ? draw_text(set) : NULL;
 		break;
-	case RECORD_STATE:
-		fill_state(set, record);
-		break;
-	case RECORD_TOTAL:
-		fill_total(set, record);
-		break;
-	case RECORD_HISTORY:
-		fill_history(set, record);
-		break;
-	case RECORD_EPOCHS:
-		fill_epochs(set, record);
-		break;
+	case RECORD_STATE: fill_state(set, record); break;
+	case RECORD_TOTAL: fill_total(set, record); break;
+	case RECORD_HISTORY: fill_history(set, record); break;
+	case RECORD_EPOCHS: fill_epochs(set, record); break;
 	case RECORD_COUNTER:
 	case RECORD_GAUGE:
 		record->gauge.name = draw_name();
@@ -226,18 +234,14 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		break;
 	case RECORD_LOST:
 	case RECORD_BEFORE_ATTACH:
-	case RECORD_REFUSED:
-		record->lost.count = draw_count();
-		break;
+	case RECORD_REFUSED: record->lost.count = draw_count(); break;
 	case RECORD_FLAG:
 		record->flag.mode = wild_below(3) ? (uint32_t)wild_below(3) : draw_name();
 		record->flag.ordinal = wild_below(4) ? wild_below(200) : draw_count();
 		record->flag.is_flagged = wild_below(2);
 		break;
 	case RECORD_EPOCH_BEGIN:
-	case RECORD_EPOCH_END:
-		record->epoch.index = (uint32_t)draw_count();
-		break;
+	case RECORD_EPOCH_END: record->epoch.index = (uint32_t)draw_count(); break;
 	case RECORD_BATCH_BEGIN:
 	case RECORD_BATCH_END:
 		record->batch.index = draw_count();
@@ -251,9 +255,7 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		record->batch_figure.number = wild_below(4) ? wild_below(200) : draw_count();
 		record->batch_figure.value = draw_number();
 		break;
-	case RECORD_EVIDENCE:
-		fill_evidence(set, record);
-		break;
+	case RECORD_EVIDENCE: fill_evidence(set, record); break;
 	case RECORD_OPEN_SPAN:
 	case RECORD_SPAN:
 		record->span.name = draw_name();
@@ -264,37 +266,26 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		record->span.cpu_s = (float)draw_number();
 		record->span.memory_bytes = (float)draw_number();
 		break;
-	case RECORD_MODE:
-		record->mode.name = draw_name();
-		break;
-	case RECORD_GPU:
-		fill_gpu(set, record);
-		break;
-	case RECORD_GPU_PROCESSES:
-		fill_gpu_processes(set, record);
-		break;
+	case RECORD_MODE: record->mode.name = draw_name(); break;
+	case RECORD_GPU: fill_gpu(set, record); break;
+	case RECORD_GPU_PROCESSES: fill_gpu_processes(set, record); break;
 	case RECORD_GPU_EVENT:
 		record->gpu_event.gpu = (int32_t)wild_below(100);
 		record->gpu_event.code = (uint32_t)draw_count();
 		record->gpu_event.text = wild_below(10) ? draw_text(set) : NULL;
 		break;
-	case RECORD_PROCESS_PLACE:
-		fill_place(set, record);
-		break;
-	default:
-		break;
+	case RECORD_PROCESS_PLACE: fill_place(set, record); break;
+	default: break;
 	}
 }
 
-void wild_seed(uint64_t seed)
-{
-	random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-}
+void wild_seed(uint64_t seed) { random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1; }
 
 /* Batches and spans are the most of what comes; the rest is rare, but all of it comes. */
 static enum record_kind draw_kind(bool is_wild)
 {
-	static const enum record_kind usual[] = { RECORD_BATCH_BEGIN, RECORD_BATCH_END, RECORD_SPAN, RECORD_SPAN, RECORD_SPAN, RECORD_EVIDENCE, RECORD_FIGURE, RECORD_GAUGE, RECORD_BATCH_FIGURE, RECORD_MODE };
+	static const enum record_kind usual[] = { RECORD_BATCH_BEGIN, RECORD_BATCH_END, RECORD_SPAN, RECORD_SPAN,
+		RECORD_SPAN, RECORD_EVIDENCE, RECORD_FIGURE, RECORD_GAUGE, RECORD_BATCH_FIGURE, RECORD_MODE };
 	if (!is_wild && wild_below(40))
 		return usual[wild_below(sizeof usual / sizeof *usual)];
 	return (enum record_kind)wild_below(RECORD_KIND_COUNT + 2);
@@ -303,7 +294,8 @@ static enum record_kind draw_kind(bool is_wild)
 uint64_t wild_add(struct sample_set *set, uint64_t count, int64_t now_ns, bool is_wild, uint64_t *sequence)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		struct record *record = sample_set_add(set, draw_kind(is_wild), (unsigned)wild_below(is_wild ? 256 : 3), wild_time(now_ns, is_wild));
+		struct record *record = sample_set_add(
+			set, draw_kind(is_wild), (unsigned)wild_below(is_wild ? 256 : 3), wild_time(now_ns, is_wild));
 		if (!record)
 			abort();
 		record->lane = (uint16_t)(wild_below(30) ? wild_below(3) : draw());

@@ -14,7 +14,8 @@ void wild_seed(uint64_t seed);
 uint64_t wild_below(uint64_t n);
 /* About now; where it is wild, sometimes at the ends of its range. */
 int64_t wild_time(int64_t now_ns, bool is_wild);
-/* Adds `count` records: disorderly batches and spans of three lanes for the most part, or (wild) all kinds alike. Returns count. */
+/* Adds `count` records: disorderly batches and spans of three lanes for the most part, or (wild) all kinds alike.
+ * Returns count. */
 uint64_t wild_add(struct sample_set *set, uint64_t count, int64_t now_ns, bool is_wild, uint64_t *sequence);
 
 #endif

@@ -1,7 +1,7 @@
-/* counting PID LOOK_US POLL_US: what py_counter tells of a process until it ends or standard input does, a line for each pass and poll:
- *   poll BEFORE_NS AFTER_NS serial yielded is_over is_fresh length workers batch_size line function file
- * and at the end what that cost:
- *   cost looks NS notes NS polls NS     each the mean of one, of CPU time; "met" is how long it took the first time */
+/* counting PID LOOK_US POLL_US: what py_counter tells of a process until it ends or standard input does, a line for
+ * each pass and poll: poll BEFORE_NS AFTER_NS serial yielded is_over is_fresh length workers batch_size line function
+ * file and at the end what that cost: cost looks NS notes NS polls NS     each the mean of one, of CPU time; "met" is
+ * how long it took the first time */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -20,7 +20,9 @@ static int64_t now_of(clockid_t clock)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-struct cost { int64_t ns, count; };
+struct cost {
+	int64_t ns, count;
+};
 
 static void print_cost(const char *name, const struct cost *cost)
 {
@@ -60,8 +62,9 @@ static bool tell(struct py_counter *counter)
 		polls.count++;
 	}
 	for (size_t i = 0; i < count; i++)
-		fprintf(lines, "poll %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %d %d %" PRIu64 " %u %u %d %s %s\n", before, after, counted[i].serial, counted[i].yielded,
-			counted[i].is_over, counted[i].read_ns == before, counted[i].length, counted[i].worker_count, counted[i].batch_size, counted[i].line,
+		fprintf(lines, "poll %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %d %d %" PRIu64 " %u %u %d %s %s\n",
+			before, after, counted[i].serial, counted[i].yielded, counted[i].is_over, counted[i].read_ns == before,
+			counted[i].length, counted[i].worker_count, counted[i].batch_size, counted[i].line,
 			*counted[i].function ? counted[i].function : "-", *counted[i].file ? counted[i].file : "-");
 	return status == STATUS_OK;
 }
@@ -78,7 +81,8 @@ int main(int argc, char **argv)
 	int64_t look_ns = atoll(argv[2]) * 1000, poll_ns = atoll(argv[3]) * 1000, looked_ns = 0, polled_ns = 0;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (py_sampler_open(pid, fd, &sampler, &why_not) != STATUS_OK || py_counter_open(py_sampler_process(sampler), &counter, &why_not) != STATUS_OK) {
+	if (py_sampler_open(pid, fd, &sampler, &why_not) != STATUS_OK ||
+		py_counter_open(py_sampler_process(sampler), &counter, &why_not) != STATUS_OK) {
 		printf("cannot %s\n", why_not.text);
 		if (sampler)
 			py_sampler_close(sampler);

@@ -19,13 +19,17 @@ static char pmtop[512], folder[] = "/tmp/pmtop-replay-XXXXXX", path[64];
 /* Ten minutes; blocks are lost from 4:00 on. */
 static void record(void)
 {
-	recorded_write(path, &(struct recorded_options){ .scenario = "checkpoint:3", .seconds = 600, .period_ns = NS_PER_S, .lost_from_s = 240, .lost_to_s = 250 }, NULL, NULL);
+	recorded_write(path,
+		&(struct recorded_options){
+			.scenario = "checkpoint:3", .seconds = 600, .period_ns = NS_PER_S, .lost_from_s = 240, .lost_to_s = 250 },
+		NULL, NULL);
 }
 
 static struct vt *replay(int width, int height, const char *const more[])
 {
 	static char home[64];
-	const char *environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "TZ=UTC", home, "XDG_CONFIG_HOME", "NO_COLOR", NULL };
+	const char *environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "TZ=UTC", home, "XDG_CONFIG_HOME",
+		"NO_COLOR", NULL };
 	char *argv[12] = { pmtop, (char[]){ "-r" }, path };
 	size_t count = 3;
 	snprintf(home, sizeof home, "HOME=%s", folder);
@@ -174,7 +178,8 @@ END_TEST
 START_TEST(all_views_and_sizes_are_drawn_and_help_has_the_keys)
 {
 	struct vt *vt = REPLAY(80, 24, "--at=1m", "--ascii");
-	static const char *const shows[] = { "Step time", "Flagged", "unattributed", "Memory", "GPU", "Room", "Code", "Warnings", "What follows" };
+	static const char *const shows[] = { "Step time", "Flagged", "unattributed", "Memory", "GPU", "Room", "Code",
+		"Warnings", "What follows" };
 	for (size_t i = 0; i < sizeof shows / sizeof *shows; i++) {
 		vt_press(vt, (char[]){ (char)('1' + i), '\0' });
 		ASSERT_SHOWS(vt, shows[i]);
@@ -197,7 +202,8 @@ START_TEST(what_comes_through_a_pipe_is_shown_as_it_comes)
 	char command[700];
 	snprintf(command, sizeof command, "cat %s | %s -r -", path, pmtop);
 	char *const argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, command, NULL };
-	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/nonexistent", "XDG_CONFIG_HOME", NULL };
+	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/nonexistent",
+		"XDG_CONFIG_HOME", NULL };
 	struct vt *vt = vt_start(120, 40, argv, environment);
 	ASSERT_SHOWS(vt, "at the end");
 	ASSERT_SHOWS(vt, "14:10:00  0:10:00");
@@ -218,8 +224,13 @@ int main(void)
 	TCase *tests = tcase_create("replay");
 	tcase_set_timeout(tests, 120);
 	const TTest *const all[] = {
-		it_begins_at_the_beginning_and_its_clock_goes_on, keys_move_the_clock, flags_are_walked_across_the_whole_recording,
-		speed_and_pause, losses_are_told_and_drawn, a_click_on_the_time_line_goes_there, all_views_and_sizes_are_drawn_and_help_has_the_keys,
+		it_begins_at_the_beginning_and_its_clock_goes_on,
+		keys_move_the_clock,
+		flags_are_walked_across_the_whole_recording,
+		speed_and_pause,
+		losses_are_told_and_drawn,
+		a_click_on_the_time_line_goes_there,
+		all_views_and_sizes_are_drawn_and_help_has_the_keys,
 		what_comes_through_a_pipe_is_shown_as_it_comes,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

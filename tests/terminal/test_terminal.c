@@ -27,18 +27,29 @@ struct shared {
 
 static struct shared *shared;
 
-struct program { struct terminal_options options; };
+struct program {
+	struct terminal_options options;
+};
 
 static volatile sig_atomic_t was_resized, was_continued;
-static void on_resize(int number) { (void)number; was_resized = 1; }
-static void on_continue(int number) { (void)number; was_continued = 1; }
+static void on_resize(int number)
+{
+	(void)number;
+	was_resized = 1;
+}
+static void on_continue(int number)
+{
+	(void)number;
+	was_continued = 1;
+}
 
 /* Rows of dots that all change with the phase; none in phase 0. */
 static void draw_dots(struct canvas *canvas)
 {
 	for (int y = 4; shared->phase > 0 && y < canvas->height - 1; y++)
 		for (int x = 0; x < canvas->width; x++)
-			canvas_put(canvas, x, y, 0x2801 + (unsigned)((uint64_t)(x * 7 + y * 3) + shared->phase) % 255, (enum role)(x / 5 % ROLE_COUNT));
+			canvas_put(canvas, x, y, 0x2801 + (unsigned)((uint64_t)(x * 7 + y * 3) + shared->phase) % 255,
+				(enum role)(x / 5 % ROLE_COUNT));
 }
 
 static void draw(struct terminal *terminal, struct canvas *canvas)
@@ -49,7 +60,7 @@ static void draw(struct terminal *terminal, struct canvas *canvas)
 		canvas_resize(canvas, width, height);
 	canvas->charset = terminal_charset(terminal);
 	canvas_clear(canvas);
-	canvas_fill(canvas, (struct rect){0, height - 1, width, 1}, 0x2588, ROLE_ACCENT);
+	canvas_fill(canvas, (struct rect){ 0, height - 1, width, 1 }, 0x2588, ROLE_ACCENT);
 	canvas_printf(canvas, 0, 0, width, ROLE_NORMAL, "size %dx%d", width, height);
 	canvas_printf(canvas, 0, 1, width, ROLE_WARNING, "⚠ key %llx", (unsigned long long)shared->last_key);
 	canvas_text(canvas, 0, 2, width, ROLE_PHASE_1, "wide 数据 end");
@@ -102,11 +113,11 @@ static int run(void *context)
 {
 	struct program *program = context;
 	struct terminal *terminal;
-	struct reason why = {{0}, {0}};
-	struct canvas canvas = {0};
+	struct reason why = { { 0 }, { 0 } };
+	struct canvas canvas = { 0 };
 	bool quits = false, moves = false;
-	struct sigaction resize = {.sa_handler = on_resize}, go_on = {.sa_handler = on_continue};
-	struct rlimit no_core = {0, 0};
+	struct sigaction resize = { .sa_handler = on_resize }, go_on = { .sa_handler = on_continue };
+	struct rlimit no_core = { 0, 0 };
 	setrlimit(RLIMIT_CORE, &no_core);
 	setlocale(LC_CTYPE, "");
 	sigaction(SIGWINCH, &resize, NULL);
@@ -122,8 +133,8 @@ static int run(void *context)
 	shared->running = 1;
 	while (!quits) {
 		struct pollfd ready[] = {
-			{.fd = terminal_input_fd(terminal), .events = POLLIN},
-			{.fd = terminal_output_fd(terminal), .events = terminal_has_backlog(terminal) ? POLLOUT : 0},
+			{ .fd = terminal_input_fd(terminal), .events = POLLIN },
+			{ .fd = terminal_output_fd(terminal), .events = terminal_has_backlog(terminal) ? POLLOUT : 0 },
 		};
 		poll(ready, 2, 2);
 		shared->loops++;
@@ -147,15 +158,16 @@ static struct vt *start_with(int width, int height, struct terminal_options opti
 {
 	static struct program program;
 	program.options = options;
-	*shared = (struct shared){0};
+	*shared = (struct shared){ 0 };
 	return vt_fork(width, height, run, &program, environment);
 }
 
-static const char *const usual[] = {"TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR", "LINES=3", "COLUMNS=9", NULL};
+static const char *const usual[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR", "LINES=3", "COLUMNS=9",
+	NULL };
 
 static struct vt *start(int width, int height)
 {
-	struct vt *vt = start_with(width, height, (struct terminal_options){.mouse = true}, usual);
+	struct vt *vt = start_with(width, height, (struct terminal_options){ .mouse = true }, usual);
 	ck_assert(vt_wait_text(vt, "wide 数据 end", 5000));
 	return vt;
 }
@@ -288,7 +300,7 @@ END_TEST
 
 START_TEST(the_last_size_wins_after_a_storm)
 {
-	static const int sizes[][2] = {{1, 1}, {0, 0}, {1000, 1000}, {2, 1}, {80, 24}, {1, 50}, {300, 3}};
+	static const int sizes[][2] = { { 1, 1 }, { 0, 0 }, { 1000, 1000 }, { 2, 1 }, { 80, 24 }, { 1, 50 }, { 300, 3 } };
 	struct vt *vt = start(80, 24);
 	for (int i = 0; i < 100000; i++)
 		vt_resize(vt, sizes[i % 7][0], sizes[i % 7][1]);
@@ -308,20 +320,31 @@ START_TEST(the_last_size_wins_after_a_storm)
 }
 END_TEST
 
-struct terminal_case { const char *term; bool is_fine; int charset; bool has_color; };
+struct terminal_case {
+	const char *term;
+	bool is_fine;
+	int charset;
+	bool has_color;
+};
 
 static const struct terminal_case terminals[] = {
-	{"TERM=xterm", true, CHARSET_BRAILLE, true}, {"TERM=xterm-256color", true, CHARSET_BRAILLE, true}, {"TERM=vt100", true, CHARSET_BRAILLE, false},
-	{"TERM=screen", true, CHARSET_BRAILLE, true}, {"TERM=tmux-256color", true, CHARSET_BRAILLE, true}, {"TERM=linux", true, CHARSET_BLOCK, true},
-	{"TERM=ansi", true, CHARSET_BRAILLE, true}, {"TERM=no-such-terminal", true, CHARSET_BRAILLE, true}, {"TERM", true, CHARSET_BRAILLE, true},
-	{"TERM=dumb", false, 0, false},
+	{ "TERM=xterm", true, CHARSET_BRAILLE, true },
+	{ "TERM=xterm-256color", true, CHARSET_BRAILLE, true },
+	{ "TERM=vt100", true, CHARSET_BRAILLE, false },
+	{ "TERM=screen", true, CHARSET_BRAILLE, true },
+	{ "TERM=tmux-256color", true, CHARSET_BRAILLE, true },
+	{ "TERM=linux", true, CHARSET_BLOCK, true },
+	{ "TERM=ansi", true, CHARSET_BRAILLE, true },
+	{ "TERM=no-such-terminal", true, CHARSET_BRAILLE, true },
+	{ "TERM", true, CHARSET_BRAILLE, true },
+	{ "TERM=dumb", false, 0, false },
 };
 
 START_TEST(terminals_of_every_kind_show_the_same)
 {
 	const struct terminal_case *want = &terminals[_i];
-	const char *const environment[] = {want->term, "LC_ALL=C.UTF-8", "NO_COLOR", NULL};
-	struct vt *vt = start_with(40, 8, (struct terminal_options){.mouse = true}, environment);
+	const char *const environment[] = { want->term, "LC_ALL=C.UTF-8", "NO_COLOR", NULL };
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ .mouse = true }, environment);
 	if (!want->is_fine) {
 		expect_exit(vt, 3);
 		ck_assert_int_eq(shared->status, STATUS_UNSUPPORTED);
@@ -342,8 +365,8 @@ END_TEST
 
 START_TEST(another_locale_is_drawn_in_ascii)
 {
-	static const char *const environment[] = {"TERM=xterm-256color", "LC_ALL=C", NULL};
-	struct vt *vt = start_with(20, 5, (struct terminal_options){0}, environment);
+	static const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C", NULL };
+	struct vt *vt = start_with(20, 5, (struct terminal_options){ 0 }, environment);
 	ck_assert(vt_wait_text(vt, "! key 0", 5000));
 	ck_assert(vt_wait_text(vt, "wide ???? end", 100));
 	ck_assert(vt_wait_text(vt, "####################", 100));
@@ -354,22 +377,29 @@ END_TEST
 
 START_TEST(ascii_can_be_asked_for)
 {
-	struct vt *vt = start_with(20, 5, (struct terminal_options){.ascii = true}, usual);
+	struct vt *vt = start_with(20, 5, (struct terminal_options){ .ascii = true }, usual);
 	ck_assert(vt_wait_text(vt, "! key 0", 5000));
 	vt_free(vt);
 }
 END_TEST
 
-struct color_case { const char *no_color; enum color_choice choice; bool has_color; };
+struct color_case {
+	const char *no_color;
+	enum color_choice choice;
+	bool has_color;
+};
 
 static const struct color_case colors[] = {
-	{"NO_COLOR=1", COLOR_AUTO, false}, {"NO_COLOR=", COLOR_AUTO, true}, {"NO_COLOR=1", COLOR_ALWAYS, true}, {"NO_COLOR", COLOR_NEVER, false},
+	{ "NO_COLOR=1", COLOR_AUTO, false },
+	{ "NO_COLOR=", COLOR_AUTO, true },
+	{ "NO_COLOR=1", COLOR_ALWAYS, true },
+	{ "NO_COLOR", COLOR_NEVER, false },
 };
 
 START_TEST(colour_follows_the_option_then_the_environment)
 {
-	const char *const environment[] = {"TERM=xterm-256color", "LC_ALL=C.UTF-8", colors[_i].no_color, NULL};
-	struct vt *vt = start_with(40, 8, (struct terminal_options){.color = colors[_i].choice}, environment);
+	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", colors[_i].no_color, NULL };
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ .color = colors[_i].choice }, environment);
 	ck_assert(vt_wait_text(vt, "wide", 5000));
 	ck_assert_int_eq(vt_cell(vt, 0, 1).foreground >= 0, colors[_i].has_color);
 	ck_assert_int_eq(vt_cell(vt, 0, 1).is_bold, !colors[_i].has_color);
@@ -402,7 +432,7 @@ static struct termios fresh_modes(void)
 static void expect_given_back(struct vt *vt)
 {
 	expect_same_modes(vt_modes(vt), fresh_modes());
-	static const char *const ends[] = {"\033[?1049l", "\033[?1006;1000l", "\033[?2004l", "\033[?12l\033[?25h"};
+	static const char *const ends[] = { "\033[?1049l", "\033[?1006;1000l", "\033[?2004l", "\033[?12l\033[?25h" };
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
 		ck_assert_msg(vt_saw(vt, ends[i]), "%s was not sent", ends[i] + 1);
 }
@@ -418,11 +448,15 @@ START_TEST(quitting_gives_the_terminal_back)
 }
 END_TEST
 
-struct crash_case { const char *key; int number; };
+struct crash_case {
+	const char *key;
+	int number;
+};
 static const struct crash_case crashes[] = {
-	{"!", SIGSEGV}, {"#", SIGABRT},
-#ifndef IS_SANITIZED          /* which looks into a full stack by itself */
-	{"%", SIGSEGV},
+	{ "!", SIGSEGV },
+	{ "#", SIGABRT },
+#ifndef IS_SANITIZED /* which looks into a full stack by itself */
+	{ "%", SIGSEGV },
 #endif
 };
 
@@ -508,8 +542,8 @@ END_TEST
 
 START_TEST(a_flood_of_keys_is_dropped)
 {
-	static const char *const environment[] = {"TERM=vt100", "LC_ALL=C.UTF-8", NULL};
-	struct vt *vt = start_with(40, 8, (struct terminal_options){0}, environment);
+	static const char *const environment[] = { "TERM=vt100", "LC_ALL=C.UTF-8", NULL };
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ 0 }, environment);
 	ck_assert(vt_wait_text(vt, "wide", 5000));
 	char flood[3000];
 	memset(flood, 'q', sizeof flood);
@@ -525,11 +559,29 @@ END_TEST
 
 START_TEST(keys_have_one_name_whatever_is_sent)
 {
-	static const struct { const char *bytes; uint64_t key; } keys[] = {
-		{"a", 'a'}, {"\t", KEY_TAB}, {"\r", KEY_RETURN}, {"\n", KEY_RETURN}, {"\177", KEY_ERASE}, {"\b", KEY_ERASE}, {"\033", KEY_ESC}, {"é", 0xe9},
-		{"\033OA", KEY_ARROW_UP}, {"\033OB", KEY_ARROW_DOWN}, {"\033OC", KEY_ARROW_RIGHT}, {"\033OD", KEY_ARROW_LEFT},
-		{"\033[5~", KEY_PAGE_UP}, {"\033[6~", KEY_PAGE_DOWN}, {"\033OH", KEY_TO_HOME}, {"\033OF", KEY_TO_END},
-		{"\033[Z", KEY_BACK_TAB}, {"\033OP", KEY_FUNCTION_1}, {"\014", KEY_WINDOW},
+	static const struct {
+		const char *bytes;
+		uint64_t key;
+	} keys[] = {
+		{ "a", 'a' },
+		{ "\t", KEY_TAB },
+		{ "\r", KEY_RETURN },
+		{ "\n", KEY_RETURN },
+		{ "\177", KEY_ERASE },
+		{ "\b", KEY_ERASE },
+		{ "\033", KEY_ESC },
+		{ "é", 0xe9 },
+		{ "\033OA", KEY_ARROW_UP },
+		{ "\033OB", KEY_ARROW_DOWN },
+		{ "\033OC", KEY_ARROW_RIGHT },
+		{ "\033OD", KEY_ARROW_LEFT },
+		{ "\033[5~", KEY_PAGE_UP },
+		{ "\033[6~", KEY_PAGE_DOWN },
+		{ "\033OH", KEY_TO_HOME },
+		{ "\033OF", KEY_TO_END },
+		{ "\033[Z", KEY_BACK_TAB },
+		{ "\033OP", KEY_FUNCTION_1 },
+		{ "\014", KEY_WINDOW },
 	};
 	struct vt *vt = start(40, 8);
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
@@ -571,8 +623,8 @@ END_TEST
 
 START_TEST(an_old_mouse_is_understood_too)
 {
-	static const char *const environment[] = {"TERM=screen-256color", "LC_ALL=C.UTF-8", NULL};
-	struct vt *vt = start_with(40, 8, (struct terminal_options){.mouse = true}, environment);
+	static const char *const environment[] = { "TERM=screen-256color", "LC_ALL=C.UTF-8", NULL };
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ .mouse = true }, environment);
 	ck_assert(vt_wait_text(vt, "wide", 5000));
 	ck_assert(vt_saw(vt, "\033[?1000h"));
 	expect_key(vt, "\033[M %$", KEY_CLICK);
@@ -587,7 +639,7 @@ END_TEST
 
 START_TEST(no_mouse_is_asked_for_unless_wanted)
 {
-	struct vt *vt = start_with(40, 8, (struct terminal_options){.mouse = false}, usual);
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ .mouse = false }, usual);
 	ck_assert(vt_wait_text(vt, "wide", 5000));
 	ck_assert(!vt_saw(vt, "1000h"));
 	vt_free(vt);
@@ -620,9 +672,9 @@ END_TEST
 
 static int without_terminal(void *context)
 {
-	struct terminal_options options = {0};
+	struct terminal_options options = { 0 };
 	struct terminal *terminal;
-	struct reason why = {{0}, {0}};
+	struct reason why = { { 0 }, { 0 } };
 	int fd = open("/dev/null", O_WRONLY);
 	(void)context;
 	dup2(fd, STDOUT_FILENO);
@@ -648,8 +700,8 @@ static int at_the_end_of_a_pipe(void *context)
 
 START_TEST(keys_come_from_the_terminal_when_standard_input_is_a_pipe)
 {
-	struct program program = {.options = {0}};
-	*shared = (struct shared){0};
+	struct program program = { .options = { 0 } };
+	*shared = (struct shared){ 0 };
 	struct vt *vt = vt_fork(40, 8, at_the_end_of_a_pipe, &program, usual);
 	ck_assert(vt_wait_text(vt, "wide", 5000));
 	vt_press(vt, "q");

@@ -1,5 +1,6 @@
-/* The real program on a real terminal, watching the real trainer: what is planted is what the screen shows; whatever happens to the
- * terminal, the training run and the terminal's modes survive it. Faults of tests/README.md: 34, 39, 40, 41, 42, 43, 44, 45. */
+/* The real program on a real terminal, watching the real trainer: what is planted is what the screen shows; whatever
+ * happens to the terminal, the training run and the terminal's modes survive it. Faults of tests/README.md: 34, 39, 40,
+ * 41, 42, 43, 44, 45. */
 #include <check.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -63,7 +64,8 @@ END_TEST
 
 START_TEST(every_view_opens_by_its_digit_and_help_lists_the_keys)
 {
-	static const char *const shows[] = { "Batch time", "Flagged", "unattributed", "Memory", "GPU", "System", "Code", "Warnings", "Counters" };
+	static const char *const shows[] = { "Batch time", "Flagged", "unattributed", "Memory", "GPU", "System", "Code",
+		"Warnings", "Counters" };
 	TRAIN("--name", "views", ENDLESS);
 	struct vt *vt = watch(120, 40);
 	ASSERT_SHOWS(vt, "optimizer");
@@ -154,8 +156,10 @@ START_TEST(written_view_is_a_csv_file)
 	vt_press(vt, "3w");
 	ASSERT_SHOWS(vt, "written: pmtop-operations-");
 	quit(vt);
-	snprintf(command, sizeof command, "grep -q '^[^,]*,.*' %s/pmtop-operations-*.csv && grep -q forward %s/*.csv && ! find %s -name '*.csv' -perm /077 | grep -q .", folder, folder,
-		folder);
+	snprintf(command, sizeof command,
+		"grep -q '^[^,]*,.*' %s/pmtop-operations-*.csv && grep -q forward %s/*.csv && ! find %s -name '*.csv' -perm "
+		"/077 | grep -q .",
+		folder, folder, folder);
 	ck_assert_int_eq(system(command), 0);
 	snprintf(command, sizeof command, "rm -r %s", folder);
 	ck_assert_int_eq(system(command), 0);
@@ -183,10 +187,7 @@ START_TEST(unread_terminal_stops_nothing)
 }
 END_TEST
 
-static void ignore_hangup(void)
-{
-	signal(SIGHUP, SIG_IGN);
-}
+static void ignore_hangup(void) { signal(SIGHUP, SIG_IGN); }
 
 /* Row 40. */
 START_TEST(hang_up_ends_it_within_a_second_even_when_sighup_is_ignored)
@@ -206,7 +207,8 @@ END_TEST
 /* Row 42. */
 START_TEST(resize_storm_ends_at_the_last_size)
 {
-	static const int sizes[][2] = { { 1, 1 }, { 1000, 300 }, { 2, 50 }, { 39, 9 }, { 80, 24 }, { 0, 0 }, { 250, 2 }, { 40, 10 } };
+	static const int sizes[][2] = { { 1, 1 }, { 1000, 300 }, { 2, 50 }, { 39, 9 }, { 80, 24 }, { 0, 0 }, { 250, 2 },
+		{ 40, 10 } };
 	TRAIN("--name", "storm", ENDLESS);
 	struct vt *vt = watch(120, 40);
 	ASSERT_SHOWS(vt, "optimizer");
@@ -227,10 +229,15 @@ END_TEST
 START_TEST(odd_locales_and_terminals_are_drawn)
 {
 	static const char *const odd[][3] = {
-		{ "LC_ALL=C", NULL }, { "LC_ALL=de_DE.UTF-8", NULL }, { "TERM=vt100", NULL }, { "TERM=screen", NULL },
+		{ "LC_ALL=C", NULL },
+		{ "LC_ALL=de_DE.UTF-8", NULL },
+		{ "TERM=vt100", NULL },
+		{ "TERM=screen", NULL },
 		/* ncurses itself forgets some of what it allocated for these two. */
 		{ "TERM=linux", "ASAN_OPTIONS=detect_leaks=0" },
-		{ "TERM=no-such-terminal", "ASAN_OPTIONS=detect_leaks=0" }, { "NO_COLOR=1", NULL }, { "LC_ALL=nonsense", "TERM=xterm", NULL },
+		{ "TERM=no-such-terminal", "ASAN_OPTIONS=detect_leaks=0" },
+		{ "NO_COLOR=1", NULL },
+		{ "LC_ALL=nonsense", "TERM=xterm", NULL },
 	};
 	TRAIN("--name", "odd", ENDLESS);
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
@@ -290,7 +297,10 @@ END_TEST
 /* Row 34. */
 START_TEST(hostile_names_never_reach_the_terminal_raw)
 {
-	TRAIN("--name", "x\033]52;c;aGk=\a\033[2J\xc2\x9b" "31m\xe2\x80\xae", ENDLESS);
+	TRAIN("--name",
+		"x\033]52;c;aGk=\a\033[2J\xc2\x9b"
+		"31m\xe2\x80\xae",
+		ENDLESS);
 	struct vt *vt = watch(120, 40);
 	ASSERT_SHOWS(vt, "optimizer");
 	ASSERT_SHOWS(vt, "^[]52");
@@ -336,9 +346,11 @@ END_TEST
 START_TEST(command_of_our_own_outlives_the_screen_and_gives_its_exit_status)
 {
 	char home_setting[80];
-	char *const argv[] = { watching_pmtop, (char[]){ "--" }, (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "echo spoils the screen; sleep 2; exit 7" }, NULL };
+	char *const argv[] = { watching_pmtop, (char[]){ "--" }, (char[]){ "sh" }, (char[]){ "-c" },
+		(char[]){ "echo spoils the screen; sleep 2; exit 7" }, NULL };
 	snprintf(home_setting, sizeof home_setting, "HOME=%s", watching_home);
-	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", home_setting, "XDG_STATE_HOME", "XDG_CONFIG_HOME", NULL };
+	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", home_setting, "XDG_STATE_HOME",
+		"XDG_CONFIG_HOME", NULL };
 	struct vt *vt = vt_start(120, 40, argv, environment);
 	ASSERT_SHOWS(vt, "Overview");
 	int status = quit(vt);

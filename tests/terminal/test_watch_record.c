@@ -1,5 +1,5 @@
-/* Recording while the screen shows, on the real program: the key r, its mark, flags by hand, and what goes on when the terminal, the disk or pmtop itself
- * fails. Faults of tests/README.md: 39, 40, 44, 46. */
+/* Recording while the screen shows, on the real program: the key r, its mark, flags by hand, and what goes on when the
+ * terminal, the disk or pmtop itself fails. Faults of tests/README.md: 39, 40, 44, 46. */
 #include <check.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -121,7 +121,8 @@ static void part_of(const struct buffer *json, const char *key, struct buffer *o
 	buffer_add(out, begin, (size_t)(end - begin));
 }
 
-/* The same text, but for the last digits of numbers: a span's own time is a float in the stream, and sums of these are made in another order. */
+/* The same text, but for the last digits of numbers: a span's own time is a float in the stream, and sums of these are
+ * made in another order. */
 static bool is_same(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -184,10 +185,12 @@ static void drop_rates(char *text)
 	}
 }
 
-/* Whoever records from the middle of the run on knows of it what the region still told: all but the single batches before. */
+/* Whoever records from the middle of the run on knows of it what the region still told: all but the single batches
+ * before. */
 START_TEST(recording_from_the_middle_on_tells_the_same_as_the_live_run)
 {
-	static const char *const same[] = { "run", "batch", "epochs", "operations", "modes", "epoch", "run_eta_s", "lost_events" };
+	static const char *const same[] = { "run", "batch", "epochs", "operations", "modes", "epoch", "run_eta_s",
+		"lost_events" };
 	char path[PATH_MAX], command[PATH_MAX + 128];
 	struct buffer live = BUFFER_INIT, again = BUFFER_INIT, of_live = BUFFER_INIT, of_again = BUFFER_INIT;
 	TRAIN("--name", "middle", "--epochs", "4", "--batches", "100", "--step-ms", "20", "--workers", "2");
@@ -373,9 +376,15 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	const TTest *const all[] = {
-		r_begins_a_recording_and_ends_it, recording_from_the_middle_on_tells_the_same_as_the_live_run, flag_by_hand_is_in_the_recording,
-		mark_needs_no_colour_and_no_unicode, paused_screen_records_on, unread_terminal_records_on,
-		hang_up_closes_the_recording_even_when_sighup_is_ignored, crash_leaves_all_that_was_recorded, full_disk_stays_visible_and_the_watch_goes_on,
+		r_begins_a_recording_and_ends_it,
+		recording_from_the_middle_on_tells_the_same_as_the_live_run,
+		flag_by_hand_is_in_the_recording,
+		mark_needs_no_colour_and_no_unicode,
+		paused_screen_records_on,
+		unread_terminal_records_on,
+		hang_up_closes_the_recording_even_when_sighup_is_ignored,
+		crash_leaves_all_that_was_recorded,
+		full_disk_stays_visible_and_the_watch_goes_on,
 		terminal_is_no_place_for_a_stream,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -7,7 +7,19 @@
 
 #include "src/model/run/run_private.h"
 
-enum { DATA = 1, DECODE, COLLATE, FORWARD, BACKWARD, OPTIMIZER, CHECKPOINT, EXTRA, NAMES = 40, METAS = 4, BATCHES = 400 };
+enum {
+	DATA = 1,
+	DECODE,
+	COLLATE,
+	FORWARD,
+	BACKWARD,
+	OPTIMIZER,
+	CHECKPOINT,
+	EXTRA,
+	NAMES = 40,
+	METAS = 4,
+	BATCHES = 400
+};
 
 static struct {
 	const char *names[NAMES];
@@ -19,7 +31,8 @@ static struct {
 
 static inline void hand_run_init(struct run *run)
 {
-	static const char *const usual_names[] = { NULL, "data", "decode", "collate", "forward", "backward", "optimizer", "checkpoint", "gc" };
+	static const char *const usual_names[] = { NULL, "data", "decode", "collate", "forward", "backward", "optimizer",
+		"checkpoint", "gc" };
 	memset(&hand, 0, sizeof hand);
 	memcpy(hand.names, usual_names, sizeof usual_names);
 	hand.private.names = (struct names){ .room = NAMES, .texts = (char **)(uintptr_t)hand.names };
@@ -36,7 +49,9 @@ static inline void hand_meta(struct run *run, const char *key, const char *value
 /* One phase of a batch, or of what is usual. */
 static inline void add_phase(struct phase_time *phases, unsigned *count, uint32_t name, uint32_t parent, double seconds)
 {
-	phases[(*count)++] = (struct phase_time){ .name = name, .parent = parent, .seconds = (float)seconds, .cpu_s = NAN, .memory_bytes = NAN };
+	phases[(*count)++] = (struct phase_time){
+		.name = name, .parent = parent, .seconds = (float)seconds, .cpu_s = NAN, .memory_bytes = NAN
+	};
 }
 
 #endif

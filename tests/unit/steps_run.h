@@ -11,7 +11,9 @@
 
 enum { STEPS_RING = 8192, STEPS_BASE_S = 1000 };
 
-struct chance { uint64_t state; };
+struct chance {
+	uint64_t state;
+};
 
 static inline double chance_even(struct chance *chance)
 {
@@ -29,7 +31,7 @@ struct steps_run {
 	struct model model;
 	struct run run;
 	struct patterns patterns;
-	uint64_t epoch_length;       /* 0 = all in one */
+	uint64_t epoch_length; /* 0 = all in one */
 	double now_s;
 };
 
@@ -47,10 +49,7 @@ static inline void steps_open(struct steps_run *steps)
 	steps->now_s = STEPS_BASE_S;
 }
 
-static inline void steps_close(struct steps_run *steps)
-{
-	free(steps->run.tracks[0].ring);
-}
+static inline void steps_close(struct steps_run *steps) { free(steps->run.tracks[0].ring); }
 
 static inline struct batch *steps_add(struct steps_run *steps, double step_s)
 {
@@ -58,8 +57,18 @@ static inline struct batch *steps_add(struct steps_run *steps, double step_s)
 	uint64_t ordinal = track->end++, length = steps->epoch_length ? steps->epoch_length : UINT64_MAX;
 	struct batch *batch = &track->ring[ordinal % STEPS_RING];
 	track->first = track->end > STEPS_RING ? track->end - STEPS_RING : 0;
-	*batch = (struct batch){ .ordinal = ordinal, .number = ordinal, .index = ordinal % length, .epoch = (uint32_t)(ordinal / length), .epoch_ordinal = (uint32_t)(ordinal / length + 1),
-		.begin_ns = (int64_t)(steps->now_s * 1e9), .batch_s = step_s * 0.9, .step_s = step_s, .samples = NAN, .loss = NAN, .median_s = NAN, .mad_s = NAN };
+	*batch = (struct batch){ .ordinal = ordinal,
+		.number = ordinal,
+		.index = ordinal % length,
+		.epoch = (uint32_t)(ordinal / length),
+		.epoch_ordinal = (uint32_t)(ordinal / length + 1),
+		.begin_ns = (int64_t)(steps->now_s * 1e9),
+		.batch_s = step_s * 0.9,
+		.step_s = step_s,
+		.samples = NAN,
+		.loss = NAN,
+		.median_s = NAN,
+		.mad_s = NAN };
 	steps->now_s += step_s;
 	batch->end_ns = (int64_t)(steps->now_s * 1e9);
 	track->count = track->end;

@@ -24,7 +24,10 @@ static void override(const char *text)
 }
 
 /* The outermost operations of each batch that is not flagged, by their share of its step. */
-static struct { uint32_t name; double ratio; } shares[8];
+static struct {
+	uint32_t name;
+	double ratio;
+} shares[8];
 static size_t share_count;
 
 static void stop(void)
@@ -52,7 +55,8 @@ static void start(void)
 static void batches(size_t count, double step_s)
 {
 	for (size_t i = 0; i < count; i++) {
-		hand.batches[hand.batch_count] = (struct batch){ .ordinal = hand.batch_count, .step_s = step_s, .batch_s = step_s };
+		hand.batches[hand.batch_count] =
+			(struct batch){ .ordinal = hand.batch_count, .step_s = step_s, .batch_s = step_s };
 		hand.batch_count++;
 	}
 	runs[0].tracks[0].count = runs[0].tracks[0].end = hand.batch_count;
@@ -172,7 +176,8 @@ START_TEST(the_guides_variance_over_two_is_raised)
 	batches(3, 0.425);
 	update();
 	ck_only("variance");
-	ck_assert_str_eq(raised("variance")->message, "slowest step 0.425 s is 2.3× the fastest 0.185 s (last 25, warm-up left out)");
+	ck_assert_str_eq(
+		raised("variance")->message, "slowest step 0.425 s is 2.3× the fastest 0.185 s (last 25, warm-up left out)");
 }
 END_TEST
 
@@ -210,7 +215,9 @@ END_TEST
 
 START_TEST(advice_follows_what_is_published)
 {
-	static const struct { const char *value, *advice; } cases[] = {
+	static const struct {
+		const char *value, *advice;
+	} cases[] = {
 		{ NULL, "load in worker processes, beside the training (DataLoader: num_workers=4)" },
 		{ "many", "load in worker processes, beside the training (DataLoader: num_workers=4)" },
 		{ "4", "num_workers is 4: try 8" },
@@ -225,17 +232,30 @@ START_TEST(advice_follows_what_is_published)
 			hand_meta(&runs[0], "num_workers", cases[i].value);
 		update();
 		ck_assert_str_eq(raised("data_loading")->advice[0], cases[i].advice);
-		ck_assert_str_eq(raised("data_loading")->advice[1], "let each worker load ahead (DataLoader: prefetch_factor=2 or more)");
+		ck_assert_str_eq(
+			raised("data_loading")->advice[1], "let each worker load ahead (DataLoader: prefetch_factor=2 or more)");
 	}
 }
 END_TEST
 
 START_TEST(phases_that_load_data_are_known_by_their_words)
 {
-	static const struct { const char *name, *rule; } cases[] = {
-		{ "data", "data_loading" }, { "Data Loading", "data_loading" }, { "data_loading", "data_loading" }, { "dataloader", "data_loading" },
-		{ "load", "data_loading" }, { "load_ground_truth", "data_loading" }, { "train_dataloader_next", "data_loading" },
-		{ "fetch", "data_loading" }, { "forward", "slow_forward" }, { "backward_pass", "slow_backward" }, { "metadata", "bottleneck" }, { "update", "bottleneck" }, { "overload", "bottleneck" },
+	static const struct {
+		const char *name, *rule;
+	} cases[] = {
+		{ "data", "data_loading" },
+		{ "Data Loading", "data_loading" },
+		{ "data_loading", "data_loading" },
+		{ "dataloader", "data_loading" },
+		{ "load", "data_loading" },
+		{ "load_ground_truth", "data_loading" },
+		{ "train_dataloader_next", "data_loading" },
+		{ "fetch", "data_loading" },
+		{ "forward", "slow_forward" },
+		{ "backward_pass", "slow_backward" },
+		{ "metadata", "bottleneck" },
+		{ "update", "bottleneck" },
+		{ "overload", "bottleneck" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();
@@ -251,7 +271,7 @@ END_TEST
 START_TEST(operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth)
 {
 	batches(25, 2.758);
-	share(OPTIMIZER, 2.361 / 2.758);      /* guide 000_92dc6d78458fd3fe: "Optimization: 2.361s (86% of total time)" */
+	share(OPTIMIZER, 2.361 / 2.758); /* guide 000_92dc6d78458fd3fe: "Optimization: 2.361s (86% of total time)" */
 	share_too(DATA, 0.14);
 	update();
 	ck_only("bottleneck");
@@ -269,12 +289,20 @@ START_TEST(operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth)
 }
 END_TEST
 
-/* That the model computes is no fault of a run: guide 000_92dc6d78458fd3fe has these bounds, and pmtop says them without alarm. */
+/* That the model computes is no fault of a run: guide 000_92dc6d78458fd3fe has these bounds, and pmtop says them
+ * without alarm. */
 START_TEST(the_guides_slow_passes_are_remarks)
 {
-	static const struct { uint32_t name; double ratio; const char *rule; } cases[] = {
-		{ BACKWARD, 0.41, "slow_backward" }, { BACKWARD, 0.61, "slow_backward" }, { BACKWARD, 0.39, "consider_optimizing" },
-		{ FORWARD, 0.51, "slow_forward" }, { FORWARD, 0.49, "consider_optimizing" },
+	static const struct {
+		uint32_t name;
+		double ratio;
+		const char *rule;
+	} cases[] = {
+		{ BACKWARD, 0.41, "slow_backward" },
+		{ BACKWARD, 0.61, "slow_backward" },
+		{ BACKWARD, 0.39, "consider_optimizing" },
+		{ FORWARD, 0.51, "slow_forward" },
+		{ FORWARD, 0.49, "consider_optimizing" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();
@@ -296,7 +324,8 @@ START_TEST(time_outside_spans_is_no_operation_and_time_between_batches_is)
 	ck_assert_uint_eq(alerts.count, 0);
 	share(NAME_BETWEEN, 0.6);
 	update();
-	ck_assert_str_eq(raised("bottleneck")->message, "what runs between batches takes 60 % of each step (0.120 s of 0.200 s)");
+	ck_assert_str_eq(
+		raised("bottleneck")->message, "what runs between batches takes 60 % of each step (0.120 s of 0.200 s)");
 }
 END_TEST
 
@@ -308,7 +337,8 @@ START_TEST(flagged_batches_name_the_cause_they_share)
 	update();
 	ck_only("flagged_batches");
 	const struct alert *alert = raised("flagged_batches");
-	ck_assert_str_eq(alert->message, "5 of the last 200 batches were slow (2.4× the usual): data › decode explains 93 %");
+	ck_assert_str_eq(
+		alert->message, "5 of the last 200 batches were slow (2.4× the usual): data › decode explains 93 %");
 	ck_assert_double_eq_tol(evidence(alert, "share_ratio"), 0.025, 1e-9);
 	ck_assert_double_eq_tol(evidence(alert, "cause_share_ratio"), 13.0 / 14, 1e-4);
 	ck_assert_ptr_nonnull(strstr(alert->advice[1], "num_workers"));
@@ -321,11 +351,12 @@ START_TEST(flagged_batches_say_when_the_cause_is_unknown)
 	flag_newest(5, 0.01, 0.1);
 	override("variance: {above: 100}");
 	update();
-	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches were slow (2.1× the usual), cause unknown");
+	ck_assert_str_eq(
+		raised("flagged_batches")->message, "5 of the last 200 batches were slow (2.1× the usual), cause unknown");
 	start();
 	batches(200, 0.1);
 	flag_newest(5, 0.01, 0);
-	runs[0].flagged_count = 0;      /* flagged, and not kept */
+	runs[0].flagged_count = 0; /* flagged, and not kept */
 	update();
 	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches are flagged");
 	ck_assert_double_nan(evidence(raised("flagged_batches"), "cause_share_ratio"));
@@ -339,11 +370,14 @@ START_TEST(causes_are_taken_from_recent_flags_of_the_main_mode)
 	override("variance: {above: 100}");
 	for (size_t i = 0; i < 10; i++) {
 		struct flagged *other = &flagged[5 + i];
-		*other = (struct flagged){ .mode = i < 5 ? 0 : 77, .batch = { .ordinal = i < 5 ? i : 240, .step_s = 0.5 }, .usual = { .batches = 50, .step_s = 0.1 } };
+		*other = (struct flagged){ .mode = i < 5 ? 0 : 77,
+			.batch = { .ordinal = i < 5 ? i : 240, .step_s = 0.5 },
+			.usual = { .batches = 50, .step_s = 0.1 } };
 	}
 	runs[0].flagged_count = 15;
 	update();
-	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches were slow (2.4× the usual): data › decode explains 93 %");
+	ck_assert_str_eq(raised("flagged_batches")->message,
+		"5 of the last 200 batches were slow (2.4× the usual): data › decode explains 93 %");
 }
 END_TEST
 
@@ -384,7 +418,8 @@ START_TEST(memory_growth_is_said_per_second_and_per_batch)
 	update();
 	ck_only("memory_growth");
 	const struct alert *alert = raised("memory_growth");
-	ck_assert_str_eq(alert->message, "memory grew by 312 MB in 1:22 and goes on: 3.81 MB/s (3.50 MB to 4.10 MB), 800 kB a batch");
+	ck_assert_str_eq(
+		alert->message, "memory grew by 312 MB in 1:22 and goes on: 3.81 MB/s (3.50 MB to 4.10 MB), 800 kB a batch");
 	ck_assert_double_eq(evidence(alert, "growth_bytes"), 312e6);
 	ck_assert_double_eq(evidence(alert, "slope_low_bytes_per_s"), 3.5e6);
 	ck_assert_double_eq(evidence(alert, "slope_bytes_per_batch"), 0.8e6);
@@ -394,7 +429,7 @@ END_TEST
 
 START_TEST(memory_that_stands_still_or_is_unknown_is_no_growth)
 {
-	memory_grows(312e6, 0);      /* the interval holds zero */
+	memory_grows(312e6, 0); /* the interval holds zero */
 	update();
 	ck_assert_uint_eq(alerts.count, 0);
 	memory_grows(312e6, 3.5e6);
@@ -437,7 +472,7 @@ START_TEST(a_figure_on_its_level_raises_nothing_and_above_it_does)
 	warmup(1, 0.5);
 	batches(197, 0.25);
 	batches(3, 0.5);
-	override("flagged_batches: {if: flagged.count >= 3, above: 0.015}");      /* 3 of 200 */
+	override("flagged_batches: {if: flagged.count >= 3, above: 0.015}"); /* 3 of 200 */
 	for (size_t i = 0; i < 3; i++)
 		hand.batches[100 + i].is_flagged = true;
 	update();
@@ -455,7 +490,11 @@ END_TEST
 
 START_TEST(slow_batches_that_cost_little_are_no_warning)
 {
-	static const struct { size_t slow, every; bool is_raised; } cases[] = { { 3, 39, false }, { 5, 39, true }, { 12, 4, false } };     /* the last: one burst */
+	/* the last: one burst */
+	static const struct {
+		size_t slow, every;
+		bool is_raised;
+	} cases[] = { { 3, 39, false }, { 5, 39, true }, { 12, 4, false } };
 	warmup(1, 0.25);
 	batches(200, 0.25);
 	for (size_t i = 0; i < cases[_i].slow; i++) {
@@ -470,13 +509,21 @@ END_TEST
 
 START_TEST(a_share_on_its_level_raises_nothing_and_above_it_does)
 {
-	static const struct { uint32_t name; double ratio; const char *rule; } cases[] = {
-		{ DATA, 0.375, "data_loading" }, { FORWARD, 0.5, "slow_forward" }, { OPTIMIZER, 0.5, "bottleneck" }, { BACKWARD, 0.25, "consider_optimizing" },
+	static const struct {
+		uint32_t name;
+		double ratio;
+		const char *rule;
+	} cases[] = {
+		{ DATA, 0.375, "data_loading" },
+		{ FORWARD, 0.5, "slow_forward" },
+		{ OPTIMIZER, 0.5, "bottleneck" },
+		{ BACKWARD, 0.25, "consider_optimizing" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();
 		/* levels and shares of which sums are exact */
-		override(cases[i].ratio < 0.5 ? "data_loading: {above: 0.375}\nconsider_optimizing: {above: 0.25}" : "consider_optimizing: {above: 0.45}");
+		override(cases[i].ratio < 0.5 ? "data_loading: {above: 0.375}\nconsider_optimizing: {above: 0.25}"
+									  : "consider_optimizing: {above: 0.45}");
 		batches(32, 0.25);
 		share(cases[i].name, cases[i].ratio);
 		update();
@@ -495,7 +542,7 @@ START_TEST(a_part_of_an_operation_is_not_judged_by_itself)
 		struct batch *batch = &hand.batches[i];
 		add_phase(batch->phases, &batch->phase_count, BACKWARD, NAME_NONE, 0.02);
 		add_phase(batch->phases, &batch->phase_count, EXTRA, BACKWARD, 0.2);
-		batch->is_flagged = true;      /* so that it is left as it is */
+		batch->is_flagged = true; /* so that it is left as it is */
 	}
 	override("flagged_batches: {above: 1}");
 	update();
@@ -510,14 +557,14 @@ START_TEST(a_figure_that_wavers_about_its_level_keeps_one_warning)
 	update();
 	int64_t since_ns = model.now_ns;
 	for (int i = 0; i < 100; i++) {
-		share(DATA, i % 2 ? 0.32 : 0.28);      /* below the level, above nine tenths of it */
+		share(DATA, i % 2 ? 0.32 : 0.28); /* below the level, above nine tenths of it */
 		update_after(5);
 	}
 	share(DATA, 0.2);
 	update_after(1);
 	update_after(9.5);
 	ck_only("data_loading");
-	share(DATA, 0.28);                             /* back in time */
+	share(DATA, 0.28); /* back in time */
 	update_after(1);
 	share(DATA, 0.2);
 	update_after(9.5);
@@ -651,7 +698,8 @@ START_TEST(ranks_are_named_and_a_full_list_keeps_the_severe)
 	update();
 	ck_assert_uint_eq(alerts.count, ALERTS_MAX);
 	ck_assert_str_eq(alerts.list[3].message, "rank 3: forward takes 30 % of each step (0.060 s of 0.200 s)");
-	ck_assert_uint_eq(alerts.list[ALERTS_MAX - 1].run, ALERTS_MAX - 1);      /* no later one of the same weight came in */
+	/* no later one of the same weight came in */
+	ck_assert_uint_eq(alerts.list[ALERTS_MAX - 1].run, ALERTS_MAX - 1);
 	memory_grows(312e6, 3.5e6);
 	update_after(1);
 	ck_assert_uint_eq(alerts.count, ALERTS_MAX);
@@ -676,7 +724,9 @@ END_TEST
 
 START_TEST(the_same_model_gives_the_same_warnings)
 {
-	static struct { char rule[40], message[160]; } first[ALERTS_MAX];
+	static struct {
+		char rule[40], message[160];
+	} first[ALERTS_MAX];
 	for (int round = 0; round < 2; round++) {
 		start();
 		warmup(10, 0.9);
@@ -720,11 +770,12 @@ static void ck_fits(const struct alert *alert)
 START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
 {
 	static const char *const names[] = { "data", "forward", "backward", "optimizer", "x",
-	                                     "a very long name for the loading of data by a program that likes long names",
-	                                     "Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte" };
+		"a very long name for the loading of data by a program that likes long names",
+		"Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte" };
 	static const char *const counts[] = { NULL, "0", "3", "99999", "999999999999999999999" };
 	/* The others need what a run by hand does not have: test_rules.c, test_model_ranks.c. */
-	static const char *const told[] = { "memory_growth", "slow_first_batch", "flagged_batches", "variance", "data_loading", "bottleneck", "consider_optimizing", "slow_forward", "slow_backward" };
+	static const char *const told[] = { "memory_growth", "slow_first_batch", "flagged_batches", "variance",
+		"data_loading", "bottleneck", "consider_optimizing", "slow_forward", "slow_backward" };
 	enum { TOLD = sizeof told / sizeof *told };
 	bool seen[TOLD] = { false };
 	for (size_t i = 0; i < sizeof names / sizeof *names * 5; i++) {

@@ -96,7 +96,7 @@ START_TEST(control_characters_never_reach_a_cell)
 	canvas_put(&canvas, 3, 1, 0x301, ROLE_NORMAL);
 	canvas_put(&canvas, 4, 1, 0xffffffff, ROLE_NORMAL);
 	canvas_put(&canvas, 5, 1, 0, ROLE_NORMAL);
-	canvas_fill(&canvas, (struct rect){0, 2, 2, 1}, '\n', ROLE_NORMAL);
+	canvas_fill(&canvas, (struct rect){ 0, 2, 2, 1 }, '\n', ROLE_NORMAL);
 	picture_expect(&canvas,
 		"^[[2J\uFFFD<U+009B><U+202E>^J|\n"
 		"\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD                  |\n"
@@ -107,7 +107,7 @@ END_TEST
 
 START_TEST(drawing_outside_does_no_harm)
 {
-	static const int places[] = {INT_MIN, -1000, -1, 0, 3, 4, 1000, INT_MAX};
+	static const int places[] = { INT_MIN, -1000, -1, 0, 3, 4, 1000, INT_MAX };
 	enum { COUNT = sizeof places / sizeof places[0] };
 	struct canvas canvas = picture_canvas(4, 3, CHARSET_BRAILLE);
 	for (int i = 0; i < COUNT; i++)
@@ -115,10 +115,10 @@ START_TEST(drawing_outside_does_no_harm)
 			canvas_put(&canvas, places[i], places[k], 0x6570, ROLE_NORMAL);
 			canvas_text(&canvas, places[i], places[k], INT_MAX, ROLE_NORMAL, "数a据");
 			canvas_text_right(&canvas, places[i], places[k], INT_MAX, ROLE_NORMAL, "数a据");
-			canvas_fill(&canvas, (struct rect){places[i], places[k], INT_MAX, INT_MAX}, 'x', ROLE_NORMAL);
-			canvas_reverse(&canvas, (struct rect){places[i], places[k], INT_MAX, INT_MIN});
-			canvas_clip(&canvas, (struct rect){places[i], places[k], INT_MAX, INT_MAX});
-			canvas_fill(&canvas, (struct rect){-5, -5, 100, 100}, 'y', ROLE_NORMAL);
+			canvas_fill(&canvas, (struct rect){ places[i], places[k], INT_MAX, INT_MAX }, 'x', ROLE_NORMAL);
+			canvas_reverse(&canvas, (struct rect){ places[i], places[k], INT_MAX, INT_MIN });
+			canvas_clip(&canvas, (struct rect){ places[i], places[k], INT_MAX, INT_MAX });
+			canvas_fill(&canvas, (struct rect){ -5, -5, 100, 100 }, 'y', ROLE_NORMAL);
 			canvas_unclip(&canvas);
 		}
 	ck_assert_int_eq(canvas.width, 4);
@@ -129,8 +129,8 @@ END_TEST
 START_TEST(a_clip_cuts_all_drawing)
 {
 	struct canvas canvas = picture_canvas(8, 4, CHARSET_BRAILLE);
-	canvas_clip(&canvas, (struct rect){2, 1, 4, 2});
-	canvas_fill(&canvas, (struct rect){0, 0, 8, 4}, '.', ROLE_NORMAL);
+	canvas_clip(&canvas, (struct rect){ 2, 1, 4, 2 });
+	canvas_fill(&canvas, (struct rect){ 0, 0, 8, 4 }, '.', ROLE_NORMAL);
 	canvas_text(&canvas, 1, 1, 8, ROLE_NORMAL, "abcdefgh");
 	canvas_unclip(&canvas);
 	canvas_put(&canvas, 7, 3, '!', ROLE_NORMAL);
@@ -146,16 +146,16 @@ END_TEST
 START_TEST(boxes_carry_two_titles_and_shorten_them)
 {
 	struct canvas canvas = picture_canvas(30, 9, CHARSET_BRAILLE);
-	struct rect inside = canvas_box(&canvas, (struct rect){0, 0, 30, 3}, "Memory", "tree 3.42 GB", ROLE_TITLE);
+	struct rect inside = canvas_box(&canvas, (struct rect){ 0, 0, 30, 3 }, "Memory", "tree 3.42 GB", ROLE_TITLE);
 	ck_assert_int_eq(inside.x, 1);
 	ck_assert_int_eq(inside.width, 28);
 	ck_assert_int_eq(inside.height, 1);
-	canvas_box(&canvas, (struct rect){0, 3, 24, 2}, "Memory", "tree 3.42 GB", ROLE_TITLE);
-	inside = canvas_rule(&canvas, (struct rect){0, 5, 30, 2}, "Where", NULL, ROLE_TITLE);
+	canvas_box(&canvas, (struct rect){ 0, 3, 24, 2 }, "Memory", "tree 3.42 GB", ROLE_TITLE);
+	inside = canvas_rule(&canvas, (struct rect){ 0, 5, 30, 2 }, "Where", NULL, ROLE_TITLE);
 	ck_assert_int_eq(inside.y, 6);
 	ck_assert_int_eq(inside.height, 1);
-	canvas_box(&canvas, (struct rect){0, 7, 30, 1}, NULL, "last 200", ROLE_TITLE);
-	canvas_box(&canvas, (struct rect){0, 8, 3, 1}, "Memory", NULL, ROLE_TITLE);
+	canvas_box(&canvas, (struct rect){ 0, 7, 30, 1 }, NULL, "last 200", ROLE_TITLE);
+	canvas_box(&canvas, (struct rect){ 0, 8, 3, 1 }, "Memory", NULL, ROLE_TITLE);
 	picture_expect(&canvas,
 		"╭─ Memory ──── tree 3.42 GB ─╮|\n"
 		"│                            │|\n"
@@ -173,7 +173,7 @@ END_TEST
 START_TEST(bars_fill_in_eighths)
 {
 	struct canvas canvas = picture_canvas(4, 7, CHARSET_BRAILLE);
-	static const double ratios[] = {0, 0.001, 0.5, 0.53, 1, 7, NAN};
+	static const double ratios[] = { 0, 0.001, 0.5, 0.53, 1, 7, NAN };
 	for (int i = 0; i < 7; i++)
 		canvas_bar(&canvas, 0, i, 4, ratios[i], ROLE_ACCENT);
 	picture_expect(&canvas, "    |\n▏   |\n██  |\n██▏ |\n████|\n████|\n    |\n");
@@ -184,7 +184,7 @@ END_TEST
 START_TEST(ascii_carries_the_same_meaning)
 {
 	struct canvas canvas = picture_canvas(24, 5, CHARSET_ASCII);
-	canvas_box(&canvas, (struct rect){0, 0, 24, 2}, "Batch time", "5 · max", ROLE_TITLE);
+	canvas_box(&canvas, (struct rect){ 0, 0, 24, 2 }, "Batch time", "5 · max", ROLE_TITLE);
 	canvas_text(&canvas, 0, 2, 24, ROLE_NORMAL, "⚠ ▲ → × – … µs 62 °C é Ж");
 	canvas_bar(&canvas, 0, 3, 8, 0.55, ROLE_ACCENT);
 	canvas_text(&canvas, 0, 4, 24, ROLE_NORMAL, "⣿⡀ ░▒▓█ │─┤ \u2264 \u00a0|");
@@ -241,7 +241,7 @@ START_TEST(svg_draws_shapes_as_shapes_and_escapes_text)
 	canvas_put(&canvas, 0, 2, 0x28ff, ROLE_PLOT);
 	canvas_put(&canvas, 1, 2, 0x28ff, ROLE_PLOT);
 	canvas_put(&canvas, 3, 2, 0x2592, ROLE_PHASE_1);
-	canvas_fill(&canvas, (struct rect){0, 3, 20, 1}, 0x2500, ROLE_BORDER);
+	canvas_fill(&canvas, (struct rect){ 0, 3, 20, 1 }, 0x2500, ROLE_BORDER);
 	canvas_as_svg(&canvas, &out);
 	ck_assert_ptr_nonnull(strstr(out.data, ">&lt;a&gt; &amp; \"b\"</text>"));
 	ck_assert_ptr_nonnull(strstr(out.data, "x=\"176\" y=\"24\" textLength=\"48\" fill=\"#d0d0d0\">far</text>"));
@@ -277,13 +277,13 @@ END_TEST
 
 START_TEST(warning_colours_are_for_warnings_only)
 {
-	static const enum palette palettes[] = {PALETTE_8, PALETTE_16, PALETTE_256};
+	static const enum palette palettes[] = { PALETTE_8, PALETTE_16, PALETTE_256 };
 	for (size_t i = 0; i < 3; i++)
 		for (int role = 0; role < ROLE_COUNT; role++) {
 			if (role == ROLE_WARNING || role == ROLE_CRITICAL || role == ROLE_FLAG)
 				continue;
 			struct style style = theme_style(palettes[i], (enum role)role, false);
-			static const enum role loud[] = {ROLE_WARNING, ROLE_CRITICAL, ROLE_FLAG};
+			static const enum role loud[] = { ROLE_WARNING, ROLE_CRITICAL, ROLE_FLAG };
 			for (size_t k = 0; k < 3; k++)
 				ck_assert_int_ne(style.foreground, theme_style(palettes[i], loud[k], false).foreground);
 		}
@@ -293,7 +293,8 @@ END_TEST
 START_TEST(monochrome_tells_warnings_and_the_selection_apart)
 {
 	for (int role = 0; role < ROLE_COUNT; role++) {
-		struct style plain = theme_style(PALETTE_MONO, (enum role)role, false), selected = theme_style(PALETTE_MONO, (enum role)role, true);
+		struct style plain = theme_style(PALETTE_MONO, (enum role)role, false),
+					 selected = theme_style(PALETTE_MONO, (enum role)role, true);
 		ck_assert_int_eq(plain.foreground, COLOR_NONE);
 		ck_assert_int_eq(plain.background, COLOR_NONE);
 		ck_assert(memcmp(&plain, &selected, sizeof plain) != 0);

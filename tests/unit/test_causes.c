@@ -14,7 +14,8 @@ static struct usual usual;
 static struct around around;
 static struct explanation why;
 
-static void phase_cpu(uint32_t name, uint32_t parent, double this_s, double usual_s, double this_cpu_s, double usual_cpu_s)
+static void phase_cpu(
+	uint32_t name, uint32_t parent, double this_s, double usual_s, double this_cpu_s, double usual_cpu_s)
 {
 	add_phase(batch.phases, &batch.phase_count, name, parent, this_s);
 	batch.phases[batch.phase_count - 1].cpu_s = (float)this_cpu_s;
@@ -45,10 +46,7 @@ static void start(void)
 	around = (struct around){ .from_ns = 0, .to_ns = 600000000, .seconds = 0.6, .readings = 2 };
 }
 
-static void explain(void)
-{
-	explain_batch(&run, &batch, &usual, &around, &why);
-}
+static void explain(void) { explain_batch(&run, &batch, &usual, &around, &why); }
 
 static struct around_figure *saw(enum metric metric, int32_t instance, double least, double most, double usual_value)
 {
@@ -56,10 +54,13 @@ static struct around_figure *saw(enum metric metric, int32_t instance, double le
 	return &around.figures[around.figure_count++];
 }
 
-static void happened(enum around_event_kind kind, int32_t pid, uint32_t worker, double value, double usual_value, const char *text)
+static void happened(
+	enum around_event_kind kind, int32_t pid, uint32_t worker, double value, double usual_value, const char *text)
 {
 	struct around_event *event = &around.events[around.event_count++];
-	*event = (struct around_event){ .kind = kind, .pid = pid, .worker = worker, .time_ns = 100000000, .value = value, .usual = usual_value };
+	*event = (struct around_event){
+		.kind = kind, .pid = pid, .worker = worker, .time_ns = 100000000, .value = value, .usual = usual_value
+	};
 	event->part_ratio = event->busy_ratio = NAN;
 	snprintf(event->text, sizeof event->text, "%s", text);
 }
@@ -117,7 +118,7 @@ START_TEST(what_is_neither_was_spent_asleep)
 	explain();
 	ck_first("forward: waiting, neither on the CPU nor for the disk", 1);
 	ck_assert_double_eq_tol(evidence("asleep_s"), 0.4, 1e-6);
-	saw(METRIC_PROCESS_WRITTEN, 100, 0, 2e6, 0.5e6);         /* no more than it always writes */
+	saw(METRIC_PROCESS_WRITTEN, 100, 0, 2e6, 0.5e6); /* no more than it always writes */
 	explain();
 	ck_assert_double_eq_tol(share_of(CAUSE_SLEPT), 1, 1e-6);
 }
@@ -138,7 +139,8 @@ START_TEST(without_a_record_only_the_place_is_known)
 }
 END_TEST
 
-/* A kernel without schedstat: forced switches say that it was pushed aside; without them it may have slept or waited. */
+/* A kernel without schedstat: forced switches say that it was pushed aside; without them it may have slept or
+ * waited. */
 START_TEST(without_the_run_queues_figure_a_sleep_is_not_claimed)
 {
 	phase(FORWARD, 0, 0.5, 0.1);
@@ -214,7 +216,8 @@ START_TEST(time_between_batches_has_the_next_ones_record)
 	batch.batch_s = usual.batch_s = 0.1;
 	batch.evidence.cpu_s = 0.9;
 	hand.batches[0] = batch;
-	hand.batches[1] = (struct batch){ .number = 1, .ordinal = 1, .has_evidence = true, .batch_s = 0.1, .evidence = usual.evidence };
+	hand.batches[1] =
+		(struct batch){ .number = 1, .ordinal = 1, .has_evidence = true, .batch_s = 0.1, .evidence = usual.evidence };
 	hand.batches[1].evidence.run_queue_wait_s = 0.401;
 	run.tracks[0].end = 1;
 	explain();
@@ -222,7 +225,7 @@ START_TEST(time_between_batches_has_the_next_ones_record)
 	run.tracks[0].end = 2;
 	explain();
 	ck_first("between: waiting for a CPU", 1);
-	hand.batches[1].number = 2;      /* batches of another mode lie between */
+	hand.batches[1].number = 2; /* batches of another mode lie between */
 	explain();
 	ck_first("between", 1);
 }
@@ -239,7 +242,7 @@ START_TEST(reading_explains_as_much_as_it_can_have_taken)
 	explain();
 	ck_first("data: reading from disk", 1);
 	ck_assert_double_eq(evidence("blocks_read"), 5200);
-	batch.evidence.blocks_read = 8;          /* one page: a slow disk has that in 30 ms, not in 400 */
+	batch.evidence.blocks_read = 8; /* one page: a slow disk has that in 30 ms, not in 400 */
 	batch.evidence.voluntary_switches = 11;
 	explain();
 	ck_first("data: waiting, neither on the CPU nor for the disk", 0.925);
@@ -256,7 +259,7 @@ START_TEST(major_faults_while_the_machine_swaps_in_are_swapping)
 	saw(METRIC_SYSTEM_SWAP_IN, 0, 5200 * 512, 5200 * 512, 0);
 	explain();
 	ck_first("forward: swapping", 1);
-	around.figures[0].least = around.figures[0].most = 4096;      /* most of it was read from elsewhere */
+	around.figures[0].least = around.figures[0].most = 4096; /* most of it was read from elsewhere */
 	explain();
 	ck_first("forward: reading from disk", 1);
 }
@@ -268,7 +271,8 @@ START_TEST(writing_is_claimed_where_it_was_seen)
 	saw(METRIC_PROCESS_WRITTEN, 100, 30e6, 40e6, 0);
 	explain();
 	ck_first("optimizer: writing to disk", 1);
-	around.figures[0].least = 0;             /* may have been before or after: then it is not said to have waited for nothing of the disk's */
+	/* may have been before or after: then it is not said to have waited for nothing of the disk's */
+	around.figures[0].least = 0;
 	explain();
 	ck_first("optimizer", 1);
 	ck_assert_double_eq(share_of(CAUSE_SLEPT), 0);
@@ -276,7 +280,7 @@ START_TEST(writing_is_claimed_where_it_was_seen)
 	explain();
 	ck_first("optimizer: writing to disk", 0.75);
 	ck_assert_double_eq(share_of(CAUSE_SLEPT), 0);
-	around.figures[0].most = 0;              /* on disk, but nothing was written: not known for what */
+	around.figures[0].most = 0; /* on disk, but nothing was written: not known for what */
 	explain();
 	ck_first("optimizer", 1);
 }
@@ -294,7 +298,7 @@ START_TEST(many_pages_asked_of_the_kernel_are_allocation)
 	batch.evidence.minor_faults = 300;
 	explain();
 	ck_first("forward: more work on the CPU", 1);
-	usual.evidence.minor_faults = 20000;     /* as many more as there was more work */
+	usual.evidence.minor_faults = 20000; /* as many more as there was more work */
 	batch.evidence.minor_faults = 95000;
 	explain();
 	ck_first("forward: more work on the CPU", 1);
@@ -322,10 +326,17 @@ END_TEST
 
 START_TEST(spans_that_say_what_they_are)
 {
-	static const struct { const char *name; enum cause_kind kind; const char *what; } cases[] = {
-		{ "gc", CAUSE_GC, "forward: garbage collection" }, { "checkpoint", CAUSE_CHECKPOINT, "forward: a checkpoint is written" },
-		{ "save_model", CAUSE_CHECKPOINT, "forward: a checkpoint is written" }, { "torch.compile", CAUSE_COMPILER, "forward: a compiler runs" },
-		{ "saved_tensors", CAUSE_SLEPT, NULL }, { "gcd", CAUSE_SLEPT, NULL },
+	static const struct {
+		const char *name;
+		enum cause_kind kind;
+		const char *what;
+	} cases[] = {
+		{ "gc", CAUSE_GC, "forward: garbage collection" },
+		{ "checkpoint", CAUSE_CHECKPOINT, "forward: a checkpoint is written" },
+		{ "save_model", CAUSE_CHECKPOINT, "forward: a checkpoint is written" },
+		{ "torch.compile", CAUSE_COMPILER, "forward: a compiler runs" },
+		{ "saved_tensors", CAUSE_SLEPT, NULL },
+		{ "gcd", CAUSE_SLEPT, NULL },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();
@@ -338,7 +349,7 @@ START_TEST(spans_that_say_what_they_are)
 			ck_first(cases[i].what, 1);
 	}
 	start();
-	phase(CHECKPOINT, 0, 0.5, 0.2);          /* it is there in every batch: its name is no cause */
+	phase(CHECKPOINT, 0, 0.5, 0.2); /* it is there in every batch: its name is no cause */
 	explain();
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_SLEPT);
 }
@@ -353,7 +364,8 @@ START_TEST(what_a_step_with_a_checkpoint_waits_besides_is_its_writing)
 	explain();
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_CHECKPOINT);
 	ck_assert_double_eq_tol(share_of(CAUSE_CHECKPOINT), 1, 1e-3);
-	around.figures[0].most = 2e5;            /* nothing to speak of was written: what it waited for is not known to be the checkpoint */
+	/* nothing to speak of was written: what it waited for is not known to be the checkpoint */
+	around.figures[0].most = 2e5;
 	explain();
 	ck_assert_double_le(share_of(CAUSE_CHECKPOINT), 0.25);
 }
@@ -414,7 +426,7 @@ START_TEST(a_stopped_worker_and_one_on_disk_are_named_before_their_fetch)
 	around.events[0].kind = AROUND_WORKER_ON_DISK;
 	explain();
 	ck_first("data: worker 3 waits for the disk", 1);
-	around.events[0].value = 0.08;           /* a small part of the fetch */
+	around.events[0].value = 0.08; /* a small part of the fetch */
 	explain();
 	ck_first("data: worker 3's fetch took long", 0.8);
 	ck_assert_double_eq_tol(share_of(CAUSE_WORKER_DISK), 0.2, 1e-3);
@@ -467,17 +479,29 @@ END_TEST
 
 START_TEST(a_compiler_that_came_explains_the_wait_for_it)
 {
-	static const struct { const char *command; bool is_compiler; } cases[] = {
-		{ "cc1plus", true }, { "/usr/bin/x86_64-linux-gnu-gcc-12 -c x.c", true }, { "g++", true }, { "/usr/local/cuda/bin/ptxas -v", true },
-		{ "python3 -m torch._inductor.compile_worker", true }, { "clang++-15", true }, { "ld", true },
-		{ "rsync", false }, { "gcc-monitor", false }, { "build", false }, { "tail", false },
+	static const struct {
+		const char *command;
+		bool is_compiler;
+	} cases[] = {
+		{ "cc1plus", true },
+		{ "/usr/bin/x86_64-linux-gnu-gcc-12 -c x.c", true },
+		{ "g++", true },
+		{ "/usr/local/cuda/bin/ptxas -v", true },
+		{ "python3 -m torch._inductor.compile_worker", true },
+		{ "clang++-15", true },
+		{ "ld", true },
+		{ "rsync", false },
+		{ "gcc-monitor", false },
+		{ "build", false },
+		{ "tail", false },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();
 		phase(FORWARD, 0, 0.6, 0.1);
 		happened(AROUND_CHILD_CAME, 300, UINT32_MAX, 0.4, NAN, cases[i].command);
 		explain();
-		ck_assert_msg(why.causes[0].kind == (cases[i].is_compiler ? CAUSE_COMPILER : CAUSE_SLEPT), "%s: %s", cases[i].command, why.causes[0].what);
+		ck_assert_msg(why.causes[0].kind == (cases[i].is_compiler ? CAUSE_COMPILER : CAUSE_SLEPT), "%s: %s",
+			cases[i].command, why.causes[0].what);
 	}
 	happened(AROUND_CHILD_WENT, 300, UINT32_MAX, NAN, NAN, "tail");
 	explain();
@@ -492,7 +516,7 @@ START_TEST(a_child_that_takes_the_CPU_is_named)
 	happened(AROUND_CHILD_RAN, 300, UINT32_MAX, 0.5, 0.01, "ffmpeg -i x");
 	explain();
 	ck_first("forward: ffmpeg, of this run, takes the CPU", 1);
-	around.events[0].usual = 0.48;           /* as it always does */
+	around.events[0].usual = 0.48; /* as it always does */
 	explain();
 	ck_first("forward: waiting for a CPU", 1);
 }
@@ -507,10 +531,11 @@ START_TEST(the_quota_is_named_where_throttling_was_seen_or_is_usual)
 	ck_first("forward: the CPU quota is used up", 1);
 	ck_assert_double_eq_tol(evidence("throttled_s"), 0.3, 1e-9);
 	around.figures[0].least = 0;
-	around.readings = 0;                     /* the wait is in the record; readings on both sides of it saw throttling of that size */
+	/* the wait is in the record; readings on both sides of it saw throttling of that size */
+	around.readings = 0;
 	explain();
 	ck_first("forward: the CPU quota is used up", 1);
-	around.figures[0].most = 0.05e9;         /* of another size */
+	around.figures[0].most = 0.05e9; /* of another size */
 	explain();
 	ck_first("forward: waiting for a CPU", 1);
 	around.figures[0].usual = 0.25e9;
@@ -608,8 +633,9 @@ static void roll_around(void)
 	for (int i = rand() % 20; i > 0; i--)
 		saw((enum metric)(rand() % METRIC_COUNT), rand() % 2 ? 0 : 100 + rand() % 4, dice(1e9), dice(2e9), dice(1e9));
 	for (int i = rand() % AROUND_EVENTS_MOST; i > 0; i--)
-		happened((enum around_event_kind)(rand() % (AROUND_MARKED + 1)), 100 + rand() % 4, rand() % 2 ? UINT32_MAX : (uint32_t)rand() % 4, dice(1), dice(0.1),
-		         rand() % 2 ? "cc1" : "a child with a long command line that goes on and on");
+		happened((enum around_event_kind)(rand() % (AROUND_MARKED + 1)), 100 + rand() % 4,
+			rand() % 2 ? UINT32_MAX : (uint32_t)rand() % 4, dice(1), dice(0.1),
+			rand() % 2 ? "cc1" : "a child with a long command line that goes on and on");
 	for (size_t i = 0; i < around.event_count; i++) {
 		around.events[i].part_ratio = dice(1);
 		around.events[i].busy_ratio = dice(1);
@@ -623,15 +649,18 @@ static void ck_sound(bool samplers_read)
 	double sum = 0;
 	for (size_t i = 0; i < why.cause_count; i++) {
 		const struct cause *cause = &why.causes[i];
-		ck_assert_msg(cause->share_ratio > 0 && cause->share_ratio <= 1 + 1e-9, "%s: %g", cause->what, cause->share_ratio);
+		ck_assert_msg(
+			cause->share_ratio > 0 && cause->share_ratio <= 1 + 1e-9, "%s: %g", cause->what, cause->share_ratio);
 		ck_assert(isfinite(cause->excess_s));
 		ck_assert_uint_lt(strlen(cause->next), sizeof cause->next);
 		ck_assert(cause->what[0] != '\0');
 		if (i > 0)
 			ck_assert_double_ge(why.causes[i - 1].share_ratio, cause->share_ratio);
 		if (!samplers_read)
-			ck_assert_msg(cause->kind != CAUSE_DISK_WRITE && cause->kind != CAUSE_STOPPED && cause->kind != CAUSE_COMPILER
-			              && cause->kind != CAUSE_CHILD && cause->kind != CAUSE_SUSPENDED && cause->kind != CAUSE_WORKER_STOPPED, "%s", cause->what);
+			ck_assert_msg(cause->kind != CAUSE_DISK_WRITE && cause->kind != CAUSE_STOPPED &&
+					cause->kind != CAUSE_COMPILER && cause->kind != CAUSE_CHILD && cause->kind != CAUSE_SUSPENDED &&
+					cause->kind != CAUSE_WORKER_STOPPED,
+				"%s", cause->what);
 		for (size_t k = 0; k < cause->evidence_count; k++)
 			ck_assert(!isnan(cause->evidence[k].this_value));
 		sum += cause->share_ratio;
@@ -648,7 +677,8 @@ START_TEST(shares_stay_shares_whatever_the_figures_are)
 		start();
 		static const uint32_t names[] = { DATA, FORWARD, BACKWARD, NAME_UNATTRIBUTED, NAME_BETWEEN };
 		for (size_t i = 0; i < 5; i++)
-			phase_cpu(names[i], 0, fabs(dice(1)) < 10 ? 0.001 * (rand() % 1000) : 0.5, rand() % 9 ? 0.001 * (rand() % 400) : NAN, dice(1), dice(1));
+			phase_cpu(names[i], 0, fabs(dice(1)) < 10 ? 0.001 * (rand() % 1000) : 0.5,
+				rand() % 9 ? 0.001 * (rand() % 400) : NAN, dice(1), dice(1));
 		if (rand() % 2)
 			phase(EXTRA, FORWARD, 0.3, NAN);
 		if (rand() % 2)

@@ -36,7 +36,13 @@ static void start(void)
 static struct around_event *happened(enum around_event_kind kind, double value, double usual_value, const char *text)
 {
 	struct around_event *event = &around.events[around.event_count++];
-	*event = (struct around_event){ .kind = kind, .worker = UINT32_MAX, .value = value, .usual = usual_value, .gpu = "GPU", .part_ratio = 1, .busy_ratio = NAN };
+	*event = (struct around_event){ .kind = kind,
+		.worker = UINT32_MAX,
+		.value = value,
+		.usual = usual_value,
+		.gpu = "GPU",
+		.part_ratio = 1,
+		.busy_ratio = NAN };
 	snprintf(event->text, sizeof event->text, "%s", text);
 	return event;
 }
@@ -48,10 +54,7 @@ static struct around_event *slowed(double mhz, double usual_mhz, enum gpu_thrott
 	return event;
 }
 
-static void explain(void)
-{
-	explain_batch(&run, &batch, &usual, &around, &why);
-}
+static void explain(void) { explain_batch(&run, &batch, &usual, &around, &why); }
 
 static double share_of(enum cause_kind kind)
 {
@@ -106,7 +109,7 @@ START_TEST(what_the_clock_cannot_have_cost_stays_unexplained_by_it)
 	slowed(1800, 1980, GPU_THROTTLE_POWER_CAP, "power cap");
 	explain();
 	ck_assert_int_ne(why.causes[0].kind, CAUSE_GPU_POWER);
-	ck_assert_double_eq_tol(share_of(CAUSE_GPU_POWER), 0, 1e-9);       /* 1.4 % would be a line without a message */
+	ck_assert_double_eq_tol(share_of(CAUSE_GPU_POWER), 0, 1e-9); /* 1.4 % would be a line without a message */
 	around.event_count = 0;
 	slowed(990, 1980, GPU_THROTTLE_POWER_BRAKE, "power brake");
 	explain();
@@ -164,7 +167,8 @@ END_TEST
 
 START_TEST(a_clock_that_rose_or_is_no_clock_explains_nothing)
 {
-	static const double odd[][2] = { { 1980, 1215 }, { NAN, 1980 }, { 1215, NAN }, { 0, 1980 }, { -5, 1980 }, { 1980, INFINITY } };
+	static const double odd[][2] = { { 1980, 1215 }, { NAN, 1980 }, { 1215, NAN }, { 0, 1980 }, { -5, 1980 },
+		{ 1980, INFINITY } };
 	phase(FORWARD, 0.2, 0.1);
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 		around.event_count = 0;
@@ -183,11 +187,11 @@ START_TEST(another_program_on_the_GPU_explains_its_turns)
 	struct around_event *event = happened(AROUND_GPU_SHARED, 0.4, NAN, "blender -b scene.blend");
 	explain();
 	ck_first("forward: another program came on the GPU (blender)", 0.1 * 0.4 / 0.6 / 0.1);
-	event->value = NAN;                      /* how busy it kept the GPU is not known */
+	event->value = NAN; /* how busy it kept the GPU is not known */
 	explain();
 	ck_assert_double_eq(share_of(CAUSE_GPU_SHARED), 0);
 	event->value = 0.4;
-	event->time_ns = around.to_ns + 1;       /* it may have come after the batch */
+	event->time_ns = around.to_ns + 1; /* it may have come after the batch */
 	explain();
 	ck_assert_double_eq(share_of(CAUSE_GPU_SHARED), 0);
 }
@@ -201,7 +205,7 @@ START_TEST(hot_CPUs_explain_the_work_that_took_longer)
 	explain();
 	ck_first("forward: CPU clock fell from 3000 to 1500 MHz", 1);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_CPU_HEAT);
-	batch.evidence.cpu_s = 0.08;             /* it did not work more */
+	batch.evidence.cpu_s = 0.08; /* it did not work more */
 	explain();
 	ck_assert_double_eq(share_of(CAUSE_CPU_HEAT), 0);
 }
@@ -215,9 +219,15 @@ START_TEST(what_else_happened_to_it_stands_among_the_evidence)
 	happened(AROUND_GPU_LOST, NAN, NAN, "it has fallen off the bus");
 	happened(AROUND_GPU_SHARED, NAN, NAN, "blender");
 	explain();
-	static const struct { const char *what; enum explain_unit unit; double value, explains; } wanted[] = {
-		{ "GPU clock (thermal slowdown)", EXPLAIN_HERTZ, 1215e6, 1 }, { "GPU: XID 94: contained memory error", EXPLAIN_HAPPENING, 1, 0 },
-		{ "GPU: it has fallen off the bus", EXPLAIN_HAPPENING, 1, 0 }, { "GPU: blender came on it", EXPLAIN_HAPPENING, 1, 0 },
+	static const struct {
+		const char *what;
+		enum explain_unit unit;
+		double value, explains;
+	} wanted[] = {
+		{ "GPU clock (thermal slowdown)", EXPLAIN_HERTZ, 1215e6, 1 },
+		{ "GPU: XID 94: contained memory error", EXPLAIN_HAPPENING, 1, 0 },
+		{ "GPU: it has fallen off the bus", EXPLAIN_HAPPENING, 1, 0 },
+		{ "GPU: blender came on it", EXPLAIN_HAPPENING, 1, 0 },
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
 		const struct explain_context *found = NULL;
@@ -238,10 +248,16 @@ int main(void)
 	TCase *tests = tcase_create("causes in the hardware");
 	tcase_add_checked_fixture(tests, start, NULL);
 	const TTest *const all[] = {
-		heat_explains_what_so_much_slower_a_clock_costs, a_thread_that_asks_over_and_over_waits_for_the_GPU_as_well,
-		what_the_clock_cannot_have_cost_stays_unexplained_by_it, only_the_time_in_which_it_was_slow_and_busy_counts, loading_does_not_wait_for_the_GPU,
-		reading_that_the_record_tells_of_comes_first, an_unknown_reason_and_one_of_several_GPUs_are_told,
-		a_clock_that_rose_or_is_no_clock_explains_nothing, another_program_on_the_GPU_explains_its_turns, hot_CPUs_explain_the_work_that_took_longer,
+		heat_explains_what_so_much_slower_a_clock_costs,
+		a_thread_that_asks_over_and_over_waits_for_the_GPU_as_well,
+		what_the_clock_cannot_have_cost_stays_unexplained_by_it,
+		only_the_time_in_which_it_was_slow_and_busy_counts,
+		loading_does_not_wait_for_the_GPU,
+		reading_that_the_record_tells_of_comes_first,
+		an_unknown_reason_and_one_of_several_GPUs_are_told,
+		a_clock_that_rose_or_is_no_clock_explains_nothing,
+		another_program_on_the_GPU_explains_its_turns,
+		hot_CPUs_explain_the_work_that_took_longer,
 		what_else_happened_to_it_stands_among_the_evidence,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

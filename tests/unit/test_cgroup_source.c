@@ -86,7 +86,8 @@ static void read_at(double at_s)
 static void ck_figure(enum metric metric, double wanted)
 {
 	double value = set_figure(&set, metric, 0);
-	ck_assert_msg(value == wanted || (isnan(value) && isnan(wanted)), "%s is %g, not %g", metric_table[metric].name, value, wanted);
+	ck_assert_msg(value == wanted || (isnan(value) && isnan(wanted)), "%s is %g, not %g", metric_table[metric].name,
+		value, wanted);
 }
 
 #define V2_MOUNT "30 20 0:30 / %s rw - cgroup2 cgroup2 rw\n"
@@ -104,7 +105,9 @@ static void put_v2(void)
 	put("pod/train/memory.stat", "anon 700000\nfile 250000\nkernel 1\nshmem 50000\nfile_mapped 7\nanon_thp 9\n");
 	put("pod/train/memory.events", "low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n");
 	put("pod/train/cpu.max", "200000 100000\n");
-	put("pod/train/cpu.stat", "usage_usec 5000\nuser_usec 4000\nsystem_usec 1000\nnr_periods 40\nnr_throttled 10\nthrottled_usec 123\nnr_bursts 0\n");
+	put("pod/train/cpu.stat",
+		"usage_usec 5000\nuser_usec 4000\nsystem_usec 1000\nnr_periods 40\nnr_throttled 10\nthrottled_usec "
+		"123\nnr_bursts 0\n");
 }
 
 START_TEST(version_2_is_read_with_the_least_limits_on_the_way_up)
@@ -117,8 +120,8 @@ START_TEST(version_2_is_read_with_the_least_limits_on_the_way_up)
 	ck_figure(METRIC_CGROUP_MEMORY_FILE, 250000);
 	ck_figure(METRIC_CGROUP_MEMORY_SHARED, 50000);
 	ck_figure(METRIC_CGROUP_OOM_KILLS, 2);
-	ck_figure(METRIC_CGROUP_MEMORY_LIMIT, 8589934592.0);      /* of the one above */
-	ck_figure(METRIC_CGROUP_CPU_LIMIT, 2);                   /* its own is less */
+	ck_figure(METRIC_CGROUP_MEMORY_LIMIT, 8589934592.0); /* of the one above */
+	ck_figure(METRIC_CGROUP_CPU_LIMIT, 2);               /* its own is less */
 	ck_figure(METRIC_CGROUP_CPU, 5000e3);
 	ck_figure(METRIC_CGROUP_PERIODS, 40);
 	ck_figure(METRIC_CGROUP_THROTTLED_PERIODS, 10);
@@ -145,7 +148,7 @@ START_TEST(a_quota_further_up_is_where_throttling_is_counted)
 	ck_figure(METRIC_CGROUP_CPU_LIMIT, 4);
 	ck_figure(METRIC_CGROUP_THROTTLED, 777e3);
 	ck_figure(METRIC_CGROUP_PERIODS, 400);
-	ck_figure(METRIC_CGROUP_CPU, 5000e3);                    /* what it used is its own */
+	ck_figure(METRIC_CGROUP_CPU, 5000e3); /* what it used is its own */
 	/* The quota is given to the inner one: a few seconds later its counters are told. */
 	put("pod/train/cpu.max", "100000 100000\n");
 	read_at(5);
@@ -171,15 +174,20 @@ END_TEST
 
 static void put_v1(void)
 {
-	put_mounts("self", "31 30 0:31 / %s/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n32 30 0:32 / %s/memory rw - cgroup cgroup rw,memory\n"
-		"33 30 0:33 / %s/systemd rw - cgroup cgroup rw,name=systemd\n34 30 0:34 / %s/unified rw - cgroup2 cgroup2 rw\n");
+	put_mounts("self",
+		"31 30 0:31 / %s/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n32 30 0:32 / %s/memory rw - cgroup cgroup "
+		"rw,memory\n"
+		"33 30 0:33 / %s/systemd rw - cgroup cgroup rw,name=systemd\n34 30 0:34 / %s/unified rw - cgroup2 cgroup2 "
+		"rw\n");
 	fake_proc_puts(&proc, TARGET, "cgroup", "12:memory:/job/1\n5:cpu,cpuacct:/job\n1:name=systemd:/x\n0::/other\n");
 	put("memory/cgroup.procs", "1\n2\n");
 	put("memory/memory.limit_in_bytes", "9223372036854771712\n");
 	put("memory/job/memory.limit_in_bytes", "4294967296\n");
 	put("memory/job/1/memory.limit_in_bytes", "9223372036854771712\n");
 	put("memory/job/1/memory.usage_in_bytes", "2000000\n");
-	put("memory/job/1/memory.stat", "cache 1\nrss 2\nshmem 3\nhierarchical_memory_limit 4294967296\ntotal_cache 600000\ntotal_rss 1300000\ntotal_rss_huge 5\ntotal_shmem 70000\n");
+	put("memory/job/1/memory.stat",
+		"cache 1\nrss 2\nshmem 3\nhierarchical_memory_limit 4294967296\ntotal_cache 600000\ntotal_rss "
+		"1300000\ntotal_rss_huge 5\ntotal_shmem 70000\n");
 	put("memory/job/1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
 	put("memory/job/1/cgroup.procs", "100\n777\n");
 	put("cpu,cpuacct/job/cpu.cfs_quota_us", "150000\n");
@@ -290,7 +298,7 @@ START_TEST(others_are_counted_and_cgroups_below_leave_it_open)
 	put("pod/train/cgroup.procs", procs);
 	open_source();
 	read_at(1);
-	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, 0);             /* its worker and pmtop are no strangers */
+	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, 0); /* its worker and pmtop are no strangers */
 	put("pod/train/cgroup.procs", "100\n101\n0\n7\n");
 	read_at(5);
 	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, NAN);
@@ -313,8 +321,10 @@ END_TEST
 
 START_TEST(garbage_gives_no_figure)
 {
-	static const char *const garbage[] = { "", "\n\n", "max", "x 1\ny 2\n", "anon\nfile x\nusage_usec -\nnr_periods", "-5\n", "oom_kill\n", "nan nan\n" };
-	static const char *const files[] = { "memory.current", "memory.stat", "memory.events", "cpu.stat", "cpu.max", "memory.max", "cgroup.procs" };
+	static const char *const garbage[] = { "", "\n\n", "max", "x 1\ny 2\n", "anon\nfile x\nusage_usec -\nnr_periods",
+		"-5\n", "oom_kill\n", "nan nan\n" };
+	static const char *const files[] = { "memory.current", "memory.stat", "memory.events", "cpu.stat", "cpu.max",
+		"memory.max", "cgroup.procs" };
 	char name[64];
 	put_v2();
 	put("pod/memory.max", "x");
@@ -327,10 +337,12 @@ START_TEST(garbage_gives_no_figure)
 		}
 		read_at(1 + 20 * (double)i);
 		for (size_t k = 0; k < set.count; k++)
-			ck_assert_msg(set.records[k].kind != RECORD_FIGURE || set.records[k].figure.metric == METRIC_CGROUP_MEMBERS_OUTSIDE, "%s from \"%s\"",
-				metric_table[set.records[k].figure.metric].name, garbage[i]);
+			ck_assert_msg(
+				set.records[k].kind != RECORD_FIGURE || set.records[k].figure.metric == METRIC_CGROUP_MEMBERS_OUTSIDE,
+				"%s from \"%s\"", metric_table[set.records[k].figure.metric].name, garbage[i]);
 	}
-	static const char *const cgroups[] = { ":", "0:", "0::", "0::relative\n", "x:memory:/\n4:memory", "0::/pod/../../etc\n", "0::/no/such\n", "4:memory:/pod\n" };
+	static const char *const cgroups[] = { ":", "0:", "0::", "0::relative\n", "x:memory:/\n4:memory",
+		"0::/pod/../../etc\n", "0::/no/such\n", "4:memory:/pod\n" };
 	for (size_t i = 0; i < sizeof cgroups / sizeof *cgroups; i++) {
 		fake_proc_puts(&proc, TARGET, "cgroup", cgroups[i]);
 		read_at(300 + 20 * (double)i);
@@ -339,7 +351,7 @@ START_TEST(garbage_gives_no_figure)
 }
 END_TEST
 
-/* -- real ----------------------------------------------------------------------------------------------------------------------- */
+/* -- real -- */
 
 static void spin(void *argument, int in, int out)
 {
@@ -353,16 +365,20 @@ static bool write_text(const char *folder, const char *name, const char *text)
 {
 	char path[512];
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *file = fopen(path, "r+e");     /* where the folder is no cgroup, the file is not there */
+	FILE *file = fopen(path, "r+e"); /* where the folder is no cgroup, the file is not there */
 	bool is_good = file && fputs(text, file) >= 0;
 	return file ? fclose(file) == 0 && is_good : false;
 }
 
-/* A CPU cgroup of the test's own, with a twentieth of a CPU (which is reached on a busy machine, too); false where none can be made. */
+/* A CPU cgroup of the test's own, with a twentieth of a CPU (which is reached on a busy machine, too); false where none
+ * can be made. */
 static bool make_quota(char *folder, size_t size)
 {
-	static const struct { const char *root, *quota, *text; } kinds[] = {
-		{ "/sys/fs/cgroup", "cpu.max", "5000 100000" }, { "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "5000" },
+	static const struct {
+		const char *root, *quota, *text;
+	} kinds[] = {
+		{ "/sys/fs/cgroup", "cpu.max", "5000 100000" },
+		{ "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "5000" },
 		{ "/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", "5000" },
 	};
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -24,7 +24,7 @@ static char folder[64], path[96], script[512];
 static struct sample_set set;
 static struct target target;
 static void *state;
-static int64_t longest_ns;       /* of all readings */
+static int64_t longest_ns; /* of all readings */
 static int64_t start_ns;
 
 /* -- what a child says: an instance in each dictionary, figures in each set -- */
@@ -85,7 +85,9 @@ static void teardown(void)
 static enum status start(const char *what, struct reason *why)
 {
 	char *words[] = { "sh", "-c", script, NULL };
-	struct child_command command = { .name = "the test's reader", .words = words, .silence_ns = SHORT_NS, .start_ns = start_ns };
+	struct child_command command = {
+		.name = "the test's reader", .words = words, .silence_ns = SHORT_NS, .start_ns = start_ns
+	};
 	snprintf(script, sizeof script, "f=%s; %s", path, what);
 	return child_open(&command, &target, &state, why);
 }
@@ -109,7 +111,8 @@ static enum status read_once(void)
 static enum status read_on(size_t records)
 {
 	enum status status = STATUS_OK;
-	for (int64_t until_ns = clock_monotonic_ns() + 20 * NS_PER_S; clock_monotonic_ns() < until_ns && set.count < records; poll(NULL, 0, 2)) {
+	for (int64_t until_ns = clock_monotonic_ns() + 20 * NS_PER_S;
+		 clock_monotonic_ns() < until_ns && set.count < records; poll(NULL, 0, 2)) {
 		status = read_once();
 		if (status != STATUS_OK && status != STATUS_AGAIN)
 			break;
@@ -309,7 +312,7 @@ START_TEST(one_that_goes_on_after_the_target_is_not_waited_for_long)
 }
 END_TEST
 
-/* -- in the collector: beside another source ------------------------------------------------------------------------------------ */
+/* -- in the collector: beside another source -- */
 
 static const char *said;
 static atomic_int opens, beats;
@@ -337,17 +340,15 @@ static enum status beat(void *heart, int64_t now_ns, struct sample_set *out)
 	(void)heart, (void)out;
 	(void)now_ns;
 	int64_t at_ns = clock_thread_cpu_ns();
-	/* CPU time, so that what else runs on the machine does not count; and a read that blocked would count as none, so beats are counted too. */
+	/* CPU time, so that what else runs on the machine does not count; and a read that blocked would count as none, so
+	 * beats are counted too. */
 	if (beats++ && at_ns - last_ns > longest_beat_ns)
 		longest_beat_ns = at_ns - last_ns;
 	last_ns = at_ns;
 	return STATUS_OK;
 }
 
-static void close_nothing(void *heart)
-{
-	(void)heart;
-}
+static void close_nothing(void *heart) { (void)heart; }
 
 static const struct source merged_source = { .name = "merged", .open = open_merged, CHILD_SOURCE };
 static const struct source heart_source = { .name = "heart", .open = open_heart, .read = beat, .close = close_nothing };
@@ -367,7 +368,8 @@ static size_t collect(const char *what, int64_t period_ns, int64_t for_ns, char 
 	ck_assert_int_eq(target_open(&target, getpid(), "/proc", &why), STATUS_OK);
 	ck_assert_int_eq(collector_start_with(both, 2, &target, period_ns, &collector, &why), STATUS_OK);
 	int64_t from_ns = clock_monotonic_ns(), passed_ns;
-	while ((passed_ns = clock_monotonic_ns() - from_ns) < for_ns || (beats < BEATS_LEAST && passed_ns < 20 * NS_PER_S)) {
+	while (
+		(passed_ns = clock_monotonic_ns() - from_ns) < for_ns || (beats < BEATS_LEAST && passed_ns < 20 * NS_PER_S)) {
 		struct pollfd ready = { .fd = collector_fd(collector), .events = POLLIN };
 		if (poll(&ready, 1, 20) != 1 || !collector_take(collector, &set))
 			continue;
@@ -404,7 +406,8 @@ START_TEST(the_other_source_keeps_its_pace_beside_one_that_hangs_or_floods)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		size_t figures = collect(cases[i], 10 * NS_PER_MS, 300 * NS_PER_MS, why, &was_withdrawn);
 		if (getenv("CHILD_SAY"))
-			fprintf(stderr, "%-36s %6zu figures, %2d beats, the longest between two %.2f ms of CPU\n", cases[i], figures, (int)beats, (double)longest_beat_ns * 1e-6);
+			fprintf(stderr, "%-36s %6zu figures, %2d beats, the longest between two %.2f ms of CPU\n", cases[i],
+				figures, (int)beats, (double)longest_beat_ns * 1e-6);
 		ck_assert_int_ge(beats, BEATS_LEAST);
 		ck_assert_int_lt(longest_beat_ns, 20 * NS_PER_MS);
 	}
@@ -418,11 +421,19 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		what_it_says_comes_with_its_times_and_is_told_once, another_pmtop_is_merged, nothing_yet_is_no_success,
-		one_that_hangs_is_killed_with_all_that_it_started, its_first_word_may_take_longer,
-		the_reason_is_how_it_ended, what_cannot_be_started_says_so, nonsense_and_other_versions_are_refused_by_name, a_flood_waits_in_its_pipe,
-		when_the_target_has_ended_so_may_it, one_that_goes_on_after_the_target_is_not_waited_for_long,
-		its_failure_is_told_and_it_is_started_again_with_back_off, the_other_source_keeps_its_pace_beside_one_that_hangs_or_floods,
+		what_it_says_comes_with_its_times_and_is_told_once,
+		another_pmtop_is_merged,
+		nothing_yet_is_no_success,
+		one_that_hangs_is_killed_with_all_that_it_started,
+		its_first_word_may_take_longer,
+		the_reason_is_how_it_ended,
+		what_cannot_be_started_says_so,
+		nonsense_and_other_versions_are_refused_by_name,
+		a_flood_waits_in_its_pipe,
+		when_the_target_has_ended_so_may_it,
+		one_that_goes_on_after_the_target_is_not_waited_for_long,
+		its_failure_is_told_and_it_is_started_again_with_back_off,
+		the_other_source_keeps_its_pace_beside_one_that_hangs_or_floods,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

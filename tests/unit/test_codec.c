@@ -40,7 +40,8 @@ static double real(void)
 
 static const char *text(struct sample_set *set)
 {
-	static const char *const texts[] = { "", "a", "forward", "Überlänge · 日本", "a text of more than a few bytes, as reasons and messages are" };
+	static const char *const texts[] = { "", "a", "forward", "Überlänge · 日本",
+		"a text of more than a few bytes, as reasons and messages are" };
 	const char *one = texts[random_bits() % 5];
 	return sample_set_text(set, one, strlen(one));
 }
@@ -56,8 +57,8 @@ static void fill_counts(uint32_t *counts)
 
 static void fill_state(struct run_state *state)
 {
-	*state = (struct run_state){ number32(), number32(), number(), number(), flag(), flag(), flag(), number32(), number32(), moment(), number(), number(),
-		moment(), real() };
+	*state = (struct run_state){ number32(), number32(), number(), number(), flag(), flag(), flag(), number32(),
+		number32(), moment(), number(), number(), moment(), real() };
 }
 
 static void fill_total(struct total_row *total)
@@ -65,7 +66,8 @@ static void fill_total(struct total_row *total)
 	total->kind = (enum total_kind)(random_bits() % 3);
 	total->mode = number32(), total->name = number32(), total->parent = number32(), total->depth = number32();
 	total->upto = number(), total->count = number();
-	double *const reals[] = { &total->total_s, &total->self_s, &total->min_s, &total->max_s, &total->last_s, &total->squares_s2, &total->cpu_s, &total->memory_bytes };
+	double *const reals[] = { &total->total_s, &total->self_s, &total->min_s, &total->max_s, &total->last_s,
+		&total->squares_s2, &total->cpu_s, &total->memory_bytes };
 	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
 		*reals[i] = real();
 	total->has_histogram = flag();
@@ -84,7 +86,8 @@ static void fill_worker(struct sample_set *set, struct worker_row *worker)
 		worker->histogram = counts;
 	}
 	worker->span_count = random_bits() % 3;
-	struct worker_span *spans = worker->span_count ? sample_set_allocate(set, worker->span_count * sizeof *spans) : NULL;
+	struct worker_span *spans =
+		worker->span_count ? sample_set_allocate(set, worker->span_count * sizeof *spans) : NULL;
 	for (size_t i = 0; i < worker->span_count; i++)
 		spans[i] = (struct worker_span){ text(set), number(), real() };
 	worker->spans = spans;
@@ -114,7 +117,8 @@ static void fill_gpu(struct sample_set *set, struct record *record)
 {
 	struct gpu_row *gpu = sample_set_allocate(set, sizeof *gpu);
 	gpu->instance = (int32_t)number(), gpu->parent = (int32_t)number(), gpu->index = number32();
-	gpu->vendor = text(set), gpu->name = text(set), gpu->uuid = text(set), gpu->pci = text(set), gpu->driver = text(set), gpu->lost = maybe_text(set);
+	gpu->vendor = text(set), gpu->name = text(set), gpu->uuid = text(set), gpu->pci = text(set),
+	gpu->driver = text(set), gpu->lost = maybe_text(set);
 	record->gpu = gpu;
 }
 
@@ -147,7 +151,9 @@ static void fill(struct sample_set *set, struct record *record)
 		record->missing.text = maybe_text(set);
 		record->missing.remedy = maybe_text(set);
 		break;
-	case RECORD_PROCESS_SEEN: case RECORD_PROCESS_GONE: case RECORD_PROCESS_REPLACED:
+	case RECORD_PROCESS_SEEN:
+	case RECORD_PROCESS_GONE:
+	case RECORD_PROCESS_REPLACED:
 		record->process.pid = (int32_t)number();
 		record->process.parent = (int32_t)number();
 		record->process.start_ticks = number();
@@ -164,15 +170,11 @@ static void fill(struct sample_set *set, struct record *record)
 		record->opened.start_ns = moment();
 		record->opened.is_live = flag();
 		break;
-	case RECORD_RUN_CLOSED: case RECORD_WORKER_GONE: case RECORD_MARK:
-		record->text = text(set);
-		break;
-	case RECORD_NAME:
-		record->name.id = number32(), record->name.text = text(set);
-		break;
-	case RECORD_META:
-		record->meta.key = text(set), record->meta.value = text(set);
-		break;
+	case RECORD_RUN_CLOSED:
+	case RECORD_WORKER_GONE:
+	case RECORD_MARK: record->text = text(set); break;
+	case RECORD_NAME: record->name.id = number32(), record->name.text = text(set); break;
+	case RECORD_META: record->meta.key = text(set), record->meta.value = text(set); break;
 	case RECORD_STATE: {
 		struct run_state *state = sample_set_allocate(set, sizeof *state);
 		fill_state(state);
@@ -185,27 +187,22 @@ static void fill(struct sample_set *set, struct record *record)
 		record->total = total;
 		break;
 	}
-	case RECORD_HISTORY: case RECORD_EPOCHS:
-		fill_rows(set, record);
-		break;
-	case RECORD_COUNTER:
-		record->counter.name = number32(), record->counter.total = real();
-		break;
-	case RECORD_OPEN_SPANS_NONE: case RECORD_LOST: case RECORD_BEFORE_ATTACH: case RECORD_REFUSED:
-		record->lost.count = number();
-		break;
+	case RECORD_HISTORY:
+	case RECORD_EPOCHS: fill_rows(set, record); break;
+	case RECORD_COUNTER: record->counter.name = number32(), record->counter.total = real(); break;
+	case RECORD_OPEN_SPANS_NONE:
+	case RECORD_LOST:
+	case RECORD_BEFORE_ATTACH:
+	case RECORD_REFUSED: record->lost.count = number(); break;
 	case RECORD_WORKER: {
 		struct worker_row *worker = sample_set_allocate(set, sizeof *worker);
 		fill_worker(set, worker);
 		record->worker = worker;
 		break;
 	}
-	case RECORD_EPOCH_BEGIN: case RECORD_EPOCH_END:
-		record->epoch.index = number32();
-		break;
-	case RECORD_BATCH_BEGIN:
-		record->batch.index = number(), record->batch.number = number();
-		break;
+	case RECORD_EPOCH_BEGIN:
+	case RECORD_EPOCH_END: record->epoch.index = number32(); break;
+	case RECORD_BATCH_BEGIN: record->batch.index = number(), record->batch.number = number(); break;
 	case RECORD_BATCH_END:
 		record->batch.index = number(), record->batch.number = number(), record->batch.loss = real();
 		record->batch.begin_ns = moment(), record->batch.kind = number32();
@@ -216,45 +213,46 @@ static void fill(struct sample_set *set, struct record *record)
 		record->evidence = evidence;
 		break;
 	}
-	case RECORD_SPAN: case RECORD_OPEN_SPAN:
+	case RECORD_SPAN:
+	case RECORD_OPEN_SPAN:
 		record->span.name = number32(), record->span.parent = number32(), record->span.depth = number32();
 		record->span.duration_ns = moment();
-		record->span.self_s = (float)real(), record->span.cpu_s = (float)real(), record->span.memory_bytes = (float)real();
+		record->span.self_s = (float)real(), record->span.cpu_s = (float)real(),
+		record->span.memory_bytes = (float)real();
 		break;
 	case RECORD_FLAG:
 		record->flag.mode = number32(), record->flag.ordinal = number(), record->flag.is_flagged = flag();
 		break;
-	case RECORD_GAUGE:
-		record->gauge.name = number32(), record->gauge.value = real();
-		break;
+	case RECORD_GAUGE: record->gauge.name = number32(), record->gauge.value = real(); break;
 	case RECORD_BATCH_FIGURE:
-		record->batch_figure.number = number(), record->batch_figure.value = real(), record->batch_figure.name = number32();
+		record->batch_figure.number = number(), record->batch_figure.value = real(),
+		record->batch_figure.name = number32();
 		break;
-	case RECORD_MODE:
-		record->mode.name = number32();
-		break;
-	case RECORD_GPU:
-		fill_gpu(set, record);
-		break;
-	case RECORD_GPU_PROCESSES:
-		fill_gpu_processes(set, record);
-		break;
+	case RECORD_MODE: record->mode.name = number32(); break;
+	case RECORD_GPU: fill_gpu(set, record); break;
+	case RECORD_GPU_PROCESSES: fill_gpu_processes(set, record); break;
 	case RECORD_GPU_EVENT:
-		record->gpu_event.gpu = (int32_t)number(), record->gpu_event.code = number32(), record->gpu_event.text = text(set);
+		record->gpu_event.gpu = (int32_t)number(), record->gpu_event.code = number32(),
+		record->gpu_event.text = text(set);
 		break;
 	case RECORD_PROCESS_PLACE:
-		record->place.pid = (int32_t)number(), record->place.local_rank = (int32_t)number(), record->place.visible_devices = maybe_text(set);
+		record->place.pid = (int32_t)number(), record->place.local_rank = (int32_t)number(),
+		record->place.visible_devices = maybe_text(set);
 		break;
 	case RECORD_PERF_EVENT:
-		record->perf_event.event = number32(), record->perf_event.role = number32(), record->perf_event.name = text(set);
+		record->perf_event.event = number32(), record->perf_event.role = number32(),
+		record->perf_event.name = text(set);
 		break;
 	case RECORD_PERF_COUNT:
-		record->perf_count.pid = (int32_t)number(), record->perf_count.event = number32(), record->perf_count.value = real(), record->perf_count.counted_ratio = real();
+		record->perf_count.pid = (int32_t)number(), record->perf_count.event = number32(),
+		record->perf_count.value = real(), record->perf_count.counted_ratio = real();
 		break;
 	case RECORD_CODE_GROUP:
-		record->code_group.id = number32(), record->code_group.pid = (int32_t)number(), record->code_group.is_workers = flag();
+		record->code_group.id = number32(), record->code_group.pid = (int32_t)number(),
+		record->code_group.is_workers = flag();
 		record->code_group.python = text(set);
-		record->code_group.looks = number(), record->code_group.partial = number(), record->code_group.total_ns = number();
+		record->code_group.looks = number(), record->code_group.partial = number(),
+		record->code_group.total_ns = number();
 		record->code_group.hz = real();
 		break;
 	case RECORD_CODE:
@@ -263,13 +261,11 @@ static void fill(struct sample_set *set, struct record *record)
 		break;
 	case RECORD_CODE_NODE:
 		record->code_node.id = number32(), record->code_node.parent = number32(), record->code_node.group = number32();
-		record->code_node.code = number32(), record->code_node.line = number32(), record->code_node.text = maybe_text(set);
+		record->code_node.code = number32(), record->code_node.line = number32(),
+		record->code_node.text = maybe_text(set);
 		break;
-	case RECORD_CODE_TIME:
-		record->code_time.id = number32(), record->code_time.total_ns = number();
-		break;
-	case RECORD_KIND_COUNT:
-		break;
+	case RECORD_CODE_TIME: record->code_time.id = number32(), record->code_time.total_ns = number(); break;
+	case RECORD_KIND_COUNT: break;
 	}
 }
 
@@ -280,21 +276,33 @@ static void fill_set(struct sample_set *set, size_t count)
 	int64_t time_ns = set->time_ns;
 	for (size_t i = 0; i < count; i++) {
 		time_ns += flag() ? (int64_t)(number() >> 8) - (int64_t)(number() >> 8) : 0;
-		struct record *record = sample_set_add(set, (enum record_kind)(random_bits() % RECORD_KIND_COUNT), (unsigned)(random_bits() % 3), time_ns);
+		struct record *record = sample_set_add(
+			set, (enum record_kind)(random_bits() % RECORD_KIND_COUNT), (unsigned)(random_bits() % 3), time_ns);
 		record->lane = (uint16_t)(flag() ? 0 : number());
 		record->sequence = record->kind >= RECORD_EPOCH_BEGIN ? flag() ? i : number() : flag() ? 0 : number();
 		fill(set, record);
 	}
 }
 
-/* -- equality, by the tables: what a layout holds is compared field by field, and what it does not would be seen as a difference in bytes -- */
+/* -- equality, by the tables: what a layout holds is compared field by field, and what it does not would be seen as a
+ * difference in bytes -- */
 
 static bool is_same_struct(const struct layout *layout, const char *a, const char *b);
 
 static bool is_same_field(const struct field *field, const char *a, const char *b)
 {
-	static const size_t sizes[] = { [FIELD_U8] = 1, [FIELD_U16] = 2, [FIELD_U32] = 4, [FIELD_U64] = 8, [FIELD_I32] = 4, [FIELD_I64] = 8, [FIELD_TIME] = 8,
-		[FIELD_DOUBLE] = 8, [FIELD_FLOAT] = 4, [FIELD_SELF] = 4, [FIELD_FLAG] = 1, [FIELD_OWN_COUNTS] = HISTOGRAM_BUCKETS * 4 };
+	static const size_t sizes[] = { [FIELD_U8] = 1,
+		[FIELD_U16] = 2,
+		[FIELD_U32] = 4,
+		[FIELD_U64] = 8,
+		[FIELD_I32] = 4,
+		[FIELD_I64] = 8,
+		[FIELD_TIME] = 8,
+		[FIELD_DOUBLE] = 8,
+		[FIELD_FLOAT] = 4,
+		[FIELD_SELF] = 4,
+		[FIELD_FLAG] = 1,
+		[FIELD_OWN_COUNTS] = HISTOGRAM_BUCKETS * 4 };
 	const char *left, *right;
 	double numbers[2];
 	float singles[2];
@@ -306,13 +314,12 @@ static bool is_same_field(const struct field *field, const char *a, const char *
 	case FIELD_DOUBLE:
 		memcpy(&numbers[0], a, 8), memcpy(&numbers[1], b, 8);
 		return (isnan(numbers[0]) && isnan(numbers[1])) || memcmp(a, b, 8) == 0;
-	case FIELD_FLOAT: case FIELD_SELF:
+	case FIELD_FLOAT:
+	case FIELD_SELF:
 		memcpy(&singles[0], a, 4), memcpy(&singles[1], b, 4);
 		return (isnan(singles[0]) && isnan(singles[1])) || memcmp(a, b, 4) == 0;
-	case FIELD_TEXT:
-		return (!left && !right) || (left && right && strcmp(left, right) == 0);
-	case FIELD_COUNTS:
-		return (!left && !right) || (left && right && memcmp(left, right, HISTOGRAM_BUCKETS * 4) == 0);
+	case FIELD_TEXT: return (!left && !right) || (left && right && strcmp(left, right) == 0);
+	case FIELD_COUNTS: return (!left && !right) || (left && right && memcmp(left, right, HISTOGRAM_BUCKETS * 4) == 0);
 	case FIELD_ROWS:
 		memcpy(&counts[0], a - field->offset + field->count_offset, sizeof counts[0]);
 		memcpy(&counts[1], b - field->offset + field->count_offset, sizeof counts[1]);
@@ -322,10 +329,8 @@ static bool is_same_field(const struct field *field, const char *a, const char *
 			if (!is_same_struct(field->part, left + i * field->part->size, right + i * field->part->size))
 				return false;
 		return true;
-	case FIELD_PART:
-		return left && right && is_same_struct(field->part, left, right);
-	default:
-		return memcmp(a, b, sizes[field->type]) == 0;
+	case FIELD_PART: return left && right && is_same_struct(field->part, left, right);
+	default: return memcmp(a, b, sizes[field->type]) == 0;
 	}
 }
 
@@ -342,8 +347,9 @@ static void ck_same(const struct sample_set *a, const struct sample_set *b)
 	ck_assert_uint_eq(a->count, b->count);
 	for (size_t i = 0; i < a->count; i++) {
 		const struct record *left = &a->records[i], *right = &b->records[i];
-		ck_assert_msg(left->kind == right->kind && left->run == right->run && left->lane == right->lane && left->sequence == right->sequence &&
-		              left->time_ns == right->time_ns && is_same_struct(&record_layouts[left->kind], (const char *)left, (const char *)right),
+		ck_assert_msg(left->kind == right->kind && left->run == right->run && left->lane == right->lane &&
+				left->sequence == right->sequence && left->time_ns == right->time_ns &&
+				is_same_struct(&record_layouts[left->kind], (const char *)left, (const char *)right),
 			"record %zu (%s) came back otherwise", i, record_kind_name((enum record_kind)left->kind));
 	}
 }
@@ -459,7 +465,8 @@ START_TEST(numbers_go_by_names_and_the_unknown_is_stepped_over)
 	codec_write_numbers(&names);
 	ck_assert(codec_read_numbers((const unsigned char *)names.data, names.length, &theirs));
 	ck_assert_int_eq(memcmp(&theirs, &own, sizeof own), 0);
-	char *gauge = memmem(names.data, names.length, "GAUGE", 5), *cpus = memmem(names.data, names.length, "system.cpus", 11);
+	char *gauge = memmem(names.data, names.length, "GAUGE", 5),
+		 *cpus = memmem(names.data, names.length, "system.cpus", 11);
 	*gauge = 'X';
 	*cpus = 'X';
 	ck_assert(codec_read_numbers((const unsigned char *)names.data, names.length, &theirs));
@@ -489,7 +496,8 @@ START_TEST(an_event_takes_few_bytes)
 {
 	set.time_ns = 5000000000;
 	for (uint64_t i = 0; i < 1000; i++) {
-		struct record *record = sample_set_add(&set, RECORD_SPAN, 0, 5000000000 + (int64_t)(i * 3000000 + i % 7 * 1311));
+		struct record *record =
+			sample_set_add(&set, RECORD_SPAN, 0, 5000000000 + (int64_t)(i * 3000000 + i % 7 * 1311));
 		record->sequence = i;
 		record->span.name = 1 + (uint32_t)(i % 6);
 		record->span.duration_ns = (int64_t)(2000000 + i % 11 * 1111);

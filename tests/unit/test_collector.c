@@ -19,7 +19,7 @@ static struct reason reason;
 static struct sample_set set;
 static struct collector *collector;
 
-/* -- a source of the test's own ------------------------------------------------------------------------------------------------- */
+/* -- a source of the test's own -- */
 
 static _Atomic int opens, reads, closes, records_a_read = 1, end_after;
 static _Atomic bool fails_to_open, fails_to_read;
@@ -74,7 +74,9 @@ static int64_t own_look(void *state, int64_t now_ns, struct sample_set *out)
 	return look_every_ns ? now_ns + look_every_ns : INT64_MAX;
 }
 
-static const struct source own_source = { .name = "own", .open = own_open, .read = own_read, .look = own_look, .close = own_close };
+static const struct source own_source = {
+	.name = "own", .open = own_open, .read = own_read, .look = own_look, .close = own_close
+};
 static const struct source *const own_sources[] = { &own_source };
 
 static void start_own(int64_t period_ns)
@@ -95,7 +97,7 @@ static bool take(int timeout_ms)
 	return poll(&poller, 1, timeout_ms) == 1 && collector_take(collector, &set);
 }
 
-/* -- the real ones -------------------------------------------------------------------------------------------------------------- */
+/* -- the real ones -- */
 
 static void wait_body(void *argument, int in, int out)
 {
@@ -162,7 +164,7 @@ START_TEST(end_is_told_with_the_last_set_not_before)
 }
 END_TEST
 
-/* -- pace ----------------------------------------------------------------------------------------------------------------------- */
+/* -- pace -- */
 
 START_TEST(pace_is_kept_and_can_be_changed)
 {
@@ -171,7 +173,8 @@ START_TEST(pace_is_kept_and_can_be_changed)
 	int64_t first_ns = set.time_ns;
 	for (int i = 0; i < 10; i++)
 		ck_assert(take(1000));
-	/* On an absolute pace the readings' own time does not add up; a loaded machine may leave turns out, never add some. */
+	/* On an absolute pace the readings' own time does not add up; a loaded machine may leave turns out, never add
+	 * some. */
 	ck_assert_int_ge(set.time_ns - first_ns, 195 * NS_PER_MS);
 	collector_set_period(collector, 3600 * NS_PER_S);
 	while (take(100))
@@ -257,7 +260,7 @@ START_TEST(stopping_does_not_wait_for_the_pace)
 }
 END_TEST
 
-/* -- what goes wrong ------------------------------------------------------------------------------------------------------------ */
+/* -- what goes wrong -- */
 
 static bool has_opened_twice(void *argument)
 {
@@ -306,7 +309,8 @@ START_TEST(source_that_fails_is_closed_and_its_reason_told)
 }
 END_TEST
 
-/* While nobody takes, the set at hand grows to its bound; then the source is not read, and nothing that was read is lost. */
+/* While nobody takes, the set at hand grows to its bound; then the source is not read, and nothing that was read is
+ * lost. */
 static bool has_read_enough(void *argument)
 {
 	(void)argument;

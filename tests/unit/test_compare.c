@@ -26,15 +26,13 @@ static void setup(void)
 	snprintf(path, sizeof path, "/tmp/pmtop-compare-%d", (int)getpid());
 }
 
-static void teardown(void)
-{
-	unlink(path);
-}
+static void teardown(void) { unlink(path); }
 
-/* -- runs ------------------------------------------------------------------------------------------------------------------------------ */
+/* -- runs -- */
 
 /* A run of `count` batches with the phases data and forward; the rest of a step is nobody's. */
-static void summarize_told(struct summary *out, size_t count, double data_s, double forward_s, const char *batch_size, const char *workers)
+static void summarize_told(
+	struct summary *out, size_t count, double data_s, double forward_s, const char *batch_size, const char *workers)
 {
 	struct script script;
 	struct keeper keeper;
@@ -47,7 +45,8 @@ static void summarize_told(struct summary *out, size_t count, double data_s, dou
 	if (workers)
 		script_meta(&script, "loader.num_workers", workers);
 	for (size_t i = 0; i < count; i++) {
-		double data = data_s * exp(0.02 * chance_normal(&chance)), forward = forward_s * exp(0.02 * chance_normal(&chance));
+		double data = data_s * exp(0.02 * chance_normal(&chance)),
+			   forward = forward_s * exp(0.02 * chance_normal(&chance));
 		script_batch_begin(&script, 0, at_s, i);
 		script_span(&script, 0, at_s, at_s + data, STORY_DATA, NAME_NONE);
 		script_span(&script, 0, at_s + data, at_s + data + forward, STORY_FORWARD, NAME_NONE);
@@ -140,7 +139,7 @@ START_TEST(phases_sum_up_to_the_step)
 }
 END_TEST
 
-/* -- files ----------------------------------------------------------------------------------------------------------------------------- */
+/* -- files -- */
 
 START_TEST(saved_summary_comes_back_as_it_was)
 {
@@ -221,7 +220,11 @@ END_TEST
 
 START_TEST(what_is_no_summary_is_refused_in_a_line)
 {
-	static const struct { const char *text; enum status status; const char *says; } cases[] = {
+	static const struct {
+		const char *text;
+		enum status status;
+		const char *says;
+	} cases[] = {
 		{ "", STATUS_DAMAGED, "empty" },
 		{ "{}", STATUS_DAMAGED, "neither a summary nor a report" },
 		{ "[1, 2]", STATUS_DAMAGED, "neither" },
@@ -230,13 +233,16 @@ START_TEST(what_is_no_summary_is_refused_in_a_line)
 		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1}", STATUS_DAMAGED, "steps" },
 		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1, -1]}", STATUS_DAMAGED, "steps" },
 		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1, 0]}", STATUS_DAMAGED, "no time" },
-		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1], \"phases\": [{\"name\": \"data\", \"total_s\": 1, \"seconds\": []}]}", STATUS_DAMAGED, "phase" },
+		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1], \"phases\": [{\"name\": \"data\", "
+		  "\"total_s\": 1, \"seconds\": []}]}",
+			STATUS_DAMAGED, "phase" },
 		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1]}", STATUS_DAMAGED, "totals" },
 		{ "{\"a\": 1,\n \"b\" 2}", STATUS_DAMAGED, "line 2: a colon" },
 		{ "{\"a\": 01}", STATUS_DAMAGED, "neither a number" },
 		{ "{\"a\": \"\\q\"}", STATUS_DAMAGED, "escape" },
 		{ "{\"time_ns\": 1, \"self\": {}}", STATUS_DAMAGED, "without batches" },
-		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", STATUS_DAMAGED, "nested too deep" },
+		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", STATUS_DAMAGED,
+			"nested too deep" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		ck_assert_msg(load_text(cases[i].text, strlen(cases[i].text)) == cases[i].status, "%s", cases[i].text);
@@ -248,8 +254,11 @@ END_TEST
 
 START_TEST(saved_report_is_read_with_what_it_has)
 {
-	static const char report[] = "{\"time_ns\":1763632140000000000,\"run\":\"resnet50\",\"meta\":{\"batch_size\":\"64\"},\"mode\":\"train\",\"step\":{\"mean_s\":0.21,\"p50_s\":0.2,\"p95_s\":0.24},"
-		"\"batch\":{\"count\":642,\"p50_s\":0.19,\"samples_per_s\":300},\"operations\":[{\"name\":\"data\",\"depth\":0,\"count\":642,\"mean_s\":0.02,\"total_s\":13,\"share_ratio\":0.1}],"
+	static const char report[] =
+		"{\"time_ns\":1763632140000000000,\"run\":\"resnet50\",\"meta\":{\"batch_size\":\"64\"},\"mode\":\"train\","
+		"\"step\":{\"mean_s\":0.21,\"p50_s\":0.2,\"p95_s\":0.24},"
+		"\"batch\":{\"count\":642,\"p50_s\":0.19,\"samples_per_s\":300},\"operations\":[{\"name\":\"data\",\"depth\":0,"
+		"\"count\":642,\"mean_s\":0.02,\"total_s\":13,\"share_ratio\":0.1}],"
 		"\"memory\":{\"peak_rss_bytes\":1e9,\"verdict\":\"plateau\"},\"self\":{}}\n";
 	struct summary summary;
 	ck_assert_int_eq(load_text(report, strlen(report)), STATUS_OK);
@@ -273,7 +282,7 @@ START_TEST(saved_report_is_read_with_what_it_has)
 }
 END_TEST
 
-/* -- two --------------------------------------------------------------------------------------------------------------------------------- */
+/* -- two -- */
 
 START_TEST(slower_run_is_explained_by_its_phase_and_its_meta)
 {
@@ -324,7 +333,8 @@ START_TEST(text_fits_its_width)
 	static const int widths[] = { 80, 120, 200 };
 	summarize_told(&a, 200, 0.012, 0.1, "32", "4");
 	summarize_told(&b, 200, 0.043, 0.1, "64", "0");
-	snprintf(a.label, sizeof a.label, "/var/lib/runs/a-very-long-name-of-a-recording-that-nobody-would-choose-but-somebody-has.pmtop");
+	snprintf(a.label, sizeof a.label,
+		"/var/lib/runs/a-very-long-name-of-a-recording-that-nobody-would-choose-but-somebody-has.pmtop");
 	compare(&a, &b, &comparison);
 	ck_assert(comparison.is_by_samples);
 	for (size_t i = 0; i < 3; i++) {
@@ -332,7 +342,8 @@ START_TEST(text_fits_its_width)
 		comparison_as_text(&out, &comparison, widths[i], false);
 		ck_assert_ptr_null(strchr(out.data, '\033'));
 		for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n"))
-			ck_assert_msg(text_cells(line) <= (size_t)widths[i] + (strstr(line, "a-very-long") ? 30 : 0), "%d: %s", widths[i], line);
+			ck_assert_msg(text_cells(line) <= (size_t)widths[i] + (strstr(line, "a-very-long") ? 30 : 0), "%d: %s",
+				widths[i], line);
 		buffer_release(&out);
 	}
 	summary_release(&a);
@@ -345,7 +356,10 @@ START_TEST(several_are_ordered_by_samples_a_second)
 	struct summary summaries[3];
 	const struct summary *of[3];
 	static struct ranking ranking;
-	static const struct { const char *size; double forward_s; } runs[] = { { "16", 0.05 }, { "64", 0.065 }, { "128", 0.2 } };
+	static const struct {
+		const char *size;
+		double forward_s;
+	} runs[] = { { "16", 0.05 }, { "64", 0.065 }, { "128", 0.2 } };
 	char sentence[700];
 	struct buffer out = BUFFER_INIT;
 	for (size_t i = 0; i < 3; i++) {
@@ -368,7 +382,7 @@ START_TEST(several_are_ordered_by_samples_a_second)
 }
 END_TEST
 
-/* -- checks ------------------------------------------------------------------------------------------------------------------------------ */
+/* -- checks -- */
 
 START_TEST(budgets_are_read_as_people_write_them)
 {
@@ -380,7 +394,8 @@ START_TEST(budgets_are_read_as_people_write_them)
 	ck_assert_double_eq_tol(list.budgets[2].limit, 4e9, 1);
 	ck_assert_double_eq_tol(list.budgets[3].limit, 0.08, 1e-12);
 	ck_assert_str_eq(list.budgets[4].name, "a:b");
-	static const char *const wrong[] = { "data", "data:", ":20%", "data:20", "data:x%", "step:20%", "memory:3s", "data:4GB", "step:nans", "step:-1s", "data:20%%" };
+	static const char *const wrong[] = { "data", "data:", ":20%", "data:20", "data:x%", "step:20%", "memory:3s",
+		"data:4GB", "step:nans", "step:-1s", "data:20%%" };
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		ck_assert_msg(budget_parse(wrong[i], &list, &reason) == STATUS_INVALID, "%s", wrong[i]);
 }
@@ -399,7 +414,8 @@ START_TEST(budget_of_an_unknown_phase_lists_those_there_are)
 }
 END_TEST
 
-static void judge_with(const struct summary *now, const struct summary *baseline, const char *budgets, struct judgement *out)
+static void judge_with(
+	const struct summary *now, const struct summary *baseline, const char *budgets, struct judgement *out)
 {
 	struct budget_list list;
 	ck_assert_int_eq(budget_parse(budgets, &list, &reason), STATUS_OK);
@@ -408,9 +424,20 @@ static void judge_with(const struct summary *now, const struct summary *baseline
 
 START_TEST(broken_budgets_fail_and_kept_ones_pass)
 {
-	static const struct { const char *budget; enum outcome outcome; } cases[] = {
-		{ "data:20%", OUTCOME_FAILED }, { "data:40%", OUTCOME_PASSED }, { "step:0.1s", OUTCOME_FAILED }, { "step:0.2s", OUTCOME_PASSED }, { "forward:90ms", OUTCOME_FAILED },
-		{ "forward:110ms", OUTCOME_PASSED }, { "mean:0.1s", OUTCOME_FAILED }, { "p95:0.2s", OUTCOME_PASSED }, { "memory:4GB", OUTCOME_UNTOLD }, { "memory:4GB,step:0.1s", OUTCOME_FAILED },
+	static const struct {
+		const char *budget;
+		enum outcome outcome;
+	} cases[] = {
+		{ "data:20%", OUTCOME_FAILED },
+		{ "data:40%", OUTCOME_PASSED },
+		{ "step:0.1s", OUTCOME_FAILED },
+		{ "step:0.2s", OUTCOME_PASSED },
+		{ "forward:90ms", OUTCOME_FAILED },
+		{ "forward:110ms", OUTCOME_PASSED },
+		{ "mean:0.1s", OUTCOME_FAILED },
+		{ "p95:0.2s", OUTCOME_PASSED },
+		{ "memory:4GB", OUTCOME_UNTOLD },
+		{ "memory:4GB,step:0.1s", OUTCOME_FAILED },
 	};
 	struct summary summary;
 	static struct judgement judgement;
@@ -468,7 +495,8 @@ START_TEST(baseline_of_another_machine_or_batch_size_is_warned_of)
 	judge_with(&now, &baseline, NULL, &judgement);
 	judgement_as_text(&out, &judgement, false);
 	ck_assert_int_eq(judgement.outcome, OUTCOME_PASSED);
-	static const char *const said[] = { "another machine: old, this is new", "with 16 CPUs, this has 4", "batch size 32, this run of 64", "loader.num_workers: the baseline has 4, this run 2" };
+	static const char *const said[] = { "another machine: old, this is new", "with 16 CPUs, this has 4",
+		"batch size 32, this run of 64", "loader.num_workers: the baseline has 4, this run 2" };
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
 		ck_assert_msg(strstr(out.data, said[i]) != NULL, "%s: %s", said[i], out.data);
 	buffer_release(&out);

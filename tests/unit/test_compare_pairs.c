@@ -1,4 +1,5 @@
-/* Planted regressions in seeded pairs of runs, from the batches as they are told to the model to the verdict of a check. */
+/* Planted regressions in seeded pairs of runs, from the batches as they are told to the model to the verdict of a
+ * check. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@
 
 enum { PAIRS = 100 };
 
-struct counts { unsigned of[3]; };
+struct counts {
+	unsigned of[3];
+};
 
 static void summarize(const double *steps, size_t count, struct summary *out)
 {
@@ -71,7 +74,8 @@ static struct counts check_pairs(double ratio)
 	struct counts counts = { 0 };
 	for (uint64_t seed = 1; seed <= PAIRS; seed++)
 		counts.of[check_pair(seed, ratio)]++;
-	printf("step times × %.2f: of %d checks %u failed, %u passed, %u could not tell\n", ratio, PAIRS, counts.of[OUTCOME_FAILED], counts.of[OUTCOME_PASSED], counts.of[OUTCOME_UNTOLD]);
+	printf("step times × %.2f: of %d checks %u failed, %u passed, %u could not tell\n", ratio, PAIRS,
+		counts.of[OUTCOME_FAILED], counts.of[OUTCOME_PASSED], counts.of[OUTCOME_UNTOLD]);
 	return counts;
 }
 
@@ -97,10 +101,7 @@ START_TEST(no_regression_never_fails)
 }
 END_TEST
 
-START_TEST(faster_runs_pass)
-{
-	ck_assert_uint_eq(check_pairs(0.8).of[OUTCOME_PASSED], PAIRS);
-}
+START_TEST(faster_runs_pass) { ck_assert_uint_eq(check_pairs(0.8).of[OUTCOME_PASSED], PAIRS); }
 END_TEST
 
 int main(void)

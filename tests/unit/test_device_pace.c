@@ -1,4 +1,5 @@
-/* Batches that a device works for behind the host, as an asynchronous framework has them: what is slow and what only seems to be. */
+/* Batches that a device works for behind the host, as an asynchronous framework has them: what is slow and what only
+ * seems to be. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -10,17 +11,17 @@
 
 enum { SYNC = STORY_NAME_COUNT, GPU_BATCH, GPU_BACKWARD, BATCHES_MOST = 1024 };
 
-/* What happens: seconds by the host to launch a batch, by the device to do it; the host waits in every k-th for all (0: never); so many batches wait in the
- * queue before a launch waits. */
+/* What happens: seconds by the host to launch a batch, by the device to do it; the host waits in every k-th for all (0:
+ * never); so many batches wait in the queue before a launch waits. */
 static struct course {
 	double launch_s, work_s;
 	unsigned sync_every, depth;
-	uint64_t odd;                        /* this batch … */
-	double odd_data_s, odd_work_s;       /* … has to wait for data, works longer */
-	uint64_t slower_from, slower_to;     /* these … */
-	double slower_ratio;                 /* … so much longer on the device */
-	uint64_t long_every;                 /* every such batch three times as long */
-	bool is_silent;                      /* nothing is told of the device */
+	uint64_t odd;                    /* this batch … */
+	double odd_data_s, odd_work_s;   /* … has to wait for data, works longer */
+	uint64_t slower_from, slower_to; /* these … */
+	double slower_ratio;             /* … so much longer on the device */
+	uint64_t long_every;             /* every such batch three times as long */
+	bool is_silent;                  /* nothing is told of the device */
 } course;
 
 static struct script script;
@@ -38,10 +39,7 @@ static void setup(void)
 	course = (struct course){ .launch_s = 0.016, .work_s = 0.1, .sync_every = 10, .depth = 7, .odd = UINT64_MAX };
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 static void tell(uint64_t number, uint32_t name, double at_s, double value)
 {
@@ -52,10 +50,7 @@ static void tell(uint64_t number, uint32_t name, double at_s, double value)
 }
 
 /* A little uneven, as everything is. */
-static double uneven(uint64_t number)
-{
-	return 1 + 0.01 * (double)(number * 7 % 5) - 0.02;
-}
+static double uneven(uint64_t number) { return 1 + 0.01 * (double)(number * 7 % 5) - 0.02; }
 
 static double work_of(uint64_t number)
 {
@@ -99,10 +94,7 @@ static double run(uint64_t count)
 	return at_s;
 }
 
-static const struct track *track(void)
-{
-	return run_main(script_run(&script));
-}
+static const struct track *track(void) { return run_main(script_run(&script)); }
 
 static const struct flagged *only_flagged(uint64_t ordinal)
 {
@@ -116,8 +108,17 @@ static const struct flagged *only_flagged(uint64_t ordinal)
 
 START_TEST(a_wait_for_the_work_of_many_is_no_slow_batch)
 {
-	static const struct { double launch_s; unsigned sync_every, depth; } cases[] = {
-		{ 0.016, 10, 7 }, { 0.016, 10, 100 }, { 0.09, 10, 100 }, { 0.03, 50, 20 }, { 0.002, 2, 100 }, { 0.016, 1, 7 }, { 0.05, 0, 4 },
+	static const struct {
+		double launch_s;
+		unsigned sync_every, depth;
+	} cases[] = {
+		{ 0.016, 10, 7 },
+		{ 0.016, 10, 100 },
+		{ 0.09, 10, 100 },
+		{ 0.03, 50, 20 },
+		{ 0.002, 2, 100 },
+		{ 0.016, 1, 7 },
+		{ 0.05, 0, 4 },
 	};
 	course.launch_s = cases[_i].launch_s;
 	course.sync_every = cases[_i].sync_every;
@@ -155,7 +156,7 @@ END_TEST
 START_TEST(data_that_the_device_does_not_wait_for_costs_nothing)
 {
 	course.odd = 205;
-	course.odd_data_s = 0.25;        /* it has half a second of work left then */
+	course.odd_data_s = 0.25; /* it has half a second of work left then */
 	course.depth = 100;
 	run(400);
 	ck_assert_double_gt(track_batch(track(), 205)->step_s, 0.26);
@@ -168,7 +169,7 @@ END_TEST
 START_TEST(data_that_the_device_waits_for_is_a_slow_batch)
 {
 	struct explanation why;
-	course.odd = 205 + (uint64_t)_i;         /* in the midst of a stretch, and where the host waits */
+	course.odd = 205 + (uint64_t)_i; /* in the midst of a stretch, and where the host waits */
 	course.odd_data_s = 1.5;
 	run(400);
 	const struct flagged *flagged = only_flagged(course.odd);
@@ -189,7 +190,8 @@ START_TEST(a_batch_that_takes_the_device_longer_is_the_slow_one)
 	course.odd_work_s = 0.3;
 	course.depth = 100;
 	run(400);
-	ck_assert_double_lt(track_batch(track(), 205)->step_s, 0.03);          /* by the host's clock it was as fast as ever */
+	/* by the host's clock it was as fast as ever */
+	ck_assert_double_lt(track_batch(track(), 205)->step_s, 0.03);
 	const struct flagged *flagged = only_flagged(205);
 	ck_assert(flagged->batch.is_by_device);
 	explain_batch(script_run(&script), &flagged->batch, &flagged->usual, NULL, &why);

@@ -1,4 +1,5 @@
-/* pmtop doctor's looks at GPUs, counters and meters, beneath a made-up root: each thing that can be missing, and its remedy. */
+/* pmtop doctor's looks at GPUs, counters and meters, beneath a made-up root: each thing that can be missing, and its
+ * remedy. */
 #include <check.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -58,7 +59,9 @@ static void set_up(void)
 	snprintf(root, sizeof root, "/tmp/pmtop-doctor-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(root));
 	settings_default(&settings);
-	doctor = (struct doctor){ .settings = &settings, .root = root, .nvml_path = "libpmtop-no-such.so.1", .open_counter = open_made_up };
+	doctor = (struct doctor){
+		.settings = &settings, .root = root, .nvml_path = "libpmtop-no-such.so.1", .open_counter = open_made_up
+	};
 	hardware_error = software_error = 0;
 }
 
@@ -88,8 +91,8 @@ static void expect(const char *name, enum finding_state state, const char *text,
 {
 	const struct finding *row = look(name);
 	ck_assert_msg(row != NULL, "no row %s", name);
-	ck_assert_msg(row->state == state && strstr(row->reason.text, text) && strstr(row->reason.remedy, remedy), "%s: %d, %s → %s", name, (int)row->state, row->reason.text,
-		row->reason.remedy);
+	ck_assert_msg(row->state == state && strstr(row->reason.text, text) && strstr(row->reason.remedy, remedy),
+		"%s: %d, %s → %s", name, (int)row->state, row->reason.text, row->reason.remedy);
 	ck_assert(!row->is_essential);
 }
 
@@ -143,7 +146,8 @@ END_TEST
 
 static void put_driver(void)
 {
-	put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.82.07  Wed Aug 27 19:06:54 UTC 2025\nGCC version: 12\n");
+	put("proc/driver/nvidia/version",
+		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.82.07  Wed Aug 27 19:06:54 UTC 2025\nGCC version: 12\n");
 }
 
 START_TEST(driver_without_devices_and_library)
@@ -291,10 +295,17 @@ END_TEST
 
 /* -- counters -- */
 
-static const struct { const char *level, *rights; enum finding_state state; const char *text, *remedy; } levels[] = {
-	{ "-1\n", "0", FINDING_OK, "is -1: processes and whole CPUs", "" }, { "1\n", "0", FINDING_OK, "with what the kernel does", "perf_event_paranoid=0" },
-	{ "2\n", "0", FINDING_OK, "without what the kernel does", "perf_event_paranoid=0" }, { "3\n", "0", FINDING_MISSING, "no counter may be opened", "perf_event_paranoid=2" },
-	{ "4\n", "0", FINDING_MISSING, "is 4: no counter", "cap_perfmon=ep" }, { "4\n", "0000004000000000", FINDING_OK, "everything", "" },
+static const struct {
+	const char *level, *rights;
+	enum finding_state state;
+	const char *text, *remedy;
+} levels[] = {
+	{ "-1\n", "0", FINDING_OK, "is -1: processes and whole CPUs", "" },
+	{ "1\n", "0", FINDING_OK, "with what the kernel does", "perf_event_paranoid=0" },
+	{ "2\n", "0", FINDING_OK, "without what the kernel does", "perf_event_paranoid=0" },
+	{ "3\n", "0", FINDING_MISSING, "no counter may be opened", "perf_event_paranoid=2" },
+	{ "4\n", "0", FINDING_MISSING, "is 4: no counter", "cap_perfmon=ep" },
+	{ "4\n", "0000004000000000", FINDING_OK, "everything", "" },
 };
 
 START_TEST(each_level_says_what_still_works)
@@ -306,9 +317,17 @@ START_TEST(each_level_says_what_still_works)
 }
 END_TEST
 
-static const struct { int error; const char *text, *remedy; } refusals[] = {
-	{ ENOENT, "offers none", "pmu=on" }, { EACCES, "may not be opened", "setcap" }, { EPERM, "may not be opened", "seccomp" }, { ENOSYS, "seccomp", "seccomp" },
-	{ EBUSY, "NMI watchdog", "nmi_watchdog=0" }, { EMFILE, "descriptor", "ulimit" }, { EIO, "", "" },
+static const struct {
+	int error;
+	const char *text, *remedy;
+} refusals[] = {
+	{ ENOENT, "offers none", "pmu=on" },
+	{ EACCES, "may not be opened", "setcap" },
+	{ EPERM, "may not be opened", "seccomp" },
+	{ ENOSYS, "seccomp", "seccomp" },
+	{ EBUSY, "NMI watchdog", "nmi_watchdog=0" },
+	{ EMFILE, "descriptor", "ulimit" },
+	{ EIO, "", "" },
 };
 
 START_TEST(each_refusal_has_its_remedy)

@@ -32,10 +32,14 @@ static int64_t clock_ns, cost_ns;
 static size_t clock_calls;
 
 /* The PMU's events as pipes: what is written there is their next count. */
-static struct { uint32_t type; uint64_t config; int cpu, into; } events[EVENTS_MOST];
+static struct {
+	uint32_t type;
+	uint64_t config;
+	int cpu, into;
+} events[EVENTS_MOST];
 static size_t event_count;
 static int event_refusal;
-static bool counts_at_once;      /* those that are opened from now on: 0 */
+static bool counts_at_once; /* those that are opened from now on: 0 */
 
 static int fake_open(uint32_t type, uint64_t config, int cpu)
 {
@@ -132,10 +136,7 @@ static void read_at(double at_s)
 	ck_assert_int_eq(energy_source.read(state, (int64_t)(at_s * 1e9), &set), STATUS_OK);
 }
 
-static double joules(int32_t meter)
-{
-	return set_figure(&set, METRIC_ENERGY_USED, meter);
-}
+static double joules(int32_t meter) { return set_figure(&set, METRIC_ENERGY_USED, meter); }
 
 static void ck_near(double value, double wanted)
 {
@@ -154,11 +155,12 @@ static void ck_missing(const char *figure, const char *text, const char *remedy)
 {
 	const struct record *missing = set_missing(&set, figure);
 	ck_assert_ptr_nonnull(missing);
-	ck_assert_msg(missing->missing.text && strstr(missing->missing.text, text), "\"%s\" is not in \"%s\"", text, missing->missing.text);
+	ck_assert_msg(missing->missing.text && strstr(missing->missing.text, text), "\"%s\" is not in \"%s\"", text,
+		missing->missing.text);
 	ck_assert_msg(strstr(missing->missing.remedy, remedy), "\"%s\" is not in \"%s\"", remedy, missing->missing.remedy);
 }
 
-/* -- powercap -------------------------------------------------------------------------------------------------------------------- */
+/* -- powercap -- */
 
 START_TEST(packages_dram_and_platform_are_read_but_no_part_of_a_package_and_nothing_twice)
 {
@@ -224,7 +226,8 @@ END_TEST
 
 START_TEST(garbage_is_not_read)
 {
-	static const char *const garbage[] = { "", "\n", "-5\n", "12 apples\n", "99999999999999999999999\n", "\xff\xfe", "nan\n" };
+	static const char *const garbage[] = { "", "\n", "-5\n", "12 apples\n", "99999999999999999999999\n", "\xff\xfe",
+		"nan\n" };
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	read_at(1);
 	ck_near(joules(0), 0);
@@ -246,7 +249,10 @@ START_TEST(hostile_zones_do_no_harm)
 	char zone[64];
 	for (int i = 0; i < 80; i++) {
 		snprintf(zone, sizeof zone, "intel-rapl:%d", i);
-		put_zone(zone, i % 3 ? "package-0123456789012345678901234567890123456789012345678901234567890123456789\n" : "package-\x1b[2J\n", "1\n", "1\n");
+		put_zone(zone,
+			i % 3 ? "package-0123456789012345678901234567890123456789012345678901234567890123456789\n"
+				  : "package-\x1b[2J\n",
+			"1\n", "1\n");
 	}
 	put_zone("intel-rapl:0:0:0:0", "dram\n", "1\n", "0\n");
 	put_zone("intel-rapl:", "dram\n", "1\n", "x\n");
@@ -259,7 +265,7 @@ START_TEST(hostile_zones_do_no_harm)
 }
 END_TEST
 
-/* -- rights ---------------------------------------------------------------------------------------------------------------------- */
+/* -- rights -- */
 
 static void deny(const char *name)
 {
@@ -268,10 +274,7 @@ static void deny(const char *name)
 	ck_assert_int_eq(chmod(path, 0), 0);
 }
 
-static bool become_nobody(void)
-{
-	return geteuid() != 0 || seteuid(NOBODY) == 0;
-}
+static bool become_nobody(void) { return geteuid() != 0 || seteuid(NOBODY) == 0; }
 
 START_TEST(energy_uj_of_root_is_said_with_what_would_help)
 {
@@ -371,7 +374,7 @@ START_TEST(without_a_sys_there_is_no_source)
 }
 END_TEST
 
-/* -- the PMU --------------------------------------------------------------------------------------------------------------------- */
+/* -- the PMU -- */
 
 static void count(size_t event, uint64_t value)
 {
@@ -437,8 +440,13 @@ END_TEST
 START_TEST(nonsense_of_a_pmu_is_refused)
 {
 	static const char *const bad[][2] = {
-		{ "event=0x02,umask=0x1\n", "1e-10\n" }, { "config=2\n", "1e-10\n" }, { "event=\n", "1e-10\n" }, { "event=0x02\n", "-1\n" },
-		{ "event=0x02\n", "inf\n" }, { "event=0x02\n", "5\n" }, { "event=0x02\n", "" },
+		{ "event=0x02,umask=0x1\n", "1e-10\n" },
+		{ "config=2\n", "1e-10\n" },
+		{ "event=\n", "1e-10\n" },
+		{ "event=0x02\n", "-1\n" },
+		{ "event=0x02\n", "inf\n" },
+		{ "event=0x02\n", "5\n" },
+		{ "event=0x02\n", "" },
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		put(PMU, "type", "9\n");
@@ -454,9 +462,10 @@ START_TEST(nonsense_of_a_pmu_is_refused)
 }
 END_TEST
 
-/* -- heat ------------------------------------------------------------------------------------------------------------------------ */
+/* -- heat -- */
 
-static void put_sensor(const char *chip, const char *name, unsigned number, const char *label, const char *input, const char *crit)
+static void put_sensor(
+	const char *chip, const char *name, unsigned number, const char *label, const char *input, const char *crit)
 {
 	char folder[64], file[32];
 	snprintf(folder, sizeof folder, HWMON "%s/", chip);
@@ -471,10 +480,7 @@ static void put_sensor(const char *chip, const char *name, unsigned number, cons
 		put(folder, file, crit);
 }
 
-static double celsius(int32_t sensor)
-{
-	return set_figure(&set, METRIC_HEAT_TEMPERATURE, sensor);
-}
+static double celsius(int32_t sensor) { return set_figure(&set, METRIC_HEAT_TEMPERATURE, sensor); }
 
 START_TEST(cpus_come_first_and_their_cores_are_left_out)
 {
@@ -569,7 +575,8 @@ START_TEST(unknown_chips_are_left_alone_and_many_are_bounded)
 	for (unsigned i = 1; i < 40; i++)
 		for (unsigned k = 1; k < 6; k++) {
 			snprintf(chip, sizeof chip, "hwmon%u", i);
-			put_sensor(chip, "cpu_thermal\n", k, "a label that is very long, longer than any that there is, and then some\n", "40000\n", NULL);
+			put_sensor(chip, "cpu_thermal\n", k,
+				"a label that is very long, longer than any that there is, and then some\n", "40000\n", NULL);
 		}
 	read_at(60);
 	ck_assert_uint_eq(set_count(&set, RECORD_INSTANCE), HEAT_READ_MOST);
@@ -577,7 +584,7 @@ START_TEST(unknown_chips_are_left_alone_and_many_are_bounded)
 }
 END_TEST
 
-/* -- throttling, clock ------------------------------------------------------------------------------------------------------------ */
+/* -- throttling, clock -- */
 
 START_TEST(throttling_is_counted_once_a_package)
 {
@@ -622,7 +629,8 @@ END_TEST
 
 START_TEST(lists_of_cpus_that_make_no_sense_end_where_they_do)
 {
-	static const char *const lists[] = { "", "-\n", "a\n", "0-\n", "4-2\n", "0-999999999999\n", "18446744073709551615-3\n", "1,,2\n", "0;1\n" };
+	static const char *const lists[] = { "", "-\n", "a\n", "0-\n", "4-2\n", "0-999999999999\n",
+		"18446744073709551615-3\n", "1,,2\n", "0;1\n" };
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		put(CPU, "online", lists[i]);
 		put(CPU, "cpu0/thermal_throttle/package_throttle_count", "1\n");

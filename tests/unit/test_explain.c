@@ -31,10 +31,7 @@ static void phase(uint32_t name, uint32_t parent, double this_s, double usual_s)
 	}
 }
 
-static void explain(void)
-{
-	explain_batch(&run, &batch, &usual, NULL, &why);
-}
+static void explain(void) { explain_batch(&run, &batch, &usual, NULL, &why); }
 
 static void ck_cause(size_t i, const char *what, uint32_t name, double share_ratio)
 {
@@ -81,8 +78,16 @@ START_TEST(rows_stand_depth_first_whatever_the_order_of_the_spans)
 	phase(DATA, 0, 0.4, 0.2);
 	phase(CHECKPOINT, 0, 0.5, NAN);
 	explain();
-	static const struct { uint32_t name, parent; unsigned depth; } wanted[] = {
-		{ FORWARD, 0, 0 }, { DATA, 0, 0 }, { DECODE, DATA, 1 }, { EXTRA, DECODE, 2 }, { COLLATE, DATA, 1 }, { CHECKPOINT, 0, 0 },
+	static const struct {
+		uint32_t name, parent;
+		unsigned depth;
+	} wanted[] = {
+		{ FORWARD, 0, 0 },
+		{ DATA, 0, 0 },
+		{ DECODE, DATA, 1 },
+		{ EXTRA, DECODE, 2 },
+		{ COLLATE, DATA, 1 },
+		{ CHECKPOINT, 0, 0 },
 	};
 	ck_assert_uint_eq(why.row_count, 6);
 	for (size_t i = 0; i < 6; i++) {
@@ -170,7 +175,7 @@ START_TEST(a_part_that_carries_half_or_less_is_not_named)
 	phase(DATA, 0, 0.5, 0.1);
 	phase(DECODE, DATA, 0.25, 0.05);
 	phase(COLLATE, DATA, 0.25, 0.05);
-	phase(OPTIMIZER, DECODE, 0.45, 0.05);  /* nor is what it holds, though its other parts were faster */
+	phase(OPTIMIZER, DECODE, 0.45, 0.05); /* nor is what it holds, though its other parts were faster */
 	phase(CHECKPOINT, DECODE, 0.0, 0.2);
 	explain();
 	ck_cause(0, "data", DATA, 1);
@@ -218,7 +223,7 @@ START_TEST(a_batch_that_was_not_slower_has_no_causes)
 	phase(FORWARD, 0, 0.1, 0.3);
 	explain();
 	ck_assert_uint_eq(why.cause_count, 0);
-	batch.step_s = NAN;      /* its step is not known yet */
+	batch.step_s = NAN; /* its step is not known yet */
 	explain();
 	ck_assert_uint_eq(why.cause_count, 0);
 }
@@ -228,11 +233,11 @@ START_TEST(parents_that_make_no_tree_do_no_harm)
 {
 	phase(DATA, 0, 0.5, 0.1);
 	phase(DECODE, DATA, 0.5, 0.1);
-	phase(DECODE, DECODE, 0.5, 0.1);      /* calls itself */
-	phase(DATA, DECODE, 0.5, 0.1);        /* and the phase around it */
-	phase(FORWARD, BACKWARD, 0.5, 0.1);   /* each within the other */
+	phase(DECODE, DECODE, 0.5, 0.1);    /* calls itself */
+	phase(DATA, DECODE, 0.5, 0.1);      /* and the phase around it */
+	phase(FORWARD, BACKWARD, 0.5, 0.1); /* each within the other */
 	phase(BACKWARD, FORWARD, 0.5, 0.1);
-	phase(COLLATE, 39, 0.5, 0.1);         /* its parent is not here */
+	phase(COLLATE, 39, 0.5, 0.1); /* its parent is not here */
 	explain();
 	ck_assert_uint_le(why.row_count, 4);
 	ck_assert_uint_eq(why.cause_count, 1);
@@ -268,9 +273,17 @@ START_TEST(evidence_stands_against_the_usual_and_unknown_is_left_out)
 	batch.evidence = (struct evidence){ 0.2, NAN, 40, 1204, 7, 3, 9000, 32 };
 	usual.evidence = (struct evidence){ 0.1, 0.01, NAN, 3, 8, 1, 0, 32 };
 	explain();
-	static const struct { const char *key; double this_value, usual_value; } wanted[] = {
-		{ "cpu_s", 0.2, 0.1 }, { "major_faults", 1204, 3 }, { "minor_faults", 40, NAN }, { "blocks_read", 9000, 0 },
-		{ "involuntary_switches", 3, 1 }, { "voluntary_switches", 7, 8 }, { "samples", 32, 32 },
+	static const struct {
+		const char *key;
+		double this_value, usual_value;
+	} wanted[] = {
+		{ "cpu_s", 0.2, 0.1 },
+		{ "major_faults", 1204, 3 },
+		{ "minor_faults", 40, NAN },
+		{ "blocks_read", 9000, 0 },
+		{ "involuntary_switches", 3, 1 },
+		{ "voluntary_switches", 7, 8 },
+		{ "samples", 32, 32 },
 	};
 	ck_assert_uint_eq(why.context_count, 7);
 	for (size_t i = 0; i < 7; i++) {
@@ -287,10 +300,7 @@ START_TEST(evidence_stands_against_the_usual_and_unknown_is_left_out)
 }
 END_TEST
 
-static double dice(double most)
-{
-	return most * (double)(rand() % 1000) / 1000;
-}
+static double dice(double most) { return most * (double)(rand() % 1000) / 1000; }
 
 START_TEST(shares_are_sorted_and_sum_to_one_for_any_slow_batch)
 {
@@ -300,7 +310,8 @@ START_TEST(shares_are_sorted_and_sum_to_one_for_any_slow_batch)
 		start();
 		unsigned outermost = 1 + (unsigned)rand() % 12;
 		for (uint32_t i = 0; i < outermost; i++)
-			phase(i + 1 == outermost ? NAME_UNATTRIBUTED : 20 + i, 0, rand() % 9 ? dice(1) : NAN, rand() % 9 ? dice(0.5) : NAN);
+			phase(i + 1 == outermost ? NAME_UNATTRIBUTED : 20 + i, 0, rand() % 9 ? dice(1) : NAN,
+				rand() % 9 ? dice(0.5) : NAN);
 		explain();
 		if (!(why.excess_s > 0))
 			continue;
@@ -336,8 +347,18 @@ END_TEST
 
 START_TEST(a_bigger_batch_is_noted)
 {
-	static const struct { double samples, usual; bool is_bigger; } cases[] = {
-		{ 64, 32, true }, { 32, 32, false }, { 38, 32, false }, { 39, 32, true }, { 7, 32, false }, { NAN, 32, false }, { 64, NAN, false }, { 64, 0, false },
+	static const struct {
+		double samples, usual;
+		bool is_bigger;
+	} cases[] = {
+		{ 64, 32, true },
+		{ 32, 32, false },
+		{ 38, 32, false },
+		{ 39, 32, true },
+		{ 7, 32, false },
+		{ NAN, 32, false },
+		{ 64, NAN, false },
+		{ 64, 0, false },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();

@@ -7,7 +7,8 @@
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 
-/* Guide 000_92dc6d78458fd3fe, "AGGREGATE STATISTICS": batch_forward 150 times, 15.234 s in all, mean 0.102, least 0.085, most 0.425: "outlier!" */
+/* Guide 000_92dc6d78458fd3fe, "AGGREGATE STATISTICS": batch_forward 150 times, 15.234 s in all, mean 0.102, least
+ * 0.085, most 0.425: "outlier!" */
 enum { FORWARDS = 150, OUTLIER = 90 };
 #define FORWARDS_S 15.234
 #define LEAST_S 0.085
@@ -67,7 +68,8 @@ END_TEST
 
 START_TEST(and_its_record_says_why)
 {
-	static const struct evidence usual = { 0.09, 0.001, 20, 0, 5, 2, 0, NAN }, waited = { 0.09, 0.32, 20, 0, 5, 70, 0, NAN };
+	static const struct evidence usual = { 0.09, 0.001, 20, 0, 5, 2, 0, NAN },
+								 waited = { 0.09, 0.32, 20, 0, 5, 70, 0, NAN };
 	struct script script;
 	struct explanation why;
 	script_open(&script, NULL);

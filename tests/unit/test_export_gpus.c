@@ -17,17 +17,20 @@ static struct alerts alerts;
 static struct buffer out;
 static struct export_scene scene;
 
-static void drain(const struct export_scene *one)
-{
-	(void)one;
-}
+static void drain(const struct export_scene *one) { (void)one; }
 
 static void setup(void)
 {
 	script_open(&script, NULL);
 	alerts = (struct alerts){ .count = 0 };
 	out = (struct buffer)BUFFER_INIT;
-	scene = (struct export_scene){ .model = script.model, .alerts = &alerts, .since_ns = INT64_MIN, .until_ns = INT64_MAX, .host = "", .out = &out, .drain = drain };
+	scene = (struct export_scene){ .model = script.model,
+		.alerts = &alerts,
+		.since_ns = INT64_MIN,
+		.until_ns = INT64_MAX,
+		.host = "",
+		.out = &out,
+		.drain = drain };
 }
 
 static void teardown(void)
@@ -43,7 +46,8 @@ static void tell_second(double at_s)
 		script_figure(&script, at_s, METRIC_GPU_BUSY, gpu, gpu ? 0 : 0.75);
 		script_figure(&script, at_s, METRIC_GPU_POWER, gpu, gpu ? 90 : 640);
 		script_figure(&script, at_s, METRIC_GPU_ENERGY, gpu, 1000 + 640 * at_s);
-		script_figure(&script, at_s, METRIC_GPU_THROTTLE, gpu, !gpu && at_s >= 4 && at_s < 7 ? 1 << GPU_THROTTLE_HEAT : 0);
+		script_figure(
+			&script, at_s, METRIC_GPU_THROTTLE, gpu, !gpu && at_s >= 4 && at_s < 7 ? 1 << GPU_THROTTLE_HEAT : 0);
 	}
 	script_gpu_processes(&script, at_s, 0, &row, 1);
 	script_gpu_processes(&script, at_s, 1, NULL, 0);
@@ -101,12 +105,17 @@ START_TEST(openmetrics_tells_families_with_units_and_labels)
 {
 	const char *text = export_run("openmetrics");
 	assert_has(text, "# TYPE pmtop_gpu_power_watts gauge\n# UNIT pmtop_gpu_power_watts watts\n");
-	assert_has(text, "pmtop_gpu_power_watts{gpu=\"0\",vendor=\"NVIDIA\",name=\"H100 80GB HBM3\",uuid=\"GPU-00000000\"} 640\n");
+	assert_has(
+		text, "pmtop_gpu_power_watts{gpu=\"0\",vendor=\"NVIDIA\",name=\"H100 80GB HBM3\",uuid=\"GPU-00000000\"} 640\n");
 	assert_has(text, "# TYPE pmtop_gpu_energy_joules counter\n");
-	assert_has(text, "pmtop_gpu_energy_joules_total{gpu=\"0\",vendor=\"NVIDIA\",name=\"H100 80GB HBM3\",uuid=\"GPU-00000000\"} 7400\n");
+	assert_has(text,
+		"pmtop_gpu_energy_joules_total{gpu=\"0\",vendor=\"NVIDIA\",name=\"H100 80GB HBM3\",uuid=\"GPU-00000000\"} "
+		"7400\n");
 	assert_has(text, "pmtop_gpu_up{gpu=\"1\",vendor=\"NVIDIA\",name=\"H100 80GB HBM3\",uuid=\"GPU-00000001\"} 0\n");
 	assert_has(text, "uuid=\"GPU-00000000\",reason=\"thermal_slowdown\"} 0\n");
-	assert_has(text, "pmtop_gpu_process_memory_bytes{gpu=\"0\",vendor=\"NVIDIA\",name=\"H100 80GB HBM3\",uuid=\"GPU-00000000\"} 50000000000\n");
+	assert_has(text,
+		"pmtop_gpu_process_memory_bytes{gpu=\"0\",vendor=\"NVIDIA\",name=\"H100 80GB HBM3\",uuid=\"GPU-00000000\"} "
+		"50000000000\n");
 	ck_assert_uint_eq(count_of(text, "# TYPE pmtop_gpu_power_watts "), 1);
 	ck_assert_ptr_null(strstr(text, "gpu_sm_active"));
 	ck_assert_str_eq(text + strlen(text) - 6, "# EOF\n");
@@ -134,9 +143,13 @@ START_TEST(lines_tell_of_gpus_and_of_what_happens_to_them)
 	const char *text = export_run("jsonl");
 	ck_assert_uint_eq(count_of(text, "{\"type\":\"gpu\","), 3);
 	ck_assert_uint_eq(count_of(text, "{\"type\":\"gpu_event\","), 1);
-	assert_has(text, "\"index\":1,\"vendor\":\"NVIDIA\",\"name\":\"H100 80GB HBM3\",\"uuid\":\"GPU-00000001\",\"driver\":\"nvidia 580.82\",\"lost\":\"gone (XID 79)\"}");
+	assert_has(text,
+		"\"index\":1,\"vendor\":\"NVIDIA\",\"name\":\"H100 80GB HBM3\",\"uuid\":\"GPU-00000001\",\"driver\":\"nvidia "
+		"580.82\",\"lost\":\"gone (XID 79)\"}");
 	assert_has(text, "\"code\":94,\"text\":\"contained memory error (XID 94)\"}");
-	assert_has(text, "\"gpu\":{\"utilisation_ratio\":0.75,\"process_memory_bytes\":50000000000,\"power_w\":640,\"throttled_ratio\":1}");
+	assert_has(text,
+		"\"gpu\":{\"utilisation_ratio\":0.75,\"process_memory_bytes\":50000000000,\"power_w\":640,\"throttled_ratio\":"
+		"1}");
 }
 END_TEST
 

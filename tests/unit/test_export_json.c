@@ -11,7 +11,7 @@
 static struct told told;
 static struct track *train;
 static struct buffer out;
-static bool is_cut;              /* the object is one of many: its lists are cut */
+static bool is_cut; /* the object is one of many: its lists are cut */
 
 static void setup(void)
 {
@@ -34,7 +34,8 @@ static const char *object_of(int run)
 	return out.data;
 }
 
-/* Holds where Python reads the object, knows every key and its type, and finds each of the expressions over it ("o") true. */
+/* Holds where Python reads the object, knows every key and its type, and finds each of the expressions over it ("o")
+ * true. */
 static void assert_holds(int run, const char *expressions)
 {
 	char command[4096];
@@ -47,7 +48,8 @@ static void assert_holds(int run, const char *expressions)
 
 static void fill_run(void)
 {
-	told.run.state = (struct run_state){ .mode = TOLD_TRAIN, .epochs_planned = 50, .epochs_begun = 7, .epoch_index = 6 };
+	told.run.state =
+		(struct run_state){ .mode = TOLD_TRAIN, .epochs_planned = 50, .epochs_begun = 7, .epoch_index = 6 };
 	told.run.epoch_done_ratio = 0.43;
 	told.run.epoch_eta_s = 183;
 	told.run.run_eta_s = 14580;
@@ -105,16 +107,20 @@ START_TEST(nothing_known_gives_no_keys_and_no_zeroes)
 	told.model.has_target = false;
 	told.model.process_count = 0;
 	ck_assert_str_eq(object_of(-1),
-		"{\"time_ns\":1763632140000000000,\"memory\":{\"verdict\":\"unknown\"},\"warnings\":[],\"self\":{\"missing\":[]}}\n");
+		"{\"time_ns\":1763632140000000000,\"memory\":{\"verdict\":\"unknown\"},\"warnings\":[],\"self\":{\"missing\":[]"
+		"}}\n");
 }
 END_TEST
 
 START_TEST(fresh_run_has_counts_of_zero_and_no_times)
 {
 	ck_assert_str_eq(object_of(0),
-		"{\"time_ns\":1763632140000000000,\"pid\":48213,\"run\":\"resnet50\",\"mode\":\"train\",\"batch\":{\"count\":0},"
-		"\"epochs\":[],\"operations\":[],\"modes\":{\"train\":{\"count\":0}},\"flagged_total\":0,\"flagged\":[],\"patterns\":[],\"lost_events\":0,"
-		"\"before_attach_events\":0,\"refused_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"workers\":[],\"warnings\":[],\"self\":{\"missing\":[]}}\n");
+		"{\"time_ns\":1763632140000000000,\"pid\":48213,\"run\":\"resnet50\",\"mode\":\"train\",\"batch\":{\"count\":0}"
+		","
+		"\"epochs\":[],\"operations\":[],\"modes\":{\"train\":{\"count\":0}},\"flagged_total\":0,\"flagged\":[],"
+		"\"patterns\":[],\"lost_events\":0,"
+		"\"before_attach_events\":0,\"refused_events\":0,\"memory\":{\"verdict\":\"unknown\"},\"cpu\":{},\"workers\":[]"
+		",\"warnings\":[],\"self\":{\"missing\":[]}}\n");
 }
 END_TEST
 
@@ -124,11 +130,15 @@ START_TEST(run_epoch_and_batches_stand_under_their_keys)
 	assert_holds(0,
 		"'(o[\"pid\"], o[\"run\"], o[\"rank\"], o[\"mode\"]) == (48213, \"resnet50\", 1, \"train\")' "
 		"'o[\"epoch\"] == {\"index\": 6, \"ordinal\": 7, \"total\": 50, \"done_ratio\": 0.43, \"eta_s\": 183}' "
-		"'o[\"step\"] == {\"last_s\": 0.211, \"mean_s\": 0.21, \"p50_s\": 0.209, \"p95_s\": 0.258, \"rate_per_s\": 4.7}' "
-		"'o[\"batch\"] == {\"count\": 642, \"index\": 641, \"last_s\": 0.201, \"mean_s\": 0.2, \"min_s\": 0.082, \"max_s\": 0.538, "
+		"'o[\"step\"] == {\"last_s\": 0.211, \"mean_s\": 0.21, \"p50_s\": 0.209, \"p95_s\": 0.258, \"rate_per_s\": "
+		"4.7}' "
+		"'o[\"batch\"] == {\"count\": 642, \"index\": 641, \"last_s\": 0.201, \"mean_s\": 0.2, \"min_s\": 0.082, "
+		"\"max_s\": 0.538, "
 		"\"p50_s\": 0.199, \"p95_s\": 0.248, \"loss\": 0.3184, \"samples_per_s\": 150}' "
-		"'o[\"recent\"] == {\"count\": 200, \"last_s\": 0.21, \"mean_s\": 0.22, \"min_s\": 0.19, \"max_s\": 0.5, \"p50_s\": 0.2, \"p95_s\": 0.25}' "
-		"'(o[\"run_eta_s\"], o[\"lost_events\"], o[\"before_attach_events\"], o[\"refused_events\"]) == (14580, 3, 4, 7)' "
+		"'o[\"recent\"] == {\"count\": 200, \"last_s\": 0.21, \"mean_s\": 0.22, \"min_s\": 0.19, \"max_s\": 0.5, "
+		"\"p50_s\": 0.2, \"p95_s\": 0.25}' "
+		"'(o[\"run_eta_s\"], o[\"lost_events\"], o[\"before_attach_events\"], o[\"refused_events\"]) == (14580, 3, 4, "
+		"7)' "
 		"'o[\"refused\"] == {\"too_deep\": 5, \"unknown\": 2}'");
 }
 END_TEST
@@ -138,8 +148,10 @@ START_TEST(operations_of_other_modes_stand_under_their_mode)
 	fill_run();
 	fill_operations();
 	assert_holds(0,
-		"'[(p[\"name\"], p[\"depth\"]) for p in o[\"operations\"]] == [(\"data\", 0), (\"decode\", 1), (\"unattributed\", 0)]' "
-		"'o[\"operations\"][0] == {\"name\": \"data\", \"depth\": 0, \"count\": 642, \"total_s\": 43.6, \"self_s\": 43.6, \"cpu_s\": 1.5, \"p95_s\": 0.1, \"share_ratio\": 0.34}' "
+		"'[(p[\"name\"], p[\"depth\"]) for p in o[\"operations\"]] == [(\"data\", 0), (\"decode\", 1), "
+		"(\"unattributed\", 0)]' "
+		"'o[\"operations\"][0] == {\"name\": \"data\", \"depth\": 0, \"count\": 642, \"total_s\": 43.6, \"self_s\": "
+		"43.6, \"cpu_s\": 1.5, \"p95_s\": 0.1, \"share_ratio\": 0.34}' "
 		"'o[\"modes\"][\"train\"][\"count\"] == 642' "
 		"'o[\"modes\"][\"validation\"][\"mean_s\"] == 0.1' "
 		"'[p[\"name\"] for p in o[\"modes\"][\"validation\"][\"operations\"]] == [\"forward\"]'");
@@ -155,7 +167,8 @@ START_TEST(epochs_give_the_published_index_and_leave_out_times_without_batches)
 	epoch->mean_s = epoch->min_s = epoch->max_s = 0.5;
 	told_begin_epoch(&told, 6)->total_s = 0.25;
 	assert_holds(0,
-		"'o[\"epochs\"] == [{\"index\": 5, \"batches\": 1, \"total_s\": 0.5, \"mean_s\": 0.5, \"min_s\": 0.5, \"max_s\": 0.5}, "
+		"'o[\"epochs\"] == [{\"index\": 5, \"batches\": 1, \"total_s\": 0.5, \"mean_s\": 0.5, \"min_s\": 0.5, "
+		"\"max_s\": 0.5}, "
 		"{\"index\": 6, \"batches\": 0, \"total_s\": 0.25}]'");
 }
 END_TEST
@@ -164,7 +177,8 @@ START_TEST(flagged_batch_has_its_ratio_and_causes_that_add_up)
 {
 	told_add_flagged(&told, 6, 624, 0.5, 0.2);
 	assert_holds(0,
-		"'[(f[\"epoch\"], f[\"batch\"], f[\"seconds\"], f[\"ratio\"]) for f in o[\"flagged\"]] == [(6, 624, 0.5, 2.5)]' "
+		"'[(f[\"epoch\"], f[\"batch\"], f[\"seconds\"], f[\"ratio\"]) for f in o[\"flagged\"]] == [(6, 624, 0.5, "
+		"2.5)]' "
 		"'o[\"flagged\"][0][\"causes\"][0][\"what\"] == o[\"flagged\"][0][\"causes\"][0][\"phase\"] == \"data\"' "
 		"'abs(o[\"flagged\"][0][\"causes\"][0][\"evidence\"][\"this_s\"] - 0.5) < 1e-6' "
 		"'abs(o[\"flagged\"][0][\"causes\"][0][\"evidence\"][\"usual_s\"] - 0.2) < 1e-6' "
@@ -176,7 +190,8 @@ START_TEST(process_figures_stand_under_memory_and_cpu)
 {
 	fill_process();
 	assert_holds(-1,
-		"'o[\"memory\"] == {\"rss_bytes\": 2.61e9, \"peak_rss_bytes\": 2.7e9, \"tree_rss_bytes\": 3.42e9, \"slope_bytes_per_s\": 3.8e6, "
+		"'o[\"memory\"] == {\"rss_bytes\": 2.61e9, \"peak_rss_bytes\": 2.7e9, \"tree_rss_bytes\": 3.42e9, "
+		"\"slope_bytes_per_s\": 3.8e6, "
 		"\"slope_low_bytes_per_s\": 3.1e6, \"slope_high_bytes_per_s\": 4.4e6, \"slope_bytes_per_batch\": 0.8e6, "
 		"\"slope_low_bytes_per_batch\": 0.7e6, \"slope_high_bytes_per_batch\": 0.9e6, \"verdict\": \"growing\"}' "
 		"'o[\"cpu\"] == {\"ratio\": 0.98, \"tree_ratio\": 0.98, \"user_s\": 12.5, \"state\": \"running\"}' "
@@ -211,8 +226,10 @@ START_TEST(warning_carries_evidence_advice_and_when_by_the_wall_clock)
 	told_add_alert(&told, "variance", SEVERITY_INFO, "of another rank")->run = 1;
 	told.model.now_ns += 1500000000;
 	assert_holds(0,
-		"'o[\"warnings\"] == [{\"rule\": \"data_loading\", \"severity\": \"warning\", \"message\": \"data takes 34 % of each batch\", "
-		"\"evidence\": {\"share_ratio\": 0.34}, \"advice\": [\"more workers\", \"prefetch\"], \"since_ns\": 1763632138500000000}]'");
+		"'o[\"warnings\"] == [{\"rule\": \"data_loading\", \"severity\": \"warning\", \"message\": \"data takes 34 % "
+		"of each batch\", "
+		"\"evidence\": {\"share_ratio\": 0.34}, \"advice\": [\"more workers\", \"prefetch\"], \"since_ns\": "
+		"1763632138500000000}]'");
 }
 END_TEST
 
@@ -222,7 +239,8 @@ START_TEST(missing_figure_says_why_and_the_remedy_where_there_is_one)
 	told.model.missing[0] = (struct missing){ "io", "not readable", "run as root" };
 	told.model.missing[1] = (struct missing){ "swap", "no swap here", "" };
 	assert_holds(-1,
-		"'o[\"self\"][\"missing\"] == [{\"figure\": \"io\", \"reason\": \"not readable\", \"remedy\": \"run as root\"}, "
+		"'o[\"self\"][\"missing\"] == [{\"figure\": \"io\", \"reason\": \"not readable\", \"remedy\": \"run as "
+		"root\"}, "
 		"{\"figure\": \"swap\", \"reason\": \"no swap here\"}]'");
 }
 END_TEST
@@ -265,7 +283,8 @@ START_TEST(kinds_stand_with_their_figures_and_flagged_batches_say_theirs)
 		"'o[\"kinds\"] == [{\"kind\": \"step\", \"count\": 25, \"median_s\": 0.18, \"p95_s\": 0.2}, "
 		"{\"kind\": \"accumulate\", \"count\": 75, \"median_s\": 0.1, \"p95_s\": 0.11}]' "
 		"'(o[\"step\"][\"accumulation\"], o[\"step\"][\"optimizer_steps_per_s\"]) == (4, 1.2)' "
-		"'[(f[\"kind\"], f.get(\"samples\"), f.get(\"usual_samples\"), f.get(\"mode\")) for f in o[\"flagged\"][:2]] == "
+		"'[(f[\"kind\"], f.get(\"samples\"), f.get(\"usual_samples\"), f.get(\"mode\")) for f in o[\"flagged\"][:2]] "
+		"== "
 		"[(\"step\", None, None, None), (\"accumulate\", 64, 32, None)]' "
 		"'o[\"flagged\"][2][\"mode\"] == \"validation\" and \"kind\" not in o[\"flagged\"][2]'");
 }
@@ -278,7 +297,8 @@ START_TEST(figures_told_later_stand_by_name_and_mode)
 	told_add_late_figure(&told, TOLD_VALIDATION, TOLD_GPU_FORWARD, 0.02);
 	assert_holds(0,
 		"'o[\"figures\"] == {\"gpu.forward_s\": {\"count\": 150, \"last\": 0.05, \"median\": 0.045, \"mean\": 0.055}}' "
-		"'o[\"modes\"][\"validation\"][\"figures\"][\"gpu.forward_s\"][\"last\"] == 0.02' '\"figures\" not in o[\"modes\"][\"train\"]'");
+		"'o[\"modes\"][\"validation\"][\"figures\"][\"gpu.forward_s\"][\"last\"] == 0.02' '\"figures\" not in "
+		"o[\"modes\"][\"train\"]'");
 }
 END_TEST
 
@@ -287,7 +307,8 @@ START_TEST(the_allocator_stands_under_memory_where_it_is_published)
 	assert_holds(0, "'\"gpu_allocator\" not in o[\"memory\"] and \"figures\" not in o and \"kinds\" not in o'");
 	told_add_gauge(&told, TOLD_ALLOCATED, 14.4e6);
 	told_add_gauge(&told, TOLD_PEAK, 2880e6);
-	assert_holds(0, "'o[\"memory\"][\"gpu_allocator\"] == {\"allocated_bytes\": 14400000, \"peak_bytes\": 2880000000}'");
+	assert_holds(
+		0, "'o[\"memory\"][\"gpu_allocator\"] == {\"allocated_bytes\": 14400000, \"peak_bytes\": 2880000000}'");
 }
 END_TEST
 
@@ -306,10 +327,12 @@ static void fill_long_run(void)
 		many_flagged[i] = *told_add_flagged(&told, i / 10, i, 0.5, 0.2);
 	}
 	for (unsigned i = 0; i < MANY_EPOCHS; i++)
-		many_epochs[i] = (struct epoch){ .index = i, .ordinal = i + 1, .mode = TOLD_TRAIN, .begin_ns = 1 + i, .end_ns = 2 + i };
+		many_epochs[i] =
+			(struct epoch){ .index = i, .ordinal = i + 1, .mode = TOLD_TRAIN, .begin_ns = 1 + i, .end_ns = 2 + i };
 	for (unsigned i = 0; i < MANY_OPERATIONS; i++) {
 		told.run.operation_count = 0;
-		many_operations[i] = *told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 1 + i, i % 3 == 0 ? 1000 + i : 1);
+		many_operations[i] =
+			*told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 1 + i, i % 3 == 0 ? 1000 + i : 1);
 	}
 	told.run.flagged = many_flagged;
 	told.run.flagged_count = MANY_FLAGGED;
@@ -329,7 +352,8 @@ START_TEST(lists_that_grow_are_cut_to_their_newest_and_say_how_many_are_missing)
 		"'[f[\"batch\"] for f in o[\"flagged\"]] == list(range(950, 1000))' "
 		"'(o[\"flagged_total\"], o[\"flagged_left_out\"]) == (1234, 1184)' "
 		"'[e[\"index\"] for e in o[\"epochs\"]] == list(range(974, 1024)) and o[\"epochs_left_out\"] == 974 + 76' "
-		"'[p[\"count\"] for p in o[\"operations\"]] == list(range(400, 0, -3))[:50][::-1] and o[\"operations_left_out\"] == 350'");
+		"'[p[\"count\"] for p in o[\"operations\"]] == list(range(400, 0, -3))[:50][::-1] and "
+		"o[\"operations_left_out\"] == 350'");
 	ck_assert_uint_lt(out.length, 100000);
 }
 END_TEST

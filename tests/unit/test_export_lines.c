@@ -219,7 +219,8 @@ START_TEST(memory_is_told_when_it_begins_to_grow_when_it_is_a_leak_and_when_it_r
 	memory->growth_per_epoch = 47.5e6;
 	memory->limit = "machine";
 	memory->limit_in_s = 5460;
-	ck_assert_str_eq(refresh(), "  Memory: leak, worker 4711, 0.50MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)\n");
+	ck_assert_str_eq(
+		refresh(), "  Memory: leak, worker 4711, 0.50MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)\n");
 	memory->verdict = "unknown";
 	memory->limit_in_s = NAN;
 	ck_assert_str_eq(refresh(), "");
@@ -281,7 +282,8 @@ START_TEST(marks_stand_among_batches_and_epochs_in_the_order_of_time)
 	told_end_epoch(&told, epoch);
 	add_mark("checkpoint saved", 0.01);
 	ck_assert_str_eq(refresh(),
-		"  Batch 0: 0.100s\n  Mark: learning rate lowered\n  Batch 1: 0.100s\n  Epoch end: 0.200s total\n  Mark: checkpoint saved\n");
+		"  Batch 0: 0.100s\n  Mark: learning rate lowered\n  Batch 1: 0.100s\n  Epoch end: 0.200s total\n  Mark: "
+		"checkpoint saved\n");
 	ck_assert_str_eq(refresh(), "");
 	/* More than are kept came between two refreshes: those that are kept are told. */
 	told.run.marks_dropped = 10;

@@ -95,57 +95,76 @@ START_TEST(whole_report_reads_like_the_guides_tables)
 	fill();
 	ck_assert_str_eq(report_of(0),
 		"train.py, process 48213, run resnet50, rank 0 of 2\n"
-		"\n"
-		TITLE("PERFORMANCE SUMMARY")
-		"Operation                      Time (s)     CPU (MB)        GPU (MB)        GPU Peak\n"
-		SINGLE_RULE
-		"data                               15.234          +76.9              –           –\n"
-		"  decode                            8.451              –              –           –\n"
-		"forward                             2.361              –              –           –\n"
-		"unattributed                        0.500              –              –           –\n"
-		SINGLE_RULE
-		"TOTAL                              18.095s\n"
-		DOUBLE_RULE
-		"\n"
-		TITLE("AGGREGATE STATISTICS (for repeated operations)")
-		"Operation                      Count    Total (s)    Mean (s)     Min (s)      Max (s)\n"
-		SINGLE_RULE
-		"data                           150      15.234       0.102        0.085        0.425\n"
-		"  decode                       150       8.451       0.056        0.048        0.112\n"
-		"forward                        150       2.361           –            –            –\n"
-		"unattributed                   150       0.500           –            –            –\n"
-		DOUBLE_RULE
-		"\n"
-		TITLE("EPOCHS")
-		"Epoch                          Batches  Total (s)    Mean (s)     Min (s)      Max (s)\n"
-		SINGLE_RULE
-		"0                              2         0.723       0.361        0.185        0.538\n"
-		"1 (running)                    0         0.250           –            –            –\n"
-		DOUBLE_RULE
-		"\n"
-		TITLE("WARNINGS")
-		"warning: data takes 34 % of each batch\n"
-		"    try: more workers\n"
-		"    try: prefetch\n"
-		DOUBLE_RULE
-		"\n"
-		TITLE("FLAGGED BATCHES")
-		"Epoch/batch      Step (s)   Usual (s)   Ratio  Causes\n"
-		SINGLE_RULE
-		"0/624               0.512       0.201    2.5×  data 100 %\n"
-		DOUBLE_RULE
-		"\n"
-		TITLE("MEMORY")
-		"Resident set                      1.65 GB\n"
-		"Peak                              1.70 GB\n"
-		"Anonymous                               –\n"
-		"File                                    –\n"
-		"Shared                                  –\n"
-		"Swapped out                           0 B\n"
-		"Whole tree, upper bound           3.42 GB\n"
-		"Tree's growth a second            3.80 MB   (95 % sure: 3.10 MB to 4.40 MB)\n"
-		"Verdict                           plateau\n"
-		DOUBLE_RULE);
+		"\n" TITLE(
+			"PERFORMANCE SUMMARY") "Operation                      Time (s)     CPU (MB)        GPU (MB)        GPU "
+								   "Peak\n" SINGLE_RULE "data                               15.234          +76.9      "
+								   "        –           –\n"
+								   "  decode                            8.451              –              –           "
+								   "–\n"
+								   "forward                             2.361              –              –           "
+								   "–\n"
+								   "unattributed                        0.500              –              –           "
+								   "–\n" SINGLE_RULE "TOTAL                              18.095s\n" DOUBLE_RULE
+								   "\n" TITLE(
+									   "AGGREGATE STATISTICS (for repeated operations)") "Operation                    "
+																						 "  Count    Total (s)    Mean "
+																						 "(s)     Min (s)      Max "
+																						 "(s)\n" SINGLE_RULE
+																						 "data                         "
+																						 "  150      15.234       "
+																						 "0.102        0.085        "
+																						 "0.425\n"
+																						 "  decode                     "
+																						 "  150       8.451       "
+																						 "0.056        0.048        "
+																						 "0.112\n"
+																						 "forward                      "
+																						 "  150       2.361           "
+																						 "–            –            –\n"
+																						 "unattributed                 "
+																						 "  150       0.500           "
+																						 "–            –            "
+																						 "–\n" DOUBLE_RULE "\n" TITLE(
+																							 "EPOCHS") "Epoch          "
+																									   "               "
+																									   " Batches  "
+																									   "Total (s)    "
+																									   "Mean (s)     "
+																									   "Min (s)      "
+																									   "Max "
+																									   "(s)"
+																									   "\n" SINGLE_RULE
+																									   "0              "
+																									   "               "
+																									   " 2         "
+																									   "0.723       "
+																									   "0.361        "
+																									   "0.185        "
+																									   "0.538\n"
+																									   "1 (running)    "
+																									   "               "
+																									   " 0         "
+																									   "0.250          "
+																									   " –            "
+																									   "–            "
+																									   "–\n" DOUBLE_RULE
+																									   "\n" TITLE(
+																										   "WARNINGS") "warning: data takes 34 % of each batch\n"
+																													   "    try: more workers\n"
+																													   "    try: prefetch\n" DOUBLE_RULE
+																													   "\n" TITLE(
+																														   "FLAGGED BATCHES") "Epoch/batch      Step (s)   Usual (s)   Ratio  Causes\n" SINGLE_RULE
+																																			  "0/624               0.512       0.201    2.5×  data 100 %\n" DOUBLE_RULE
+																																			  "\n" TITLE(
+																																				  "MEMORY") "Resident set                      1.65 GB\n"
+																																							"Peak                              1.70 GB\n"
+																																							"Anonymous                               –\n"
+																																							"File                                    –\n"
+																																							"Shared                                  –\n"
+																																							"Swapped out                           0 B\n"
+																																							"Whole tree, upper bound           3.42 GB\n"
+																																							"Tree's growth a second            3.80 MB   (95 % sure: 3.10 MB to 4.40 MB)\n"
+																																							"Verdict                           plateau\n" DOUBLE_RULE);
 }
 END_TEST
 
@@ -172,9 +191,9 @@ START_TEST(leak_says_who_when_it_is_full_and_what_to_try)
 		"Full at this pace in               1 h 31\n"
 		"Verdict                              leak\n"
 		"    A loader worker keeps memory after each batch and does not give it back, epoch after epoch.\n"
-		"    try: Look at what the data set's __getitem__ keeps (a list, a cache without bound, opened files); hold samples in arrays, not in lists of Python "
-		"objects. persistent_workers=False starts workers afresh each epoch.\n"
-		DOUBLE_RULE);
+		"    try: Look at what the data set's __getitem__ keeps (a list, a cache without bound, opened files); hold "
+		"samples in arrays, not in lists of Python "
+		"objects. persistent_workers=False starts workers afresh each epoch.\n" DOUBLE_RULE);
 }
 END_TEST
 
@@ -183,22 +202,17 @@ START_TEST(unpublished_process_says_what_is_not_known_and_why)
 	ck_assert_str_eq(report_of(-1),
 		"train.py, process 48213\n"
 		"\n"
-		"Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes pmtop.h (pmtop(1))\n"
-		"\n"
-		TITLE("WARNINGS")
-		"none\n"
-		DOUBLE_RULE
-		"\n"
-		TITLE("MEMORY")
-		"Resident set                            –\n"
-		"Peak                                    –\n"
-		"Anonymous                               –\n"
-		"File                                    –\n"
-		"Shared                                  –\n"
-		"Swapped out                             –\n"
-		"Whole tree, upper bound                 –\n"
-		"Verdict                           unknown\n"
-		DOUBLE_RULE);
+		"Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes "
+		"pmtop.h (pmtop(1))\n"
+		"\n" TITLE("WARNINGS") "none\n" DOUBLE_RULE
+							   "\n" TITLE("MEMORY") "Resident set                            –\n"
+													"Peak                                    –\n"
+													"Anonymous                               –\n"
+													"File                                    –\n"
+													"Shared                                  –\n"
+													"Swapped out                             –\n"
+													"Whole tree, upper bound                 –\n"
+													"Verdict                           unknown\n" DOUBLE_RULE);
 }
 END_TEST
 
@@ -240,10 +254,7 @@ START_TEST(operation_that_has_not_finished_yet_is_left_out)
 }
 END_TEST
 
-START_TEST(total_of_nothing_is_unknown)
-{
-	ck_assert(has("\nTOTAL                                   –\n"));
-}
+START_TEST(total_of_nothing_is_unknown) { ck_assert(has("\nTOTAL                                   –\n")); }
 END_TEST
 
 START_TEST(memory_growth_of_an_operation_is_shown_where_it_was_published)
@@ -303,11 +314,15 @@ START_TEST(csv_leaves_unknown_figures_empty_and_writes_its_header_once)
 	export_csv(&out, &told.model, 0, INT64_C(1763632140123000000), 1);
 	export_csv(&out, &told.model, -1, INT64_C(1763632140123000000), 0);
 	ck_assert_str_eq(out.data,
-		"time_ns,time,pid,run,mode,epoch,batch,batches,step_last_s,step_mean_s,rate_per_s,batch_last_s,batch_mean_s,loss,samples_per_s,"
-		"flagged,run_eta_s,rss_bytes,peak_rss_bytes,tree_rss_bytes,swap_bytes,cpu_ratio,run_queue_wait_ratio,major_faults_per_s,"
-		"read_bytes_per_s,write_bytes_per_s,lost_events,gpu_utilisation_ratio,gpu_sm_active_ratio,gpu_memory_used_bytes,gpu_process_memory_bytes,gpu_power_w,"
+		"time_ns,time,pid,run,mode,epoch,batch,batches,step_last_s,step_mean_s,rate_per_s,batch_last_s,batch_mean_s,"
+		"loss,samples_per_s,"
+		"flagged,run_eta_s,rss_bytes,peak_rss_bytes,tree_rss_bytes,swap_bytes,cpu_ratio,run_queue_wait_ratio,major_"
+		"faults_per_s,"
+		"read_bytes_per_s,write_bytes_per_s,lost_events,gpu_utilisation_ratio,gpu_sm_active_ratio,gpu_memory_used_"
+		"bytes,gpu_process_memory_bytes,gpu_power_w,"
 		"gpu_temperature_c,gpu_clock_hz,cpu_power_w,energy_j,energy_per_batch_j\n"
-		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,\"a,\"\"b\"\"\",validation,4,17,1,0.5,0.25,,,,,,0,,1500000000,,,,,,,,,0,,,,,,,,,,\n"
+		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,\"a,\"\"b\"\"\",validation,4,17,1,0.5,0.25,,,,,,0,,"
+		"1500000000,,,,,,,,,0,,,,,,,,,,\n"
 		"1763632140123000000,2025-11-20T09:49:00.123Z,48213,,,,,,,,,,,,,,,1500000000,,,,,,,,,,,,,,,,,,,\n");
 }
 END_TEST
@@ -321,21 +336,17 @@ START_TEST(kinds_and_figures_told_later_have_tables)
 	told_add_gauge(&told, TOLD_ALLOCATED, 14.4e6);
 	const char *report = report_of(0);
 	ck_assert_ptr_nonnull(strstr(report,
-		TITLE("KINDS OF BATCHES")
-		"Gradients are accumulated over 4 batches\n"
-		"Optimizer steps a second: 1.2\n"
-		"Kind                           Count   Median (s)      P95 (s)\n"
-		SINGLE_RULE
-		"step                              25        0.180        0.200\n"
-		"accumulate                        75        0.100        0.110\n"
-		DOUBLE_RULE
-		"\n"
-		TITLE("FIGURES TOLD LATER")
-		"Figure                         Count         Mean       Median         Last\n"
-		SINGLE_RULE
-		"forward (GPU clock)              150      0.055 s      0.045 s      0.050 s\n"
-		"accuracy, validation             150         0.99         0.81          0.9\n"
-		DOUBLE_RULE));
+		TITLE("KINDS OF BATCHES") "Gradients are accumulated over 4 batches\n"
+								  "Optimizer steps a second: 1.2\n"
+								  "Kind                           Count   Median (s)      P95 (s)\n" SINGLE_RULE
+								  "step                              25        0.180        0.200\n"
+								  "accumulate                        75        0.100        0.110\n" DOUBLE_RULE
+								  "\n" TITLE("FIGURES TOLD LATER") "Figure                         Count         Mean  "
+																   "     Median         Last\n" SINGLE_RULE
+																   "forward (GPU clock)              150      0.055 s  "
+																   "    0.045 s      0.050 s\n"
+																   "accuracy, validation             150         0.99  "
+																   "       0.81          0.9\n" DOUBLE_RULE));
 	ck_assert_ptr_nonnull(strstr(report, "0/5                 0.500       0.100    5.0×  (accumulate)  data 100 %\n"));
 	ck_assert_ptr_nonnull(strstr(report, "GPU allocated                     14.4 MB\n"));
 	ck_assert_ptr_null(strstr(report, "GPU reserved"));

@@ -86,8 +86,9 @@ static void assert_object_is_true(void)
 		"'abs([p for p in o[\"operations\"] if p[\"name\"] == \"data\"][0][\"total_s\"] - %.12g) < 1e-6' "
 		"'abs([p for p in o[\"operations\"] if p[\"name\"] == \"decode\"][0][\"total_s\"] - %.12g) < 1e-6' "
 		"'abs(sum(p.get(\"share_ratio\", 0) for p in o[\"operations\"] if p[\"depth\"] == 0) - 1) < 1e-3'",
-		(unsigned long long)truth.batches, (unsigned long long)truth.validation_batches, truth.batch_total_s / (double)truth.batches,
-		truth.step_total_s / (double)truth.steps, truth.data_total_s, truth.decode_total_s);
+		(unsigned long long)truth.batches, (unsigned long long)truth.validation_batches,
+		truth.batch_total_s / (double)truth.batches, truth.step_total_s / (double)truth.steps, truth.data_total_s,
+		truth.decode_total_s);
 	assert_holds(expressions);
 }
 
@@ -97,13 +98,12 @@ START_TEST(json_holds_at_every_stage_of_a_run)
 		if (told % 100 == 0)
 			assert_holds("'o[\"run\"] == \"resnet50\"'");
 	assert_object_is_true();
-	assert_holds(
-		"'[e[\"batches\"] for e in o[\"epochs\"]] == [100, 100, 100]' "
-		"'o[\"epoch\"][\"ordinal\"] == o[\"epoch\"][\"total\"] == 3' "
-		"'all(f[\"batch\"] % 20 == 19 or f[\"batch\"] == 0 for f in o[\"flagged\"])' "
-		"'len(o[\"flagged\"]) >= 5' "
-		"'all(f[\"causes\"][0][\"phase\"] == \"data\" for f in o[\"flagged\"])' "
-		"'o[\"warnings\"]'");
+	assert_holds("'[e[\"batches\"] for e in o[\"epochs\"]] == [100, 100, 100]' "
+				 "'o[\"epoch\"][\"ordinal\"] == o[\"epoch\"][\"total\"] == 3' "
+				 "'all(f[\"batch\"] % 20 == 19 or f[\"batch\"] == 0 for f in o[\"flagged\"])' "
+				 "'len(o[\"flagged\"]) >= 5' "
+				 "'all(f[\"causes\"][0][\"phase\"] == \"data\" for f in o[\"flagged\"])' "
+				 "'o[\"warnings\"]'");
 }
 END_TEST
 
@@ -161,7 +161,8 @@ static void take_lines(struct buffer *text, const char *begin, struct buffer *ta
 {
 	struct buffer left = BUFFER_INIT;
 	for (const char *line = text->data; *line; line = strchr(line, '\n') + 1)
-		buffer_add(strncmp(line, begin, strlen(begin)) == 0 ? taken : &left, line, (size_t)(strchr(line, '\n') + 1 - line));
+		buffer_add(
+			strncmp(line, begin, strlen(begin)) == 0 ? taken : &left, line, (size_t)(strchr(line, '\n') + 1 - line));
 	buffer_release(text);
 	*text = left;
 }
@@ -182,7 +183,8 @@ START_TEST(lines_of_one_late_refresh_are_those_of_many)
 	ck_assert_uint_ge(count_of(flagged_once.data, "× the usual, data › decode: reading from disk ("), 5);
 	ck_assert_uint_eq(count_of(whole.data, "\n"), 2 * 100 + 2 * 2);
 	ck_assert_uint_eq(count_of(telling.out.data, "\n"), 2 * 100 + 2 * 2);
-	for (const char *a = telling.out.data, *b = whole.data; a && b && *a; a = strchr(a, '\n') + 1, b = strchr(b, '\n') + 1)
+	for (const char *a = telling.out.data, *b = whole.data; a && b && *a;
+		 a = strchr(a, '\n') + 1, b = strchr(b, '\n') + 1)
 		ck_assert_msg(strncmp(a, b, strcspn(a, ",\n")) == 0, "%.40s / %.40s", a, b);
 	buffer_release(&whole);
 	buffer_release(&flagged_once);
@@ -196,9 +198,23 @@ START_TEST(report_of_a_run_has_its_operations_and_epochs)
 	export_report(&telling.out, telling.model, &telling.alerts, 0);
 	const char *report = telling.out.data;
 	static const char *const parts[] = {
-		"train.py, process 48213, run resnet50", "\nPERFORMANCE SUMMARY\n", "\ndata  ", "\n  decode  ", "\n  collate  ", "\nforward  ",
-		"\nunattributed  ", "\nTOTAL  ", "\nAGGREGATE STATISTICS (for repeated operations)\n", "\nPERFORMANCE SUMMARY, mode validation\n",
-		"\nEPOCHS\n", "\n2      ", "\nWARNINGS\n", "    try: ", "\nFLAGGED BATCHES\n", "data", "\nMEMORY\n",
+		"train.py, process 48213, run resnet50",
+		"\nPERFORMANCE SUMMARY\n",
+		"\ndata  ",
+		"\n  decode  ",
+		"\n  collate  ",
+		"\nforward  ",
+		"\nunattributed  ",
+		"\nTOTAL  ",
+		"\nAGGREGATE STATISTICS (for repeated operations)\n",
+		"\nPERFORMANCE SUMMARY, mode validation\n",
+		"\nEPOCHS\n",
+		"\n2      ",
+		"\nWARNINGS\n",
+		"    try: ",
+		"\nFLAGGED BATCHES\n",
+		"data",
+		"\nMEMORY\n",
 	};
 	const char *at = report;
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

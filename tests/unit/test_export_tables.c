@@ -17,10 +17,7 @@ static struct buffer out, file;
 static struct export_scene scene;
 static char file_name[256];
 
-static void drain(const struct export_scene *one)
-{
-	(void)one;
-}
+static void drain(const struct export_scene *one) { (void)one; }
 
 static struct buffer *make_file(const struct export_scene *one, const char *name)
 {
@@ -34,8 +31,15 @@ static void setup(void)
 	told_init(&told);
 	train = &told.run.tracks[0];
 	out = file = (struct buffer)BUFFER_INIT;
-	scene = (struct export_scene){ .model = &told.model, .alerts = &told.alerts, .realtime_offset_ns = 1700000000 * NS_PER_S, .since_ns = INT64_MIN,
-		.until_ns = INT64_MAX, .host = "a host.example", .out = &out, .drain = drain, .file = make_file };
+	scene = (struct export_scene){ .model = &told.model,
+		.alerts = &told.alerts,
+		.realtime_offset_ns = 1700000000 * NS_PER_S,
+		.since_ns = INT64_MIN,
+		.until_ns = INT64_MAX,
+		.host = "a host.example",
+		.out = &out,
+		.drain = drain,
+		.file = make_file };
 }
 
 static void teardown(void)
@@ -61,10 +65,7 @@ static const char *export_all(const char *name)
 	return out.data ? out.data : "";
 }
 
-static bool has(const char *name, const char *text)
-{
-	return strstr(export_all(name), text) != NULL;
-}
+static bool has(const char *name, const char *text) { return strstr(export_all(name), text) != NULL; }
 
 static size_t lines_of(const char *text)
 {
@@ -108,7 +109,10 @@ START_TEST(what_is_not_known_is_an_empty_cell)
 {
 	told_add_batch(&told, train, 7, 0.25)->step_s = NAN;
 	const char *row = line_at(export_all("csv"), 1);
-	ck_assert_msg(strncmp(row, "resnet50,,48213,train,,7,0,1700000001000000000,2023-11-14T22:13:21.000000000Z,0.25,,,,,,", 85) == 0, "%s", row);
+	ck_assert_msg(
+		strncmp(row, "resnet50,,48213,train,,7,0,1700000001000000000,2023-11-14T22:13:21.000000000Z,0.25,,,,,,", 85) ==
+			0,
+		"%s", row);
 }
 END_TEST
 
@@ -147,7 +151,8 @@ START_TEST(operations_have_their_path)
 	const char *text = export_all("csv-operations");
 	ck_assert_ptr_nonnull(strstr(text, ",decode,data/decode,1,10,0.5,"));
 	ck_assert_ptr_nonnull(strstr(text, ",forward,forward,0,10,2,"));
-	ck_assert_ptr_nonnull(strstr(export_all("openmetrics"), "pmtop_phase_seconds_sum{run=\"resnet50\",pid=\"48213\",mode=\"train\",phase=\"data/decode\"} 0.5\n"));
+	ck_assert_ptr_nonnull(strstr(export_all("openmetrics"),
+		"pmtop_phase_seconds_sum{run=\"resnet50\",pid=\"48213\",mode=\"train\",phase=\"data/decode\"} 0.5\n"));
 }
 END_TEST
 
@@ -264,7 +269,9 @@ START_TEST(a_flagged_batch_has_its_cause)
 	flagged->batch.ordinal = 0;
 	const char *text = export_all("csv");
 	ck_assert_ptr_nonnull(strstr(text, ",0,1,,data,1\n"));
-	ck_assert_ptr_nonnull(strstr(export_all("jsonl"), "\"flagged\":true,\"causes\":[{\"what\":\"data\",\"kind\":\"phase\",\"phase\":\"data\",\"share_ratio\":1,\"excess_s\":0.75,"));
+	ck_assert_ptr_nonnull(strstr(export_all("jsonl"),
+		"\"flagged\":true,\"causes\":[{\"what\":\"data\",\"kind\":\"phase\",\"phase\":\"data\",\"share_ratio\":1,"
+		"\"excess_s\":0.75,"));
 }
 END_TEST
 
@@ -286,7 +293,10 @@ START_TEST(an_event_file_is_records_with_masked_crcs)
 	memcpy(&told_crc, file.data + 8, 4);
 	crc = crc32c(0, file.data, 8);
 	ck_assert_uint_eq(told_crc, ((crc >> 15) | (crc << 17)) + 0xa282ead8u);
-	ck_assert_mem_eq(file.data + 12 + 9, "\x1a\x0d" "brain.Event:2", 15);
+	ck_assert_mem_eq(file.data + 12 + 9,
+		"\x1a\x0d"
+		"brain.Event:2",
+		15);
 	const char *tag = memmem(file.data, file.length, "\x0a\x0atrain/loss\x15\x00\x00\x00\x40", 17);
 	ck_assert_ptr_nonnull(tag);
 	ck_assert_ptr_null(memmem(file.data, file.length, "resident", 8));
@@ -319,7 +329,8 @@ START_TEST(a_metric_without_a_figure_is_left_out_and_the_text_ends_in_eof)
 }
 END_TEST
 
-/* A reading of the processes alone leaves the machine's columns empty, for what they were before is not what they are. */
+/* A reading of the processes alone leaves the machine's columns empty, for what they were before is not what they
+ * are. */
 START_TEST(a_reading_tells_only_what_it_read)
 {
 	const struct exporter *exporter = exporter_find("csv-series");

@@ -1,4 +1,5 @@
-/* Whose rights a process has, and files read with them. The whole, on a hostile Python and on a file system that never answers: test_source_rights.sh. */
+/* Whose rights a process has, and files read with them. The whole, on a hostile Python and on a file system that never
+ * answers: test_source_rights.sh. */
 #include <check.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -16,15 +17,17 @@
 
 enum { NOBODY = 65534, BUSY_THREADS = 4, READS = 50 };
 
-/* -- rights ----------------------------------------------------------------------------------------------------------------------- */
+/* -- rights -- */
 
 #define STATUS(uids, gids, groups, capabilities) \
-	"Name:\tpython\tUid:\t0\nUid:\t" uids "\nGid:\t" gids "\nFDSize:\t64\nGroups:\t" groups " \nCapPrm:\t1ff\nCapEff:\t" capabilities "\nCapBnd:\t1ff\n"
+	"Name:\tpython\tUid:\t0\nUid:\t" uids "\nGid:\t" gids "\nFDSize:\t64\nGroups:\t" groups \
+	" \nCapPrm:\t1ff\nCapEff:\t" capabilities "\nCapBnd:\t1ff\n"
 
 START_TEST(ids_and_groups_are_the_processs)
 {
 	struct foreign_rights rights;
-	ck_assert_int_eq(foreign_rights_parse(STATUS("7\t7\t7\t7", "8\t8\t8\t8", "8 27 4294967294", "1ff"), true, &rights), STATUS_OK);
+	ck_assert_int_eq(
+		foreign_rights_parse(STATUS("7\t7\t7\t7", "8\t8\t8\t8", "8 27 4294967294", "1ff"), true, &rights), STATUS_OK);
 	ck_assert_uint_eq(rights.uid, 7);
 	ck_assert_uint_eq(rights.gid, 8);
 	ck_assert_uint_eq(rights.group_count, 3);
@@ -37,9 +40,11 @@ END_TEST
 START_TEST(root_keeps_what_lets_it_read)
 {
 	struct foreign_rights rights;
-	ck_assert_int_eq(foreign_rights_parse(STATUS("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), true, &rights), STATUS_OK);
+	ck_assert_int_eq(
+		foreign_rights_parse(STATUS("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), true, &rights), STATUS_OK);
 	ck_assert_uint_eq(rights.capabilities, 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH);
-	ck_assert_int_eq(foreign_rights_parse(STATUS("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), false, &rights), STATUS_OK);
+	ck_assert_int_eq(
+		foreign_rights_parse(STATUS("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), false, &rights), STATUS_OK);
 	ck_assert_uint_eq(rights.capabilities, 0);
 	ck_assert_int_eq(foreign_rights_parse(STATUS("0\t0\t0\t0", "0\t0\t0\t0", "", "0"), true, &rights), STATUS_OK);
 	ck_assert_uint_eq(rights.capabilities, 0);
@@ -49,9 +54,17 @@ END_TEST
 START_TEST(ids_that_differ_give_no_rights)
 {
 	static const char *const refused[] = {
-		STATUS("7\t0\t0\t0", "8\t8\t8\t8", "", "0"), STATUS("0\t7\t0\t7", "8\t8\t8\t8", "", "0"), STATUS("7\t7\t0\t7", "8\t8\t8\t8", "", "0"),
-		STATUS("7\t7\t7\t0", "8\t8\t8\t8", "", "0"), STATUS("7\t7\t7\t7", "8\t9\t8\t8", "", "0"), STATUS("7\t7\t7", "8\t8\t8\t8", "", "0"),
-		STATUS("7\t7\t7\t7", "8\t8\t8\t8", "x", "0"), STATUS("7\t7\t7\t7", "8\t8\t8\t8", "99999999999", "0"), STATUS("-1\t-1\t-1\t-1", "8\t8\t8\t8", "", "0"), "", "Uid:",
+		STATUS("7\t0\t0\t0", "8\t8\t8\t8", "", "0"),
+		STATUS("0\t7\t0\t7", "8\t8\t8\t8", "", "0"),
+		STATUS("7\t7\t0\t7", "8\t8\t8\t8", "", "0"),
+		STATUS("7\t7\t7\t0", "8\t8\t8\t8", "", "0"),
+		STATUS("7\t7\t7\t7", "8\t9\t8\t8", "", "0"),
+		STATUS("7\t7\t7", "8\t8\t8\t8", "", "0"),
+		STATUS("7\t7\t7\t7", "8\t8\t8\t8", "x", "0"),
+		STATUS("7\t7\t7\t7", "8\t8\t8\t8", "99999999999", "0"),
+		STATUS("-1\t-1\t-1\t-1", "8\t8\t8\t8", "", "0"),
+		"",
+		"Uid:",
 	};
 	struct foreign_rights rights;
 	ck_assert_int_eq(foreign_rights_parse(refused[_i], true, &rights), STATUS_DENIED);
@@ -69,7 +82,7 @@ START_TEST(too_many_groups_give_no_rights)
 }
 END_TEST
 
-/* -- files ------------------------------------------------------------------------------------------------------------------------ */
+/* -- files -- */
 
 static char folder[64], path[128];
 static int self_fd;
@@ -112,7 +125,8 @@ static enum status read_until(const struct foreign_rights *rights, int64_t newes
 	char *text = NULL;
 	enum status status;
 	/* A machine with much else to do may let a child wait for a second. */
-	while ((status = foreign_file_read(&reader, self_fd, rights, path, newest_ns, &text, length)) == STATUS_AGAIN && !reader.has_given_up)
+	while ((status = foreign_file_read(&reader, self_fd, rights, path, newest_ns, &text, length)) == STATUS_AGAIN &&
+		!reader.has_given_up)
 		usleep(100000);
 	for (size_t i = 0; status == STATUS_OK && i < *length; i++)
 		ck_assert_int_eq(text[i], 'a' + (int)(i % 23));

@@ -69,8 +69,8 @@ static void read_at(double at_s)
 static void ck_figure(enum metric metric, int32_t instance, double wanted)
 {
 	double value = set_figure(&set, metric, instance);
-	ck_assert_msg(fabs(value - wanted) <= fabs(wanted) * 1e-9 || (isnan(value) && isnan(wanted)), "%s of %d is %.17g, not %.17g", metric_table[metric].name, (int)instance,
-		value, wanted);
+	ck_assert_msg(fabs(value - wanted) <= fabs(wanted) * 1e-9 || (isnan(value) && isnan(wanted)),
+		"%s of %d is %.17g, not %.17g", metric_table[metric].name, (int)instance, value, wanted);
 }
 
 static void ck_missing(const char *figure, const char *text)
@@ -104,7 +104,7 @@ static double throttles(const int *reasons)
 	return bits;
 }
 
-/* -- AMD -------------------------------------------------------------------------------------------------------------------------- */
+/* -- AMD -- */
 
 START_TEST(every_figure_of_an_amd_gpu)
 {
@@ -120,13 +120,33 @@ START_TEST(every_figure_of_an_amd_gpu)
 	ck_assert_str_eq(gpu->pci, "0000:03:00.0");
 	ck_assert_str_eq(gpu->driver, "amdgpu");
 	ck_assert_ptr_null(gpu->lost);
-	const struct { enum metric metric; double value; } wanted[] = {
-		{ METRIC_GPU_BUSY, 0.87 }, { METRIC_GPU_MEMORY_BUSY, 0.41 }, { METRIC_GPU_MEMORY, 48301604864.0 }, { METRIC_GPU_MEMORY_USED, 12884901888.0 },
-		{ METRIC_GPU_POWER, 241 }, { METRIC_GPU_POWER_LIMIT, 300 }, { METRIC_GPU_TEMPERATURE, 61 }, { METRIC_GPU_TEMPERATURE_MEMORY, 74 },
-		{ METRIC_GPU_TEMPERATURE_LIMIT, 100 }, { METRIC_GPU_CLOCK, 2.21e9 }, { METRIC_GPU_CLOCK_MOST, 2.495e9 }, { METRIC_GPU_CLOCK_MEMORY, 1.124e9 },
-		{ METRIC_GPU_CLOCK_MEMORY_MOST, 1.124e9 }, { METRIC_GPU_PCIE_GENERATION, 4 }, { METRIC_GPU_PCIE_GENERATION_MOST, 4 }, { METRIC_GPU_PCIE_WIDTH, 8 },
-		{ METRIC_GPU_PCIE_WIDTH_MOST, 16 }, { METRIC_GPU_PCIE_REPLAYS, 7 }, { METRIC_GPU_ECC_CORRECTED, 3 }, { METRIC_GPU_ECC_UNCORRECTED, 1 },
-		{ METRIC_GPU_ENERGY, NAN }, { METRIC_GPU_THROTTLE, NAN }, { METRIC_GPU_SM_ACTIVE, NAN },
+	const struct {
+		enum metric metric;
+		double value;
+	} wanted[] = {
+		{ METRIC_GPU_BUSY, 0.87 },
+		{ METRIC_GPU_MEMORY_BUSY, 0.41 },
+		{ METRIC_GPU_MEMORY, 48301604864.0 },
+		{ METRIC_GPU_MEMORY_USED, 12884901888.0 },
+		{ METRIC_GPU_POWER, 241 },
+		{ METRIC_GPU_POWER_LIMIT, 300 },
+		{ METRIC_GPU_TEMPERATURE, 61 },
+		{ METRIC_GPU_TEMPERATURE_MEMORY, 74 },
+		{ METRIC_GPU_TEMPERATURE_LIMIT, 100 },
+		{ METRIC_GPU_CLOCK, 2.21e9 },
+		{ METRIC_GPU_CLOCK_MOST, 2.495e9 },
+		{ METRIC_GPU_CLOCK_MEMORY, 1.124e9 },
+		{ METRIC_GPU_CLOCK_MEMORY_MOST, 1.124e9 },
+		{ METRIC_GPU_PCIE_GENERATION, 4 },
+		{ METRIC_GPU_PCIE_GENERATION_MOST, 4 },
+		{ METRIC_GPU_PCIE_WIDTH, 8 },
+		{ METRIC_GPU_PCIE_WIDTH_MOST, 16 },
+		{ METRIC_GPU_PCIE_REPLAYS, 7 },
+		{ METRIC_GPU_ECC_CORRECTED, 3 },
+		{ METRIC_GPU_ECC_UNCORRECTED, 1 },
+		{ METRIC_GPU_ENERGY, NAN },
+		{ METRIC_GPU_THROTTLE, NAN },
+		{ METRIC_GPU_SM_ACTIVE, NAN },
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		ck_figure(wanted[i].metric, FIRST, wanted[i].value);
@@ -155,7 +175,8 @@ START_TEST(pcie_bw_is_never_opened)
 }
 END_TEST
 
-static void put_metrics(unsigned size, unsigned format, unsigned content, unsigned at, uint64_t value, unsigned bytes_wide)
+static void put_metrics(
+	unsigned size, unsigned format, unsigned content, unsigned at, uint64_t value, unsigned bytes_wide)
 {
 	unsigned char bytes[4096];
 	fake_gpu_metrics(bytes, size, format, content);
@@ -226,7 +247,8 @@ START_TEST(an_unknown_table_is_refused_by_name)
 }
 END_TEST
 
-static const char fdinfo_text[] = "drm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-pdev:\t0000:03:00.0\ndrm-memory-vram:\t64 MiB\ndrm-memory-gtt:\t16 MiB\n";
+static const char fdinfo_text[] = "drm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-pdev:\t0000:03:00.0\ndrm-memory-vram:"
+								  "\t64 MiB\ndrm-memory-gtt:\t16 MiB\n";
 
 START_TEST(kfd_tells_of_memory_and_compute_units_of_all)
 {
@@ -376,13 +398,14 @@ START_TEST(who_comes_late_is_told_all)
 }
 END_TEST
 
-/* -- the link --------------------------------------------------------------------------------------------------------------------- */
+/* -- the link -- */
 
 #define ROOT_PORT "devices/pci0000:00/0000:00:01.0"
 #define SWITCH ROOT_PORT "/0000:01:00.0"
 #define CHIP SWITCH "/0000:02:00.0/0000:03:00.0"
 
-static void put_link(const char *folder, const char *class, const char *vendor_id, const char *speed, const char *lanes, const char *most)
+static void put_link(const char *folder, const char *class, const char *vendor_id, const char *speed, const char *lanes,
+	const char *most)
 {
 	fake_gpu_put(&sys, folder, "class", class);
 	fake_gpu_put(&sys, folder, "vendor", vendor_id);
@@ -422,7 +445,7 @@ START_TEST(a_switch_of_somebody_else_is_the_machines)
 }
 END_TEST
 
-/* -- Intel ------------------------------------------------------------------------------------------------------------------------ */
+/* -- Intel -- */
 
 static void put_energy(const char *microjoules)
 {
@@ -494,8 +517,12 @@ START_TEST(an_xe_process_by_cycles)
 	open_vendor(&intel_gpus);
 	for (int i = 0; i < 2; i++) {
 		char text[512];
-		snprintf(text, sizeof text, "drm-driver:\txe\ndrm-client-id:\t3\ndrm-pdev:\t0000:09:00.0\ndrm-total-vram0:\t23992 KiB\ndrm-resident-vram0:\t1 MiB\n"
-			"drm-total-gtt:\t192 KiB\ndrm-cycles-rcs:\t0\ndrm-total-cycles-rcs:\t%d\ndrm-cycles-ccs:\t%d\ndrm-total-cycles-ccs:\t%d\ndrm-engine-capacity-ccs:\t4\n",
+		snprintf(text, sizeof text,
+			"drm-driver:\txe\ndrm-client-id:\t3\ndrm-pdev:\t0000:09:00.0\ndrm-total-vram0:\t23992 "
+			"KiB\ndrm-resident-vram0:\t1 MiB\n"
+			"drm-total-gtt:\t192 "
+			"KiB\ndrm-cycles-rcs:\t0\ndrm-total-cycles-rcs:\t%d\ndrm-cycles-ccs:\t%d\ndrm-total-cycles-ccs:\t%d\ndrm-"
+			"engine-capacity-ccs:\t4\n",
 			1000 + 1000 * i, 100 + 800 * i, 1000 + 1000 * i);
 		fake_gpu_open(&proc, TARGET, 7, "/dev/dri/renderD130", text);
 		read_at(1 + 3 * i);
@@ -513,7 +540,8 @@ START_TEST(an_integrated_gpu_has_the_machines_memory_and_power)
 	fake_gpu_add(&sys, INTEGRATED, "i915", "renderD128 card0", "8086:9a49");
 	fake_gpu_put(&sys, INTEGRATED, "drm/card0/gt_act_freq_mhz", "0\n");
 	fake_gpu_put(&sys, INTEGRATED, "drm/card0/gt_RP0_freq_mhz", "1350\n");
-	fake_gpu_open(&proc, TARGET, 7, "/dev/dri/renderD128", "drm-driver:\ti915\ndrm-client-id:\t7\ndrm-pdev:\t0000:00:02.0\ndrm-total-system0:\t80 MiB\n"
+	fake_gpu_open(&proc, TARGET, 7, "/dev/dri/renderD128",
+		"drm-driver:\ti915\ndrm-client-id:\t7\ndrm-pdev:\t0000:00:02.0\ndrm-total-system0:\t80 MiB\n"
 		"drm-resident-system0:\t64 MiB\ndrm-engine-render:\t9288864723 ns\n");
 	open_vendor(&intel_gpus);
 	read_at(1);
@@ -548,13 +576,15 @@ START_TEST(of_several_gpus_the_one_that_lacks_something_is_named)
 }
 END_TEST
 
-/* -- others ----------------------------------------------------------------------------------------------------------------------- */
+/* -- others -- */
 
 START_TEST(panfrost_by_devfreq_and_fdinfo)
 {
 	fake_gpu_panfrost(&sys);
-	fake_gpu_open(&proc, TARGET, 4, "/dev/dri/renderD131", "drm-driver:\tpanfrost\ndrm-client-id:\t14\ndrm-engine-fragment:\t1846584880 ns\n"
-		"drm-cycles-fragment:\t1424359409\ndrm-maxfreq-fragment:\t799999987 Hz\ndrm-total-memory:\t290 MiB\ndrm-resident-memory:\t265 MiB\n");
+	fake_gpu_open(&proc, TARGET, 4, "/dev/dri/renderD131",
+		"drm-driver:\tpanfrost\ndrm-client-id:\t14\ndrm-engine-fragment:\t1846584880 ns\n"
+		"drm-cycles-fragment:\t1424359409\ndrm-maxfreq-fragment:\t799999987 Hz\ndrm-total-memory:\t290 "
+		"MiB\ndrm-resident-memory:\t265 MiB\n");
 	open_vendor(&drm_gpus);
 	read_at(1);
 	ck_assert_str_eq(gpu_row(0)->vendor, "panfrost");
@@ -574,8 +604,11 @@ START_TEST(an_npu_on_an_accel_node)
 	open_vendor(&drm_gpus);
 	for (int i = 0; i < 2; i++) {
 		char text[256];
-		snprintf(text, sizeof text, "drm-driver:\tamdxdna_accel_driver\ndrm-client-id:\t1\ndrm-pdev:\t0000:c4:00.1\ndrm-engine-npu-amdxdna:\t%d ns\n"
-			"drm-total-memory:\t2048 KiB\n", 500000000 * i);
+		snprintf(text, sizeof text,
+			"drm-driver:\tamdxdna_accel_driver\ndrm-client-id:\t1\ndrm-pdev:\t0000:c4:00.1\ndrm-engine-npu-amdxdna:\t%"
+			"d ns\n"
+			"drm-total-memory:\t2048 KiB\n",
+			500000000 * i);
 		fake_gpu_open(&proc, TARGET, 4, "/dev/accel/accel0", text);
 		read_at(1 + 2 * i);
 	}
@@ -615,7 +648,8 @@ START_TEST(a_console_is_no_gpu_and_a_virtual_one_only_once_it_is_used)
 	ck_assert_int_eq(vendor->open(&target, FIRST, &state, &reason), STATUS_OK);
 	read_at(1);
 	ck_assert_uint_eq(set.count, 0);
-	fake_gpu_open(&proc, TARGET, 4, "/dev/dri/renderD128", "drm-driver:\tvirtio_gpu\ndrm-client-id:\t1\ndrm-pdev:\t0000:00:0a.0\n");
+	fake_gpu_open(&proc, TARGET, 4, "/dev/dri/renderD128",
+		"drm-driver:\tvirtio_gpu\ndrm-client-id:\t1\ndrm-pdev:\t0000:00:0a.0\n");
 	read_at(4);
 	read_at(7);
 	ck_assert_str_eq(gpu_row(0)->vendor, "virtio_gpu");
@@ -635,18 +669,48 @@ START_TEST(what_is_not_there_is_said_in_words)
 }
 END_TEST
 
-/* -- hostile ---------------------------------------------------------------------------------------------------------------------- */
+/* -- hostile -- */
 
 static const char *const amd_files[] = {
-	"product_name", "unique_id", "gpu_busy_percent", "mem_busy_percent", "mem_info_vram_total", "mem_info_vram_used", "pp_dpm_sclk", "pp_dpm_mclk",
-	"pcie_replay_count", "ras/umc_err_count", "current_link_speed", "max_link_speed", "current_link_width", "max_link_width", "gpu_metrics",
-	"hwmon/hwmon4/temp1_input", "hwmon/hwmon4/temp1_label", "hwmon/hwmon4/power1_average", "hwmon/hwmon4/power1_cap", "hwmon/hwmon4/freq1_input", "uevent",
+	"product_name",
+	"unique_id",
+	"gpu_busy_percent",
+	"mem_busy_percent",
+	"mem_info_vram_total",
+	"mem_info_vram_used",
+	"pp_dpm_sclk",
+	"pp_dpm_mclk",
+	"pcie_replay_count",
+	"ras/umc_err_count",
+	"current_link_speed",
+	"max_link_speed",
+	"current_link_width",
+	"max_link_width",
+	"gpu_metrics",
+	"hwmon/hwmon4/temp1_input",
+	"hwmon/hwmon4/temp1_label",
+	"hwmon/hwmon4/power1_average",
+	"hwmon/hwmon4/power1_cap",
+	"hwmon/hwmon4/freq1_input",
+	"uevent",
 };
 
 /* Two sensors beside them are well. */
 static const enum metric garbled[] = {
-	METRIC_GPU_BUSY, METRIC_GPU_MEMORY_BUSY, METRIC_GPU_MEMORY, METRIC_GPU_MEMORY_USED, METRIC_GPU_POWER, METRIC_GPU_POWER_LIMIT, METRIC_GPU_ENERGY, METRIC_GPU_CLOCK,
-	METRIC_GPU_THROTTLE, METRIC_GPU_PCIE_REPLAYS, METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH, METRIC_GPU_ECC_CORRECTED, METRIC_GPU_ECC_UNCORRECTED,
+	METRIC_GPU_BUSY,
+	METRIC_GPU_MEMORY_BUSY,
+	METRIC_GPU_MEMORY,
+	METRIC_GPU_MEMORY_USED,
+	METRIC_GPU_POWER,
+	METRIC_GPU_POWER_LIMIT,
+	METRIC_GPU_ENERGY,
+	METRIC_GPU_CLOCK,
+	METRIC_GPU_THROTTLE,
+	METRIC_GPU_PCIE_REPLAYS,
+	METRIC_GPU_PCIE_GENERATION,
+	METRIC_GPU_PCIE_WIDTH,
+	METRIC_GPU_ECC_CORRECTED,
+	METRIC_GPU_ECC_UNCORRECTED,
 };
 
 /* Before the vendor looks, and while it reads. */
@@ -666,17 +730,34 @@ static void read_with(const void *bytes, size_t length, bool is_early)
 		ck_figure(METRIC_GPU_PCIE_GENERATION_MOST, FIRST, NAN);
 }
 
-static const struct { const char *bytes; size_t length; } garbage[] = {
-#define BYTES(text) { text, sizeof text - 1 }
-	BYTES(""), BYTES("\n"), BYTES("\0\0\0\0"), BYTES("-1\n"), BYTES("99999999999999999999999999\n"), BYTES("9223372036854775807\n"), BYTES("-9223372036854775808\n"),
-	BYTES("12 34\n"), BYTES("1e3\n"), BYTES("nan\n"), BYTES("0x\n"), BYTES("\x1b]0;pwned\a\n"), BYTES("50\0\n"), BYTES("%s%n%s%n\n"), BYTES(" : \n:\n=\n*\n"),
-	BYTES("\xff\xfe\xfd\n"), BYTES("1: 99999999999Mhz *\n"),
+static const struct {
+	const char *bytes;
+	size_t length;
+} garbage[] = {
+#define BYTES(text) \
+	{ \
+		text, sizeof text - 1 \
+	}
+	BYTES(""),
+	BYTES("\n"),
+	BYTES("\0\0\0\0"),
+	BYTES("-1\n"),
+	BYTES("99999999999999999999999999\n"),
+	BYTES("9223372036854775807\n"),
+	BYTES("-9223372036854775808\n"),
+	BYTES("12 34\n"),
+	BYTES("1e3\n"),
+	BYTES("nan\n"),
+	BYTES("0x\n"),
+	BYTES("\x1b]0;pwned\a\n"),
+	BYTES("50\0\n"),
+	BYTES("%s%n%s%n\n"),
+	BYTES(" : \n:\n=\n*\n"),
+	BYTES("\xff\xfe\xfd\n"),
+	BYTES("1: 99999999999Mhz *\n"),
 };
 
-START_TEST(garbage_in_sysfs_becomes_no_figure)
-{
-	read_with(garbage[_i / 2].bytes, garbage[_i / 2].length, _i % 2);
-}
+START_TEST(garbage_in_sysfs_becomes_no_figure) { read_with(garbage[_i / 2].bytes, garbage[_i / 2].length, _i % 2); }
 END_TEST
 
 START_TEST(endless_files_and_folders_for_files_are_no_figure)
@@ -727,7 +808,8 @@ START_TEST(kfd_of_garbage_is_nothing)
 	fake_gpu_amd(&sys);
 	fake_gpu_put(&sys, "class/kfd/kfd/topology/nodes/1", "gpu_id", "99999999999999999999\n");
 	fake_gpu_put(&sys, "class/kfd/kfd/topology/nodes/2", "gpu_id", "7\n");
-	fake_gpu_put(&sys, "class/kfd/kfd/topology/nodes/2", "properties", "simd_count 18446744073709551615\nsimd_per_cu 1\ndrm_render_minor 128\n");
+	fake_gpu_put(&sys, "class/kfd/kfd/topology/nodes/2", "properties",
+		"simd_count 18446744073709551615\nsimd_per_cu 1\ndrm_render_minor 128\n");
 	fake_gpu_put(&sys, "class/kfd/kfd/topology/nodes/-3", "gpu_id", "8\n");
 	fake_gpu_put(&sys, "class/kfd/kfd/proc/100", "vram_7", "-5\n");
 	fake_gpu_put(&sys, "class/kfd/kfd/proc/abc", "vram_7", "5\n");

@@ -21,12 +21,15 @@
 
 enum { TARGET = 100, CHILD = 101 };
 
-/* -- the text --------------------------------------------------------------------------------------------------------------------- */
+/* -- the text -- */
 
 static const char amdgpu_text[] =
-	"pos:\t0\nflags:\t02100002\nmnt_id:\t26\nino:\t1055\ndrm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-pdev:\t0000:03:00.0\npasid:\t32770\n"
-	"drm-total-cpu:\t0\ndrm-total-vram:\t300 MiB\ndrm-shared-vram:\t0\ndrm-resident-vram:\t256 MiB\ndrm-memory-vram:\t262144 KiB\n"
-	"drm-memory-gtt:\t16 MiB\ndrm-memory-cpu:\t5 MiB\namd-evicted-vram:\t0 KiB\ndrm-engine-gfx:\t4000000000 ns\ndrm-engine-compute:\t1500000000 ns\n";
+	"pos:\t0\nflags:\t02100002\nmnt_id:\t26\nino:\t1055\ndrm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-pdev:\t0000:03:00."
+	"0\npasid:\t32770\n"
+	"drm-total-cpu:\t0\ndrm-total-vram:\t300 MiB\ndrm-shared-vram:\t0\ndrm-resident-vram:\t256 "
+	"MiB\ndrm-memory-vram:\t262144 KiB\n"
+	"drm-memory-gtt:\t16 MiB\ndrm-memory-cpu:\t5 MiB\namd-evicted-vram:\t0 KiB\ndrm-engine-gfx:\t4000000000 "
+	"ns\ndrm-engine-compute:\t1500000000 ns\n";
 
 START_TEST(an_amdgpu_client_is_understood)
 {
@@ -47,7 +50,8 @@ END_TEST
 START_TEST(resident_goes_before_the_older_word_and_that_before_what_was_allocated)
 {
 	struct fdinfo info;
-	ck_assert(PARSE("drm-driver: x\ndrm-total-local0: 9 MiB\ndrm-memory-local0: 8 MiB\ndrm-resident-local0: 7 MiB\n", &info));
+	ck_assert(
+		PARSE("drm-driver: x\ndrm-total-local0: 9 MiB\ndrm-memory-local0: 8 MiB\ndrm-resident-local0: 7 MiB\n", &info));
 	ck_assert_double_eq(fdinfo_own_memory(&info), 7 * MIB);
 	ck_assert(PARSE("drm-driver: x\ndrm-total-local0: 9 MiB\ndrm-memory-local0: 8 MiB\n", &info));
 	ck_assert_double_eq(fdinfo_own_memory(&info), 8 * MIB);
@@ -60,8 +64,10 @@ END_TEST
 START_TEST(units_are_what_the_document_says)
 {
 	struct fdinfo info;
-	ck_assert(PARSE("drm-driver:panfrost\ndrm-resident-memory:  12345\ndrm-engine-fragment:\t 77 ns\t\ndrm-cycles-fragment: 9\n"
-		"drm-maxfreq-fragment: 800 MHz\ndrm-engine-capacity-fragment: 2\n", &info));
+	ck_assert(PARSE(
+		"drm-driver:panfrost\ndrm-resident-memory:  12345\ndrm-engine-fragment:\t 77 ns\t\ndrm-cycles-fragment: 9\n"
+		"drm-maxfreq-fragment: 800 MHz\ndrm-engine-capacity-fragment: 2\n",
+		&info));
 	ck_assert_double_eq(fdinfo_machine_memory(&info), 12345);
 	ck_assert_uint_eq(info.engine_count, 1);
 	ck_assert_uint_eq(info.engines[0].busy_ns, 77);
@@ -74,11 +80,29 @@ END_TEST
 START_TEST(what_makes_no_sense_is_left_out)
 {
 	static const char *const lines[] = {
-		"drm-engine-gfx: -5 ns", "drm-engine-gfx: 99999999999999999999999 ns", "drm-engine-gfx: 5 s", "drm-engine-gfx: ns", "drm-engine-gfx:",
-		"drm-engine-gfx: 0x10 ns", "drm-engine-gfx 5 ns", "engine-gfx: 5 ns", "drm-engine-: 5 ns", "drm-engine-gfx: 1e9 ns", "drm-engine-gfx: 5 ns 6 ns",
-		"drm-memory-vram: 18446744073709551615 MiB", "drm-memory-vram: 9999999999999999999", "drm-memory-vram: -1 KiB", "drm-memory-vram: 5 MB",
-		"drm-engine-capacity-gfx: 0", "drm-engine-capacity-gfx: -1", "drm-cycles-rcs: none",
-		"drm-memory-a-name-that-is-much-longer-than-any-region-of-any-driver-is: 5 MiB", "drm-", ":", "drm-:", "drm-engine-gfx: 5\r\rns",
+		"drm-engine-gfx: -5 ns",
+		"drm-engine-gfx: 99999999999999999999999 ns",
+		"drm-engine-gfx: 5 s",
+		"drm-engine-gfx: ns",
+		"drm-engine-gfx:",
+		"drm-engine-gfx: 0x10 ns",
+		"drm-engine-gfx 5 ns",
+		"engine-gfx: 5 ns",
+		"drm-engine-: 5 ns",
+		"drm-engine-gfx: 1e9 ns",
+		"drm-engine-gfx: 5 ns 6 ns",
+		"drm-memory-vram: 18446744073709551615 MiB",
+		"drm-memory-vram: 9999999999999999999",
+		"drm-memory-vram: -1 KiB",
+		"drm-memory-vram: 5 MB",
+		"drm-engine-capacity-gfx: 0",
+		"drm-engine-capacity-gfx: -1",
+		"drm-cycles-rcs: none",
+		"drm-memory-a-name-that-is-much-longer-than-any-region-of-any-driver-is: 5 MiB",
+		"drm-",
+		":",
+		"drm-:",
+		"drm-engine-gfx: 5\r\rns",
 	};
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		char text[256];
@@ -118,11 +142,16 @@ START_TEST(more_engines_and_regions_than_there_is_room_for_are_left_out)
 }
 END_TEST
 
-/* -- busy ------------------------------------------------------------------------------------------------------------------------- */
+/* -- busy -- */
 
 static struct fdinfo_engine engine(unsigned told, uint64_t busy_ns, uint64_t cycles, uint64_t total_cycles)
 {
-	return (struct fdinfo_engine){ .told = told, .busy_ns = busy_ns, .cycles = cycles, .total_cycles = total_cycles, .most_hz = 1000000000, .capacity = 1 };
+	return (struct fdinfo_engine){ .told = told,
+		.busy_ns = busy_ns,
+		.cycles = cycles,
+		.total_cycles = total_cycles,
+		.most_hz = 1000000000,
+		.capacity = 1 };
 }
 
 START_TEST(busy_time_over_elapsed_time_and_capacity)
@@ -177,7 +206,7 @@ START_TEST(a_counter_that_steps_back_keeps_the_larger)
 }
 END_TEST
 
-/* -- the tree --------------------------------------------------------------------------------------------------------------------- */
+/* -- the tree -- */
 
 static struct fake_proc proc;
 static struct target target;
@@ -213,8 +242,10 @@ static size_t read_at(double at_s, size_t device)
 static const char *client(unsigned id, double compute_s, unsigned mib)
 {
 	static char text[512];
-	snprintf(text, sizeof text, "drm-driver:\tamdgpu\ndrm-client-id:\t%u\ndrm-pdev:\t0000:03:00.0\ndrm-memory-vram:\t%u MiB\ndrm-engine-compute:\t%.0f ns\n", id, mib,
-		compute_s * 1e9);
+	snprintf(text, sizeof text,
+		"drm-driver:\tamdgpu\ndrm-client-id:\t%u\ndrm-pdev:\t0000:03:00.0\ndrm-memory-vram:\t%u "
+		"MiB\ndrm-engine-compute:\t%.0f ns\n",
+		id, mib, compute_s * 1e9);
 	return text;
 }
 
@@ -292,7 +323,8 @@ END_TEST
 
 START_TEST(without_a_pci_address_the_node_says_it)
 {
-	fake_gpu_open(&proc, TARGET, 5, "/dev/dri/renderD129", "drm-driver:\tpanfrost\ndrm-client-id:\t3\ndrm-resident-memory:\t64 KiB\ndrm-engine-fragment:\t5 ns\n");
+	fake_gpu_open(&proc, TARGET, 5, "/dev/dri/renderD129",
+		"drm-driver:\tpanfrost\ndrm-client-id:\t3\ndrm-resident-memory:\t64 KiB\ndrm-engine-fragment:\t5 ns\n");
 	ck_assert_uint_eq(read_at(1, 1), 1);
 	ck_assert_double_eq(uses[0].machine_bytes, 65536);
 	ck_assert_uint_eq(uses[0].kind, GPU_PROCESS_GRAPHICS);

@@ -1,4 +1,5 @@
-/* The real libdrm against devices that umockdev makes up: which it finds, what it says of their driver, and what i915 and xe say of their memory. */
+/* The real libdrm against devices that umockdev makes up: which it finds, what it says of their driver, and what i915
+ * and xe say of their memory. */
 #include <check.h>
 #include <drm.h>
 #include <errno.h>
@@ -22,30 +23,25 @@ static void add_device(const char *pci, const char *driver, int minor)
 {
 	char text[1024];
 	snprintf(text, sizeof text,
-		"P: /devices/pci0000:00/%s\nE: DRIVER=%s\nE: PCI_CLASS=30000\nE: PCI_ID=8086:56A0\nE: PCI_SUBSYS_ID=8086:1020\nE: PCI_SLOT_NAME=%s\nE: SUBSYSTEM=pci\n"
-		"A: vendor=0x8086\\n\nA: device=0x56a0\\n\nA: subsystem_vendor=0x8086\\n\nA: subsystem_device=0x1020\\n\nA: revision=0x08\\n\n"
+		"P: /devices/pci0000:00/%s\nE: DRIVER=%s\nE: PCI_CLASS=30000\nE: PCI_ID=8086:56A0\nE: "
+		"PCI_SUBSYS_ID=8086:1020\nE: PCI_SLOT_NAME=%s\nE: SUBSYSTEM=pci\n"
+		"A: vendor=0x8086\\n\nA: device=0x56a0\\n\nA: subsystem_vendor=0x8086\\n\nA: subsystem_device=0x1020\\n\nA: "
+		"revision=0x08\\n\n"
 		"L: driver=../../../bus/pci/drivers/%s\n\n"
-		"P: /devices/pci0000:00/%s/drm/renderD%d\nN: dri/renderD%d\nE: DEVNAME=/dev/dri/renderD%d\nE: DEVTYPE=drm_minor\nE: MAJOR=226\nE: MINOR=%d\nE: SUBSYSTEM=drm\n"
-		"A: dev=226:%d\\n\nL: device=../../../%s\n\n", pci, driver, pci, driver, pci, minor, minor, minor, minor, minor, pci);
+		"P: /devices/pci0000:00/%s/drm/renderD%d\nN: dri/renderD%d\nE: DEVNAME=/dev/dri/renderD%d\nE: "
+		"DEVTYPE=drm_minor\nE: MAJOR=226\nE: MINOR=%d\nE: SUBSYSTEM=drm\n"
+		"A: dev=226:%d\\n\nL: device=../../../%s\n\n",
+		pci, driver, pci, driver, pci, minor, minor, minor, minor, minor, pci);
 	GError *error = NULL;
 	if (!umockdev_testbed_add_from_string(testbed, text, &error))
 		ck_abort_msg("umockdev: %s", error->message);
 }
 
-static void setup(void)
-{
-	testbed = umockdev_testbed_new();
-}
+static void setup(void) { testbed = umockdev_testbed_new(); }
 
-static void teardown(void)
-{
-	g_object_unref(testbed);
-}
+static void teardown(void) { g_object_unref(testbed); }
 
-static bool is_any(const char *driver)
-{
-	return driver[0] != '\0';
-}
+static bool is_any(const char *driver) { return driver[0] != '\0'; }
 
 START_TEST(devices_are_found_in_order_with_driver_and_address)
 {
@@ -63,19 +59,20 @@ START_TEST(devices_are_found_in_order_with_driver_and_address)
 }
 END_TEST
 
-/* -- what its driver answers ------------------------------------------------------------------------------------------------------ */
+/* -- what its driver answers -- */
 
 struct answers {
-	bool is_rude;                        /* it gives lengths that cannot be */
+	bool is_rude; /* it gives lengths that cannot be */
 	bool is_xe;
-	unsigned long denied;                /* a request that fails */
+	unsigned long denied; /* a request that fails */
 };
 
 static void put_text(UMockdevIoctlData *version, size_t pointer_at, size_t length, const char *text)
 {
 	UMockdevIoctlData *data = length ? umockdev_ioctl_data_resolve(version, pointer_at, length, NULL) : NULL;
 	if (data)
-		umockdev_ioctl_data_update(data, 0, (guint8 *)(uintptr_t)text, (int)(length < strlen(text) ? length : strlen(text)));
+		umockdev_ioctl_data_update(
+			data, 0, (guint8 *)(uintptr_t)text, (int)(length < strlen(text) ? length : strlen(text)));
 	if (data)
 		umockdev_ioctl_data_unref(data);
 }
@@ -118,10 +115,12 @@ static void answer_i915(UMockdevIoctlData *argument, const struct answers *answe
 	struct drm_i915_query query;
 	struct drm_i915_query_item item;
 	UMockdevIoctlData *data = umockdev_ioctl_data_resolve(argument, 0, sizeof query, NULL);
-	UMockdevIoctlData *items = umockdev_ioctl_data_resolve(data, offsetof(struct drm_i915_query, items_ptr), sizeof item, NULL);
+	UMockdevIoctlData *items =
+		umockdev_ioctl_data_resolve(data, offsetof(struct drm_i915_query, items_ptr), sizeof item, NULL);
 	memcpy(&item, items->data, sizeof item);
 	if (item.length > 0 && item.data_ptr) {
-		UMockdevIoctlData *regions = umockdev_ioctl_data_resolve(items, offsetof(struct drm_i915_query_item, data_ptr), (gsize)item.length, NULL);
+		UMockdevIoctlData *regions = umockdev_ioctl_data_resolve(
+			items, offsetof(struct drm_i915_query_item, data_ptr), (gsize)item.length, NULL);
 		umockdev_ioctl_data_update(regions, 0, bytes, (int)length);
 		umockdev_ioctl_data_unref(regions);
 	}
@@ -205,7 +204,7 @@ START_TEST(a_length_that_cannot_be_is_not_believed)
 }
 END_TEST
 
-/* -- answers themselves ----------------------------------------------------------------------------------------------------------- */
+/* -- answers themselves -- */
 
 START_TEST(without_the_right_nothing_seems_to_be_used_which_is_not_known)
 {
@@ -213,7 +212,9 @@ START_TEST(without_the_right_nothing_seems_to_be_used_which_is_not_known)
 	struct intel_memory memory;
 	size_t length = i915_regions(bytes);
 	uint64_t all = 16ull << 30;
-	memcpy(bytes + length - sizeof(struct drm_i915_memory_region_info) + offsetof(struct drm_i915_memory_region_info, unallocated_size), &all, sizeof all);
+	memcpy(bytes + length - sizeof(struct drm_i915_memory_region_info) +
+			offsetof(struct drm_i915_memory_region_info, unallocated_size),
+		&all, sizeof all);
 	ck_assert(intel_memory_read_i915(bytes, length, &memory));
 	ck_assert_double_eq(memory.total_bytes, 16 * GIB);
 	ck_assert_double_nan(memory.used_bytes);

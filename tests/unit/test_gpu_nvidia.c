@@ -16,10 +16,7 @@ static struct fake_gpus gpus;
 static struct sample_set set;
 static void *state;
 
-static void setup(void)
-{
-	fake_gpus_open(&gpus, "");
-}
+static void setup(void) { fake_gpus_open(&gpus, ""); }
 
 static void teardown(void)
 {
@@ -29,10 +26,7 @@ static void teardown(void)
 	fake_gpus_close(&gpus);
 }
 
-static void use(const char *kind)
-{
-	fake_gpus_library(kind, gpus.nvml, sizeof gpus.nvml);
-}
+static void use(const char *kind) { fake_gpus_library(kind, gpus.nvml, sizeof gpus.nvml); }
 
 static void ck_open(void)
 {
@@ -47,15 +41,13 @@ static enum status read_at(double seconds)
 	return nvidia_gpus.read(state, fake_gpus_at(&gpus, seconds), &set);
 }
 
-static void ck_read(double seconds)
-{
-	ck_assert_int_eq(read_at(seconds), STATUS_OK);
-}
+static void ck_read(double seconds) { ck_assert_int_eq(read_at(seconds), STATUS_OK); }
 
 static void ck_figure(enum metric metric, int32_t instance, double expected)
 {
 	double value = set_figure(&set, metric, instance);
-	ck_assert_msg(fabs(value - expected) <= fabs(expected) * 1e-6, "%s of %d is %g, not %g", metric_table[metric].name, (int)instance, value, expected);
+	ck_assert_msg(fabs(value - expected) <= fabs(expected) * 1e-6, "%s of %d is %g, not %g", metric_table[metric].name,
+		(int)instance, value, expected);
 }
 
 static void ck_absent(enum metric metric, int32_t instance)
@@ -100,7 +92,7 @@ static const struct gpu_process_row *user_of(int32_t gpu, int32_t pid)
 	return NULL;
 }
 
-/* -- what there is -------------------------------------------------------------------------------------------------------------- */
+/* -- what there is -- */
 
 START_TEST(each_gpu_is_described_before_its_first_figure)
 {
@@ -124,14 +116,39 @@ END_TEST
 
 START_TEST(figures_have_their_units)
 {
-	static const struct { enum metric metric; double value; } expected[] = {
-		{ METRIC_GPU_BUSY, 0.9 }, { METRIC_GPU_MEMORY_BUSY, 0.4 }, { METRIC_GPU_MEMORY, 80 * 0x1p30 }, { METRIC_GPU_MEMORY_USED, 20 * 0x1p30 },
-		{ METRIC_GPU_MEMORY_RESERVED, 0x1p30 }, { METRIC_GPU_CLOCK, 1500e6 }, { METRIC_GPU_CLOCK_MEMORY, 2619e6 }, { METRIC_GPU_CLOCK_MOST, 1980e6 },
-		{ METRIC_GPU_CLOCK_MEMORY_MOST, 2619e6 }, { METRIC_GPU_TEMPERATURE, 60 }, { METRIC_GPU_TEMPERATURE_MEMORY, 70 }, { METRIC_GPU_TEMPERATURE_LIMIT, 87 },
-		{ METRIC_GPU_POWER, 300.5 }, { METRIC_GPU_POWER_LIMIT, 700 }, { METRIC_GPU_ENERGY, 4000 }, { METRIC_GPU_THROTTLE, 0 }, { METRIC_GPU_THROTTLED_POWER, 5e9 },
-		{ METRIC_GPU_THROTTLED_THERMAL, 5e9 }, { METRIC_GPU_NVLINK_SENT, 0 }, { METRIC_GPU_PCIE_REPLAYS, 5 }, { METRIC_GPU_ECC_CORRECTED, 6 },
-		{ METRIC_GPU_ECC_UNCORRECTED, 7 }, { METRIC_GPU_PCIE_GENERATION, 4 }, { METRIC_GPU_PCIE_GENERATION_MOST, 5 }, { METRIC_GPU_PCIE_WIDTH, 8 },
-		{ METRIC_GPU_PCIE_WIDTH_MOST, 16 }, { METRIC_GPU_SM_ACTIVE, 0.5 }, { METRIC_GPU_SM_OCCUPANCY, 0.25 }, { METRIC_GPU_TENSOR_ACTIVE, 0.125 },
+	static const struct {
+		enum metric metric;
+		double value;
+	} expected[] = {
+		{ METRIC_GPU_BUSY, 0.9 },
+		{ METRIC_GPU_MEMORY_BUSY, 0.4 },
+		{ METRIC_GPU_MEMORY, 80 * 0x1p30 },
+		{ METRIC_GPU_MEMORY_USED, 20 * 0x1p30 },
+		{ METRIC_GPU_MEMORY_RESERVED, 0x1p30 },
+		{ METRIC_GPU_CLOCK, 1500e6 },
+		{ METRIC_GPU_CLOCK_MEMORY, 2619e6 },
+		{ METRIC_GPU_CLOCK_MOST, 1980e6 },
+		{ METRIC_GPU_CLOCK_MEMORY_MOST, 2619e6 },
+		{ METRIC_GPU_TEMPERATURE, 60 },
+		{ METRIC_GPU_TEMPERATURE_MEMORY, 70 },
+		{ METRIC_GPU_TEMPERATURE_LIMIT, 87 },
+		{ METRIC_GPU_POWER, 300.5 },
+		{ METRIC_GPU_POWER_LIMIT, 700 },
+		{ METRIC_GPU_ENERGY, 4000 },
+		{ METRIC_GPU_THROTTLE, 0 },
+		{ METRIC_GPU_THROTTLED_POWER, 5e9 },
+		{ METRIC_GPU_THROTTLED_THERMAL, 5e9 },
+		{ METRIC_GPU_NVLINK_SENT, 0 },
+		{ METRIC_GPU_PCIE_REPLAYS, 5 },
+		{ METRIC_GPU_ECC_CORRECTED, 6 },
+		{ METRIC_GPU_ECC_UNCORRECTED, 7 },
+		{ METRIC_GPU_PCIE_GENERATION, 4 },
+		{ METRIC_GPU_PCIE_GENERATION_MOST, 5 },
+		{ METRIC_GPU_PCIE_WIDTH, 8 },
+		{ METRIC_GPU_PCIE_WIDTH_MOST, 16 },
+		{ METRIC_GPU_SM_ACTIVE, 0.5 },
+		{ METRIC_GPU_SM_OCCUPANCY, 0.25 },
+		{ METRIC_GPU_TENSOR_ACTIVE, 0.125 },
 		{ METRIC_GPU_DRAM_ACTIVE, 0.75 },
 	};
 	ck_open();
@@ -145,10 +162,17 @@ END_TEST
 
 START_TEST(throttle_reasons_are_named_and_the_vaguer_one_gives_way)
 {
-	static const struct { const char *line; uint32_t expected; } cases[] = {
-		{ "reasons 1\n", 0 }, { "reasons 4\n", 1 << GPU_THROTTLE_POWER_CAP }, { "reasons 8\n", 1 << GPU_THROTTLE_HARDWARE },
-		{ "reasons 72\n", 1 << GPU_THROTTLE_HEAT }, { "reasons 136\n", 1 << GPU_THROTTLE_POWER_BRAKE },
-		{ "reasons 50\n", 1 << GPU_THROTTLE_CLOCKS_SET | 1 << GPU_THROTTLE_SYNC_BOOST | 1 << GPU_THROTTLE_HEAT_SOFTWARE },
+	static const struct {
+		const char *line;
+		uint32_t expected;
+	} cases[] = {
+		{ "reasons 1\n", 0 },
+		{ "reasons 4\n", 1 << GPU_THROTTLE_POWER_CAP },
+		{ "reasons 8\n", 1 << GPU_THROTTLE_HARDWARE },
+		{ "reasons 72\n", 1 << GPU_THROTTLE_HEAT },
+		{ "reasons 136\n", 1 << GPU_THROTTLE_POWER_BRAKE },
+		{ "reasons 50\n",
+			1 << GPU_THROTTLE_CLOCKS_SET | 1 << GPU_THROTTLE_SYNC_BOOST | 1 << GPU_THROTTLE_HEAT_SOFTWARE },
 	};
 	ck_open();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -192,11 +216,14 @@ END_TEST
 START_TEST(all_ones_and_what_no_gpu_can_be_is_no_figure)
 {
 	static const char *const scripts[] = {
-		"busy none\nmemory_busy none\nclock none\ntemperature none\npower none\nenergy none\npcie_sent none\nreplays none\ngeneration none\nwidth none\n",
-		"busy 101\nmemory_busy 255\nclock 60000\ntemperature 60000\npower 99999\npcie_sent !999\nreplays !999\ngeneration 200\nwidth 4000\nenergy !999\n",
+		"busy none\nmemory_busy none\nclock none\ntemperature none\npower none\nenergy none\npcie_sent none\nreplays "
+		"none\ngeneration none\nwidth none\n",
+		"busy 101\nmemory_busy 255\nclock 60000\ntemperature 60000\npower 99999\npcie_sent !999\nreplays "
+		"!999\ngeneration 200\nwidth 4000\nenergy !999\n",
 	};
-	static const enum metric metrics[] = { METRIC_GPU_BUSY, METRIC_GPU_MEMORY_BUSY, METRIC_GPU_CLOCK, METRIC_GPU_TEMPERATURE, METRIC_GPU_POWER, METRIC_GPU_ENERGY,
-		METRIC_GPU_PCIE_SENT, METRIC_GPU_PCIE_REPLAYS, METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH };
+	static const enum metric metrics[] = { METRIC_GPU_BUSY, METRIC_GPU_MEMORY_BUSY, METRIC_GPU_CLOCK,
+		METRIC_GPU_TEMPERATURE, METRIC_GPU_POWER, METRIC_GPU_ENERGY, METRIC_GPU_PCIE_SENT, METRIC_GPU_PCIE_REPLAYS,
+		METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH };
 	ck_open();
 	for (size_t i = 0; i < 2; i++) {
 		fake_gpus_say(&gpus, scripts[i]);
@@ -229,7 +256,7 @@ START_TEST(a_gpu_without_memory_of_its_own_shows_the_machines)
 }
 END_TEST
 
-/* -- drivers of other times ------------------------------------------------------------------------------------------------------ */
+/* -- drivers of other times -- */
 
 START_TEST(an_old_driver_is_asked_by_its_older_calls)
 {
@@ -239,7 +266,7 @@ START_TEST(an_old_driver_is_asked_by_its_older_calls)
 	ck_open();
 	ck_read(0);
 	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-	ck_figure(METRIC_GPU_MEMORY_USED, 0, 21 * 0x1p30);      /* the older call counts what is reserved as used */
+	ck_figure(METRIC_GPU_MEMORY_USED, 0, 21 * 0x1p30); /* the older call counts what is reserved as used */
 	ck_absent(METRIC_GPU_MEMORY_RESERVED, 0);
 	ck_figure(METRIC_GPU_TEMPERATURE, 0, 60);
 	ck_figure(METRIC_GPU_POWER_LIMIT, 0, 700);
@@ -291,7 +318,7 @@ START_TEST(a_library_with_next_to_nothing_gives_gpus_without_figures)
 }
 END_TEST
 
-/* -- what does not start ----------------------------------------------------------------------------------------------------------- */
+/* -- what does not start -- */
 
 static struct reason ck_refused(enum status expected)
 {
@@ -322,15 +349,22 @@ END_TEST
 START_TEST(why_a_driver_does_not_start_is_said_with_the_remedy)
 {
 	fake_proc_put(&gpus.proc, "fake-sys/module/nvidia/version", "570.11\n");
-	static const struct { const char *script, *text, *remedy; enum status status; } cases[] = {
+	static const struct {
+		const char *script, *text, *remedy;
+		enum status status;
+	} cases[] = {
 		{ "fail nvmlInit 9\n", "NVIDIA's driver is not loaded", "modprobe nvidia", STATUS_NOT_FOUND },
-		{ "fail nvmlInit 18\n", "NVIDIA's driver 570.11 in the kernel and its library are of different versions", "reboot", STATUS_UNSUPPORTED },
+		{ "fail nvmlInit 18\n", "NVIDIA's driver 570.11 in the kernel and its library are of different versions",
+			"reboot", STATUS_UNSUPPORTED },
 		{ "fail nvmlInit 4\n", "NVIDIA's driver refuses this user", "/dev/nvidia", STATUS_DENIED },
 		{ "fail nvmlInit 17\n", "this cgroup may not use NVIDIA's devices", "--gpus all", STATUS_DENIED },
 		{ "fail nvmlInit 999\n", "NVIDIA's driver did not start: an error inside the driver", "nvidia-smi", STATUS_IO },
-		{ "fail nvmlDeviceGetCount 999\n", "NVIDIA's driver does not list its GPUs: an error inside the driver", "nvidia-smi", STATUS_IO },
-		{ "fail nvmlDeviceGetHandle 4\n", "NVIDIA's driver refuses its 2 GPUs to this user", "/dev/nvidia", STATUS_DENIED },
-		{ "fail nvmlDeviceGetHandle 15\n", "NVIDIA's driver gives none of its 2 GPUs: the GPU has fallen off the bus", "nvidia-smi", STATUS_IO },
+		{ "fail nvmlDeviceGetCount 999\n", "NVIDIA's driver does not list its GPUs: an error inside the driver",
+			"nvidia-smi", STATUS_IO },
+		{ "fail nvmlDeviceGetHandle 4\n", "NVIDIA's driver refuses its 2 GPUs to this user", "/dev/nvidia",
+			STATUS_DENIED },
+		{ "fail nvmlDeviceGetHandle 15\n", "NVIDIA's driver gives none of its 2 GPUs: the GPU has fallen off the bus",
+			"nvidia-smi", STATUS_IO },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		fake_gpus_say(&gpus, cases[i].script);
@@ -377,7 +411,7 @@ START_TEST(what_a_user_may_not_know_says_what_would_help)
 }
 END_TEST
 
-/* -- while it runs ------------------------------------------------------------------------------------------------------------------ */
+/* -- while it runs -- */
 
 START_TEST(a_gpu_that_is_lost_says_so_once_and_the_other_goes_on)
 {
@@ -421,7 +455,8 @@ START_TEST(xid_errors_are_told_in_words_with_their_number)
 	ck_open();
 	fake_gpus_say(&gpus, "xid 1 48 0\nxid 2 4711 1\n");
 	ck_assert(read_until(RECORD_GPU_EVENT, 2));
-	const struct record *known = set_record(&set, RECORD_GPU_EVENT, 0), *unknown = set_record(&set, RECORD_GPU_EVENT, 1);
+	const struct record *known = set_record(&set, RECORD_GPU_EVENT, 0),
+						*unknown = set_record(&set, RECORD_GPU_EVENT, 1);
 	ck_assert_str_eq(known->gpu_event.text, "a memory error that cannot be corrected (XID 48)");
 	ck_assert_uint_eq(known->gpu_event.code, 48);
 	ck_assert_int_eq(known->gpu_event.gpu, 0);
@@ -479,7 +514,8 @@ END_TEST
 
 START_TEST(without_counters_the_measured_rates_are_summed_up)
 {
-	fake_gpus_say(&gpus, "pcie_sent !3\npcie_received !3\nnvlink_sent !3\nnvlink_received !3\n"
+	fake_gpus_say(&gpus,
+		"pcie_sent !3\npcie_received !3\nnvlink_sent !3\nnvlink_received !3\n"
 		"gpm_pcie_sent 100\ngpm_pcie_received 200\ngpm_nvlink_sent 0\ngpm_nvlink_received 0\n");
 	ck_open();
 	ck_read(0.2);
@@ -505,18 +541,20 @@ START_TEST(time_throttled_by_an_older_driver_is_its_one_counter)
 }
 END_TEST
 
-/* -- processes ---------------------------------------------------------------------------------------------------------------------- */
+/* -- processes -- */
 
 START_TEST(the_targets_own_and_others_are_users)
 {
 	fake_proc_add(&gpus.proc, 200, 1, "other");
-	fake_gpus_say(&gpus, "process 100 compute 3Gi 40\nprocess 100 graphics 3Gi\nprocess 200 mps none\nprocess 77777 compute 1Gi\n");
+	fake_gpus_say(&gpus,
+		"process 100 compute 3Gi 40\nprocess 100 graphics 3Gi\nprocess 200 mps none\nprocess 77777 compute 1Gi\n");
 	ck_open();
 	ck_read(0);
 	ck_assert_uint_eq(users_of(0)->gpu_processes.count, 0);
 	ck_assert_uint_eq(users_of(1)->gpu_processes.count, 2);
 	const struct gpu_process_row *own = user_of(1, 100), *other = user_of(1, 200);
-	ck_assert(own->kind == (GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS) && own->memory_bytes == 3 * 0x1p30 && own->busy_ratio == 0.4);
+	ck_assert(own->kind == (GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS) && own->memory_bytes == 3 * 0x1p30 &&
+		own->busy_ratio == 0.4);
 	ck_assert_str_eq(own->command, "");
 	ck_assert_str_eq(other->command, "other");
 	ck_assert(isnan(other->memory_bytes) && other->busy_ratio == 0);
@@ -526,7 +564,9 @@ END_TEST
 
 START_TEST(junk_samples_of_use_are_left_out)
 {
-	fake_gpus_say(&gpus, "process 100 compute 3Gi 40\nsample 100 250 0\nsample 100 60 0.5\nsample 100 90 60\nsample 100 5 -90\nsample 4711 50 0\nsample 0 50 0\n");
+	fake_gpus_say(&gpus,
+		"process 100 compute 3Gi 40\nsample 100 250 0\nsample 100 60 0.5\nsample 100 90 60\nsample 100 5 -90\nsample "
+		"4711 50 0\nsample 0 50 0\n");
 	ck_open();
 	ck_read(0);
 	/* 40 now and 60 half a second ago; not 250 %, nor what is a minute old or lies ahead. */
@@ -669,9 +709,10 @@ START_TEST(a_process_that_came_after_the_last_look_is_not_said_to_be_idle)
 }
 END_TEST
 
-/* -- parts ---------------------------------------------------------------------------------------------------------------------------- */
+/* -- parts -- */
 
-#define PARTS "mig 1\nbusy !3\nsm 99\n" \
+#define PARTS \
+	"mig 1\nbusy !3\nsm 99\n" \
 	"part NVIDIA H100 80GB HBM3 MIG 3g.40gb\ninstance 2\nmemory 40Gi\nused 10Gi\nprocess 100 compute 9Gi\nsm 30\n" \
 	"part NVIDIA H100 80GB HBM3\ninstance 9\nmemory 10Gi\nused 1Gi\nslices 1\nsm 20\n"
 
@@ -703,7 +744,8 @@ START_TEST(a_part_that_is_removed_says_so_and_a_new_one_is_found)
 	fake_gpus_say(&gpus, PARTS);
 	ck_open();
 	ck_read(0);
-	fake_gpus_say(&gpus, "mig 1\nbusy !3\npart NVIDIA H100 80GB HBM3 MIG 7g.80gb\nuuid MIG-new\ninstance 0\nmemory 80Gi\nused 0\n");
+	fake_gpus_say(&gpus,
+		"mig 1\nbusy !3\npart NVIDIA H100 80GB HBM3 MIG 7g.80gb\nuuid MIG-new\ninstance 0\nmemory 80Gi\nused 0\n");
 	ck_read(11);
 	const struct record *told = set_record(&set, RECORD_GPU, 0);
 	ck_assert_str_eq(told->gpu->lost, "this part was removed");
@@ -718,19 +760,39 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		each_gpu_is_described_before_its_first_figure, figures_have_their_units, throttle_reasons_are_named_and_the_vaguer_one_gives_way,
-		what_is_not_supported_is_absent_and_named, all_ones_and_what_no_gpu_can_be_is_no_figure, more_in_use_than_there_is_is_no_figure,
-		a_gpu_without_memory_of_its_own_shows_the_machines, an_old_driver_is_asked_by_its_older_calls, lists_of_32_bytes_are_told_from_those_of_24,
-		a_library_with_next_to_nothing_gives_gpus_without_figures, a_library_that_is_not_there_or_not_nvidias_is_named,
-		why_a_driver_does_not_start_is_said_with_the_remedy, it_is_looked_for_in_files_alone, one_gpu_that_is_refused_leaves_the_other,
-		what_a_user_may_not_know_says_what_would_help, a_gpu_that_is_lost_says_so_once_and_the_other_goes_on, xid_errors_are_told_in_words_with_their_number,
-		xid_79_is_a_lost_gpu, a_driver_that_was_restarted_fails_the_source, counters_that_wrap_or_begin_anew_only_grow,
-		without_counters_the_measured_rates_are_summed_up, time_throttled_by_an_older_driver_is_its_one_counter, the_targets_own_and_others_are_users,
-		junk_samples_of_use_are_left_out, more_processes_than_were_expected_are_all_read, pids_of_the_host_are_hidden_and_never_taken_for_ours,
-		inside_a_container_a_process_with_the_device_open_is_known, a_process_is_known_by_the_number_it_has_further_in,
-		what_was_found_out_of_a_process_is_not_looked_for_at_each_turn, a_members_numbers_are_read_once_and_those_of_a_new_one_are_found,
+		each_gpu_is_described_before_its_first_figure,
+		figures_have_their_units,
+		throttle_reasons_are_named_and_the_vaguer_one_gives_way,
+		what_is_not_supported_is_absent_and_named,
+		all_ones_and_what_no_gpu_can_be_is_no_figure,
+		more_in_use_than_there_is_is_no_figure,
+		a_gpu_without_memory_of_its_own_shows_the_machines,
+		an_old_driver_is_asked_by_its_older_calls,
+		lists_of_32_bytes_are_told_from_those_of_24,
+		a_library_with_next_to_nothing_gives_gpus_without_figures,
+		a_library_that_is_not_there_or_not_nvidias_is_named,
+		why_a_driver_does_not_start_is_said_with_the_remedy,
+		it_is_looked_for_in_files_alone,
+		one_gpu_that_is_refused_leaves_the_other,
+		what_a_user_may_not_know_says_what_would_help,
+		a_gpu_that_is_lost_says_so_once_and_the_other_goes_on,
+		xid_errors_are_told_in_words_with_their_number,
+		xid_79_is_a_lost_gpu,
+		a_driver_that_was_restarted_fails_the_source,
+		counters_that_wrap_or_begin_anew_only_grow,
+		without_counters_the_measured_rates_are_summed_up,
+		time_throttled_by_an_older_driver_is_its_one_counter,
+		the_targets_own_and_others_are_users,
+		junk_samples_of_use_are_left_out,
+		more_processes_than_were_expected_are_all_read,
+		pids_of_the_host_are_hidden_and_never_taken_for_ours,
+		inside_a_container_a_process_with_the_device_open_is_known,
+		a_process_is_known_by_the_number_it_has_further_in,
+		what_was_found_out_of_a_process_is_not_looked_for_at_each_turn,
+		a_members_numbers_are_read_once_and_those_of_a_new_one_are_found,
 		a_process_that_came_after_the_last_look_is_not_said_to_be_idle,
-		parts_are_devices_with_their_own_memory_and_processes, a_part_that_is_removed_says_so_and_a_new_one_is_found,
+		parts_are_devices_with_their_own_memory_and_processes,
+		a_part_that_is_removed_says_so_and_a_new_one_is_found,
 	};
 	Suite *suite = suite_create("NVIDIA's GPUs");
 	TCase *cases = tcase_create("fake library");

@@ -16,10 +16,7 @@ static struct fake_gpus gpus;
 static struct sample_set set;
 static void *state;
 
-static void setup(void)
-{
-	fake_gpus_open(&gpus, "");
-}
+static void setup(void) { fake_gpus_open(&gpus, ""); }
 
 static void teardown(void)
 {
@@ -44,7 +41,8 @@ static void ck_read(double seconds)
 static void ck_figure(enum metric metric, int32_t instance, double expected)
 {
 	double value = set_figure(&set, metric, instance);
-	ck_assert_msg(fabs(value - expected) <= fabs(expected) * 1e-6, "%s of %d is %g, not %g", metric_table[metric].name, (int)instance, value, expected);
+	ck_assert_msg(fabs(value - expected) <= fabs(expected) * 1e-6, "%s of %d is %g, not %g", metric_table[metric].name,
+		(int)instance, value, expected);
 }
 
 static void ck_absent(enum metric metric, int32_t instance)
@@ -98,7 +96,8 @@ END_TEST
 static double burnt_us(void)
 {
 	double (*burnt)(void);
-	void *library = dlopen(gpus.nvml, RTLD_NOW | RTLD_NOLOAD), *found = library ? dlsym(library, "fake_burnt_us") : NULL;
+	void *library = dlopen(gpus.nvml, RTLD_NOW | RTLD_NOLOAD),
+		 *found = library ? dlsym(library, "fake_burnt_us") : NULL;
 	ck_assert_ptr_nonnull(found);
 	memcpy(&burnt, &found, sizeof found);
 	dlclose(library);
@@ -110,13 +109,14 @@ static void say_node(unsigned count)
 	static char script[24576];
 	size_t used = (size_t)snprintf(script, sizeof script, "driver 580.82.07\ntime 10\n" FAKE_H100_COSTS);
 	for (unsigned i = 0; i < count; i++)
-		used += (size_t)snprintf(script + used, sizeof script - used, "gpu NVIDIA H100 80GB HBM3\npci 0:%x:0\n" FAKE_GPU "process 100 compute 1Gi 90\n", i + 1);
+		used += (size_t)snprintf(script + used, sizeof script - used,
+			"gpu NVIDIA H100 80GB HBM3\npci 0:%x:0\n" FAKE_GPU "process 100 compute 1Gi 90\n", i + 1);
 	ck_assert_uint_lt(used, sizeof script);
 	fake_gpus_say_only(&gpus, script);
 }
 
-/* So many seconds at four readings a second, figures nearly each time: where other programs run too, one may be late. Returns how many ms of CPU a second of
- * them took the driver. */
+/* So many seconds at four readings a second, figures nearly each time: where other programs run too, one may be late.
+ * Returns how many ms of CPU a second of them took the driver. */
 static double ms_a_second(double from_s, double seconds)
 {
 	double before_us = burnt_us(), readings = 0, with_figures = 0;
@@ -136,7 +136,8 @@ START_TEST(an_h100_takes_three_ms_of_cpu_a_second)
 	ck_read(0);
 	double ms = ms_a_second(0.25, 60);
 	ck_assert_msg(ms > 1.5 && ms < 3.2, "%g ms a second", ms);
-	unsigned energy = calls_of("field/83", 0), throttled = calls_of("field/270", 0), limits = calls_of("nvmlDeviceGetMaxClockInfo", 0);
+	unsigned energy = calls_of("field/83", 0), throttled = calls_of("field/270", 0),
+			 limits = calls_of("nvmlDeviceGetMaxClockInfo", 0);
 	ck_assert_msg(energy >= 25 && energy <= 32, "energy %u times", energy);
 	ck_assert_msg(throttled >= 25 && throttled <= 32, "time throttled %u times", throttled);
 	ck_assert_uint_ge(calls_of("field/197", 0), 55);
@@ -155,10 +156,12 @@ START_TEST(eight_h100_take_less_than_a_hundredth_of_a_cpu)
 	ms_a_second(0.25, 15);
 	double ms = ms_a_second(15.25, 60);
 	ck_assert_msg(ms > 3 && ms < 9, "%g ms a second", ms);
-	/* Calls that other programs interrupt look dear, and are made more seldom: a third of what an idle machine shows. */
+	/* Calls that other programs interrupt look dear, and are made more seldom: a third of what an idle machine
+	 * shows. */
 	for (unsigned i = 0; i < 8; i++)
 		ck_assert_msg(calls_of("field/83", i) >= 3 && calls_of("field/270", i) >= 3 && calls_of("field/197", i) >= 10,
-			"GPU %u: energy %u, time throttled %u, PCIe %u times", i, calls_of("field/83", i), calls_of("field/270", i), calls_of("field/197", i));
+			"GPU %u: energy %u, time throttled %u, PCIe %u times", i, calls_of("field/83", i), calls_of("field/270", i),
+			calls_of("field/197", i));
 }
 END_TEST
 
@@ -217,8 +220,12 @@ END_TEST
 
 START_TEST(room_for_samples_that_was_enough_is_offered_again)
 {
-	static const struct { const char *kind, *call; unsigned first, later; } cases[] = {
-		{ "", "nvmlDeviceGetProcessesUtilizationInfo", 2, 1 }, { "r535", "nvmlDeviceGetProcessUtilization", 2, 1 },
+	static const struct {
+		const char *kind, *call;
+		unsigned first, later;
+	} cases[] = {
+		{ "", "nvmlDeviceGetProcessesUtilizationInfo", 2, 1 },
+		{ "r535", "nvmlDeviceGetProcessUtilization", 2, 1 },
 	};
 	enum { MANY = 100 };
 	static char script[MANY * 40];
@@ -243,8 +250,12 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		room_for_samples_that_was_enough_is_offered_again,
-		processes_are_asked_for_seldom_and_figures_often, an_h100_takes_three_ms_of_cpu_a_second, eight_h100_take_less_than_a_hundredth_of_a_cpu,
-		what_is_dear_is_not_asked_of_all_gpus_at_once, limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_the_time, a_slow_call_is_made_less_often_and_said,
+		processes_are_asked_for_seldom_and_figures_often,
+		an_h100_takes_three_ms_of_cpu_a_second,
+		eight_h100_take_less_than_a_hundredth_of_a_cpu,
+		what_is_dear_is_not_asked_of_all_gpus_at_once,
+		limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_the_time,
+		a_slow_call_is_made_less_often_and_said,
 	};
 	Suite *suite = suite_create("paces of NVIDIA's GPUs");
 	TCase *cases = tcase_create("fake library");

@@ -110,8 +110,11 @@ END_TEST
 START_TEST(a_device_is_called_what_the_shop_calls_it)
 {
 	char path[128], name[32];
-	fake_proc_put(&sys, "pci.ids", "# a comment\n1002  Advanced Micro Devices, Inc. [AMD/ATI]\n\t744c  Navi 31 [Radeon RX 7900 XT/7900 XTX]\n\t\t1da2 e471  NITRO+\n"
-		"8086  Intel Corporation\n\t56a0  DG2 [Arc A770]\n\t9a49  TigerLake-LP GT2\n\t56a1  []\n\t56a2  A name that is much too long for where it goes\n"
+	fake_proc_put(&sys, "pci.ids",
+		"# a comment\n1002  Advanced Micro Devices, Inc. [AMD/ATI]\n\t744c  Navi 31 [Radeon RX 7900 XT/7900 "
+		"XTX]\n\t\t1da2 e471  NITRO+\n"
+		"8086  Intel Corporation\n\t56a0  DG2 [Arc A770]\n\t9a49  TigerLake-LP GT2\n\t56a1  []\n\t56a2  A name that is "
+		"much too long for where it goes\n"
 		"8087  Another\n\t744c  Wrong\nC 03  Display controller\n\t00  VGA\n");
 	snprintf(path, sizeof path, "%s/pci.ids", sys.root);
 	ck_assert(pci_name(path, 0x8086, 0x56a0, name, sizeof name));

@@ -34,18 +34,20 @@ static void teardown(void)
 	fake_gpus_close(&gpus);
 }
 
-/* -- the drivers themselves ----------------------------------------------------------------------------------------------------- */
+/* -- the drivers themselves -- */
 
 START_TEST(where_no_maker_has_a_gpu_one_line_names_them)
 {
 	void *state;
 	gpus.choices.nvml_path = "libnvidia-nothing.so.1";
 	ck_assert_int_eq(gpu_direct_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
-	ck_assert_msg(strncmp(reason.text, "no NVIDIA driver here (libnvidia-nothing.so.1 not found)", 56) == 0, "%s", reason.text);
+	ck_assert_msg(
+		strncmp(reason.text, "no NVIDIA driver here (libnvidia-nothing.so.1 not found)", 56) == 0, "%s", reason.text);
 	ck_assert_ptr_null(strchr(reason.text, '\n'));
 	gpus.choices.no_nvml = true;
 	ck_assert_int_eq(gpu_direct_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
-	ck_assert_msg(strncmp(reason.text, "no GPU of NVIDIA", 16) == 0 && strstr(reason.text, " has a driver here"), "%s", reason.text);
+	ck_assert_msg(strncmp(reason.text, "no GPU of NVIDIA", 16) == 0 && strstr(reason.text, " has a driver here"), "%s",
+		reason.text);
 }
 END_TEST
 
@@ -75,7 +77,7 @@ START_TEST(a_driver_that_goes_away_fails_the_source_with_its_reason)
 }
 END_TEST
 
-/* -- what everybody else reads -------------------------------------------------------------------------------------------------- */
+/* -- what everybody else reads -- */
 
 START_TEST(nothing_is_started_where_no_gpu_is_expected)
 {
@@ -84,7 +86,8 @@ START_TEST(nothing_is_started_where_no_gpu_is_expected)
 	gpus.choices.program = "/nothing/pmtop";
 	ck_assert(!gpu_is_expected(&gpus.choices));
 	ck_assert_int_eq(gpu_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
-	ck_assert_msg(strncmp(reason.text, "no GPU of NVIDIA", 16) == 0 && strstr(reason.text, " has a driver here"), "%s", reason.text);
+	ck_assert_msg(strncmp(reason.text, "no GPU of NVIDIA", 16) == 0 && strstr(reason.text, " has a driver here"), "%s",
+		reason.text);
 	gpus.choices.no_nvml = true;
 	ck_assert_int_eq(gpu_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(reason.remedy, "--no-nvml"));
@@ -108,7 +111,8 @@ END_TEST
 
 static void ck_start(const struct source *source, struct target *target)
 {
-	ck_assert_msg(collector_start_with(&source, 1, target, 20 * NS_PER_MS, &collector, &reason) == STATUS_OK, "%s", reason.text);
+	ck_assert_msg(
+		collector_start_with(&source, 1, target, 20 * NS_PER_MS, &collector, &reason) == STATUS_OK, "%s", reason.text);
 }
 
 /* Takes sets until one of them has a record of this kind. */
@@ -174,7 +178,8 @@ START_TEST(a_child_tells_the_same_and_is_waited_for)
 	ck_comes(RECORD_GPU_PROCESSES, true);
 	/* It ends with what is watched. */
 	child_kill(&child);
-	for (int64_t until_ns = clock_monotonic_ns() + 10 * NS_PER_S; !collector_has_ended(collector) && clock_monotonic_ns() < until_ns; poll(NULL, 0, 5))
+	for (int64_t until_ns = clock_monotonic_ns() + 10 * NS_PER_S;
+		 !collector_has_ended(collector) && clock_monotonic_ns() < until_ns; poll(NULL, 0, 5))
 		collector_take(collector, &set);
 	ck_assert(collector_has_ended(collector));
 	collector_stop(collector);

@@ -20,10 +20,7 @@ static void set_up(void)
 	set = (struct sample_set)SAMPLE_SET_INIT;
 }
 
-static void tear_down(void)
-{
-	sample_set_release(&set);
-}
+static void tear_down(void) { sample_set_release(&set); }
 
 static void tell_gpu(int32_t instance, int32_t parent, uint32_t index, const char *vendor)
 {
@@ -137,7 +134,8 @@ static const struct run_row *row_of(const struct run_row *rows, size_t count, pi
 	return NULL;
 }
 
-/* A process that neither publishes nor is Python; what its child uses is put down to it only where the child has no row. */
+/* A process that neither publishes nor is Python; what its child uses is put down to it only where the child has no
+ * row. */
 START_TEST(a_gpu_user_has_a_row)
 {
 	int ends[2];

@@ -44,10 +44,7 @@ START_TEST(what_is_out_of_range_falls_into_the_outer_buckets)
 }
 END_TEST
 
-START_TEST(quantile_of_nothing_is_unknown)
-{
-	ck_assert(isnan(histogram_quantile(counts, 0.5, 0, 1)));
-}
+START_TEST(quantile_of_nothing_is_unknown) { ck_assert(isnan(histogram_quantile(counts, 0.5, 0, 1))); }
 END_TEST
 
 START_TEST(quantiles_of_a_wide_spread_are_within_two_percent)
@@ -56,7 +53,8 @@ START_TEST(quantiles_of_a_wide_spread_are_within_two_percent)
 	for (int i = 0; i <= 10000; i++)
 		add(1e-5 * pow(10, i * 6e-4));
 	for (int percent = 1; percent < 100; percent++)
-		ck_assert_double_lt(off_by(histogram_quantile(counts, percent / 100.0, 1e-5, 10), 1e-5 * pow(10, percent * 0.06)), 0.02);
+		ck_assert_double_lt(
+			off_by(histogram_quantile(counts, percent / 100.0, 1e-5, 10), 1e-5 * pow(10, percent * 0.06)), 0.02);
 }
 END_TEST
 

@@ -34,7 +34,8 @@ START_TEST(nested_values_get_exactly_the_commas_they_need)
 	json_bool(&json, "c", false);
 	json_text(&json, "d", "x");
 	json_close_object(&json);
-	ck_assert_str_eq(out.data, "{\"a\":-9223372036854775808,\"b\":[18446744073709551615,{},[],true],\"c\":false,\"d\":\"x\"}");
+	ck_assert_str_eq(
+		out.data, "{\"a\":-9223372036854775808,\"b\":[18446744073709551615,{},[],true],\"c\":false,\"d\":\"x\"}");
 }
 END_TEST
 
@@ -65,10 +66,7 @@ START_TEST(numbers_keep_twelve_significant_digits)
 }
 END_TEST
 
-START_TEST(quotes_and_backslashes_are_escaped)
-{
-	ck_assert_str_eq(text_as_json("a\"b\\c/d"), "\"a\\\"b\\\\c/d\"");
-}
+START_TEST(quotes_and_backslashes_are_escaped) { ck_assert_str_eq(text_as_json("a\"b\\c/d"), "\"a\\\"b\\\\c/d\""); }
 END_TEST
 
 START_TEST(keys_are_escaped_like_texts)
@@ -81,15 +79,21 @@ START_TEST(keys_are_escaped_like_texts)
 }
 END_TEST
 
-static const struct { const char *text, *json; } unseen[] = {
+static const struct {
+	const char *text, *json;
+} unseen[] = {
 	{ "\x1b[31m\a\t", "\"\\u001b[31m\\u0007\\u0009\"" },
 	{ "\x7f", "\"\\u007f\"" },
-	{ "\xc2\x9b" "31m", "\"\\u009b31m\"" },                       /* C1: CSI */
-	{ "\xe2\x80\xae" "abc", "\"\\u202eabc\"" },                   /* right-to-left override */
-	{ "\xe2\x81\xa6\xef\xbb\xbf", "\"\\u2066\\ufeff\"" },         /* isolate, byte order mark */
-	{ "\xe2\x80\x8b", "\"\\u200b\"" },                            /* zero-width space */
-	{ "\xf3\xa0\x80\x81", "\"\\udb40\\udc01\"" },                 /* language tag, beyond the BMP */
-	{ "\xff", "\"\xef\xbf\xbd\"" },                               /* malformed: U+FFFD */
+	{ "\xc2\x9b"
+	  "31m",
+		"\"\\u009b31m\"" }, /* C1: CSI */
+	{ "\xe2\x80\xae"
+	  "abc",
+		"\"\\u202eabc\"" },                               /* right-to-left override */
+	{ "\xe2\x81\xa6\xef\xbb\xbf", "\"\\u2066\\ufeff\"" }, /* isolate, byte order mark */
+	{ "\xe2\x80\x8b", "\"\\u200b\"" },                    /* zero-width space */
+	{ "\xf3\xa0\x80\x81", "\"\\udb40\\udc01\"" },         /* language tag, beyond the BMP */
+	{ "\xff", "\"\xef\xbf\xbd\"" },                       /* malformed: U+FFFD */
 	{ "na\xc3\xafve \xf0\x9f\x98\x80", "\"na\xc3\xafve \xf0\x9f\x98\x80\"" },
 };
 

@@ -70,11 +70,16 @@ START_TEST(what_was_counted_is_told)
 		tell(at, 3, at * 1e9, 0.5);
 		script_apply(&script, at);
 	}
-	assert_holds("'o[\"counters\"][\"cpus\"] == 2 and o[\"counters\"][\"ipc\"] == 2 and o[\"counters\"][\"clock_hz\"] == 2.5e9' "
-	             "'o[\"counters\"][\"stalled_back_ratio\"] == 0.2 and \"flops_per_s\" not in o[\"counters\"] and \"mfu_ratio\" not in o[\"counters\"]' "
-	             "'[e[\"role\"] for e in o[\"counters\"][\"events\"]] == [\"cpu_time\", \"cycles\", \"instructions\", \"stalled_back_end\"]' "
-	             "'o[\"counters\"][\"events\"][1] == {\"name\": \"cycles\", \"role\": \"cycles\", \"per_s\": 5e9, \"total\": 10e9, \"counted_ratio\": 0.5}' "
-	             "'o[\"counters\"][\"processes\"] == [{\"pid\": 100, \"total\": {\"task-clock\": 4e9, \"cycles\": 10e9, \"instructions\": 20e9, \"CYCLE_ACTIVITY:STALLS_TOTAL\": 2e9}}]'");
+	assert_holds(
+		"'o[\"counters\"][\"cpus\"] == 2 and o[\"counters\"][\"ipc\"] == 2 and o[\"counters\"][\"clock_hz\"] == 2.5e9' "
+		"'o[\"counters\"][\"stalled_back_ratio\"] == 0.2 and \"flops_per_s\" not in o[\"counters\"] and \"mfu_ratio\" "
+		"not in o[\"counters\"]' "
+		"'[e[\"role\"] for e in o[\"counters\"][\"events\"]] == [\"cpu_time\", \"cycles\", \"instructions\", "
+		"\"stalled_back_end\"]' "
+		"'o[\"counters\"][\"events\"][1] == {\"name\": \"cycles\", \"role\": \"cycles\", \"per_s\": 5e9, \"total\": "
+		"10e9, \"counted_ratio\": 0.5}' "
+		"'o[\"counters\"][\"processes\"] == [{\"pid\": 100, \"total\": {\"task-clock\": 4e9, \"cycles\": 10e9, "
+		"\"instructions\": 20e9, \"CYCLE_ACTIVITY:STALLS_TOTAL\": 2e9}}]'");
 }
 END_TEST
 

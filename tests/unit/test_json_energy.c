@@ -60,10 +60,14 @@ static void ck_has(const char *text, const char *part)
 START_TEST(watts_joules_batches_and_grams_are_told)
 {
 	heat_fill(&told.model);
-	assert_holds(0, "'o[\"energy\"][\"power_w\"] == 754 and o[\"energy\"][\"cpu_power_w\"] == 142 and o[\"energy\"][\"gpu_power_w\"] == 612' "
+	assert_holds(0,
+		"'o[\"energy\"][\"power_w\"] == 754 and o[\"energy\"][\"cpu_power_w\"] == 142 and "
+		"o[\"energy\"][\"gpu_power_w\"] == 612' "
 		"'o[\"energy\"][\"energy_j\"] == 90480 and o[\"energy\"][\"cpu_energy_j\"] == 17040' "
-		"'o[\"energy\"][\"per_batch_j\"] == 150.8 and o[\"energy\"][\"gpu_per_batch_j\"] == 122.4 and o[\"energy\"][\"per_sample_j\"] == 4.7125' "
-		"'abs(o[\"energy\"][\"co2_g\"] - 9.048) < 1e-9 and abs(o[\"energy\"][\"co2_per_epoch_g\"] - 1.508) < 1e-9 and o[\"energy\"][\"grid_g_per_kwh\"] == 360' "
+		"'o[\"energy\"][\"per_batch_j\"] == 150.8 and o[\"energy\"][\"gpu_per_batch_j\"] == 122.4 and "
+		"o[\"energy\"][\"per_sample_j\"] == 4.7125' "
+		"'abs(o[\"energy\"][\"co2_g\"] - 9.048) < 1e-9 and abs(o[\"energy\"][\"co2_per_epoch_g\"] - 1.508) < 1e-9 and "
+		"o[\"energy\"][\"grid_g_per_kwh\"] == 360' "
 		"'[m[\"name\"] for m in o[\"energy\"][\"meters\"]] == [\"package 0\", \"dram 0\", \"platform\"]' "
 		"'o[\"energy\"][\"meters\"][2] == {\"name\": \"platform\", \"power_w\": 240, \"energy_j\": 28800}'");
 }
@@ -72,8 +76,11 @@ END_TEST
 START_TEST(each_epoch_says_whether_it_was_metered_whole)
 {
 	heat_fill(&told.model);
-	assert_holds(0, "'[(e[\"index\"], e[\"ordinal\"], e[\"is_whole\"]) for e in o[\"energy\"][\"epochs\"]] == [(7, 1, False), (8, 2, True)]' "
-		"'o[\"energy\"][\"epochs\"][1][\"energy_j\"] == 15080 and o[\"energy\"][\"epochs\"][1][\"gpu_energy_j\"] == 12240'");
+	assert_holds(0,
+		"'[(e[\"index\"], e[\"ordinal\"], e[\"is_whole\"]) for e in o[\"energy\"][\"epochs\"]] == [(7, 1, False), (8, "
+		"2, True)]' "
+		"'o[\"energy\"][\"epochs\"][1][\"energy_j\"] == 15080 and o[\"energy\"][\"epochs\"][1][\"gpu_energy_j\"] == "
+		"12240'");
 	assert_holds(-1, "'\"epochs\" not in o[\"energy\"]'");
 }
 END_TEST
@@ -81,8 +88,11 @@ END_TEST
 START_TEST(temperatures_are_told_with_their_limits)
 {
 	heat_fill(&told.model);
-	assert_holds(0, "'o[\"energy\"][\"cpu_temperature_c\"] == 71 and o[\"energy\"][\"cpu_clock_hz\"] == 3.21e9 and o[\"energy\"][\"cpu_throttles_per_s\"] == 0' "
-		"'o[\"energy\"][\"temperatures\"][0] == {\"name\": \"coretemp Package id 0\", \"temperature_c\": 71, \"limit_c\": 100}' "
+	assert_holds(0,
+		"'o[\"energy\"][\"cpu_temperature_c\"] == 71 and o[\"energy\"][\"cpu_clock_hz\"] == 3.21e9 and "
+		"o[\"energy\"][\"cpu_throttles_per_s\"] == 0' "
+		"'o[\"energy\"][\"temperatures\"][0] == {\"name\": \"coretemp Package id 0\", \"temperature_c\": 71, "
+		"\"limit_c\": 100}' "
 		"'o[\"energy\"][\"temperatures\"][2] == {\"name\": \"acpitz\", \"temperature_c\": 27.8}'");
 }
 END_TEST
@@ -93,11 +103,15 @@ START_TEST(what_is_not_known_is_not_there)
 	ck_assert_ptr_null(strstr(report(0), "ENERGY"));
 	heat_fill(&told.model);
 	told.model.energy.since_ns = 0;
-	assert_holds(0, "'set(o[\"energy\"]) == {\"cpu_temperature_c\", \"cpu_clock_hz\", \"cpu_throttles_per_s\", \"temperatures\"}'");
+	assert_holds(0,
+		"'set(o[\"energy\"]) == {\"cpu_temperature_c\", \"cpu_clock_hz\", \"cpu_throttles_per_s\", \"temperatures\"}'");
 	ck_has(report(0), "TEMPERATURES\n");
 	heat_fill(&told.model);
-	told.model.energy.gpu_watts = told.model.energy.gpu_joules = told.model.energy.grid_g_per_kwh = told.model.energy.co2_g = NAN;
-	assert_holds(0, "'o[\"energy\"][\"power_w\"] == 142 and \"gpu_power_w\" not in o[\"energy\"] and \"co2_g\" not in o[\"energy\"]' "
+	told.model.energy.gpu_watts = told.model.energy.gpu_joules = told.model.energy.grid_g_per_kwh =
+		told.model.energy.co2_g = NAN;
+	assert_holds(0,
+		"'o[\"energy\"][\"power_w\"] == 142 and \"gpu_power_w\" not in o[\"energy\"] and \"co2_g\" not in "
+		"o[\"energy\"]' "
 		"'\"co2_g\" not in o[\"energy\"][\"epochs\"][0]'");
 }
 END_TEST
@@ -150,7 +164,7 @@ START_TEST(the_csv_has_columns_of_it)
 }
 END_TEST
 
-/* -- lines ----------------------------------------------------------------------------------------------------------------------- */
+/* -- lines -- */
 
 static const char *lines(struct lines *state)
 {

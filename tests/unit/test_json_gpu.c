@@ -51,19 +51,35 @@ START_TEST(what_is_not_known_of_a_gpu_is_not_there)
 {
 	script_gpu(&script, 0, 3, -1, 3)->uuid = "";
 	script_apply(&script, 1);
-	assert_holds("'o[\"gpu\"] == [{\"index\": 3, \"vendor\": \"NVIDIA\", \"name\": \"H100 80GB HBM3\", \"pci\": \"0000:01:00.0\", \"driver\": \"nvidia 580.82\", "
-	             "\"is_ours\": False, \"runs\": [], \"events\": []}]'");
+	assert_holds("'o[\"gpu\"] == [{\"index\": 3, \"vendor\": \"NVIDIA\", \"name\": \"H100 80GB HBM3\", \"pci\": "
+				 "\"0000:01:00.0\", \"driver\": \"nvidia 580.82\", "
+				 "\"is_ours\": False, \"runs\": [], \"events\": []}]'");
 }
 END_TEST
 
 static void tell_figures(double at_s)
 {
-	const struct { enum metric metric; double value; } figures[] = {
-		{ METRIC_GPU_BUSY, 0.97 }, { METRIC_GPU_SM_ACTIVE, 0.41 }, { METRIC_GPU_MEMORY, 80e9 }, { METRIC_GPU_MEMORY_USED, 60e9 }, { METRIC_GPU_POWER, 650 },
-		{ METRIC_GPU_POWER_LIMIT, 700 }, { METRIC_GPU_TEMPERATURE, 71 }, { METRIC_GPU_CLOCK, 1.98e9 }, { METRIC_GPU_CLOCK_MOST, 1.98e9 },
-		{ METRIC_GPU_THROTTLE, 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_HEAT_SOFTWARE }, { METRIC_GPU_PCIE_RECEIVED, 1e9 * at_s },
-		{ METRIC_GPU_PCIE_GENERATION, 4 }, { METRIC_GPU_PCIE_GENERATION_MOST, 5 }, { METRIC_GPU_NVLINK_SENT, 2e9 * at_s }, { METRIC_GPU_ECC_CORRECTED, 2 },
-		{ METRIC_GPU_READING, 2e6 * at_s }, { METRIC_GPU_THROTTLED_POWER, 5e8 * at_s },
+	const struct {
+		enum metric metric;
+		double value;
+	} figures[] = {
+		{ METRIC_GPU_BUSY, 0.97 },
+		{ METRIC_GPU_SM_ACTIVE, 0.41 },
+		{ METRIC_GPU_MEMORY, 80e9 },
+		{ METRIC_GPU_MEMORY_USED, 60e9 },
+		{ METRIC_GPU_POWER, 650 },
+		{ METRIC_GPU_POWER_LIMIT, 700 },
+		{ METRIC_GPU_TEMPERATURE, 71 },
+		{ METRIC_GPU_CLOCK, 1.98e9 },
+		{ METRIC_GPU_CLOCK_MOST, 1.98e9 },
+		{ METRIC_GPU_THROTTLE, 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_HEAT_SOFTWARE },
+		{ METRIC_GPU_PCIE_RECEIVED, 1e9 * at_s },
+		{ METRIC_GPU_PCIE_GENERATION, 4 },
+		{ METRIC_GPU_PCIE_GENERATION_MOST, 5 },
+		{ METRIC_GPU_NVLINK_SENT, 2e9 * at_s },
+		{ METRIC_GPU_ECC_CORRECTED, 2 },
+		{ METRIC_GPU_READING, 2e6 * at_s },
+		{ METRIC_GPU_THROTTLED_POWER, 5e8 * at_s },
 	};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		script_figure(&script, at_s, figures[i].metric, 0, figures[i].value);
@@ -71,7 +87,8 @@ static void tell_figures(double at_s)
 
 START_TEST(figures_processes_and_the_runs_own_are_told)
 {
-	const struct gpu_process_row rows[] = { { 7, GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS, "other", 9e9, NAN }, { TRAINER, GPU_PROCESS_COMPUTE, "", 50e9, 0.9 } };
+	const struct gpu_process_row rows[] = { { 7, GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS, "other", 9e9, NAN },
+		{ TRAINER, GPU_PROCESS_COMPUTE, "", 50e9, 0.9 } };
 	script_gpu(&script, 0, 0, -1, 0);
 	tell_figures(1);
 	tell_figures(2);
@@ -81,19 +98,27 @@ START_TEST(figures_processes_and_the_runs_own_are_told)
 	record->gpu_event.code = 94;
 	record->gpu_event.text = "XID 94: contained memory error";
 	script_apply(&script, 2);
-	assert_holds("'o[\"gpu\"][0][\"utilisation_ratio\"] == 0.97 and o[\"gpu\"][0][\"sm_active_ratio\"] == 0.41' "
-	             "'(o[\"gpu\"][0][\"memory_used_bytes\"], o[\"gpu\"][0][\"memory_total_bytes\"], o[\"gpu\"][0][\"process_memory_bytes\"]) == (60e9, 80e9, 50e9)' "
-	             "'(o[\"gpu\"][0][\"power_w\"], o[\"gpu\"][0][\"temperature_c\"], o[\"gpu\"][0][\"clock_hz\"]) == (650, 71, 1.98e9)' "
-	             "'o[\"gpu\"][0][\"throttle\"] == [\"power_cap\", \"thermal_limit\"] and o[\"gpu\"][0][\"throttled_power_ratio\"] == 0.5' "
-	             "'o[\"gpu\"][0][\"pcie\"] == {\"received_bytes_per_s\": 1e9, \"generation\": 4, \"generation_max\": 5}' "
-	             "'o[\"gpu\"][0][\"nvlink\"] == {\"sent_bytes_per_s\": 2e9} and o[\"gpu\"][0][\"ecc\"] == {\"corrected\": 2}' "
-	             "'o[\"gpu\"][0][\"processes\"] == [{\"pid\": 100, \"command\": \"train.py\", \"is_ours\": True, \"kinds\": [\"compute\"], \"memory_bytes\": 50e9, \"utilisation_ratio\": 0.9}, "
-	             "{\"pid\": 7, \"command\": \"other\", \"is_ours\": False, \"kinds\": [\"compute\", \"graphics\"], \"memory_bytes\": 9e9}]' "
-	             "'o[\"gpu\"][0][\"runs\"] == [{\"pid\": 100, \"process_memory_bytes\": 50e9, \"allocated_bytes\": 40e9}]' "
-	             "'o[\"gpu\"][0][\"memory\"] == {\"verdict\": \"unknown\"} and o[\"gpu\"][0][\"others_memory_bytes\"] == 9e9' "
-	             "'o[\"gpu\"][0][\"totals\"][\"power_w\"] == {\"mean\": 650, \"max\": 650} and o[\"gpu\"][0][\"totals\"][\"reasons\"] == {\"power_cap\": 1, \"thermal_limit\": 1}' "
-	             "'o[\"gpu\"][0][\"events\"] == [{\"time_ns\": 1700005001500000000, \"code\": 94, \"text\": \"XID 94: contained memory error\"}]' "
-	             "'abs(o[\"gpu\"][0][\"reading_ratio\"] - 0.002) < 1e-9'");
+	assert_holds(
+		"'o[\"gpu\"][0][\"utilisation_ratio\"] == 0.97 and o[\"gpu\"][0][\"sm_active_ratio\"] == 0.41' "
+		"'(o[\"gpu\"][0][\"memory_used_bytes\"], o[\"gpu\"][0][\"memory_total_bytes\"], "
+		"o[\"gpu\"][0][\"process_memory_bytes\"]) == (60e9, 80e9, 50e9)' "
+		"'(o[\"gpu\"][0][\"power_w\"], o[\"gpu\"][0][\"temperature_c\"], o[\"gpu\"][0][\"clock_hz\"]) == (650, 71, "
+		"1.98e9)' "
+		"'o[\"gpu\"][0][\"throttle\"] == [\"power_cap\", \"thermal_limit\"] and "
+		"o[\"gpu\"][0][\"throttled_power_ratio\"] == 0.5' "
+		"'o[\"gpu\"][0][\"pcie\"] == {\"received_bytes_per_s\": 1e9, \"generation\": 4, \"generation_max\": 5}' "
+		"'o[\"gpu\"][0][\"nvlink\"] == {\"sent_bytes_per_s\": 2e9} and o[\"gpu\"][0][\"ecc\"] == {\"corrected\": 2}' "
+		"'o[\"gpu\"][0][\"processes\"] == [{\"pid\": 100, \"command\": \"train.py\", \"is_ours\": True, \"kinds\": "
+		"[\"compute\"], \"memory_bytes\": 50e9, \"utilisation_ratio\": 0.9}, "
+		"{\"pid\": 7, \"command\": \"other\", \"is_ours\": False, \"kinds\": [\"compute\", \"graphics\"], "
+		"\"memory_bytes\": 9e9}]' "
+		"'o[\"gpu\"][0][\"runs\"] == [{\"pid\": 100, \"process_memory_bytes\": 50e9, \"allocated_bytes\": 40e9}]' "
+		"'o[\"gpu\"][0][\"memory\"] == {\"verdict\": \"unknown\"} and o[\"gpu\"][0][\"others_memory_bytes\"] == 9e9' "
+		"'o[\"gpu\"][0][\"totals\"][\"power_w\"] == {\"mean\": 650, \"max\": 650} and "
+		"o[\"gpu\"][0][\"totals\"][\"reasons\"] == {\"power_cap\": 1, \"thermal_limit\": 1}' "
+		"'o[\"gpu\"][0][\"events\"] == [{\"time_ns\": 1700005001500000000, \"code\": 94, \"text\": \"XID 94: contained "
+		"memory error\"}]' "
+		"'abs(o[\"gpu\"][0][\"reading_ratio\"] - 0.002) < 1e-9'");
 }
 END_TEST
 
@@ -104,9 +129,11 @@ START_TEST(parts_lost_gpus_and_hidden_processes_are_told)
 	script_gpu(&script, 0, 3, -1, 3)->lost = "it has fallen off the bus (XID 79)";
 	script_place(&script, 0, TRAINER, -1, "MIG-00000132");
 	script_apply(&script, 1);
-	assert_holds("'[(g[\"index\"], g.get(\"part_of\"), g[\"is_ours\"], g.get(\"is_ours_by_place\"), g.get(\"lost\")) for g in o[\"gpu\"]] == "
-	             "[(2, None, True, None, None), (0, 2, True, True, None), (3, None, False, None, \"it has fallen off the bus (XID 79)\")]' "
-	             "'\"processes\" not in o[\"gpu\"][1] and \"throttle\" not in o[\"gpu\"][1]'");
+	assert_holds("'[(g[\"index\"], g.get(\"part_of\"), g[\"is_ours\"], g.get(\"is_ours_by_place\"), g.get(\"lost\")) "
+				 "for g in o[\"gpu\"]] == "
+				 "[(2, None, True, None, None), (0, 2, True, True, None), (3, None, False, None, \"it has fallen off "
+				 "the bus (XID 79)\")]' "
+				 "'\"processes\" not in o[\"gpu\"][1] and \"throttle\" not in o[\"gpu\"][1]'");
 }
 END_TEST
 

@@ -46,14 +46,19 @@ static void assert_holds(const char *expressions)
 START_TEST(the_machine_and_the_cgroup_are_told)
 {
 	machine_fill(&told.model);
-	assert_holds("'o[\"system\"][\"cpu\"] == {\"count\": 4, \"busy_ratio\": 0.92, \"io_wait_ratio\": 0.03, \"stolen_ratio\": 0, \"running\": 5, \"blocked\": 1, \"load\": 2.31}' "
-	             "'o[\"system\"][\"pressure\"] == {\"cpu_ratio\": 0.12, \"memory_ratio\": 0.004, \"io_ratio\": 0.08}' "
-	             "'o[\"system\"][\"memory\"][\"used_ratio\"] == 0.409 and o[\"system\"][\"swap\"][\"used_bytes\"] == 2e8' "
-	             "'[d[\"name\"] for d in o[\"system\"][\"disks\"]] == [\"sda\", \"nvme0n1\"]' "
-	             "'o[\"system\"][\"disks\"][1][\"read_latency_s\"] == 0.012 and \"read_latency_s\" not in o[\"system\"][\"disks\"][0]' "
-	             "'o[\"system\"][\"networks\"] == [{\"name\": \"eth0\", \"received_bytes_per_s\": 1.25e6, \"sent_bytes_per_s\": 3.1e5}]' "
-	             "'o[\"system\"][\"cgroup\"][\"throttled_ratio\"] == 0.08 and o[\"system\"][\"cgroup\"][\"memory_limit_bytes\"] == 4e9' "
-	             "'\"clock_step_s\" not in o[\"system\"]'");
+	assert_holds(
+		"'o[\"system\"][\"cpu\"] == {\"count\": 4, \"busy_ratio\": 0.92, \"io_wait_ratio\": 0.03, \"stolen_ratio\": 0, "
+		"\"running\": 5, \"blocked\": 1, \"load\": 2.31}' "
+		"'o[\"system\"][\"pressure\"] == {\"cpu_ratio\": 0.12, \"memory_ratio\": 0.004, \"io_ratio\": 0.08}' "
+		"'o[\"system\"][\"memory\"][\"used_ratio\"] == 0.409 and o[\"system\"][\"swap\"][\"used_bytes\"] == 2e8' "
+		"'[d[\"name\"] for d in o[\"system\"][\"disks\"]] == [\"sda\", \"nvme0n1\"]' "
+		"'o[\"system\"][\"disks\"][1][\"read_latency_s\"] == 0.012 and \"read_latency_s\" not in "
+		"o[\"system\"][\"disks\"][0]' "
+		"'o[\"system\"][\"networks\"] == [{\"name\": \"eth0\", \"received_bytes_per_s\": 1.25e6, \"sent_bytes_per_s\": "
+		"3.1e5}]' "
+		"'o[\"system\"][\"cgroup\"][\"throttled_ratio\"] == 0.08 and o[\"system\"][\"cgroup\"][\"memory_limit_bytes\"] "
+		"== 4e9' "
+		"'\"clock_step_s\" not in o[\"system\"]'");
 }
 END_TEST
 

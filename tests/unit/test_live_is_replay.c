@@ -1,5 +1,6 @@
-/* A live screen and its replay are equal, cell for cell: a real trainer is watched and recorded, drawn in every view at three sizes, and drawn again
- * from the recording after as many sets. With the line of a replay only the header's mark, that line and the keys differ. */
+/* A live screen and its replay are equal, cell for cell: a real trainer is watched and recorded, drawn in every view at
+ * three sizes, and drawn again from the recording after as many sets. With the line of a replay only the header's mark,
+ * that line and the keys differ. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,9 +22,11 @@
 
 enum { SIZES = 3, VIEWS_MOST = 12, SHOTS = 4 };
 static const int sizes[SIZES][2] = { { 80, 24 }, { 120, 40 }, { 200, 60 } };
-static const unsigned shots_at[SHOTS] = { 3, 8, 15, 25 };       /* sets */
+static const unsigned shots_at[SHOTS] = { 3, 8, 15, 25 }; /* sets */
 
-struct gallery { struct canvas plain[SHOTS + 1][VIEWS_MOST][SIZES], lined[SHOTS + 1][VIEWS_MOST][SIZES]; };
+struct gallery {
+	struct canvas plain[SHOTS + 1][VIEWS_MOST][SIZES], lined[SHOTS + 1][VIEWS_MOST][SIZES];
+};
 
 static char folder[] = "/tmp/pmtop-live-XXXXXX", path[64];
 static struct gallery live, again;
@@ -33,27 +36,31 @@ static struct replay_line line = { .state = REPLAY_PLAYING, .speed = 1, .has_spa
 static pid_t start_trainer(void)
 {
 	char trainer[512];
-	snprintf(trainer, sizeof trainer, "%s/tests/workloads/trainer", getenv("PMTOP_BUILD") ? getenv("PMTOP_BUILD") : "build");
+	snprintf(
+		trainer, sizeof trainer, "%s/tests/workloads/trainer", getenv("PMTOP_BUILD") ? getenv("PMTOP_BUILD") : "build");
 	pid_t pid = fork();
 	if (pid == 0) {
 		int nothing = open("/dev/null", O_RDWR);
 		dup2(nothing, 1);
 		dup2(nothing, 2);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execl(trainer, trainer, "--name", "recorded", "--epochs", "3", "--batches", "120", "--step-ms", "8", "--workers", "2", "--slow-every", "25", "--slow-ms", "40", (char *)NULL);
+		execl(trainer, trainer, "--name", "recorded", "--epochs", "3", "--batches", "120", "--step-ms", "8",
+			"--workers", "2", "--slow-every", "25", "--slow-ms", "40", (char *)NULL);
 		_exit(127);
 	}
 	return pid;
 }
 
-static void draw(struct session *session, struct screen *screen, struct canvas out[VIEWS_MOST][SIZES], const struct replay_line *replay)
+static void draw(struct session *session, struct screen *screen, struct canvas out[VIEWS_MOST][SIZES],
+	const struct replay_line *replay)
 {
 	for (int view = 0; view < view_count; view++) {
 		ck_assert(screen_open_view(screen, all_views[view]->name));
 		for (int size = 0; size < SIZES; size++) {
 			struct canvas *canvas = &out[view][size];
 			canvas->height = sizes[size][1];
-			ck_assert(canvas_resize(canvas, sizes[size][0], sizes[size][1] + (replay ? replay_line_rows(replay, canvas) : 0)));
+			ck_assert(canvas_resize(
+				canvas, sizes[size][0], sizes[size][1] + (replay ? replay_line_rows(replay, canvas) : 0)));
 			screen_draw(screen, canvas, session_realtime_ns(session), NS_PER_S / 10);
 		}
 	}
@@ -62,7 +69,8 @@ static void draw(struct session *session, struct screen *screen, struct canvas o
 /* Draws when as many sets were applied, and at the end. */
 static void watch(struct session *session, struct gallery *gallery, bool is_replay)
 {
-	struct screen *plain = screen_new(session->model, &session->alerts, &settings), *lined = screen_new(session->model, &session->alerts, &settings);
+	struct screen *plain = screen_new(session->model, &session->alerts, &settings),
+				  *lined = screen_new(session->model, &session->alerts, &settings);
 	unsigned sets = 1, shot = 0;
 	ck_assert(plain && lined);
 	if (is_replay)
@@ -93,10 +101,12 @@ static void show(const struct canvas *canvas)
 	buffer_release(&out);
 }
 
-static void compare_rows(const struct canvas *a, int from_a, const struct canvas *b, int from_b, int rows, const char *what)
+static void compare_rows(
+	const struct canvas *a, int from_a, const struct canvas *b, int from_b, int rows, const char *what)
 {
 	for (int row = 0; row < rows; row++) {
-		const struct cell *x = a->cells + (size_t)(from_a + row) * (size_t)a->width, *y = b->cells + (size_t)(from_b + row) * (size_t)b->width;
+		const struct cell *x = a->cells + (size_t)(from_a + row) * (size_t)a->width,
+						  *y = b->cells + (size_t)(from_b + row) * (size_t)b->width;
 		if (memcmp(x, y, (size_t)a->width * sizeof *x) == 0)
 			continue;
 		show(a);
@@ -115,7 +125,9 @@ START_TEST(every_view_of_a_replay_is_that_of_the_live_run)
 	settings.counters_always = true;
 	pid_t pid = start_trainer();
 	usleep(300000);
-	ck_assert_int_eq(session_open(&session, &(struct options){ .command = &once_command, .pid = pid, .write = path }, &settings), EXIT_OK);
+	ck_assert_int_eq(
+		session_open(&session, &(struct options){ .command = &once_command, .pid = pid, .write = path }, &settings),
+		EXIT_OK);
 	watch(&session, &live, false);
 	ck_assert_uint_gt(session.model->runs[0].flagged_count, 0);
 	session_close(&session);
@@ -124,16 +136,19 @@ START_TEST(every_view_of_a_replay_is_that_of_the_live_run)
 	snprintf(pid_command, sizeof pid_command, "rm -f /dev/shm/pmtop.*.%d.*", (int)pid);
 	ck_assert_int_eq(system(pid_command), 0);
 
-	ck_assert_int_eq(session_open(&session, &(struct options){ .command = &once_command, .replay = path }, &settings), EXIT_OK);
+	ck_assert_int_eq(
+		session_open(&session, &(struct options){ .command = &once_command, .replay = path }, &settings), EXIT_OK);
 	watch(&session, &again, true);
 	session_close(&session);
 	for (int shot = 0; shot <= SHOTS; shot++) {
 		for (int view = 0; view < view_count; view++) {
 			for (int size = 0; size < SIZES; size++) {
-				const struct canvas *a = &live.plain[shot][view][size], *b = &again.plain[shot][view][size], *c = &live.lined[shot][view][size], *d = &again.lined[shot][view][size];
+				const struct canvas *a = &live.plain[shot][view][size], *b = &again.plain[shot][view][size],
+									*c = &live.lined[shot][view][size], *d = &again.lined[shot][view][size];
 				snprintf(what, sizeof what, "shot %d, %s, %dx%d", shot, all_views[view]->name, a->width, a->height);
 				compare_rows(a, 0, b, 0, a->height, what);
-				/* Between the header and the line of the replay, which stands above the keys; help has that line's keys too. */
+				/* Between the header and the line of the replay, which stands above the keys; help has that line's keys
+				 * too. */
 				if (all_views[view] != &help_view)
 					compare_rows(c, 1, d, 1, c->height - 2, what);
 				ck_assert_int_eq(d->height - c->height, size + 1);

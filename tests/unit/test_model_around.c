@@ -50,10 +50,7 @@ static void setup(void)
 	script_apply(&script, 0);
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 /* One batch, told now: both ends may lie before. */
 static void batch(double begin_s, double end_s)
@@ -75,10 +72,7 @@ static const struct batch *newest_finished(void)
 
 static struct around around;
 
-static bool look(void)
-{
-	return model_around(script.model, script_run(&script), newest_finished(), &around);
-}
+static bool look(void) { return model_around(script.model, script_run(&script), newest_finished(), &around); }
 
 static const struct around_figure *figure(enum metric metric, int32_t instance)
 {
@@ -95,7 +89,7 @@ static const struct around_event *event(enum around_event_kind kind)
 	return NULL;
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 START_TEST(a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_at_most)
 {
@@ -104,7 +98,7 @@ START_TEST(a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_a
 	read_until(12);
 	batch(10.1, 11.5);
 	ck_assert(look());
-	ck_assert_uint_eq(around.readings, 7);       /* 10.2 … 11.4 */
+	ck_assert_uint_eq(around.readings, 7); /* 10.2 … 11.4 */
 	ck_assert_double_eq_tol(around.seconds, 1.4, NEAR);
 	const struct around_figure *cpu = figure(METRIC_PROCESS_CPU_USER, TRAINER);
 	ck_assert_double_eq_tol(cpu->least, 1.2e9, 1e3);
@@ -215,7 +209,8 @@ START_TEST(readings_give_the_bounds_of_every_reading_though_they_keep_fewer)
 		readings_push(&readings, time_ns[i], i ? growth : NAN);
 	}
 	for (int n = 0; n < 5000; n++) {
-		int64_t from_ns = time_ns[0] - NS_PER_S + rand() % 85000 * NS_PER_MS, to_ns = from_ns + (rand() % 5000 + 1) * NS_PER_MS;
+		int64_t from_ns = time_ns[0] - NS_PER_S + rand() % 85000 * NS_PER_MS,
+				to_ns = from_ns + (rand() % 5000 + 1) * NS_PER_MS;
 		int before = -1, first = COUNT, last = -1, after = COUNT;
 		for (int i = 0; i < COUNT; i++) {
 			before = time_ns[i] <= from_ns ? i : before;
@@ -235,7 +230,7 @@ START_TEST(readings_give_the_bounds_of_every_reading_though_they_keep_fewer)
 }
 END_TEST
 
-/* -- events --------------------------------------------------------------------------------------------------------------------- */
+/* -- events -- */
 
 static void tell_child(double time_s, int32_t pid, const char *command)
 {
@@ -259,21 +254,24 @@ START_TEST(a_compiler_that_came_and_went_is_told_with_what_it_used)
 	}
 	batch(9.9, 10.95);
 	ck_assert(look());
-	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->most, 0.9e9, 1e3);    /* before it came it used nothing */
+	/* before it came it used nothing */
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->most, 0.9e9, 1e3);
 	lose_child(11.2, COMPILER);
 	read_until(12);
 	batch(9.9, 11.9);
 	ck_assert(look());
-	const struct around_event *came = event(AROUND_CHILD_CAME), *went = event(AROUND_CHILD_WENT), *ran = event(AROUND_CHILD_RAN);
+	const struct around_event *came = event(AROUND_CHILD_CAME), *went = event(AROUND_CHILD_WENT),
+							  *ran = event(AROUND_CHILD_RAN);
 	ck_assert_ptr_nonnull(came);
 	ck_assert_int_eq(came->pid, COMPILER);
 	ck_assert_str_eq(came->text, "cc1plus");
-	ck_assert_double_eq_tol(came->value, 0.9, NEAR);         /* all since it began */
+	ck_assert_double_eq_tol(came->value, 0.9, NEAR); /* all since it began */
 	ck_assert_ptr_nonnull(went);
 	ck_assert_str_eq(went->text, "cc1plus");
 	ck_assert_ptr_nonnull(ran);
 	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->least, 0.9e9, 1e3);
-	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, COMPILER)->most));                       /* what it used after its last reading nobody knows */
+	/* what it used after its last reading nobody knows */
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, COMPILER)->most));
 	/* A window after it knows nothing of it. */
 	batch(11.5, 11.9);
 	ck_assert(look());
@@ -301,7 +299,8 @@ START_TEST(who_was_there_when_pmtop_came_did_not_come_then)
 END_TEST
 
 /* A worker's row: `fetches` that took each_s each. */
-static struct worker_row *tell_worker(double time_s, unsigned place, int32_t pid, uint32_t id, uint64_t fetches, double total_s, double begin_s)
+static struct worker_row *tell_worker(
+	double time_s, unsigned place, int32_t pid, uint32_t id, uint64_t fetches, double total_s, double begin_s)
 {
 	struct worker_row *row = sample_set_allocate(&script.set, sizeof *row);
 	uint32_t *histogram = sample_set_allocate(&script.set, HISTOGRAM_BUCKETS * sizeof *histogram);
@@ -309,8 +308,17 @@ static struct worker_row *tell_worker(double time_s, unsigned place, int32_t pid
 	record->run = (uint8_t)place;
 	record->worker = row;
 	histogram[histogram_bucket((uint64_t)(0.1 * 1e9))] = (uint32_t)fetches;
-	*row = (struct worker_row){ .pid = pid, .id = id, .count = 2, .start_ns = script_ns(0), .fetch_begin_ns = begin_s > 0 ? script_ns(begin_s) : 0,
-		.fetches = fetches, .items = 8 * (double)fetches, .total_s = total_s, .min_s = 0.1, .max_s = 0.1, .histogram = histogram };
+	*row = (struct worker_row){ .pid = pid,
+		.id = id,
+		.count = 2,
+		.start_ns = script_ns(0),
+		.fetch_begin_ns = begin_s > 0 ? script_ns(begin_s) : 0,
+		.fetches = fetches,
+		.items = 8 * (double)fetches,
+		.total_s = total_s,
+		.min_s = 0.1,
+		.max_s = 0.1,
+		.histogram = histogram };
 	return row;
 }
 
@@ -328,7 +336,8 @@ START_TEST(the_longest_of_several_fetches_between_two_readings_is_found)
 	batch(10.2, 10.8);
 	ck_assert(look());
 	ck_assert_ptr_nonnull(event(AROUND_WORKER_FETCHED));
-	ck_assert_double_eq_tol(event(AROUND_WORKER_FETCHED)->value, 0.5, 0.02);      /* until the window's end; the next one began at 10.9 */
+	/* until the window's end; the next one began at 10.9 */
+	ck_assert_double_eq_tol(event(AROUND_WORKER_FETCHED)->value, 0.5, 0.02);
 }
 END_TEST
 
@@ -353,7 +362,7 @@ START_TEST(a_worker_that_waits_for_the_disk_is_told_with_how_long)
 	ck_assert_ptr_nonnull(disk);
 	ck_assert_int_eq(disk->pid, WORKER);
 	ck_assert_uint_eq(disk->worker, 3);
-	ck_assert_double_eq_tol(disk->value, 1.0, NEAR);         /* read at 10.2 … 11.0, over at 11.2 */
+	ck_assert_double_eq_tol(disk->value, 1.0, NEAR); /* read at 10.2 … 11.0, over at 11.2 */
 	ck_assert_double_eq(disk->usual, 0);
 	ck_assert_ptr_null(event(AROUND_TARGET_ON_DISK));
 	ck_assert_ptr_null(event(AROUND_CHILD_RAN));
@@ -391,7 +400,7 @@ START_TEST(a_worker_that_died_and_a_fetch_that_took_long_are_told)
 	read_until(10);
 	tell_worker(10, 1, WORKER, 0, 100, 10, 10);
 	read_until(11);
-	tell_worker(11, 1, WORKER, 0, 101, 10.9, 0);             /* ended at 10.9 */
+	tell_worker(11, 1, WORKER, 0, 101, 10.9, 0); /* ended at 10.9 */
 	struct record *gone = script_add(&script, RECORD_WORKER_GONE, 11.05);
 	gone->run = 2;
 	gone->text = "killed by signal 9";
@@ -487,7 +496,7 @@ START_TEST(more_than_fits_leaves_the_busiest_and_some_of_each_kind)
 }
 END_TEST
 
-/* -- flagged batches ------------------------------------------------------------------------------------------------------------ */
+/* -- flagged batches -- */
 
 static double step_at;
 
@@ -593,17 +602,27 @@ int main(void)
 	tcase_add_checked_fixture(around_case, setup, teardown);
 	tcase_set_timeout(around_case, 60);
 	const TTest *const tests[] = {
-		a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_at_most, of_a_window_between_two_readings_nothing_is_claimed,
-		before_a_reading_after_the_end_has_come_it_is_not_known, what_ran_before_pmtop_came_is_not_known,
-		a_counter_that_was_reset_in_the_window_has_no_bound, a_minute_of_history_is_what_is_usual_and_two_minutes_are_kept,
-		machine_and_cgroup_are_there_too, readings_give_the_bounds_of_every_reading_though_they_keep_fewer,
-		a_compiler_that_came_and_went_is_told_with_what_it_used, who_was_there_when_pmtop_came_did_not_come_then,
-		a_worker_that_waits_for_the_disk_is_told_with_how_long, a_stop_is_told_also_where_it_began_before_and_ended_after,
-		a_worker_that_died_and_a_fetch_that_took_long_are_told, a_fetch_that_still_runs_counts_up_to_the_end_of_the_window,
+		a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_at_most,
+		of_a_window_between_two_readings_nothing_is_claimed,
+		before_a_reading_after_the_end_has_come_it_is_not_known,
+		what_ran_before_pmtop_came_is_not_known,
+		a_counter_that_was_reset_in_the_window_has_no_bound,
+		a_minute_of_history_is_what_is_usual_and_two_minutes_are_kept,
+		machine_and_cgroup_are_there_too,
+		readings_give_the_bounds_of_every_reading_though_they_keep_fewer,
+		a_compiler_that_came_and_went_is_told_with_what_it_used,
+		who_was_there_when_pmtop_came_did_not_come_then,
+		a_worker_that_waits_for_the_disk_is_told_with_how_long,
+		a_stop_is_told_also_where_it_began_before_and_ended_after,
+		a_worker_that_died_and_a_fetch_that_took_long_are_told,
+		a_fetch_that_still_runs_counts_up_to_the_end_of_the_window,
 		the_longest_of_several_fetches_between_two_readings_is_found,
-		a_step_of_the_clock_a_suspend_and_a_mark_are_told, more_than_fits_leaves_the_busiest_and_some_of_each_kind,
-		a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slower_counters, a_target_that_ends_right_after_leaves_what_is_known,
-		a_batch_that_a_person_flags_has_it_at_once_and_unflagged_no_more, however_many_are_flagged_nothing_is_lost_or_left,
+		a_step_of_the_clock_a_suspend_and_a_mark_are_told,
+		more_than_fits_leaves_the_busiest_and_some_of_each_kind,
+		a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slower_counters,
+		a_target_that_ends_right_after_leaves_what_is_known,
+		a_batch_that_a_person_flags_has_it_at_once_and_unflagged_no_more,
+		however_many_are_flagged_nothing_is_lost_or_left,
 	};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		tcase_add_test(around_case, tests[i]);

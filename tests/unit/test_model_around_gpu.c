@@ -23,8 +23,15 @@ static bool has_clocks;
 static void tell_gpu(double time_s, int32_t instance, const char *lost)
 {
 	struct gpu_row *row = sample_set_allocate(&script.set, sizeof *row);
-	*row = (struct gpu_row){ .instance = instance, .parent = -1, .index = (uint32_t)instance, .vendor = "NVIDIA", .name = "H100", .uuid = instance ? "GPU-1" : "GPU-0",
-		.pci = "", .driver = "", .lost = lost };
+	*row = (struct gpu_row){ .instance = instance,
+		.parent = -1,
+		.index = (uint32_t)instance,
+		.vendor = "NVIDIA",
+		.name = "H100",
+		.uuid = instance ? "GPU-1" : "GPU-0",
+		.pci = "",
+		.driver = "",
+		.lost = lost };
 	script_add(&script, RECORD_GPU, time_s)->gpu = row;
 }
 
@@ -77,10 +84,7 @@ static void setup(void)
 	has_clocks = true;
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 static void batch(double begin_s, double end_s)
 {
@@ -150,7 +154,7 @@ START_TEST(a_part_of_the_window_is_a_part)
 	batch(10.1, 11.05);
 	const struct around_event *slowed = event(AROUND_GPU_SLOWED);
 	ck_assert_ptr_nonnull(slowed);
-	ck_assert_double_eq_tol(slowed->part_ratio, 0.5, NEAR);       /* 10.25, 10.5 of four */
+	ck_assert_double_eq_tol(slowed->part_ratio, 0.5, NEAR); /* 10.25, 10.5 of four */
 	ck_assert_str_eq(slowed->text, "thermal slowdown");
 }
 END_TEST
@@ -161,7 +165,7 @@ START_TEST(what_always_holds_it_back_is_no_news)
 	read_until(12);
 	batch(10.1, 11.1);
 	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
-	slow(1100e6, heat | power);              /* and what came to it is */
+	slow(1100e6, heat | power); /* and what came to it is */
 	read_until(14);
 	batch(12.1, 13.1);
 	ck_assert_ptr_nonnull(event(AROUND_GPU_SLOWED));
@@ -187,19 +191,19 @@ START_TEST(a_window_too_short_for_the_sampler_claims_nothing)
 	read_until(10.25);
 	slow(1980e6, 0);
 	read_until(12);
-	batch(10.2, 10.35);                      /* one reading, and those about it do not say so */
+	batch(10.2, 10.35); /* one reading, and those about it do not say so */
 	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
-	batch(10.3, 10.45);                      /* none */
+	batch(10.3, 10.45); /* none */
 	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
 	slow(1215e6, heat);
 	read_until(13.5);
-	batch(12.7, 12.8);                       /* one, between others that agree */
+	batch(12.7, 12.8); /* one, between others that agree */
 	ck_assert_double_eq_tol(event(AROUND_GPU_SLOWED)->part_ratio, 1, NEAR);
-	batch(12.2, 12.3);                       /* one, and only the one behind it agrees */
+	batch(12.2, 12.3); /* one, and only the one behind it agrees */
 	ck_assert_double_eq_tol(event(AROUND_GPU_SLOWED)->part_ratio, 0.5, NEAR);
-	batch(12.8, 12.9);                       /* none, between two that agree and are near */
+	batch(12.8, 12.9); /* none, between two that agree and are near */
 	ck_assert_double_eq_tol(event(AROUND_GPU_SLOWED)->part_ratio, 1, NEAR);
-	batch(12.05, 12.2);                      /* none, and only one of the two says so */
+	batch(12.05, 12.2); /* none, and only one of the two says so */
 	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
 }
 END_TEST
@@ -396,13 +400,21 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		a_clock_that_heat_holds_down_is_told_against_the_one_before, a_part_of_the_window_is_a_part, what_always_holds_it_back_is_no_news,
-		a_clock_that_falls_for_lack_of_work_is_no_cause, a_window_too_short_for_the_sampler_claims_nothing,
-		of_a_window_between_two_distant_readings_nothing_is_claimed, without_a_past_nothing_is_usual,
-		a_GPU_that_the_run_is_not_on_says_nothing_of_it, another_program_that_came_a_report_and_a_loss_are_told,
-		hot_CPUs_are_told_where_their_kernel_counts_it, the_share_of_the_last_seconds_in_which_it_was_held_back_is_known,
-		a_batch_that_heat_slowed_down_is_explained, a_batch_that_was_slow_for_another_reason_is_not,
-		figures_of_nobody_take_no_room, hours_of_readings_take_bounded_room_and_say_the_same,
+		a_clock_that_heat_holds_down_is_told_against_the_one_before,
+		a_part_of_the_window_is_a_part,
+		what_always_holds_it_back_is_no_news,
+		a_clock_that_falls_for_lack_of_work_is_no_cause,
+		a_window_too_short_for_the_sampler_claims_nothing,
+		of_a_window_between_two_distant_readings_nothing_is_claimed,
+		without_a_past_nothing_is_usual,
+		a_GPU_that_the_run_is_not_on_says_nothing_of_it,
+		another_program_that_came_a_report_and_a_loss_are_told,
+		hot_CPUs_are_told_where_their_kernel_counts_it,
+		the_share_of_the_last_seconds_in_which_it_was_held_back_is_known,
+		a_batch_that_heat_slowed_down_is_explained,
+		a_batch_that_was_slow_for_another_reason_is_not,
+		figures_of_nobody_take_no_room,
+		hours_of_readings_take_bounded_room_and_say_the_same,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

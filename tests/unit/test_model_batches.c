@@ -140,17 +140,17 @@ START_TEST(step_across_a_loss_is_not_invented)
 	script_batch_begin(&script, 0, 1.0, 0);
 	script_batch_end(&script, 0, 1.2, 1.0, NAN);
 	script.sequence[0] += 40;
-	script_batch_end(&script, 0, 5.2, 5.0, NAN);        /* its begin was lost */
+	script_batch_end(&script, 0, 5.2, 5.0, NAN); /* its begin was lost */
 	script_batch_begin(&script, 0, 5.5, 9);
 	script_batch_end(&script, 0, 5.7, 5.5, NAN);
 	script.sequence[0] += 2;
 	script_batch_begin(&script, 0, 6.5, 11);
 	script.sequence[0] += 1;
-	script_batch_end(&script, 0, 6.7, 6.5, NAN);        /* inner events were lost */
+	script_batch_end(&script, 0, 6.7, 6.5, NAN); /* inner events were lost */
 	script_batch_begin(&script, 0, 7.0, 12);
 	script_batch_end(&script, 0, 7.2, 7.0, NAN);
 	script_batch_begin(&script, 0, 7.5, 13);
-	script_add(&script, RECORD_LOST, 7.6)->lost.count = 43;     /* counted when all that is left has been read */
+	script_add(&script, RECORD_LOST, 7.6)->lost.count = 43; /* counted when all that is left has been read */
 	script_apply(&script, 7.6);
 	for (uint64_t ordinal = 0; ordinal < 4; ordinal++) {
 		ck_assert_double_nan(batch_of(&script, ordinal)->step_s);
@@ -171,7 +171,7 @@ START_TEST(batches_may_move_to_another_thread)
 	script_batch_begin(&script, 0, 1.0, 0);
 	script_batch_end(&script, 0, 1.2, 1.0, NAN);
 	script_batch_begin(&script, 1, 1.5, 1);
-	script_batch_end(&script, 2, 1.7, 1.5, NAN);        /* ended by a third thread */
+	script_batch_end(&script, 2, 1.7, 1.5, NAN); /* ended by a third thread */
 	script_batch_begin(&script, 1, 2.0, 2);
 	script_apply(&script, 2.1);
 	ck_assert_double_eq_tol(batch_of(&script, 0)->step_s, 0.5, NEAR);
@@ -192,7 +192,7 @@ START_TEST(evidence_belongs_to_the_batch_that_just_ended)
 	script_batch_end(&script, 0, 1.2, 1.0, NAN);
 	script_event(&script, RECORD_EVIDENCE, 0, 1.2)->evidence = &evidence;
 	script_batch_begin(&script, 0, 1.5, 1);
-	script_event(&script, RECORD_EVIDENCE, 0, 1.6)->evidence = &evidence;      /* of nothing */
+	script_event(&script, RECORD_EVIDENCE, 0, 1.6)->evidence = &evidence; /* of nothing */
 	script_apply(&script, 1.7);
 	ck_assert(batch_of(&script, 0)->has_evidence);
 	ck_assert_double_eq(batch_of(&script, 0)->evidence.major_faults, 1);

@@ -203,7 +203,10 @@ END_TEST
 
 START_TEST(phases_follow_the_libraries_functions)
 {
-	static const struct { const char *function, *file; enum code_phase phase; } rows[] = {
+	static const struct {
+		const char *function, *file;
+		enum code_phase phase;
+	} rows[] = {
 		{ "_BaseDataLoaderIter.__next__", "/x/site-packages/torch/utils/data/dataloader.py", CODE_PHASE_DATA },
 		{ "__next__", "/x/site-packages/torch/utils/data/dataloader.py", CODE_PHASE_DATA },
 		{ "Module._call_impl", "/x/torch/nn/modules/module.py", CODE_PHASE_FORWARD },
@@ -244,24 +247,24 @@ END_TEST
 START_TEST(records_that_make_no_sense_are_left_out)
 {
 	begin_set(1);
-	tell_node(1, 0, 1, 1, 10);               /* no group, no code */
+	tell_node(1, 0, 1, 1, 10); /* no group, no code */
 	tell_group(0, TRAINER, 1, 1);
 	tell_group(65, TRAINER, 1, 1);
 	tell_group(1, TRAINER, 10, 1);
 	tell_code(0, "none", "none.py", true);
 	tell_code(CODE_CODES_MOST + 1, "many", "many.py", true);
 	tell_code(1, "train", "/home/me/train.py", true);
-	tell_node(1, 1, 1, 1, 10);               /* its own parent */
-	tell_node(2, 9, 1, 1, 10);               /* a parent that comes later */
-	tell_node(2, 1, 1, 1, 10);               /* one that is not there */
+	tell_node(1, 1, 1, 1, 10); /* its own parent */
+	tell_node(2, 9, 1, 1, 10); /* a parent that comes later */
+	tell_node(2, 1, 1, 1, 10); /* one that is not there */
 	tell_node(CODE_NODES_MOST + 1, 0, 1, 1, 10);
-	tell_node(3, 0, 1, 7, 10);               /* a code that was not told */
+	tell_node(3, 0, 1, 7, 10); /* a code that was not told */
 	tell_time(1, 5);
 	tell_time(0, 5);
 	ck_assert_uint_eq(model->code.node_count, 0);
 	tell_node(5, 0, 1, 1, 10);
 	tell_time(5, 1e10);
-	tell_time(5, 1);                         /* it went back */
+	tell_time(5, 1); /* it went back */
 	model_apply(model, &set);
 	ck_assert_uint_eq(model->code.line_count, 1);
 	ck_assert_double_eq_tol(line_at(10)->self.total_s, 1e10, 1);

@@ -25,19 +25,14 @@ static void open_with(double grid_g_per_kwh)
 	energy = &script.model->energy;
 }
 
-static void setup(void)
-{
-	open_with(NAN);
-}
+static void setup(void) { open_with(NAN); }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 static void ck_near(double value, double wanted)
 {
-	ck_assert_msg(fabs(value - wanted) <= NEAR * fmax(1, fabs(wanted)) || (isnan(value) && isnan(wanted)), "%.9g, not %.9g", value, wanted);
+	ck_assert_msg(fabs(value - wanted) <= NEAR * fmax(1, fabs(wanted)) || (isnan(value) && isnan(wanted)),
+		"%.9g, not %.9g", value, wanted);
 }
 
 static void name(enum metric family, int32_t instance, const char *text)
@@ -79,7 +74,7 @@ static void tell_steps(double at_s, double step_s, size_t count)
 	script_batch_begin(&script, 0, at_s, count);
 }
 
-/* -- meters ---------------------------------------------------------------------------------------------------------------------- */
+/* -- meters -- */
 
 START_TEST(nothing_is_known_before_anything_was_read)
 {
@@ -187,12 +182,13 @@ START_TEST(nonsense_is_no_energy)
 }
 END_TEST
 
-/* -- batches --------------------------------------------------------------------------------------------------------------------- */
+/* -- batches -- */
 
 START_TEST(batches_get_their_share_of_the_readings)
 {
 	name_meters();
-	/* 100 W for ten seconds, then 300; steps of a second each, a quarter off the readings: 9.75 s of the one, 10.25 s of the other. */
+	/* 100 W for ten seconds, then 300; steps of a second each, a quarter off the readings: 9.75 s of the one, 10.25 s
+	 * of the other. */
 	double joules = meter_evenly(0, 9, 0, 100);
 	joules = meter_evenly(10, 22, joules, 300);
 	tell_steps(0.25, 1, 20);
@@ -273,15 +269,24 @@ START_TEST(too_little_says_nothing)
 }
 END_TEST
 
-/* -- GPUs ------------------------------------------------------------------------------------------------------------------------ */
+/* -- GPUs -- */
 
 static void add_gpu(double at_s, int32_t instance, int32_t parent, int32_t pid)
 {
 	struct gpu_row *row = sample_set_allocate(&script.set, sizeof *row);
 	struct gpu_process_row *process = sample_set_allocate(&script.set, sizeof *process);
 	ck_assert(row && process);
-	*row = (struct gpu_row){ .instance = instance, .parent = parent, .index = (uint32_t)instance, .vendor = "NVIDIA", .name = "H100", .uuid = "", .pci = "", .driver = "nvidia" };
-	*process = (struct gpu_process_row){ .pid = pid, .kind = GPU_PROCESS_COMPUTE, .command = "", .memory_bytes = 1e9, .busy_ratio = NAN };
+	*row = (struct gpu_row){ .instance = instance,
+		.parent = parent,
+		.index = (uint32_t)instance,
+		.vendor = "NVIDIA",
+		.name = "H100",
+		.uuid = "",
+		.pci = "",
+		.driver = "nvidia" };
+	*process = (struct gpu_process_row){
+		.pid = pid, .kind = GPU_PROCESS_COMPUTE, .command = "", .memory_bytes = 1e9, .busy_ratio = NAN
+	};
 	script_add(&script, RECORD_GPU, at_s)->gpu = row;
 	struct record *processes = script_add(&script, RECORD_GPU_PROCESSES, at_s);
 	processes->gpu_processes.gpu = instance;
@@ -356,7 +361,7 @@ START_TEST(a_part_of_a_gpu_is_metered_by_the_whole)
 }
 END_TEST
 
-/* -- epochs ---------------------------------------------------------------------------------------------------------------------- */
+/* -- epochs -- */
 
 static void tell_epoch(double begin_s, double end_s, uint32_t index)
 {
@@ -372,10 +377,7 @@ static double swinging_joules(double at_s)
 	return 3200 * turns + 600 * fmin(rest_s, 4) + 200 * fmax(rest_s - 4, 0);
 }
 
-static double swinging_watts(double at_s)
-{
-	return 0.9 * (fmod(at_s, 8) < 4 ? 600 : 200);
-}
+static double swinging_watts(double at_s) { return 0.9 * (fmod(at_s, 8) < 4 ? 600 : 200); }
 
 START_TEST(power_says_when_the_joules_between_two_readings_of_a_counter_were_used)
 {
@@ -415,7 +417,8 @@ START_TEST(epochs_are_summed_and_told_in_grams)
 	script_apply(&script, 30.5);
 	meter_evenly(31, 40, joules, 200);
 	ck_assert_uint_eq(energy->epoch_count, 3);
-	const struct epoch_energy *first = energy_of_epoch(energy, 0, 1), *second = energy_of_epoch(energy, 0, 2), *third = energy_of_epoch(energy, 0, 3);
+	const struct epoch_energy *first = energy_of_epoch(energy, 0, 1), *second = energy_of_epoch(energy, 0, 2),
+							  *third = energy_of_epoch(energy, 0, 3);
 	ck_assert(first && second && third);
 	ck_assert(!first->is_whole && first->is_settled);
 	ck_near(first->cpu_joules, 250);
@@ -482,7 +485,7 @@ START_TEST(the_last_epoch_is_told_with_the_end_of_its_target)
 }
 END_TEST
 
-/* -- heat ------------------------------------------------------------------------------------------------------------------------ */
+/* -- heat -- */
 
 START_TEST(the_hottest_of_the_cpus_is_known_until_it_is_stale)
 {
@@ -522,7 +525,7 @@ START_TEST(throttling_is_a_rate)
 }
 END_TEST
 
-/* -- the curve ------------------------------------------------------------------------------------------------------------------- */
+/* -- the curve -- */
 
 START_TEST(a_long_curve_is_bounded_and_hardly_blurred)
 {

@@ -40,7 +40,7 @@ START_TEST(epochs_have_ordinals_and_the_figures_of_their_batches)
 		ck_assert_double_eq_tol(epoch->mean_s, 0.35, NEAR);
 		ck_assert_double_eq_tol(epoch->min_s, 0.2, NEAR);
 		ck_assert_double_eq_tol(epoch->max_s, 0.5, NEAR);
-		ck_assert_double_eq_tol(epoch->total_s, e < 2 ? 8 : 7, NEAR);     /* the last one to now */
+		ck_assert_double_eq_tol(epoch->total_s, e < 2 ? 8 : 7, NEAR); /* the last one to now */
 	}
 	ck_assert_int_eq(run->epochs[2].end_ns, 0);
 	ck_assert_uint_eq(track_batch(run_main(run), 5)->epoch, 41);
@@ -79,7 +79,7 @@ START_TEST(epoch_that_never_ended_ends_with_the_next)
 	script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 0);
 	script_epoch(&script, RECORD_EPOCH_BEGIN, 5, 1);
 	script_epoch(&script, RECORD_EPOCH_END, 9, 1);
-	script_epoch(&script, RECORD_EPOCH_END, 10, 1);         /* of nothing */
+	script_epoch(&script, RECORD_EPOCH_END, 10, 1); /* of nothing */
 	script_apply(&script, 12);
 	const struct run *run = script_run(&script);
 	ck_assert_uint_eq(run->epoch_count, 2);
@@ -112,7 +112,13 @@ START_TEST(published_epochs_and_their_events_are_one)
 	struct script script;
 	script_open(&script, NULL);
 	struct epoch_row rows[2] = {
-		{ .index = 7, .begin_ns = script_ns(10), .end_ns = script_ns(18), .batches = 5, .sum_s = 2, .min_s = 0.3, .max_s = 0.6 },
+		{ .index = 7,
+			.begin_ns = script_ns(10),
+			.end_ns = script_ns(18),
+			.batches = 5,
+			.sum_s = 2,
+			.min_s = 0.3,
+			.max_s = 0.6 },
 		{ .index = 8, .begin_ns = script_ns(20), .batches = 2, .sum_s = 1, .min_s = 0.4, .max_s = 0.6 },
 	};
 	struct record *epochs = script_add(&script, RECORD_EPOCHS, 25);
@@ -160,7 +166,12 @@ START_TEST(epoch_whose_begin_was_lost_is_taken_from_the_state)
 	script_open(&script, NULL);
 	script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 0);
 	script_apply(&script, 2);
-	struct run_state state = { .in_epoch = true, .epoch_index = 5, .epochs_begun = 6, .epoch_begin_ns = script_ns(60), .batches_in_epoch = 30, .loss = NAN,
+	struct run_state state = { .in_epoch = true,
+		.epoch_index = 5,
+		.epochs_begun = 6,
+		.epoch_begin_ns = script_ns(60),
+		.batches_in_epoch = 30,
+		.loss = NAN,
 		.mode = STORY_VALIDATION };
 	script.sequence[0] = 5000;
 	script_batch_end(&script, 0, 70.2, 70, NAN);
@@ -174,7 +185,7 @@ START_TEST(epoch_whose_begin_was_lost_is_taken_from_the_state)
 	ck_assert_uint_eq(run->epochs[1].batches, 30);
 	script_batch_begin(&script, 0, 72, 0);
 	script_apply(&script, 73);
-	ck_assert_uint_eq(script_run(&script)->track_count, 2);          /* the lost MODE too */
+	ck_assert_uint_eq(script_run(&script)->track_count, 2); /* the lost MODE too */
 	script_close(&script);
 }
 END_TEST
@@ -253,7 +264,8 @@ START_TEST(first_epoch_is_estimated_from_its_plan)
 	const struct run *run = &model->runs[0];
 	double done = (double)run->epochs[0].batches / 100;
 	ck_assert_double_eq_tol(run->epoch_done_ratio, done, NEAR);
-	ck_assert_double_eq_tol(run->epoch_eta_s, (1 - done) * 20, 0.3);       /* the slow first batch does not come again */
+	/* the slow first batch does not come again */
+	ck_assert_double_eq_tol(run->epoch_eta_s, (1 - done) * 20, 0.3);
 	ck_assert_double_eq_tol(run->run_done_ratio, done / 3, NEAR);
 	ck_assert_double_eq_tol(run->run_eta_s, run->epoch_eta_s + 2 * 20, 1.5);
 	sample_set_release(&set);

@@ -14,7 +14,13 @@ static struct script script;
 static void setup(void)
 {
 	static const char *const names[] = {
-		"loss", "gpu.forward_s", "gpu.batch_s", "cuda.allocated_bytes", "cuda.reserved_bytes", "cuda.peak_bytes", "optimizer.steps",
+		"loss",
+		"gpu.forward_s",
+		"gpu.batch_s",
+		"cuda.allocated_bytes",
+		"cuda.reserved_bytes",
+		"cuda.peak_bytes",
+		"optimizer.steps",
 	};
 	script_open(&script, NULL);
 	for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -24,10 +30,7 @@ static void setup(void)
 	}
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 /* The batch with this number takes 0.1 s and begins at `number` tenths. */
 static void batch(uint64_t number, double loss)
@@ -52,12 +55,9 @@ static void gauge(uint32_t name, double at_s, double value)
 	record->gauge.value = value;
 }
 
-static const struct batch *batch_at(uint64_t ordinal)
-{
-	return track_batch(run_main(script_run(&script)), ordinal);
-}
+static const struct batch *batch_at(uint64_t ordinal) { return track_batch(run_main(script_run(&script)), ordinal); }
 
-/* -- the loss ------------------------------------------------------------------------------------------------------------------ */
+/* -- the loss -- */
 
 START_TEST(a_loss_told_later_is_of_its_batch)
 {
@@ -65,7 +65,7 @@ START_TEST(a_loss_told_later_is_of_its_batch)
 		batch(i, NAN);
 	figure(2, LOSS, 0.75);
 	figure(3, LOSS, 0.5);
-	figure(1, LOSS, 0.25);           /* an older one does not become the newest */
+	figure(1, LOSS, 0.25); /* an older one does not become the newest */
 	script_apply(&script, 2);
 	ck_assert_double_eq(batch_at(1)->loss, 0.25);
 	ck_assert_double_eq(batch_at(2)->loss, 0.75);
@@ -139,7 +139,7 @@ START_TEST(a_loss_told_within_the_batch_stays)
 }
 END_TEST
 
-/* -- others -------------------------------------------------------------------------------------------------------------------- */
+/* -- others -- */
 
 START_TEST(figures_are_kept_by_name_and_with_their_batch)
 {
@@ -229,7 +229,7 @@ START_TEST(a_flagged_batch_gets_its_figures_too)
 }
 END_TEST
 
-/* -- gauges, counters, marks --------------------------------------------------------------------------------------------------- */
+/* -- gauges, counters, marks -- */
 
 START_TEST(the_allocator_is_noted_with_batches_and_epochs)
 {
@@ -288,7 +288,7 @@ START_TEST(a_counters_rate_is_of_the_times_when_it_grew)
 	for (int i = 0; i < 1000; i++)
 		count_to(100 + 0.5 * i, 100 + floor(0.5 * i / 20));
 	ck_assert_double_eq_tol(run_counter(script_run(&script), "optimizer.steps")->rate_per_s, 0.05, 0.001);
-	count_to(700, 1);                /* begun anew */
+	count_to(700, 1); /* begun anew */
 	ck_assert_double_nan(run_counter(script_run(&script), "optimizer.steps")->rate_per_s);
 }
 END_TEST
@@ -325,7 +325,7 @@ START_TEST(a_pass_is_counted_since_another_mode)
 }
 END_TEST
 
-/* -- samples ------------------------------------------------------------------------------------------------------------------- */
+/* -- samples -- */
 
 START_TEST(samples_a_second_count_what_a_batch_really_had)
 {

@@ -52,8 +52,8 @@ START_TEST(slow_first_batch_is_warmup_and_not_variance)
 	const struct track *track = run_main(script_run(&script));
 	ck_assert_uint_eq(warmup_length(&script), 1);
 	ck_assert_double_eq_tol(track->slow_first_s, 0.538, NEAR);
-	ck_assert_double_eq_tol(track->step.max_s, 0.538, NEAR);        /* the whole run has it */
-	ck_assert_double_eq_tol(track->judged.max_s, 0.187, NEAR);      /* judgement has not */
+	ck_assert_double_eq_tol(track->step.max_s, 0.538, NEAR);   /* the whole run has it */
+	ck_assert_double_eq_tol(track->judged.max_s, 0.187, NEAR); /* judgement has not */
 	ck_assert_double_lt(track->judged.max_s / track->judged.min_s, 1.02);
 	ck_assert_uint_eq(track->judged.count, 25);
 	ck_assert_double_eq_tol(track->judged.p50_s, 0.186, 0.004);
@@ -78,7 +78,10 @@ END_TEST
 
 START_TEST(warmup_lasts_until_the_steps_settle_but_at_most_ten)
 {
-	static const struct { unsigned slow; size_t warmup; } cases[] = { { 2, 2 }, { 7, 7 }, { 10, 10 }, { 14, 10 } };
+	static const struct {
+		unsigned slow;
+		size_t warmup;
+	} cases[] = { { 2, 2 }, { 7, 7 }, { 10, 10 }, { 14, 10 } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct script script;
 		start(&script, NULL);
@@ -170,7 +173,8 @@ START_TEST(judging_begins_with_the_20th_batch_after_the_warmup)
 		for (int i = 0; i < 30; i++)
 			step(&script, i == slow_at ? 1.0 : 0.2);
 		finish(&script);
-		ck_assert_uint_eq(run_main(script_run(&script))->flagged_count, slow_at >= 20);    /* ordinal 0 is the warm-up */
+		/* ordinal 0 is the warm-up */
+		ck_assert_uint_eq(run_main(script_run(&script))->flagged_count, slow_at >= 20);
 		script_close(&script);
 	}
 }
@@ -188,7 +192,8 @@ START_TEST(flag_needs_the_ratio_and_the_spread)
 	ck_assert_uint_eq(script_run(&script)->flagged[0].batch.ordinal, 35);
 	ck_assert_double_eq(script_run(&script)->flagged[0].batch.mad_s, 0);
 	script_close(&script);
-	/* Wide spread (0.1 … 0.3, so MAD about 0.05 of 0.2): 1.5 times the median is nothing special there, 5 MAD more is. */
+	/* Wide spread (0.1 … 0.3, so MAD about 0.05 of 0.2): 1.5 times the median is nothing special there, 5 MAD more
+	 * is. */
 	start(&script, NULL);
 	for (int i = 0; i < 60; i++)
 		step(&script, i == 50 ? 0.4 : i == 55 ? 0.6 : 0.1 + 0.01 * (i * 7 % 21));
@@ -205,7 +210,7 @@ START_TEST(each_mode_is_judged_by_its_own_kind)
 	story_options_default(&options);
 	options.slow_every = 0;
 	options.first_s = 0;
-	options.validation_batches = 30;      /* half as long as training's: out of line there, usual here */
+	options.validation_batches = 30; /* half as long as training's: out of line there, usual here */
 	struct model_options model_options;
 	model_options_default(&model_options);
 	struct model *model = model_new(&model_options);
@@ -271,9 +276,9 @@ START_TEST(person_flags_and_unflags_and_that_stays)
 	struct run *run = script_run(&script);
 	ck_assert_uint_eq(run->flagged_count, 2);
 	ck_assert(model_flag(model, 0, 0, 40, true));
-	ck_assert(model_flag(model, 0, 0, 40, true));                  /* twice is once */
+	ck_assert(model_flag(model, 0, 0, 40, true)); /* twice is once */
 	ck_assert_uint_eq(run->flagged_count, 3);
-	ck_assert_uint_eq(run->flagged[1].batch.ordinal, 40);          /* in the order of time */
+	ck_assert_uint_eq(run->flagged[1].batch.ordinal, 40); /* in the order of time */
 	ck_assert(run->flagged[1].batch.is_by_hand);
 	ck_assert_uint_ge(run->flagged[1].usual.batches, 38);
 	ck_assert(model_flag(model, 0, 0, 30, false));
@@ -314,8 +319,8 @@ START_TEST(flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kep
 		ck_assert_uint_eq(run->flagged[i].batch.ordinal, run->flagged[i - 1].batch.ordinal + 5);
 	uint64_t oldest = run->flagged[0].batch.ordinal;
 	ck_assert_ptr_null(track_batch(run_main(run), oldest));
-	ck_assert(!model_flag(script.model, 0, 0, oldest - 5, false));    /* kept nowhere */
-	ck_assert(model_flag(script.model, 0, 0, oldest, false));         /* kept in the list */
+	ck_assert(!model_flag(script.model, 0, 0, oldest - 5, false)); /* kept nowhere */
+	ck_assert(model_flag(script.model, 0, 0, oldest, false));      /* kept in the list */
 	ck_assert_uint_eq(run->flagged_count, RUN_FLAGGED_MAX - 1);
 	script_close(&script);
 }
@@ -323,14 +328,18 @@ END_TEST
 
 START_TEST(loss_trend_is_the_sign_of_its_slope)
 {
-	static const struct { double first, per_batch; double trend; } cases[] = { { 2, -0.01, -1 }, { 0.1, 0.01, 1 }, { 1, 0, 0 } };
+	static const struct {
+		double first, per_batch;
+		double trend;
+	} cases[] = { { 2, -0.01, -1 }, { 0.1, 0.01, 1 }, { 1, 0, 0 } };
 	for (size_t i = 0; i < 3; i++) {
 		struct script script;
 		start(&script, NULL);
 		srand(5);
 		for (int k = 0; k < 100; k++) {
 			script_batch_begin(&script, 0, at_s, (uint64_t)k);
-			script_batch_end(&script, 0, at_s + 0.1, at_s, cases[i].first + cases[i].per_batch * k + 0.05 * (rand() % 100 / 50.0 - 1));
+			script_batch_end(&script, 0, at_s + 0.1, at_s,
+				cases[i].first + cases[i].per_batch * k + 0.05 * (rand() % 100 / 50.0 - 1));
 			at_s += 0.1;
 			script_apply(&script, at_s);
 			if (k < 19)
@@ -347,7 +356,10 @@ END_TEST
 
 START_TEST(counted_batches_are_flagged_where_each_has_a_time_of_its_own)
 {
-	static const struct { double step_s; uint64_t flagged; } cases[] = { { 0.03, 0 }, { 0.2, 1 } };
+	static const struct {
+		double step_s;
+		uint64_t flagged;
+	} cases[] = { { 0.03, 0 }, { 0.2, 1 } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct script script;
 		start(&script, NULL);

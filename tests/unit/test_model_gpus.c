@@ -18,20 +18,14 @@ static void setup(void)
 	script_process(&script, 0, TRAINER, 1, "train.py", true);
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 static void tell(double at_s, enum metric metric, int32_t gpu, double value)
 {
 	script_figure(&script, at_s, metric, gpu, value);
 }
 
-static const struct gpu *first(void)
-{
-	return script_gpu_of(&script, FIRST);
-}
+static const struct gpu *first(void) { return script_gpu_of(&script, FIRST); }
 
 static void two_gpus(void)
 {
@@ -40,7 +34,7 @@ static void two_gpus(void)
 	script_apply(&script, 0.1);
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 START_TEST(gpus_stand_in_the_order_of_their_numbers_and_parts_after_their_gpu)
 {
@@ -234,7 +228,8 @@ START_TEST(reasons_have_words_and_only_power_and_heat_hold_back)
 {
 	char words[128];
 	ck_assert_str_eq(gpu_throttle_words(0, words, sizeof words), "");
-	ck_assert_str_eq(gpu_throttle_words(1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_POWER_CAP, words, sizeof words), "power cap, thermal slowdown");
+	ck_assert_str_eq(gpu_throttle_words(1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_POWER_CAP, words, sizeof words),
+		"power cap, thermal slowdown");
 	gpu_throttle_words(UINT_MAX, words, 12);
 	ck_assert_uint_lt(strlen(words), 12);
 	ck_assert(gpu_is_throttled(1u << GPU_THROTTLE_HARDWARE));
@@ -288,13 +283,16 @@ START_TEST(the_newest_happenings_are_kept)
 }
 END_TEST
 
-/* -- processes ------------------------------------------------------------------------------------------------------------------ */
+/* -- processes -- */
 
 START_TEST(the_runs_processes_stand_first_then_those_with_the_most_memory)
 {
 	const struct gpu_process_row rows[] = {
-		{ 7, GPU_PROCESS_COMPUTE, "other", 9e9, NAN }, { 8, GPU_PROCESS_GRAPHICS, "Xorg", NAN, 0.1 },
-		{ TRAINER, GPU_PROCESS_COMPUTE, "", 2e9, 0.7 }, { 101, GPU_PROCESS_COMPUTE, "", 3e9, 0.2 }, { -4, 1, "", 1, 1 },
+		{ 7, GPU_PROCESS_COMPUTE, "other", 9e9, NAN },
+		{ 8, GPU_PROCESS_GRAPHICS, "Xorg", NAN, 0.1 },
+		{ TRAINER, GPU_PROCESS_COMPUTE, "", 2e9, 0.7 },
+		{ 101, GPU_PROCESS_COMPUTE, "", 3e9, 0.2 },
+		{ -4, 1, "", 1, 1 },
 	};
 	two_gpus();
 	script_process(&script, 0, 101, 1, "helper", false);
@@ -349,7 +347,7 @@ START_TEST(who_ended_since_the_list_was_read_is_still_of_the_run)
 }
 END_TEST
 
-/* -- ranks ---------------------------------------------------------------------------------------------------------------------- */
+/* -- ranks -- */
 
 static size_t gpus_of(unsigned run, const struct gpu *gpus[GPUS_MOST])
 {
@@ -409,14 +407,44 @@ START_TEST(a_rank_is_on_the_gpus_of_its_processes)
 END_TEST
 
 /* Where processes are hidden: visible devices, LOCAL_RANK, meta device → the GPUs, a bit each of four. −2: not set. */
-static const struct place_case { const char *visible; int local_rank; const char *device; bool has_allocator; unsigned expected; } place_cases[] = {
-	{ "0", -1, NULL, false, 1 }, { "2", -1, NULL, false, 4 }, { "1,3", -1, NULL, false, 10 }, { "3,1", 0, NULL, false, 8 }, { "3,1", 1, NULL, false, 2 },
-	{ "3", 2, NULL, false, 8 }, { "3,1", 2, NULL, false, 0 }, { "", -1, NULL, false, 0 }, { "-1", 0, NULL, false, 0 }, { "NoDevFiles", 0, NULL, false, 0 },
-	{ "1,-1,2", -1, NULL, false, 2 }, { "9", -1, NULL, false, 0 }, { "all", 1, NULL, false, 2 }, { "GPU-00000002", -1, NULL, false, 4 },
-	{ "GPU-00000003,GPU-00000001", 1, NULL, false, 2 }, { "gpu-00000001", -1, NULL, false, 2 }, { "GPU-deadbeef", -1, NULL, false, 0 },
-	{ NULL, 3, NULL, false, 8 }, { NULL, 9, NULL, false, 0 }, { NULL, -1, NULL, false, 0 }, { NULL, -1, "cuda:2", false, 4 }, { "3,1", -1, "cuda:1", false, 2 },
-	{ NULL, 1, "cpu", false, 0 }, { NULL, 1, "NVIDIA H100 80GB HBM3", false, 2 }, { NULL, -1, NULL, true, 1 }, { "2,3", -1, NULL, true, 12 }, { "0,0", -1, NULL, false, 1 },
-	{ " 1 , 2", -1, NULL, false, 6 }, { "1.0", -1, NULL, false, 2 }, { "99999999999999999999", -1, NULL, false, 0 }, { ",,", -1, NULL, false, 0 },
+static const struct place_case {
+	const char *visible;
+	int local_rank;
+	const char *device;
+	bool has_allocator;
+	unsigned expected;
+} place_cases[] = {
+	{ "0", -1, NULL, false, 1 },
+	{ "2", -1, NULL, false, 4 },
+	{ "1,3", -1, NULL, false, 10 },
+	{ "3,1", 0, NULL, false, 8 },
+	{ "3,1", 1, NULL, false, 2 },
+	{ "3", 2, NULL, false, 8 },
+	{ "3,1", 2, NULL, false, 0 },
+	{ "", -1, NULL, false, 0 },
+	{ "-1", 0, NULL, false, 0 },
+	{ "NoDevFiles", 0, NULL, false, 0 },
+	{ "1,-1,2", -1, NULL, false, 2 },
+	{ "9", -1, NULL, false, 0 },
+	{ "all", 1, NULL, false, 2 },
+	{ "GPU-00000002", -1, NULL, false, 4 },
+	{ "GPU-00000003,GPU-00000001", 1, NULL, false, 2 },
+	{ "gpu-00000001", -1, NULL, false, 2 },
+	{ "GPU-deadbeef", -1, NULL, false, 0 },
+	{ NULL, 3, NULL, false, 8 },
+	{ NULL, 9, NULL, false, 0 },
+	{ NULL, -1, NULL, false, 0 },
+	{ NULL, -1, "cuda:2", false, 4 },
+	{ "3,1", -1, "cuda:1", false, 2 },
+	{ NULL, 1, "cpu", false, 0 },
+	{ NULL, 1, "NVIDIA H100 80GB HBM3", false, 2 },
+	{ NULL, -1, NULL, true, 1 },
+	{ "2,3", -1, NULL, true, 12 },
+	{ "0,0", -1, NULL, false, 1 },
+	{ " 1 , 2", -1, NULL, false, 6 },
+	{ "1.0", -1, NULL, false, 2 },
+	{ "99999999999999999999", -1, NULL, false, 0 },
+	{ ",,", -1, NULL, false, 0 },
 };
 
 START_TEST(where_processes_are_hidden_the_environment_says_where_a_run_is)
@@ -483,8 +511,15 @@ END_TEST
 /* As CUDA has it, without the driver's word before it. What nobody has says nothing. */
 START_TEST(the_uuid_that_a_run_publishes_goes_before_its_environment)
 {
-	static const struct { const char *published; uint32_t index; } cases[] = {
-		{ "00000001", 1 }, { "gpu-00000001", 1 }, { "0000000", 0 }, { "deadbeef", 0 }, { "", 0 },
+	static const struct {
+		const char *published;
+		uint32_t index;
+	} cases[] = {
+		{ "00000001", 1 },
+		{ "gpu-00000001", 1 },
+		{ "0000000", 0 },
+		{ "deadbeef", 0 },
+		{ "", 0 },
 	};
 	const struct gpu *gpus[GPUS_MOST];
 	script_gpu(&script, 0, FIRST, -1, 0);
@@ -499,8 +534,13 @@ END_TEST
 
 START_TEST(a_part_is_used_in_place_of_its_gpu)
 {
-	static const struct { const char *visible; int32_t instance; } cases[] = {
-		{ "MIG-00000101", 101 }, { "0", 100 }, { "MIG-GPU-00000000/1/0", 0 },
+	static const struct {
+		const char *visible;
+		int32_t instance;
+	} cases[] = {
+		{ "MIG-00000101", 101 },
+		{ "0", 100 },
+		{ "MIG-GPU-00000000/1/0", 0 },
 	};
 	const struct gpu *gpus[GPUS_MOST];
 	script_gpu(&script, 0, FIRST, -1, 0);
@@ -556,7 +596,8 @@ int main(void)
 	tcase_add_test(tests, of_too_many_processes_the_runs_are_kept);
 	tcase_add_test(tests, who_ended_since_the_list_was_read_is_still_of_the_run);
 	tcase_add_test(tests, a_rank_is_on_the_gpus_of_its_processes);
-	tcase_add_loop_test(tests, where_processes_are_hidden_the_environment_says_where_a_run_is, 0, sizeof place_cases / sizeof *place_cases);
+	tcase_add_loop_test(tests, where_processes_are_hidden_the_environment_says_where_a_run_is, 0,
+		sizeof place_cases / sizeof *place_cases);
 	tcase_add_test(tests, where_processes_are_seen_the_environment_says_nothing);
 	tcase_add_test(tests, ranks_whose_processes_are_hidden_are_told_apart_by_their_local_ranks);
 	tcase_add_loop_test(tests, the_uuid_that_a_run_publishes_goes_before_its_environment, 0, 5);

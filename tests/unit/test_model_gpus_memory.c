@@ -5,10 +5,13 @@
 #include "tests/support/script_gpus.h"
 #include "tests/support/suite.h"
 
-/* A trainer on a GPU of 80 GB, ten batches a second; its list of processes is read every two seconds, its allocator published once a second. */
+/* A trainer on a GPU of 80 GB, ten batches a second; its list of processes is read every two seconds, its allocator
+ * published once a second. */
 enum { TRAINER = 100, SPLIT = 200 };
 
-struct held { double process, allocated, reserved, peak, split; };
+struct held {
+	double process, allocated, reserved, peak, split;
+};
 
 static struct script script;
 static double at_s;
@@ -25,10 +28,7 @@ static void setup(void)
 	at_s = 0;
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 static void publish(double time_s, uint32_t name, double bytes)
 {
@@ -66,10 +66,7 @@ static const struct gpu *play(double until_s, bool has_batches, struct held (*he
 }
 
 /* Segments of 20 MB are taken when what is held no longer fits. */
-static double segments(double bytes)
-{
-	return ceil(bytes / 20e6) * 20e6;
-}
+static double segments(double bytes) { return ceil(bytes / 20e6) * 20e6; }
 
 static struct held leaks(double time_s)
 {
@@ -153,10 +150,7 @@ START_TEST(what_stays_or_has_come_to_rest_is_a_plateau)
 }
 END_TEST
 
-static struct held unpublished(double time_s)
-{
-	return (struct held){ 4e9 + 50e6 * time_s, NAN, NAN, NAN, NAN };
-}
+static struct held unpublished(double time_s) { return (struct held){ 4e9 + 50e6 * time_s, NAN, NAN, NAN, NAN }; }
 
 START_TEST(without_an_allocator_nobody_knows_what_grows)
 {

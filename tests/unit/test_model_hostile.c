@@ -7,11 +7,15 @@
 #include "tests/support/suite.h"
 #include "tests/support/wild.h"
 
-/* Whatever records come, in whatever order and with whatever in them: nothing breaks (the sanitizers watch), nothing grows without bound,
- * and what the model says of itself holds. */
+/* Whatever records come, in whatever order and with whatever in them: nothing breaks (the sanitizers watch), nothing
+ * grows without bound, and what the model says of itself holds. */
 
 /* Check notes every assertion in a file; these are millions. */
-#define HOLDS(condition) do { if (!(condition)) ck_abort_msg("%s does not hold", #condition); } while (0)
+#define HOLDS(condition) \
+	do { \
+		if (!(condition)) \
+			ck_abort_msg("%s does not hold", #condition); \
+	} while (0)
 
 static void check_series(const struct series *series)
 {
@@ -87,7 +91,8 @@ static void check_gpu(const struct model *model, const struct gpu *gpu)
 	char label[8], words[8];
 	HOLDS(gpu->process_count <= GPU_PROCESSES_MOST);
 	HOLDS(!(gpu->run_memory_bytes < 0) && !(gpu->run_memory_bytes > INFINITY));
-	HOLDS(!(gpu->totals.busy_ratio.mean < 0) && !(gpu->totals.busy_ratio.mean > 1) && !(gpu->totals.throttled_ratio > 1));
+	HOLDS(
+		!(gpu->totals.busy_ratio.mean < 0) && !(gpu->totals.busy_ratio.mean > 1) && !(gpu->totals.throttled_ratio > 1));
 	HOLDS(gpu->verdict && gpu_memory_meaning(gpu) && gpu_memory_next_step(gpu));
 	HOLDS(strlen(gpu_throttle_words(gpu->throttle, words, sizeof words)) < sizeof words);
 	HOLDS(strlen(gpu_label(model, gpu, label, sizeof label)) < sizeof label);
@@ -248,7 +253,9 @@ START_TEST(same_sets_make_the_same_model)
 		ck_assert_int_eq(memcmp(one->operations, two->operations, one->operation_count * sizeof *one->operations), 0);
 		ck_assert_uint_eq(one->flagged_count, two->flagged_count);
 		for (size_t i = 0; i < one->flagged_count; i++)
-			ck_assert_int_eq(memcmp(one->flagged[i].usual.phases, two->flagged[i].usual.phases, sizeof one->flagged[i].usual.phases), 0);
+			ck_assert_int_eq(
+				memcmp(one->flagged[i].usual.phases, two->flagged[i].usual.phases, sizeof one->flagged[i].usual.phases),
+				0);
 		ck_assert_int_eq(memcmp(&run_main(one)->recent, &run_main(two)->recent, sizeof run_main(one)->recent), 0);
 		sample_set_release(&set);
 		story_free(story);

@@ -26,10 +26,7 @@ static void setup(void)
 	at_s = 1;
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 static void end_of_kind(double from_s, double to_s, uint32_t kind)
 {
@@ -83,7 +80,7 @@ static const struct alert *alert_of(const char *rule, struct alerts *alerts)
 	return NULL;
 }
 
-/* -- kinds --------------------------------------------------------------------------------------------------------------------- */
+/* -- kinds -- */
 
 START_TEST(an_optimizer_step_every_few_batches_is_no_trouble)
 {
@@ -240,7 +237,7 @@ START_TEST(kinds_beyond_the_bound_are_usual)
 }
 END_TEST
 
-/* -- a mode that changes within a batch ---------------------------------------------------------------------------------------- */
+/* -- a mode that changes within a batch -- */
 
 START_TEST(a_batch_is_of_the_mode_at_its_end)
 {
@@ -266,7 +263,7 @@ START_TEST(a_batch_is_of_the_mode_at_its_end)
 	ck_assert_double_eq(batch->loss, 0.5);
 	ck_assert_uint_eq(batch->phase_count, 3);
 	ck_assert_uint_eq(batch->phases[0].name, STORY_DATA);
-	ck_assert_double_eq_tol((double)batch->phases[2].seconds, 0.03, NEAR);   /* unattributed */
+	ck_assert_double_eq_tol((double)batch->phases[2].seconds, 0.03, NEAR); /* unattributed */
 	ck_assert(!batch->is_warmup);
 	/* What spans cover of the moved batch is no time of its own that nothing covers. */
 	for (size_t i = 0; i < run->operation_count; i++)

@@ -41,7 +41,8 @@ START_TEST(planted_leak_is_found_with_its_slope)
 	ck_assert_double_ge(memory->slope_per_batch_high, memory->slope_per_batch);
 	uint64_t batches = run_main(&model->runs[0])->count;
 	ck_assert_double_eq_tol(memory->growth_bytes, 2e6 * (double)(batches - 1), 4e6);
-	ck_assert_double_eq_tol(seconds_between(options.start_ns, memory->growth_since_ns), 0.6, 0.11);     /* the first batch's end */
+	/* the first batch's end */
+	ck_assert_double_eq_tol(seconds_between(options.start_ns, memory->growth_since_ns), 0.6, 0.11);
 	model_free(model);
 }
 END_TEST
@@ -69,7 +70,7 @@ START_TEST(growth_of_the_warmup_does_not_count)
 	double at_s = 1.0, resident = 1e8;
 	for (int i = 0; i < 600; i++) {
 		at_s += 0.1;
-		resident += at_s < 9 ? 1e7 : 0;                    /* the first batch takes 8 s and allocates */
+		resident += at_s < 9 ? 1e7 : 0; /* the first batch takes 8 s and allocates */
 		script_figure(&script, at_s, METRIC_PROCESS_RESIDENT, 100, resident);
 		if (i == 79 || (i > 79 && i % 2 == 0)) {
 			script_batch_end(&script, 0, at_s - 0.001, i == 79 ? 1.0 : at_s - 0.199, NAN);
@@ -104,7 +105,8 @@ START_TEST(slope_looks_at_ten_minutes_at_most)
 		if (i >= 2 * 1802)
 			ck_assert_str_eq(script.model->memory.verdict, "plateau");
 	}
-	ck_assert_double_eq_tol(script.model->memory.growth_bytes, 1.199e9, 1e6);     /* since pmtop came: no batch ever began */
+	/* since pmtop came: no batch ever began */
+	ck_assert_double_eq_tol(script.model->memory.growth_bytes, 1.199e9, 1e6);
 	script_close(&script);
 }
 END_TEST
@@ -114,7 +116,9 @@ START_TEST(rates_come_from_counters_and_elapsed_time)
 	struct script script;
 	script_open(&script, NULL);
 	script_process(&script, 0, 100, 1, "train.py", true);
-	const struct { double at_s, user_ns, read_bytes; } readings[] = { { 1, 1e9, 0 }, { 3, 2e9, 4e6 }, { 3.5, 2.5e9, 4e6 } };
+	const struct {
+		double at_s, user_ns, read_bytes;
+	} readings[] = { { 1, 1e9, 0 }, { 3, 2e9, 4e6 }, { 3.5, 2.5e9, 4e6 } };
 	for (int i = 0; i < 3; i++) {
 		script_figure(&script, readings[i].at_s, METRIC_PROCESS_CPU_USER, 100, readings[i].user_ns);
 		script_figure(&script, readings[i].at_s, METRIC_PROCESS_CPU_SYSTEM, 100, 0.1 * readings[i].user_ns);
@@ -133,7 +137,7 @@ START_TEST(rates_come_from_counters_and_elapsed_time)
 			ck_assert_double_eq_tol(target->cpu_ratio, 1.1, NEAR);
 			ck_assert_double_eq_tol(target->read_bytes_per_s, 0, NEAR);
 		}
-		ck_assert_double_nan(target->write_bytes_per_s);               /* never read */
+		ck_assert_double_nan(target->write_bytes_per_s); /* never read */
 	}
 	int64_t time_ns;
 	double value;
@@ -238,13 +242,13 @@ START_TEST(exec_and_end_of_the_target_are_told)
 	script_apply(&script, 2);
 	ck_assert_str_eq(script.model->command, "train.py");
 	ck_assert_str_eq(script.model->note, "process replaced itself: now train.py");
-	ck_assert_double_eq(script.model->memory.growth_bytes, 0);      /* another program's memory is not growth */
+	ck_assert_double_eq(script.model->memory.growth_bytes, 0); /* another program's memory is not growth */
 	script_add(&script, RECORD_PROCESS_GONE, 3)->process.pid = 100;
 	script_apply(&script, 3);
 	ck_assert(script.model->target_ended);
 	ck_assert_int_eq(script.model->target_ended_ns, script_ns(3));
 	ck_assert_str_eq(script.model->note, "process 100 ended");
-	ck_assert_double_eq(script.model->memory.rss_bytes, 9e6);       /* the last picture stays */
+	ck_assert_double_eq(script.model->memory.rss_bytes, 9e6); /* the last picture stays */
 	ck_assert_double_eq(script.model->memory.tree_rss_bytes, 9e6);
 	ck_assert_ptr_nonnull(model_target(script.model));
 	script_close(&script);

@@ -5,21 +5,23 @@
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 
-/* A trainer of 800 MB and two workers of 200 MB, ten batches a second, epochs of ten seconds with a pause of half a second; read five times a
- * second, the workers' kinds of memory once. */
+/* A trainer of 800 MB and two workers of 200 MB, ten batches a second, epochs of ten seconds with a pause of half a
+ * second; read five times a second, the workers' kinds of memory once. */
 enum { TRAINER = 100, FIRST_WORKER = 101, WORKERS = 2 };
 #define EPOCH_S 10.0
 #define STEP_S 0.1
 #define EPOCH_BATCHES 95
 
-struct tree { double anonymous, file, shared, swap; };
+struct tree {
+	double anonymous, file, shared, swap;
+};
 
 struct play {
 	struct script script;
 	struct tree trees[1 + WORKERS];
 	bool has_epochs, has_batches;
 	double at_s;
-	uint64_t batches;                /* begun */
+	uint64_t batches; /* begun */
 	/* what to change before each reading */
 	void (*change)(struct play *play);
 };
@@ -28,9 +30,15 @@ static void tell_tree(struct play *play, bool with_workers)
 {
 	for (int32_t i = 0; i <= WORKERS; i++) {
 		const struct tree *tree = &play->trees[i];
-		const struct { enum metric metric; double value; } figures[] = {
-			{ METRIC_PROCESS_RESIDENT, tree->anonymous + tree->file + tree->shared }, { METRIC_PROCESS_ANONYMOUS, tree->anonymous },
-			{ METRIC_PROCESS_FILE, tree->file }, { METRIC_PROCESS_SHARED, tree->shared }, { METRIC_PROCESS_SWAP, tree->swap },
+		const struct {
+			enum metric metric;
+			double value;
+		} figures[] = {
+			{ METRIC_PROCESS_RESIDENT, tree->anonymous + tree->file + tree->shared },
+			{ METRIC_PROCESS_ANONYMOUS, tree->anonymous },
+			{ METRIC_PROCESS_FILE, tree->file },
+			{ METRIC_PROCESS_SHARED, tree->shared },
+			{ METRIC_PROCESS_SWAP, tree->swap },
 		};
 		for (size_t k = 0; k < sizeof figures / sizeof *figures && (k == 0 || i == 0 || with_workers); k++)
 			script_figure(&play->script, play->at_s, figures[k].metric, TRAINER + i, figures[k].value);
@@ -52,10 +60,7 @@ static void open_play(struct play *play, void (*change)(struct play *play))
 		play->trees[i] = (struct tree){ .anonymous = 150e6, .file = 30e6, .shared = 20e6 };
 }
 
-static double place_in_epoch(double at_s)
-{
-	return fmod(at_s, EPOCH_S);
-}
+static double place_in_epoch(double at_s) { return fmod(at_s, EPOCH_S); }
 
 static void tell_batches(struct play *play)
 {
@@ -89,10 +94,7 @@ static const struct memory *play_until(struct play *play, double until_s)
 	return &play->script.model->memory;
 }
 
-static void close_play(struct play *play)
-{
-	script_close(&play->script);
-}
+static void close_play(struct play *play) { script_close(&play->script); }
 
 #define LEAK_A_BATCH 5e5
 
@@ -118,7 +120,8 @@ START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
 }
 END_TEST
 
-/* Healthy series, as real runs have them: `bytes` beyond 700 MB at each time, a batch every `step_s`. Nobody may say at any time that they grow. */
+/* Healthy series, as real runs have them: `bytes` beyond 700 MB at each time, a batch every `step_s`. Nobody may say at
+ * any time that they grow. */
 static void check_never_grows(double (*bytes)(double at_s), double step_s, double until_s)
 {
 	struct script script;
@@ -280,10 +283,7 @@ START_TEST(what_others_put_into_shm_does_not_count)
 }
 END_TEST
 
-static void no_change_here_but_in_shm(struct play *play)
-{
-	set_shm(play, 300e6 + 50e6 * play->at_s);
-}
+static void no_change_here_but_in_shm(struct play *play) { set_shm(play, 300e6 + 50e6 * play->at_s); }
 
 START_TEST(shm_that_only_others_fill_is_no_growth)
 {
@@ -436,10 +436,7 @@ START_TEST(leak_is_seen_beside_files_that_grow_faster)
 }
 END_TEST
 
-static void fill_in_first_epoch(struct play *play)
-{
-	play->trees[0].anonymous = 700e6 + 20e6 * fmin(play->at_s, 9.5);
-}
+static void fill_in_first_epoch(struct play *play) { play->trees[0].anonymous = 700e6 + 20e6 * fmin(play->at_s, 9.5); }
 
 START_TEST(what_fills_in_the_first_epoch_is_a_cache_and_never_was_a_leak)
 {
@@ -453,10 +450,7 @@ START_TEST(what_fills_in_the_first_epoch_is_a_cache_and_never_was_a_leak)
 }
 END_TEST
 
-static void settle_at_once(struct play *play)
-{
-	play->trees[0].anonymous = 700e6 + 150e6 * (1 - exp(-play->at_s));
-}
+static void settle_at_once(struct play *play) { play->trees[0].anonymous = 700e6 + 150e6 * (1 - exp(-play->at_s)); }
 
 START_TEST(what_settles_at_once_is_a_plateau)
 {
@@ -467,10 +461,7 @@ START_TEST(what_settles_at_once_is_a_plateau)
 }
 END_TEST
 
-static void rise_each_epoch(struct play *play)
-{
-	play->trees[0].anonymous = 700e6 + 10e6 * place_in_epoch(play->at_s);
-}
+static void rise_each_epoch(struct play *play) { play->trees[0].anonymous = 700e6 + 10e6 * place_in_epoch(play->at_s); }
 
 START_TEST(what_falls_back_each_epoch_is_a_sawtooth_and_never_was_a_leak)
 {
@@ -514,7 +505,8 @@ START_TEST(what_flickers_is_neither_sawtooth_nor_leak)
 	open_play(&play, flicker);
 	for (double at_s = 5; at_s < 100; at_s++) {
 		const char *verdict = play_until(&play, at_s)->verdict;
-		ck_assert_msg(strcmp(verdict, "unknown") == 0 || strcmp(verdict, "plateau") == 0, "%s after %g s", verdict, at_s);
+		ck_assert_msg(
+			strcmp(verdict, "unknown") == 0 || strcmp(verdict, "plateau") == 0, "%s after %g s", verdict, at_s);
 	}
 	close_play(&play);
 }
@@ -531,10 +523,7 @@ START_TEST(without_epochs_a_leak_takes_a_minute_and_200_batches)
 }
 END_TEST
 
-static void leak_by_the_clock(struct play *play)
-{
-	play->trees[0].anonymous = 700e6 + 5e6 * play->at_s;
-}
+static void leak_by_the_clock(struct play *play) { play->trees[0].anonymous = 700e6 + 5e6 * play->at_s; }
 
 START_TEST(without_batches_a_leak_takes_five_minutes)
 {
@@ -634,10 +623,7 @@ START_TEST(spikes_are_counted_with_their_height)
 }
 END_TEST
 
-static void step_up(struct play *play)
-{
-	play->trees[0].anonymous = 700e6 + (play->at_s > 20 ? 400e6 : 0);
-}
+static void step_up(struct play *play) { play->trees[0].anonymous = 700e6 + (play->at_s > 20 ? 400e6 : 0); }
 
 START_TEST(a_step_is_no_spike)
 {
@@ -691,7 +677,8 @@ END_TEST
 
 START_TEST(each_verdict_has_words)
 {
-	static const char *const verdicts[] = { "growing", "leak", "cache", "plateau", "sawtooth", "fragmentation", "unknown" };
+	static const char *const verdicts[] = { "growing", "leak", "cache", "plateau", "sawtooth", "fragmentation",
+		"unknown" };
 	for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
 		struct memory memory = { .verdict = verdicts[i] };
 		ck_assert_uint_gt(strlen(memory_meaning(&memory)), 10);

@@ -5,7 +5,8 @@
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 
-/* Allocations fail, one after the other and then for good, while the model takes a story: it loses something, but never its footing. */
+/* Allocations fail, one after the other and then for good, while the model takes a story: it loses something, but never
+ * its footing. */
 
 static bool is_armed;
 static uint64_t allocations, fail_from, fail_to;

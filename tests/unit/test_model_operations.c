@@ -24,11 +24,21 @@ static void tell(struct story *story, struct model *model)
 	sample_set_release(&set);
 }
 
-static struct total_row *add_row(struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s)
+static struct total_row *add_row(
+	struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s)
 {
 	struct total_row *row = sample_set_allocate(&script->set, sizeof *row);
-	*row = (struct total_row){ .kind = kind, .upto = upto, .count = count, .total_s = (double)count * each_s, .self_s = (double)count * each_s,
-		.min_s = each_s, .max_s = each_s, .last_s = each_s, .cpu_s = NAN, .memory_bytes = NAN, .has_histogram = true };
+	*row = (struct total_row){ .kind = kind,
+		.upto = upto,
+		.count = count,
+		.total_s = (double)count * each_s,
+		.self_s = (double)count * each_s,
+		.min_s = each_s,
+		.max_s = each_s,
+		.last_s = each_s,
+		.cpu_s = NAN,
+		.memory_bytes = NAN,
+		.has_histogram = true };
 	row->histogram[histogram_bucket((uint64_t)llround(each_s * 1e9))] = (uint32_t)count;
 	struct record *record = script_add(script, RECORD_TOTAL, 0);
 	record->lane = (uint16_t)lane;
@@ -104,9 +114,16 @@ START_TEST(operations_are_nested_with_self_and_unattributed_time)
 	}
 	script_batch_begin(&script, 0, 6, 5);
 	script_apply(&script, 6.1);
-	static const struct { uint32_t name; unsigned depth; double total_s, self_s, share; } wanted[] = {
-		{ STORY_DATA, 0, 1.5, 0.5, 0.3 }, { STORY_DECODE, 1, 1.0, 1.0, 0.2 }, { STORY_FORWARD, 0, 2, 2, 0.4 },
-		{ NAME_UNATTRIBUTED, 0, 0.5, 0.5, 0.1 }, { NAME_BETWEEN, 0, 1, 1, 0.2 },
+	static const struct {
+		uint32_t name;
+		unsigned depth;
+		double total_s, self_s, share;
+	} wanted[] = {
+		{ STORY_DATA, 0, 1.5, 0.5, 0.3 },
+		{ STORY_DECODE, 1, 1.0, 1.0, 0.2 },
+		{ STORY_FORWARD, 0, 2, 2, 0.4 },
+		{ NAME_UNATTRIBUTED, 0, 0.5, 0.5, 0.1 },
+		{ NAME_BETWEEN, 0, 1, 1, 0.2 },
 	};
 	const struct run *run = script_run(&script);
 	ck_assert_uint_eq(run->operation_count, 5);
@@ -136,7 +153,8 @@ START_TEST(unattributed_time_of_the_whole_run_is_known_to_a_late_monitor)
 		struct model *model = new_model();
 		tell(story, model);
 		const struct run *run = &model->runs[0];
-		const struct operation *unattributed = operation_of(run, NAME_NONE, NAME_UNATTRIBUTED), *between = operation_of(run, NAME_NONE, NAME_BETWEEN);
+		const struct operation *unattributed = operation_of(run, NAME_NONE, NAME_UNATTRIBUTED),
+							   *between = operation_of(run, NAME_NONE, NAME_BETWEEN);
 		ck_assert_uint_eq(unattributed->count, 300);
 		if (late) {
 			ck_assert_double_eq_tol(unattributed->total_s, exact_s, 0.01 * exact_s);

@@ -34,10 +34,7 @@ static void setup(void)
 	perf = &script.model->perf;
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 static void tell(double at_s, int32_t pid, unsigned event, double value, double counted_ratio)
 {
@@ -60,7 +57,8 @@ START_TEST(nothing_is_known_before_it_was_counted_twice)
 {
 	ck_assert_int_eq(perf->since_ns, 0);
 	ck_assert_uint_eq(perf->event_count, 5);
-	ck_assert(isnan(perf->cpus) && isnan(perf->ipc) && isnan(perf->events[CLOCK].total) && isnan(perf->flops_per_batch));
+	ck_assert(
+		isnan(perf->cpus) && isnan(perf->ipc) && isnan(perf->events[CLOCK].total) && isnan(perf->flops_per_batch));
 	tell_one(1, 100, CLOCK, 3e9);
 	ck_assert(isnan(perf->cpus) && isnan(perf->events[CLOCK].per_s));
 	ck_assert_double_eq(perf->events[CLOCK].total, 3e9);
@@ -101,9 +99,16 @@ END_TEST
 
 START_TEST(misses_and_stalls_are_shares)
 {
-	static const struct { enum perf_role role; double per_s; } told[] = {
-		{ PERF_ROLE_CACHE_REFERENCES, 400 }, { PERF_ROLE_CACHE_MISSES, 100 }, { PERF_ROLE_BRANCHES, 1000 }, { PERF_ROLE_BRANCH_MISSES, 10 },
-		{ PERF_ROLE_STALLED_FRONT, 200 }, { PERF_ROLE_STALLED_BACK, 500 },
+	static const struct {
+		enum perf_role role;
+		double per_s;
+	} told[] = {
+		{ PERF_ROLE_CACHE_REFERENCES, 400 },
+		{ PERF_ROLE_CACHE_MISSES, 100 },
+		{ PERF_ROLE_BRANCHES, 1000 },
+		{ PERF_ROLE_BRANCH_MISSES, 10 },
+		{ PERF_ROLE_STALLED_FRONT, 200 },
+		{ PERF_ROLE_STALLED_BACK, 500 },
 	};
 	for (unsigned i = 0; i < 6; i++)
 		tell_event_as(1, 10 + i, told[i].role, "event");
@@ -214,7 +219,7 @@ START_TEST(another_event_under_the_same_number_begins_anew)
 }
 END_TEST
 
-/* -- memory traffic ------------------------------------------------------------------------------------------------------------- */
+/* -- memory traffic -- */
 
 /* A second of a machine with 4 CPUs, of which so many are busy; the tree uses three. */
 static void tell_second(int at, double busy)
@@ -250,7 +255,7 @@ START_TEST(intensity_is_told_only_where_hardly_anybody_else_computes)
 }
 END_TEST
 
-/* -- batches -------------------------------------------------------------------------------------------------------------------- */
+/* -- batches -- */
 
 /* Steps of 0.25 s, of which each makes so many FLOPs, read four times a second but not at their ends. */
 static void run_steps(unsigned count, double flops_a_step, double from_s)
@@ -325,7 +330,7 @@ START_TEST(mfu_follows_from_what_was_published)
 }
 END_TEST
 
-/* -- junk ----------------------------------------------------------------------------------------------------------------------- */
+/* -- junk -- */
 
 START_TEST(junk_changes_nothing)
 {

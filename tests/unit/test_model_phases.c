@@ -122,7 +122,7 @@ START_TEST(phases_beyond_the_most_are_counted_and_stay_in_the_sum)
 	script_apply(&script, 1.5);
 	const struct batch *batch = batch_of(&script, 0);
 	ck_assert_uint_eq(batch->phase_count, RUN_PHASES_MAX);
-	ck_assert_uint_eq(batch->phases_left_out, 16);     /* all nested ones give way, and six outermost */
+	ck_assert_uint_eq(batch->phases_left_out, 16); /* all nested ones give way, and six outermost */
 	ck_assert_double_eq_tol(phase_seconds(batch, NAME_UNATTRIBUTED, 0), 0.1 + 0.06, NEAR);
 	ck_assert_double_eq_tol(outermost_sum(batch), batch->step_s, NEAR);
 	script_close(&script);
@@ -180,10 +180,10 @@ START_TEST(usual_is_the_median_of_the_batches_before)
 	script_apply(&script, at_s);
 	struct usual usual;
 	track_usual(run_main(script_run(&script)), 25, &usual);
-	ck_assert_uint_eq(usual.batches, 5);                    /* 20 … 24 */
+	ck_assert_uint_eq(usual.batches, 5); /* 20 … 24 */
 	ck_assert_double_eq_tol(usual.step_s, 0.122, NEAR);
 	ck_assert_double_eq_tol(usual.batch_s, 0.8 * 0.122, NEAR);
-	ck_assert_uint_eq(usual.phase_count, 3);                /* the checkpoint is not usual */
+	ck_assert_uint_eq(usual.phase_count, 3); /* the checkpoint is not usual */
 	ck_assert_uint_eq(usual.phases[0].name, STORY_FORWARD);
 	ck_assert_double_eq_tol((double)usual.phases[0].seconds, 0.061, NEAR);
 	ck_assert_double_nan(usual.evidence.cpu_s);

@@ -62,7 +62,7 @@ static void train_pair(size_t steps)
 	take_steps(1, steps, (struct band_step){ 0.08, 0.04, 0.04, 0, 0.01 });
 }
 
-/* -- which runs are ranks of one ------------------------------------------------------------------------------------------------ */
+/* -- which runs are ranks of one -- */
 
 START_TEST(ranks_of_one_run_have_one_run_id)
 {
@@ -82,7 +82,7 @@ START_TEST(ranks_of_one_run_have_one_run_id)
 	ck_assert_uint_eq(ranks.count, 1);
 	ranks_compare(band.model, 3, &ranks);
 	ck_assert_uint_eq(ranks.count, 0);
-	ranks_compare(band.model, 5, &ranks);       /* without an id: the same name and size */
+	ranks_compare(band.model, 5, &ranks); /* without an id: the same name and size */
 	ck_assert_uint_eq(ranks.count, 2);
 	ranks_compare(band.model, 6, &ranks);
 	ck_assert_uint_eq(ranks.count, 0);
@@ -137,7 +137,7 @@ START_TEST(a_restarted_rank_replaces_the_one_that_ended_and_a_child_does_not_rep
 }
 END_TEST
 
-/* -- the slowest ---------------------------------------------------------------------------------------------------------------- */
+/* -- the slowest -- */
 
 START_TEST(of_ranks_that_keep_one_pace_the_one_that_waits_least_is_slowest)
 {
@@ -154,7 +154,8 @@ START_TEST(of_ranks_that_keep_one_pace_the_one_that_waits_least_is_slowest)
 	ck_assert_double_eq_tol(ranks.phase_others_s, 0.02, NEAR);
 	ck_assert_str_eq(ranks.wait, "backward");
 	ck_assert_double_eq_tol(ranks.wait_s, 0.06, NEAR);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
+	ck_assert_str_eq(
+		rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
 	ck_assert_uint_eq(ranks.list[1].batches, 40);
 	ck_assert_double_eq_tol(ranks.list[1].last_batch_age_s, 0.1, NEAR);
 	ck_assert_double_eq(ranks.list[0].loss, 0.5);
@@ -172,7 +173,8 @@ START_TEST(spans_named_allreduce_are_waits_too)
 	compare_after(0);
 	ck_assert_int_eq(ranks.slowest, 2);
 	ck_assert_str_eq(ranks.wait, "allreduce");
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 2 is slowest: forward 0.500 s against 0.200; the others wait 0.300 s in allreduce");
+	ck_assert_str_eq(rank_words(&ranks, words),
+		"rank 2 is slowest: forward 0.500 s against 0.200; the others wait 0.300 s in allreduce");
 }
 END_TEST
 
@@ -206,7 +208,7 @@ END_TEST
 
 START_TEST(fewer_than_ten_steps_say_nothing)
 {
-	train_pair(10);      /* the first is warm-up */
+	train_pair(10); /* the first is warm-up */
 	compare_after(0);
 	ck_assert(!ranks.is_compared);
 	ck_assert_int_eq(ranks.slowest, -1);
@@ -257,11 +259,12 @@ START_TEST(sixty_four_ranks_are_compared)
 	for (int i = 0; i < 64; i++)
 		ck_assert_int_eq(ranks.list[i].number, i);
 	ck_assert_int_eq(ranks.slowest, 37);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 37 is slowest: data 80.0 ms against 20.0; the others wait 60.0 ms in backward");
+	ck_assert_str_eq(rank_words(&ranks, words),
+		"rank 37 is slowest: data 80.0 ms against 20.0; the others wait 60.0 ms in backward");
 }
 END_TEST
 
-/* -- who stands still ----------------------------------------------------------------------------------------------------------- */
+/* -- who stands still -- */
 
 START_TEST(the_rank_whose_loader_hangs_is_stuck_and_the_other_waits_in_backward)
 {
@@ -269,7 +272,7 @@ START_TEST(the_rank_whose_loader_hangs_is_stuck_and_the_other_waits_in_backward)
 	band_hang(&band, 0, BAND_BACKWARD);
 	band_load(&band, 1);
 	compare_after(1);
-	ck_assert_int_eq(ranks.still, -1);        /* not yet */
+	ck_assert_int_eq(ranks.still, -1); /* not yet */
 	compare_after(41);
 	ck_assert_int_eq(ranks.still, 1);
 	ck_assert_int_eq(ranks.list[0].state, RANK_WAITING);
@@ -287,7 +290,8 @@ START_TEST(of_ranks_that_all_wait_the_one_with_fewer_batches_is_stuck)
 	compare_after(30);
 	ck_assert_int_eq(ranks.still, 1);
 	ck_assert_int_eq(ranks.list[0].state, RANK_WAITING);
-	ck_assert_str_eq(rank_words_still(&ranks, words), "rank 1 stands still in backward, for 30 s; rank 0 waits in backward");
+	ck_assert_str_eq(
+		rank_words_still(&ranks, words), "rank 1 stands still in backward, for 30 s; rank 0 waits in backward");
 }
 END_TEST
 
@@ -347,11 +351,12 @@ START_TEST(a_killed_rank_is_named_and_one_that_ended_is_not)
 	band_end(&band, 0, band.ranks[1].at_s + 1, true);
 	compare_after(3);
 	ck_assert_int_eq(ranks.still, -1);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
+	ck_assert_str_eq(
+		rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
 }
 END_TEST
 
-/* -- memory and warnings -------------------------------------------------------------------------------------------------------- */
+/* -- memory and warnings -- */
 
 START_TEST(memory_of_a_rank_elsewhere_is_its_own_and_not_the_trees)
 {
@@ -390,7 +395,8 @@ START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
 	const struct alert *slowest = find_alert(&alerts, "slowest_rank");
 	ck_assert_ptr_nonnull(slowest);
 	ck_assert_int_eq(slowest->severity, SEVERITY_WARNING);
-	ck_assert_str_eq(slowest->message, "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
+	ck_assert_str_eq(
+		slowest->message, "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
 	ck_assert_uint_eq(slowest->evidence_count, 6);
 	ck_assert_str_eq(slowest->evidence[0].key, "rank");
 	ck_assert_double_eq(slowest->evidence[0].value, 1);
@@ -421,13 +427,17 @@ START_TEST(words_fit_on_a_line_whatever_the_names)
 	band_rename(&band, BAND_DATA, "Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte");
 	band_rename(&band, BAND_BACKWARD, "communication of what everybody has to know of the others' gradients");
 	for (unsigned i = 0; i < 3; i++)
-		take_steps(i, 20, i ? (struct band_step){ 80.123, 0, 120.345, 0, 0 } : (struct band_step){ 180.123, 0, 20.345, 0, 0 });
+		take_steps(
+			i, 20, i ? (struct band_step){ 80.123, 0, 120.345, 0, 0 } : (struct band_step){ 180.123, 0, 20.345, 0, 0 });
 	compare_after(0);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 999999 is slowest: Größenänderun… 180.123 s against 80.123; the others wait 100.000 s in communication of…");
+	ck_assert_str_eq(rank_words(&ranks, words),
+		"rank 999999 is slowest: Größenänderun… 180.123 s against 80.123; the others wait 100.000 s in communication "
+		"of…");
 	for (unsigned i = 0; i < 3; i++)
 		band_hang(&band, i, i ? BAND_BACKWARD : BAND_DATA);
 	compare_after(9e6);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 999999 stands still in Größenänderun…, for 104 d 04 h; the others wait in communication of…");
+	ck_assert_str_eq(rank_words(&ranks, words),
+		"rank 999999 stands still in Größenänderun…, for 104 d 04 h; the others wait in communication of…");
 }
 END_TEST
 

@@ -20,15 +20,9 @@ static void setup(void)
 	machine = &script.model->system;
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
-static void tell(double at_s, enum metric metric, double value)
-{
-	script_figure(&script, at_s, metric, 0, value);
-}
+static void tell(double at_s, enum metric metric, double value) { script_figure(&script, at_s, metric, 0, value); }
 
 /* Seconds of all CPUs. */
 static void tell_cpu(double at_s, double busy, double io_wait, double stolen, double idle)
@@ -49,7 +43,8 @@ static void name_device(double at_s, enum metric family, int32_t instance, const
 
 START_TEST(nothing_is_known_before_it_was_read_twice)
 {
-	ck_assert(isnan(machine->cpu_ratio) && isnan(machine->memory_ratio) && isnan(machine->throttled_ratio) && isnan(machine->clock_step_s));
+	ck_assert(isnan(machine->cpu_ratio) && isnan(machine->memory_ratio) && isnan(machine->throttled_ratio) &&
+		isnan(machine->clock_step_s));
 	ck_assert(!machine->owns_cgroup);
 	tell_cpu(1, 100, 10, 0, 200);
 	script_apply(&script, 1);
@@ -80,7 +75,7 @@ START_TEST(a_counter_that_goes_back_gives_no_rate)
 {
 	tell_cpu(1, 100, 10, 5, 200);
 	script_apply(&script, 1);
-	tell_cpu(2, 101, 9.9, 5, 201);       /* the kernel's own iowait does that */
+	tell_cpu(2, 101, 9.9, 5, 201); /* the kernel's own iowait does that */
 	script_apply(&script, 2);
 	ck_assert(isnan(machine->cpu_ratio) && isnan(machine->io_wait_ratio));
 	tell_cpu(3, 102, 9.9, 5, 202);
@@ -112,7 +107,7 @@ START_TEST(memory_swap_space_and_pressure_are_ratios_and_rates)
 	ck_assert_double_eq_tol(machine->swap_out_bytes_per_s, 8192, NEAR);
 	ck_assert_double_eq_tol(machine->swap_per_s, 12288, NEAR);
 	ck_assert_double_eq_tol(machine->pressure_io_ratio, 0.25, NEAR);
-	ck_assert_double_eq_tol(machine->pressure_cpu_ratio, 1, NEAR);      /* more than all the time it is not */
+	ck_assert_double_eq_tol(machine->pressure_cpu_ratio, 1, NEAR); /* more than all the time it is not */
 	ck_assert(isnan(machine->pressure_memory_ratio));
 	ck_assert_double_eq_tol(machine->shm_ratio, 0.25, NEAR);
 	ck_assert_double_eq_tol(machine->space_ratio, 0.9, NEAR);
@@ -248,7 +243,7 @@ START_TEST(a_clock_that_is_set_steps_and_one_that_is_slewed_does_not)
 {
 	double offset_s = 1.7e9;
 	for (int i = 1; i < 600; i++) {
-		offset_s += 0.0005;                  /* as fast as NTP slews */
+		offset_s += 0.0005; /* as fast as NTP slews */
 		tell_clocks(i, offset_s, 3);
 	}
 	ck_assert(isnan(machine->clock_step_s));

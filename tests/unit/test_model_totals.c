@@ -62,11 +62,21 @@ static const struct operation *operation_of(const struct run *run, uint32_t mode
 	ck_abort_msg("no operation %u in mode %u", name, mode);
 }
 
-static struct total_row *add_row(struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s)
+static struct total_row *add_row(
+	struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s)
 {
 	struct total_row *row = sample_set_allocate(&script->set, sizeof *row);
-	*row = (struct total_row){ .kind = kind, .upto = upto, .count = count, .total_s = (double)count * each_s, .self_s = (double)count * each_s,
-		.min_s = each_s, .max_s = each_s, .last_s = each_s, .cpu_s = NAN, .memory_bytes = NAN, .has_histogram = true };
+	*row = (struct total_row){ .kind = kind,
+		.upto = upto,
+		.count = count,
+		.total_s = (double)count * each_s,
+		.self_s = (double)count * each_s,
+		.min_s = each_s,
+		.max_s = each_s,
+		.last_s = each_s,
+		.cpu_s = NAN,
+		.memory_bytes = NAN,
+		.has_histogram = true };
 	row->histogram[histogram_bucket((uint64_t)llround(each_s * 1e9))] = (uint32_t)count;
 	struct record *record = script_add(script, RECORD_TOTAL, 0);
 	record->lane = (uint16_t)lane;
@@ -76,7 +86,8 @@ static struct total_row *add_row(struct script *script, enum total_kind kind, un
 
 START_TEST(figures_cover_the_whole_run_whenever_pmtop_came)
 {
-	/* At the start, in the first batch, in mid-run, in a validation, in a checkpoint, between epochs, near the end, after it. */
+	/* At the start, in the first batch, in mid-run, in a validation, in a checkpoint, between epochs, near the end,
+	 * after it. */
 	static const double moments[] = { 0, 0.31, 2, 11.117, 21.3, 22.1, 22.32, 40, 43.3, 60.123, 66.5, 200 };
 	for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
 		struct story_options options;
@@ -115,8 +126,10 @@ START_TEST(late_monitor_numbers_batches_and_epochs_as_an_early_one)
 		for (unsigned t = 0; t < 2; t++) {
 			const struct track *track = NULL, *known = NULL;
 			for (unsigned k = 0; k < 2; k++) {
-				track = late->runs[0].tracks[k].mode == (t ? STORY_VALIDATION : NAME_NONE) ? &late->runs[0].tracks[k] : track;
-				known = early->runs[0].tracks[k].mode == (t ? STORY_VALIDATION : NAME_NONE) ? &early->runs[0].tracks[k] : known;
+				track = late->runs[0].tracks[k].mode == (t ? STORY_VALIDATION : NAME_NONE) ? &late->runs[0].tracks[k]
+																						   : track;
+				known = early->runs[0].tracks[k].mode == (t ? STORY_VALIDATION : NAME_NONE) ? &early->runs[0].tracks[k]
+																							: known;
 			}
 			ck_assert_uint_eq(track->end, known->end);
 			for (uint64_t ordinal = track->first; ordinal < track->end; ordinal++) {
@@ -205,12 +218,12 @@ START_TEST(event_below_upto_is_not_counted_again)
 	script_open(&script, NULL);
 	script.sequence[0] = 100;
 	add_row(&script, TOTAL_BATCH, 0, 104, 50, 0.2);
-	script_batch_begin(&script, 0, 1.0, 48);              /* 100 */
-	script_batch_end(&script, 0, 1.2, 1.0, NAN);          /* 101: counted */
+	script_batch_begin(&script, 0, 1.0, 48);     /* 100 */
+	script_batch_end(&script, 0, 1.2, 1.0, NAN); /* 101: counted */
 	script_batch_begin(&script, 0, 1.3, 49);
-	script_batch_end(&script, 0, 1.5, 1.3, NAN);          /* 103: counted */
+	script_batch_end(&script, 0, 1.5, 1.3, NAN); /* 103: counted */
 	script_batch_begin(&script, 0, 1.6, 50);
-	script_batch_end(&script, 0, 2.6, 1.6, NAN);          /* 105: new */
+	script_batch_end(&script, 0, 2.6, 1.6, NAN); /* 105: new */
 	script_apply(&script, 3);
 	const struct track *track = run_main(script_run(&script));
 	ck_assert_uint_eq(track->count, 51);
@@ -238,14 +251,14 @@ START_TEST(row_after_a_loss_replaces_what_was_accumulated)
 	/* Events after the loss come first, then what was lost, then the totals: these are ahead of the events. */
 	script.sequence[0] = 1996;
 	script_batch_begin(&script, 0, 300, 998);
-	script_batch_end(&script, 0, 300.1, 300, NAN);        /* 1997 */
+	script_batch_end(&script, 0, 300.1, 300, NAN); /* 1997 */
 	script_add(&script, RECORD_LOST, at_s)->lost.count = 1976;
 	add_row(&script, TOTAL_BATCH, 0, 2000, 1000, 0.1);
 	script_apply(&script, 300.2);
 	script_batch_begin(&script, 0, 301, 999);
-	script_batch_end(&script, 0, 301.1, 301, NAN);        /* 1999: in the row */
+	script_batch_end(&script, 0, 301.1, 301, NAN); /* 1999: in the row */
 	script_batch_begin(&script, 0, 302, 1000);
-	script_batch_end(&script, 0, 302.1, 302, NAN);        /* 2001: not */
+	script_batch_end(&script, 0, 302.1, 302, NAN); /* 2001: not */
 	script_apply(&script, 303);
 	const struct track *track = run_main(script_run(&script));
 	ck_assert_uint_eq(track->count, 1001);
@@ -253,7 +266,7 @@ START_TEST(row_after_a_loss_replaces_what_was_accumulated)
 	ck_assert_uint_eq(track_batch(track, 1000)->index, 1000);
 	ck_assert_uint_eq(track->end, 1001);
 	ck_assert_ptr_nonnull(track_batch(track, 9));
-	ck_assert_ptr_null(track_batch(track, 500));          /* never seen */
+	ck_assert_ptr_null(track_batch(track, 500)); /* never seen */
 	/* A row that is older than what was seen since, and holds less, says nothing new. */
 	add_row(&script, TOTAL_BATCH, 0, 2000, 1000, 0.1);
 	script_apply(&script, 304);
@@ -267,7 +280,7 @@ START_TEST(modes_have_tracks_of_their_own_and_train_is_the_main_one)
 	struct script script;
 	script_open(&script, NULL);
 	double step_s = 0.1, at_s = 1;
-	script_mode(&script, 0, 0.5, STORY_VALIDATION);       /* a check before training */
+	script_mode(&script, 0, 0.5, STORY_VALIDATION); /* a check before training */
 	at_s = script_steps(&script, at_s, &step_s, 1);
 	ck_assert_uint_eq(run_main(script_run(&script))->mode, STORY_VALIDATION);
 	script_mode(&script, 0, at_s, STORY_TRAIN);

@@ -20,10 +20,7 @@ static void setup(void)
 	script_apply(&script, 0);
 }
 
-static void teardown(void)
-{
-	script_close(&script);
-}
+static void teardown(void) { script_close(&script); }
 
 static void add_process(double at_s, int32_t pid, int32_t parent, const char *command)
 {
@@ -32,7 +29,8 @@ static void add_process(double at_s, int32_t pid, int32_t parent, const char *co
 }
 
 /* `fetches` of 8 items and `each_s` so far; `begin_s` of the one that runs, 0 = none. */
-static struct worker_row *tell(double at_s, unsigned place, uint32_t id, int32_t pid, uint64_t fetches, double each_s, double begin_s)
+static struct worker_row *tell(
+	double at_s, unsigned place, uint32_t id, int32_t pid, uint64_t fetches, double each_s, double begin_s)
 {
 	static struct worker_span spans[2];
 	struct worker_row *row = sample_set_allocate(&script.set, sizeof *row);
@@ -41,9 +39,19 @@ static struct worker_row *tell(double at_s, unsigned place, uint32_t id, int32_t
 	record->run = (uint8_t)place;
 	record->worker = row;
 	histogram[histogram_bucket((uint64_t)(each_s * 1e9))] = (uint32_t)fetches;
-	*row = (struct worker_row){ .pid = pid, .id = id, .count = 2, .start_ns = script_ns(1), .fetch_begin_ns = begin_s > 0 ? script_ns(begin_s) : 0,
-		.fetches = fetches, .items = 8 * (double)fetches, .total_s = fetches ? (double)fetches * each_s : NAN, .min_s = fetches ? each_s : NAN,
-		.max_s = fetches ? each_s : NAN, .histogram = histogram, .span_count = fetches ? 2 : 0, .spans = spans };
+	*row = (struct worker_row){ .pid = pid,
+		.id = id,
+		.count = 2,
+		.start_ns = script_ns(1),
+		.fetch_begin_ns = begin_s > 0 ? script_ns(begin_s) : 0,
+		.fetches = fetches,
+		.items = 8 * (double)fetches,
+		.total_s = fetches ? (double)fetches * each_s : NAN,
+		.min_s = fetches ? each_s : NAN,
+		.max_s = fetches ? each_s : NAN,
+		.histogram = histogram,
+		.span_count = fetches ? 2 : 0,
+		.spans = spans };
 	spans[0] = (struct worker_span){ "decode", 8 * fetches, row->total_s * 0.75 };
 	spans[1] = (struct worker_span){ "augment", 8 * fetches, row->total_s * 0.125 };
 	return row;
@@ -56,10 +64,7 @@ static void lose(double at_s, unsigned place, const char *why)
 	record->text = why;
 }
 
-static const struct worker_shown *shown_of(int run, size_t *count)
-{
-	return model_workers(script.model, run, count);
-}
+static const struct worker_shown *shown_of(int run, size_t *count) { return model_workers(script.model, run, count); }
 
 START_TEST(a_worker_has_what_it_did_since_it_started_and_is_no_run)
 {
@@ -99,7 +104,8 @@ START_TEST(nothing_fetched_yet_is_unknown_and_not_zero)
 	const struct worker_shown *shown = shown_of(0, &count);
 	ck_assert_uint_eq(count, 1);
 	ck_assert_int_eq(shown->state, WORKER_BUSY);
-	ck_assert(isnan(shown->worker->work.item.mean_s) && isnan(shown->worker->work.fetch.p50_s) && isnan(shown->worker->items_per_s));
+	ck_assert(isnan(shown->worker->work.item.mean_s) && isnan(shown->worker->work.fetch.p50_s) &&
+		isnan(shown->worker->items_per_s));
 	ck_assert_double_eq_tol(shown->worker->busy_ratio, 0.5, NEAR);
 }
 END_TEST

@@ -7,25 +7,92 @@
 #include "src/playback/moment.h"
 #include "tests/support/suite.h"
 
-static const struct { const char *text; enum moment_kind kind; double value; } good[] = {
-	{ "90s", MOMENT_SECONDS, 90 }, { "5m", MOMENT_SECONDS, 300 }, { "2h", MOMENT_SECONDS, 7200 }, { "1h30m", MOMENT_SECONDS, 5400 },
-	{ "1d2h3m4s", MOMENT_SECONDS, 93784 }, { "1.5h", MOMENT_SECONDS, 5400 }, { "250ms", MOMENT_SECONDS, 0.25 }, { "90", MOMENT_SECONDS, 90 },
-	{ "0", MOMENT_SECONDS, 0 }, { "+90s", MOMENT_SECONDS, 90 }, { "-5m", MOMENT_SECONDS, -300 }, { "-1:30", MOMENT_SECONDS, -90 },
-	{ "1:30", MOMENT_SECONDS, 90 }, { "9:59", MOMENT_SECONDS, 599 }, { "0:01:30", MOMENT_SECONDS, 90 }, { "1:02:03.5", MOMENT_SECONDS, 3723.5 },
-	{ "+14:02", MOMENT_SECONDS, 842 }, { "+14:02:30", MOMENT_SECONDS, 50550 }, { "123:00:00", MOMENT_SECONDS, 442800 }, { " 90s ", MOMENT_SECONDS, 90 },
-	{ "14:02", MOMENT_CLOCK, 50520 }, { "09:30", MOMENT_CLOCK, 34200 }, { "00:00", MOMENT_CLOCK, 0 }, { "14:02:30", MOMENT_CLOCK, 50550 },
+static const struct {
+	const char *text;
+	enum moment_kind kind;
+	double value;
+} good[] = {
+	{ "90s", MOMENT_SECONDS, 90 },
+	{ "5m", MOMENT_SECONDS, 300 },
+	{ "2h", MOMENT_SECONDS, 7200 },
+	{ "1h30m", MOMENT_SECONDS, 5400 },
+	{ "1d2h3m4s", MOMENT_SECONDS, 93784 },
+	{ "1.5h", MOMENT_SECONDS, 5400 },
+	{ "250ms", MOMENT_SECONDS, 0.25 },
+	{ "90", MOMENT_SECONDS, 90 },
+	{ "0", MOMENT_SECONDS, 0 },
+	{ "+90s", MOMENT_SECONDS, 90 },
+	{ "-5m", MOMENT_SECONDS, -300 },
+	{ "-1:30", MOMENT_SECONDS, -90 },
+	{ "1:30", MOMENT_SECONDS, 90 },
+	{ "9:59", MOMENT_SECONDS, 599 },
+	{ "0:01:30", MOMENT_SECONDS, 90 },
+	{ "1:02:03.5", MOMENT_SECONDS, 3723.5 },
+	{ "+14:02", MOMENT_SECONDS, 842 },
+	{ "+14:02:30", MOMENT_SECONDS, 50550 },
+	{ "123:00:00", MOMENT_SECONDS, 442800 },
+	{ " 90s ", MOMENT_SECONDS, 90 },
+	{ "14:02", MOMENT_CLOCK, 50520 },
+	{ "09:30", MOMENT_CLOCK, 34200 },
+	{ "00:00", MOMENT_CLOCK, 0 },
+	{ "14:02:30", MOMENT_CLOCK, 50550 },
 	{ "23:59:59.25", MOMENT_CLOCK, 86399.25 },
-	{ "2026-11-20T14:02:30Z", MOMENT_DATE, 1795183350 }, { "2026-11-20 14:02Z", MOMENT_DATE, 1795183320 }, { "2026-11-20T14:02:30", MOMENT_DATE, 1795179750 },
+	{ "2026-11-20T14:02:30Z", MOMENT_DATE, 1795183350 },
+	{ "2026-11-20 14:02Z", MOMENT_DATE, 1795183320 },
+	{ "2026-11-20T14:02:30", MOMENT_DATE, 1795179750 },
 	{ "2026-11-20", MOMENT_DATE, 1795129200 },
-	{ "50%", MOMENT_SHARE, 0.5 }, { "0%", MOMENT_SHARE, 0 }, { "100 %", MOMENT_SHARE, 1 }, { "12.5%", MOMENT_SHARE, 0.125 },
-	{ "#624", MOMENT_BATCH, 624 }, { "#0", MOMENT_BATCH, 0 }, { "@7", MOMENT_EPOCH, 7 },
-	{ "begin", MOMENT_BEGIN, 0 }, { "start", MOMENT_BEGIN, 0 }, { "end", MOMENT_END, 0 },
+	{ "50%", MOMENT_SHARE, 0.5 },
+	{ "0%", MOMENT_SHARE, 0 },
+	{ "100 %", MOMENT_SHARE, 1 },
+	{ "12.5%", MOMENT_SHARE, 0.125 },
+	{ "#624", MOMENT_BATCH, 624 },
+	{ "#0", MOMENT_BATCH, 0 },
+	{ "@7", MOMENT_EPOCH, 7 },
+	{ "begin", MOMENT_BEGIN, 0 },
+	{ "start", MOMENT_BEGIN, 0 },
+	{ "end", MOMENT_END, 0 },
 };
 
 static const char *const bad[] = {
-	"", " ", "soon", "90x", "s", "5m90", "30m1h", "1s1s", "101%", "%", "-50%", "#", "#-1", "#1.5", "@", "@0", "24:00", "12:60", "12:30:60", "1:2", "1:2:3:4", "14:02:",
-	":30", "1:30m", "2026-13-01", "2026-11-20T25:00", "2026-11-20T14", "2026-11-20X14:02", "2026-11-20T14:02:30+01", "20-11", "end of it", "1e3", "nan", "inf", "0x10",
-	"99999999999999999999999999999999999999999", "--5m", "+-5m", "1..5h",
+	"",
+	" ",
+	"soon",
+	"90x",
+	"s",
+	"5m90",
+	"30m1h",
+	"1s1s",
+	"101%",
+	"%",
+	"-50%",
+	"#",
+	"#-1",
+	"#1.5",
+	"@",
+	"@0",
+	"24:00",
+	"12:60",
+	"12:30:60",
+	"1:2",
+	"1:2:3:4",
+	"14:02:",
+	":30",
+	"1:30m",
+	"2026-13-01",
+	"2026-11-20T25:00",
+	"2026-11-20T14",
+	"2026-11-20X14:02",
+	"2026-11-20T14:02:30+01",
+	"20-11",
+	"end of it",
+	"1e3",
+	"nan",
+	"inf",
+	"0x10",
+	"99999999999999999999999999999999999999999",
+	"--5m",
+	"+-5m",
+	"1..5h",
 };
 
 static void setup(void)
@@ -52,7 +119,7 @@ START_TEST(what_is_none_is_refused_and_leaves_the_result_alone)
 }
 END_TEST
 
-#define OFFSET_NS (INT64_C(1795183200) * NS_PER_S)        /* monotonic 0 is 15:00:00 at this place */
+#define OFFSET_NS (INT64_C(1795183200) * NS_PER_S) /* monotonic 0 is 15:00:00 at this place */
 #define BEGIN_NS (100 * NS_PER_S)
 #define END_NS (4100 * NS_PER_S)
 

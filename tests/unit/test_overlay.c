@@ -47,7 +47,10 @@ static void teardown(void)
 static void press(const char *keys)
 {
 	for (; *keys; keys++) {
-		struct key_event event = { .key = *keys == '\r' ? KEY_RETURN : *keys == '\033' ? KEY_ESC : *keys == '\b' ? KEY_ERASE : *keys };
+		struct key_event event = { .key = *keys == '\r' ? KEY_RETURN
+				: *keys == '\033'                       ? KEY_ESC
+				: *keys == '\b'                         ? KEY_ERASE
+														: *keys };
 		if (!overlay_type(overlay, event) && !overlay_key(overlay, event))
 			screen_key(screen, event, &canvas);
 	}
@@ -67,12 +70,11 @@ static const char *last_line(void)
 }
 
 /* What the model itself makes of the same sets. */
-struct truth { struct model *model; };
+struct truth {
+	struct model *model;
+};
 
-static void note(void *context, const struct sample_set *set)
-{
-	model_apply(((struct truth *)context)->model, set);
-}
+static void note(void *context, const struct sample_set *set) { model_apply(((struct truth *)context)->model, set); }
 
 START_TEST(the_steps_are_those_of_the_recorded_run)
 {

@@ -24,10 +24,7 @@ static void open_run(void)
 	chance.state = 41;
 }
 
-static void close_run(void)
-{
-	steps_close(&steps);
-}
+static void close_run(void) { steps_close(&steps); }
 
 static void add_meta(const char *key, const char *value)
 {
@@ -37,13 +34,12 @@ static void add_meta(const char *key, const char *value)
 
 static void add_phase(struct batch *batch, uint32_t name, uint32_t parent, double seconds)
 {
-	batch->phases[batch->phase_count++] = (struct phase_time){ .name = name, .parent = parent, .seconds = (float)seconds, .cpu_s = NAN, .memory_bytes = NAN };
+	batch->phases[batch->phase_count++] = (struct phase_time){
+		.name = name, .parent = parent, .seconds = (float)seconds, .cpu_s = NAN, .memory_bytes = NAN
+	};
 }
 
-static double noisy(double step_s)
-{
-	return step_s * exp(0.05 * chance_normal(&chance));
-}
+static double noisy(double step_s) { return step_s * exp(0.05 * chance_normal(&chance)); }
 
 /* `excess_s` lies in data › decode. */
 static struct batch *add_step(double excess_s)
@@ -68,7 +64,8 @@ static const struct pattern *only_pattern(void)
 static void expect_none(void)
 {
 	const struct patterns *patterns = steps_look(&steps);
-	ck_assert_msg(patterns->count == 0, "%s", patterns->count ? pattern_words(&patterns->list[0], &steps.run, words, sizeof words) : "");
+	ck_assert_msg(patterns->count == 0, "%s",
+		patterns->count ? pattern_words(&patterns->list[0], &steps.run, words, sizeof words) : "");
 }
 
 START_TEST(every_40th_is_found_with_its_fourth)
@@ -91,7 +88,8 @@ START_TEST(every_40th_is_found_with_its_fourth)
 	ck_assert_uint_eq(pattern->phase, DATA);
 	ck_assert_str_eq(pattern->what, "data › decode");
 	ck_assert_str_eq(pattern->candidate, "prefetch_factor 10 × 4 workers");
-	ck_assert_str_eq(pattern_words(pattern, &steps.run, words, sizeof words), "every 40th batch is 2.2× slower, in data › decode (4 of 4)");
+	ck_assert_str_eq(pattern_words(pattern, &steps.run, words, sizeof words),
+		"every 40th batch is 2.2× slower, in data › decode (4 of 4)");
 	ck_assert_str_eq(pattern_label(pattern, &steps.run, words, sizeof words), "every 40th batch (4 of 4, from 1/19)");
 	close_run();
 }
@@ -131,7 +129,8 @@ START_TEST(period_may_be_counted_anew_in_each_epoch)
 	const struct pattern *pattern = only_pattern();
 	ck_assert_double_eq(pattern->period, 50);
 	ck_assert(pattern->is_by_index);
-	ck_assert_ptr_nonnull(strstr(pattern_words(pattern, &steps.run, words, sizeof words), "every 50th batch of an epoch"));
+	ck_assert_ptr_nonnull(
+		strstr(pattern_words(pattern, &steps.run, words, sizeof words), "every 50th batch of an epoch"));
 	close_run();
 }
 END_TEST
@@ -246,7 +245,8 @@ START_TEST(slower_and_slower_is_told_as_such)
 	const struct pattern *pattern = only_pattern();
 	ck_assert(pattern->is_creeping);
 	ck_assert_double_eq_tol(pattern->after_s / pattern->before_s, 1.3, 0.06);
-	ck_assert_ptr_nonnull(strstr(pattern_words(pattern, &steps.run, words, sizeof words), "slower and slower since batch 1/0"));
+	ck_assert_ptr_nonnull(
+		strstr(pattern_words(pattern, &steps.run, words, sizeof words), "slower and slower since batch 1/0"));
 	close_run();
 }
 END_TEST
@@ -360,16 +360,15 @@ static double clean_step(unsigned shape, double *wavering)
 	case 1: return step_s * (1 + 0.05 * (pow(chance_even(&chance), -1 / 1.5) - 1));
 	case 2: return chance_even(&chance) < 0.03 ? step_s * (1.5 + 3 * chance_even(&chance)) : step_s;
 	case 3: return 0.1 * exp(0.4 * chance_normal(&chance));
-	case 4:
-		*wavering = 0.8 * *wavering + 0.02 * chance_normal(&chance);
-		return step_s * exp(*wavering);
+	case 4: *wavering = 0.8 * *wavering + 0.02 * chance_normal(&chance); return step_s * exp(*wavering);
 	default: return step_s;
 	}
 }
 
 START_TEST(steps_without_a_pattern_have_none)
 {
-	static const char *const shapes[] = { "noise of 5 %", "a heavy tail", "3 % outliers", "noise of 40 %", "steps that waver together" };
+	static const char *const shapes[] = { "noise of 5 %", "a heavy tail", "3 % outliers", "noise of 40 %",
+		"steps that waver together" };
 	const char *text = getenv("PMTOP_SERIES");
 	unsigned series = text ? (unsigned)atoi(text) : SERIES_USUAL, most = series / 1000;
 	unsigned falsely = 0;

@@ -12,15 +12,9 @@
 
 static struct fake_proc proc;
 
-static void setup(void)
-{
-	fake_proc_init(&proc);
-}
+static void setup(void) { fake_proc_init(&proc); }
 
-static void teardown(void)
-{
-	fake_proc_release(&proc);
-}
+static void teardown(void) { fake_proc_release(&proc); }
 
 static struct perf_cpu cpu_of(const char *text)
 {
@@ -41,13 +35,20 @@ static const struct perf_usual *flops_of(const struct perf_cpu *cpu, unsigned n)
 	return NULL;
 }
 
-#define INTEL(model) "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: " model "\nmodel name\t: Xeon\nflags\t\t: fpu vme\n\nprocessor\t: 1\n"
-#define AMD(family, model) "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: " family "\nmodel\t\t: " model "\nflags\t\t: fpu hypervisor vme\n"
-#define ARM(maker, part) "processor\t: 0\nBogoMIPS\t: 2100.00\nCPU implementer\t: " maker "\nCPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: " part "\n"
+#define INTEL(model) \
+	"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: " model \
+	"\nmodel name\t: Xeon\nflags\t\t: fpu vme\n\nprocessor\t: 1\n"
+#define AMD(family, model) \
+	"processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: " family "\nmodel\t\t: " model \
+	"\nflags\t\t: fpu hypervisor vme\n"
+#define ARM(maker, part) \
+	"processor\t: 0\nBogoMIPS\t: 2100.00\nCPU implementer\t: " maker \
+	"\nCPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: " part "\n"
 
 START_TEST(the_cpu_is_read_from_cpuinfo)
 {
-	struct perf_cpu intel = cpu_of(INTEL("143")), amd = cpu_of(AMD("25", "17")), arm = cpu_of(ARM("0x41", "0xd40")), other = cpu_of("isa : rv64\n"), none = cpu_of("");
+	struct perf_cpu intel = cpu_of(INTEL("143")), amd = cpu_of(AMD("25", "17")), arm = cpu_of(ARM("0x41", "0xd40")),
+					other = cpu_of("isa : rv64\n"), none = cpu_of("");
 	ck_assert(intel.maker == MAKER_INTEL && intel.family == 6 && intel.model == 143 && !intel.is_virtual);
 	ck_assert(amd.maker == MAKER_AMD && amd.family == 25 && amd.model == 17 && amd.is_virtual);
 	ck_assert(arm.maker == MAKER_ARM && arm.model == 0xd40);
@@ -61,8 +62,9 @@ END_TEST
 /* Intel: elements of a vector; a scalable vector of Neoverse V1 has twice 128 bits, V2's one, A64FX's four. */
 START_TEST(flops_have_the_weights_of_their_formula)
 {
-	struct perf_cpu intel = cpu_of(INTEL("143")), zen4 = cpu_of(AMD("25", "17")), zen5 = cpu_of(AMD("26", "2")), v1 = cpu_of(ARM("0x41", "0xd40")),
-		v2 = cpu_of(ARM("0x41", "0xd4f")), n1 = cpu_of(ARM("0x41", "0xd0c")), a64fx = cpu_of(ARM("0x46", "0x001"));
+	struct perf_cpu intel = cpu_of(INTEL("143")), zen4 = cpu_of(AMD("25", "17")), zen5 = cpu_of(AMD("26", "2")),
+					v1 = cpu_of(ARM("0x41", "0xd40")), v2 = cpu_of(ARM("0x41", "0xd4f")),
+					n1 = cpu_of(ARM("0x41", "0xd0c")), a64fx = cpu_of(ARM("0x46", "0x001"));
 	const struct perf_usual *flops = flops_of(&intel, 0);
 	static const double weights[] = { 1, 2, 4, 8, 16 };
 	ck_assert_uint_eq(flops->part_count, 5);
@@ -81,7 +83,8 @@ END_TEST
 START_TEST(the_kernels_own_events_have_their_roles_under_any_name)
 {
 	const struct perf_code cycles = { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES },
-		raw = { .type = PERF_TYPE_RAW, .config = 0 }, clock = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK };
+						   raw = { .type = PERF_TYPE_RAW, .config = 0 },
+						   clock = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK };
 	ck_assert_int_eq(perf_code_role(&cycles), PERF_ROLE_CYCLES);
 	ck_assert_int_eq(perf_code_role(&raw), PERF_ROLE_OTHER);
 	ck_assert_int_eq(perf_code_role(&clock), PERF_ROLE_TASK_CLOCK);
@@ -90,7 +93,7 @@ START_TEST(the_kernels_own_events_have_their_roles_under_any_name)
 }
 END_TEST
 
-/* -- libpfm4 -------------------------------------------------------------------------------------------------------------------- */
+/* -- libpfm4 -- */
 
 static struct perf_opener *library;
 
@@ -101,10 +104,7 @@ static void open_library(void)
 	ck_assert_ptr_nonnull(library);
 }
 
-static void close_library(void)
-{
-	perf_system_free(library);
-}
+static void close_library(void) { perf_system_free(library); }
 
 /* The code of a name; 0 where libpfm4 does not know it. */
 static uint64_t encoded(const char *pmu, const char *name)
@@ -127,12 +127,15 @@ static void assert_parts(const char *pmu, const struct perf_usual *usual, const 
 		uint64_t config = 0;
 		for (size_t k = 0; k < PERF_PART_NAMES && usual->parts[i].names[k] && !config; k++)
 			config = encoded(pmu, usual->parts[i].names[k]);
-		ck_assert_msg(config == configs[i], "%s part %u of %s is %#llx", pmu, i, usual->name, (unsigned long long)config);
+		ck_assert_msg(
+			config == configs[i], "%s part %u of %s is %#llx", pmu, i, usual->name, (unsigned long long)config);
 	}
 }
 
-/* Event 0xC7; unit masks by Intel's tables: scalar 3, 128-bit double 4, single 8, 256-bit double 0x10, single 0x20, 512-bit double 0x40, single 0x80. */
-static const uint64_t intel_flops[] = { 0x03c7, 0x04c7, 0x18c7, 0x60c7, 0x80c7 }, narrow_flops[] = { 0x03c7, 0x04c7, 0x18c7, 0x20c7 }, zen4_flops[] = { 0x1f03 };
+/* Event 0xC7; unit masks by Intel's tables: scalar 3, 128-bit double 4, single 8, 256-bit double 0x10, single 0x20,
+ * 512-bit double 0x40, single 0x80. */
+static const uint64_t intel_flops[] = { 0x03c7, 0x04c7, 0x18c7, 0x60c7, 0x80c7 },
+					  narrow_flops[] = { 0x03c7, 0x04c7, 0x18c7, 0x20c7 }, zen4_flops[] = { 0x1f03 };
 
 START_TEST(sapphire_rapids_and_its_kin_encode)
 {
@@ -174,8 +177,12 @@ END_TEST
 /* As on such a machine itself, where names have no PMU before them. */
 START_TEST(a_forced_pmu_knows_the_names_of_the_table)
 {
-	static const struct { const char *pmu, *cpuinfo; const uint64_t *configs; } machines[] = {
-		{ "spr", INTEL("143"), intel_flops }, { "amd64_fam19h_zen4", AMD("25", "17"), zen4_flops },
+	static const struct {
+		const char *pmu, *cpuinfo;
+		const uint64_t *configs;
+	} machines[] = {
+		{ "spr", INTEL("143"), intel_flops },
+		{ "amd64_fam19h_zen4", AMD("25", "17"), zen4_flops },
 	};
 	struct perf_cpu cpu = cpu_of(machines[_i].cpuinfo);
 	setenv("LIBPFM_FORCE_PMU", machines[_i].pmu, 1);
@@ -199,7 +206,8 @@ START_TEST(names_of_the_kernel_and_who_is_left_out_are_understood)
 	struct perf_code code;
 	struct reason reason;
 	ck_assert_int_eq(library->encode(library->context, "cycles:u", &code, &reason), STATUS_OK);
-	ck_assert(code.type == PERF_TYPE_HARDWARE && code.config == PERF_COUNT_HW_CPU_CYCLES && code.no_kernel && !code.no_user);
+	ck_assert(
+		code.type == PERF_TYPE_HARDWARE && code.config == PERF_COUNT_HW_CPU_CYCLES && code.no_kernel && !code.no_user);
 	ck_assert_int_eq(library->encode(library->context, "instructions", &code, &reason), STATUS_OK);
 	ck_assert(code.config == PERF_COUNT_HW_INSTRUCTIONS && !code.no_kernel && !code.no_user);
 }

@@ -29,8 +29,11 @@ static struct perf_reader *reader;
 static double now_s;
 static char sys_root[128];
 
-#define CPUINFO_INTEL "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: A CPU\nflags\t\t: fpu avx512f\n"
-#define CPUINFO_VIRTUAL "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nflags\t\t: fpu hypervisor lahf_lm\n"
+#define CPUINFO_INTEL \
+	"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: A CPU\nflags\t\t: fpu " \
+	"avx512f\n"
+#define CPUINFO_VIRTUAL \
+	"processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nflags\t\t: fpu hypervisor lahf_lm\n"
 
 static void put_thread(int pid, int tid)
 {
@@ -109,7 +112,8 @@ static const struct record *count_of(int pid, enum perf_role role)
 {
 	for (size_t i = 0; i < set_count(&set, RECORD_PERF_COUNT); i++) {
 		const struct record *record = set_record(&set, RECORD_PERF_COUNT, i);
-		if (record->perf_count.pid == pid && event_numbers[role] >= 0 && (int)record->perf_count.event == event_numbers[role])
+		if (record->perf_count.pid == pid && event_numbers[role] >= 0 &&
+			(int)record->perf_count.event == event_numbers[role])
 			return record;
 	}
 	return NULL;
@@ -146,7 +150,7 @@ static void assert_says(const char *text, const char *part)
 
 #define NEAR(a, b) ck_assert_double_eq_tol(a, b, 1 + 1e-9 * fabs(b))
 
-/* -- when ----------------------------------------------------------------------------------------------------------------------- */
+/* -- when -- */
 
 START_TEST(nothing_is_opened_before_somebody_looks)
 {
@@ -189,7 +193,7 @@ START_TEST(a_watch_without_a_process_has_nothing_to_count)
 }
 END_TEST
 
-/* -- threads and processes ------------------------------------------------------------------------------------------------------ */
+/* -- threads and processes -- */
 
 START_TEST(every_thread_is_counted_and_summed_by_process)
 {
@@ -268,7 +272,7 @@ START_TEST(the_end_of_the_target_is_the_end)
 }
 END_TEST
 
-/* -- turns ---------------------------------------------------------------------------------------------------------------------- */
+/* -- turns -- */
 
 START_TEST(counters_that_take_turns_are_scaled_and_their_share_is_told)
 {
@@ -391,7 +395,7 @@ START_TEST(counters_that_go_back_add_nothing)
 }
 END_TEST
 
-/* -- what is refused ------------------------------------------------------------------------------------------------------------ */
+/* -- what is refused -- */
 
 START_TEST(a_machine_without_hardware_counters_counts_the_kernels_own)
 {
@@ -399,8 +403,9 @@ START_TEST(a_machine_without_hardware_counters_counts_the_kernels_own)
 	fake_perf_refuse(&perf, PERF_TYPE_HARDWARE, FAKE_PERF_ANY, FAKE_PERF_ANY, _i ? EOPNOTSUPP : ENOENT);
 	fake_perf_refuse(&perf, PERF_TYPE_RAW, FAKE_PERF_ANY, FAKE_PERF_ANY, ENOENT);
 	begin_counting();
-	assert_says(missing("cycles, instructions"), _i ? "virtual machine's kernel offers no hardware counters (EOPNOTSUPP)"
-		: "virtual machine's kernel offers no hardware counters (ENOENT)");
+	assert_says(missing("cycles, instructions"),
+		_i ? "virtual machine's kernel offers no hardware counters (EOPNOTSUPP)"
+		   : "virtual machine's kernel offers no hardware counters (ENOENT)");
 	assert_says(remedy("cycles, instructions"), "run on the host");
 	ck_assert_ptr_null(missing("FLOPs"));
 	fake_perf_run(&perf, TARGET, 0.1);
@@ -422,7 +427,8 @@ START_TEST(a_level_that_refuses_the_kernels_part_leaves_user_space)
 	ck_assert_int_eq(event_numbers[PERF_ROLE_SWITCHES], -1);
 	ck_assert_int_eq(event_numbers[PERF_ROLE_MIGRATIONS], -1);
 	assert_says(missing("counters of the kernel's part"), "perf_event_paranoid is 2");
-	assert_says(remedy("counters of the kernel's part"), "sudo sysctl kernel.perf_event_paranoid=1, or sudo setcap cap_perfmon=ep");
+	assert_says(remedy("counters of the kernel's part"),
+		"sudo sysctl kernel.perf_event_paranoid=1, or sudo setcap cap_perfmon=ep");
 	assert_says(missing("context switches, CPU migrations"), "in the kernel");
 	fake_perf_run(&perf, TARGET, 0.1);
 	read_at(10.3);
@@ -435,7 +441,8 @@ START_TEST(a_level_that_refuses_all_is_named_with_what_helps)
 	fake_proc_put(&proc, "sys/kernel/perf_event_paranoid", _i ? "4\n" : "3\n");
 	fake_perf_refuse(&perf, FAKE_PERF_ANY, FAKE_PERF_ANY, FAKE_PERF_ANY, EACCES);
 	ck_assert_int_eq(begin_counting(), STATUS_OK);
-	assert_says(missing("counters"), _i ? "perf_event_paranoid is 4: without CAP_PERFMON nobody may count" : "perf_event_paranoid is 3");
+	assert_says(missing("counters"),
+		_i ? "perf_event_paranoid is 4: without CAP_PERFMON nobody may count" : "perf_event_paranoid is 3");
 	assert_says(missing("counters"), "what /proc tells goes on");
 	assert_says(remedy("counters"), "sudo sysctl kernel.perf_event_paranoid=2, or sudo setcap cap_perfmon=ep");
 	ck_assert_uint_eq(set_count(&set, RECORD_PERF_EVENT), 0);
@@ -493,7 +500,8 @@ START_TEST(a_process_of_another_user_is_named)
 	target_refresh(&target);
 	fake_perf_refuse(&perf, FAKE_PERF_ANY, FAKE_PERF_ANY, 200, EACCES);
 	begin_counting();
-	assert_says(missing("counters of some processes"), "1 processes of the tree may not be counted (EACCES), such as 200");
+	assert_says(
+		missing("counters of some processes"), "1 processes of the tree may not be counted (EACCES), such as 200");
 	ck_assert_ptr_null(count_of(200, PERF_ROLE_TASK_CLOCK));
 	ck_assert_ptr_nonnull(count_of(TARGET, PERF_ROLE_TASK_CLOCK));
 }
@@ -547,7 +555,7 @@ START_TEST(a_limit_of_descriptors_is_raised_and_the_tree_knows_it)
 }
 END_TEST
 
-/* -- what the user chose -------------------------------------------------------------------------------------------------------- */
+/* -- what the user chose -- */
 
 START_TEST(chosen_events_stand_in_place_of_the_usual_ones)
 {
@@ -576,16 +584,23 @@ START_TEST(all_that_stands_can_be_told_again)
 }
 END_TEST
 
-/* -- memory traffic ------------------------------------------------------------------------------------------------------------- */
+/* -- memory traffic -- */
 
 #define PMUS "sysfs/bus/event_source/devices/"
 
 static void put_imc(int number)
 {
-	static const struct { const char *name, *text; } files[] = {
-		{ "type", "18\n" }, { "cpumask", "0,8\n" }, { "format/event", "config:0-7\n" }, { "format/umask", "config:8-15,32-33\n" },
-		{ "events/cas_count_read", "event=0x04,umask=0x303\n" }, { "events/cas_count_write", "event=0x04,umask=0x0c\n" },
-		{ "events/cas_count_read.scale", "6.103515625e-5\n" }, { "events/cas_count_read.unit", "MiB\n" },
+	static const struct {
+		const char *name, *text;
+	} files[] = {
+		{ "type", "18\n" },
+		{ "cpumask", "0,8\n" },
+		{ "format/event", "config:0-7\n" },
+		{ "format/umask", "config:8-15,32-33\n" },
+		{ "events/cas_count_read", "event=0x04,umask=0x303\n" },
+		{ "events/cas_count_write", "event=0x04,umask=0x0c\n" },
+		{ "events/cas_count_read.scale", "6.103515625e-5\n" },
+		{ "events/cas_count_read.unit", "MiB\n" },
 	};
 	char name[256];
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -606,7 +621,8 @@ START_TEST(memory_traffic_is_told_by_socket)
 	unsigned meters = 0, whole = 0;
 	for (int i = 0; i < FAKE_PERF_MOST; i++) {
 		meters += perf.counters[i].is_open && perf.counters[i].code.type == 18;
-		whole += perf.counters[i].is_open && perf.counters[i].code.config == (0x04 | 0x03 << 8 | UINT64_C(3) << 32) && perf.counters[i].cpu >= 0;
+		whole += perf.counters[i].is_open && perf.counters[i].code.config == (0x04 | 0x03 << 8 | UINT64_C(3) << 32) &&
+			perf.counters[i].cpu >= 0;
 	}
 	ck_assert_uint_eq(meters, 8);
 	ck_assert_uint_eq(whole, 4);
@@ -620,7 +636,10 @@ END_TEST
 
 START_TEST(amds_memory_controllers_have_no_names_but_codes)
 {
-	static const struct { const char *name, *text; } files[] = { { "type", "30\n" }, { "cpumask", "0\n" }, { "format/event", "config:0-7\n" }, { "format/rdwrmask", "config:8-9\n" } };
+	static const struct {
+		const char *name, *text;
+	} files[] = { { "type", "30\n" }, { "cpumask", "0\n" }, { "format/event", "config:0-7\n" },
+		{ "format/rdwrmask", "config:8-9\n" } };
 	char name[256];
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		snprintf(name, sizeof name, PMUS "amd_umc_3/%s", files[i].name);
@@ -642,7 +661,8 @@ START_TEST(memory_traffic_that_may_not_be_counted_says_at_which_level_it_may)
 	put_imc(0);
 	fake_perf_refuse(&perf, 18, FAKE_PERF_ANY, -1, EACCES);
 	begin_counting();
-	assert_says(missing("memory traffic"), "perf_event_paranoid is 1: without CAP_PERFMON no whole CPU or socket may be counted");
+	assert_says(missing("memory traffic"),
+		"perf_event_paranoid is 1: without CAP_PERFMON no whole CPU or socket may be counted");
 	assert_says(remedy("memory traffic"), "kernel.perf_event_paranoid=0");
 	ck_assert_int_ge(event_numbers[PERF_ROLE_CYCLES], 0);
 }

@@ -13,7 +13,9 @@
 
 static char folder[64], path[128];
 static struct sample_set set, back;
-static const struct stream_header header = { .pid = 4711, .command = "train.py", .monotonic_ns = 1000, .realtime_ns = 5000 };
+static const struct stream_header header = {
+	.pid = 4711, .command = "train.py", .monotonic_ns = 1000, .realtime_ns = 5000
+};
 
 static void setup(void)
 {
@@ -51,7 +53,8 @@ static void make_set(uint64_t which, bool is_dictionary)
 	record->batch.index = which;
 }
 
-static void write_sets(struct stream_writer *writer, struct buffer *out, uint64_t from, uint64_t to, uint64_t lost_from, uint64_t lost_to)
+static void write_sets(
+	struct stream_writer *writer, struct buffer *out, uint64_t from, uint64_t to, uint64_t lost_from, uint64_t lost_to)
 {
 	struct buffer lost = BUFFER_INIT;
 	for (uint64_t i = from; i < to; i++) {
@@ -87,7 +90,9 @@ static struct player *open_player(const char *name, double speed)
 	return player;
 }
 
-struct account { uint64_t events, opened, lost_records, lost; };
+struct account {
+	uint64_t events, opened, lost_records, lost;
+};
 
 static struct account play(struct player *player)
 {
@@ -264,8 +269,13 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		a_file_is_read_to_its_end_and_opens_its_run_once, what_was_lost_on_the_way_is_told_as_lost_events, speed_is_a_multiple_of_the_recorded_pace,
-		a_file_that_grows_is_followed_to_its_end, a_pipe_gives_its_sets_as_they_come, files_of_a_rotated_recording_are_one, what_is_no_recording_is_refused_by_name,
+		a_file_is_read_to_its_end_and_opens_its_run_once,
+		what_was_lost_on_the_way_is_told_as_lost_events,
+		speed_is_a_multiple_of_the_recorded_pace,
+		a_file_that_grows_is_followed_to_its_end,
+		a_pipe_gives_its_sets_as_they_come,
+		files_of_a_rotated_recording_are_one,
+		what_is_no_recording_is_refused_by_name,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

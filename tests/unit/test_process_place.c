@@ -21,7 +21,7 @@ static struct sample_set set;
 static struct fake_proc proc;
 static void *state;
 
-/* -- the text --------------------------------------------------------------------------------------------------------------------- */
+/* -- the text -- */
 
 START_TEST(rank_and_devices_are_found)
 {
@@ -58,7 +58,8 @@ END_TEST
 
 START_TEST(garbage_is_no_place)
 {
-	READ("LOCAL_RANK=-1\0LOCAL_RANK=\0LOCAL_RANK=two\0LOCAL_RANK=99999999999999999999\0LOCAL_RANK=3x\0LOCAL_RANKS=4\0XLOCAL_RANK=4\0local_rank=4\0LOCAL_RANK\0=\0\0");
+	READ("LOCAL_RANK=-1\0LOCAL_RANK=\0LOCAL_RANK=two\0LOCAL_RANK=99999999999999999999\0LOCAL_RANK=3x\0LOCAL_RANKS="
+		 "4\0XLOCAL_RANK=4\0local_rank=4\0LOCAL_RANK\0=\0\0");
 	ck_assert_int_eq(place.local_rank, -1);
 	/* Cut off in the middle. */
 	READ("LOCAL_RANK=1");
@@ -80,7 +81,7 @@ START_TEST(what_is_too_long_is_skipped)
 }
 END_TEST
 
-/* -- the source ------------------------------------------------------------------------------------------------------------------- */
+/* -- the source -- */
 
 static void setup(void)
 {
@@ -109,10 +110,7 @@ static void read_source(int64_t now_ns)
 	process_source.read(state, now_ns, &set);
 }
 
-static const struct record *told(void)
-{
-	return set_record(&set, RECORD_PROCESS_PLACE, 0);
-}
+static const struct record *told(void) { return set_record(&set, RECORD_PROCESS_PLACE, 0); }
 
 START_TEST(a_member_is_told_where_it_runs_once)
 {
@@ -169,7 +167,7 @@ START_TEST(after_an_exec_it_is_looked_at_anew)
 }
 END_TEST
 
-/* -- who comes late --------------------------------------------------------------------------------------------------------------- */
+/* -- who comes late -- */
 
 static void note(struct ledger *ledger, struct record record)
 {
@@ -181,10 +179,14 @@ START_TEST(the_ledger_keeps_places_and_counted_events)
 {
 	struct ledger *ledger = ledger_new();
 	note(ledger, (struct record){ .kind = RECORD_PROCESS_SEEN, .process = { .pid = 7, .command = "a" } });
-	note(ledger, (struct record){ .kind = RECORD_PROCESS_PLACE, .place = { .pid = 7, .local_rank = 1, .visible_devices = "1" } });
+	note(ledger,
+		(struct record){
+			.kind = RECORD_PROCESS_PLACE, .place = { .pid = 7, .local_rank = 1, .visible_devices = "1" } });
 	note(ledger, (struct record){ .kind = RECORD_PROCESS_PLACE, .place = { .pid = 8, .local_rank = 2 } });
-	note(ledger, (struct record){ .kind = RECORD_PERF_EVENT, .perf_event = { .event = 3, .role = 2, .name = "cycles" } });
-	note(ledger, (struct record){ .kind = RECORD_PERF_EVENT, .perf_event = { .event = 3, .role = 2, .name = "instructions" } });
+	note(ledger,
+		(struct record){ .kind = RECORD_PERF_EVENT, .perf_event = { .event = 3, .role = 2, .name = "cycles" } });
+	note(ledger,
+		(struct record){ .kind = RECORD_PERF_EVENT, .perf_event = { .event = 3, .role = 2, .name = "instructions" } });
 	note(ledger, (struct record){ .kind = RECORD_PROCESS_SEEN, .process = { .pid = 7, .command = "b" } });
 	ledger_tell(ledger, 9, &set);
 	ck_assert_uint_eq(set.count, 4);

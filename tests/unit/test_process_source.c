@@ -147,8 +147,10 @@ END_TEST
 static void put_stat(int pid, char process_state, unsigned user_ticks, unsigned disk_wait_ticks)
 {
 	char text[512];
-	snprintf(text, sizeof text, "%d (train er) %c %d 1 1 0 -1 4194304 1000 0 7 0 %u 50 0 0 20 0 3 0 1234%d 99999744 2500 "
-		"18446744073709551615 4194304 4300000 140720000000000 0 0 0 0 0 0 0 0 0 17 1 0 0 %u 0 0 0 0 0 0 0 0 0 0\n", pid, process_state, pid == 100 ? 1 : 100, user_ticks, pid, disk_wait_ticks);
+	snprintf(text, sizeof text,
+		"%d (train er) %c %d 1 1 0 -1 4194304 1000 0 7 0 %u 50 0 0 20 0 3 0 1234%d 99999744 2500 "
+		"18446744073709551615 4194304 4300000 140720000000000 0 0 0 0 0 0 0 0 0 17 1 0 0 %u 0 0 0 0 0 0 0 0 0 0\n",
+		pid, process_state, pid == 100 ? 1 : 100, user_ticks, pid, disk_wait_ticks);
 	fake_proc_puts(&proc, pid, "stat", text);
 }
 
@@ -208,7 +210,7 @@ START_TEST(descriptors_are_counted_every_five_seconds)
 	open_source(100, proc.root);
 	read_source(0);
 	double first = set_figure(&set, METRIC_PROCESS_DESCRIPTORS, 100);
-	ck_assert(!isnan(first));                    /* of a folder that is none of the kernel's, any number */
+	ck_assert(!isnan(first)); /* of a folder that is none of the kernel's, any number */
 	read_source(4 * NS_PER_S);
 	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DESCRIPTORS, 100)));
 	read_source(5 * NS_PER_S);
@@ -321,7 +323,7 @@ START_TEST(end_of_the_target_is_told)
 }
 END_TEST
 
-/* -- real processes ------------------------------------------------------------------------------------------------------------- */
+/* -- real processes -- */
 
 enum { WORKERS = 3, THREADS = 50, HELD_BYTES = 32 << 20 };
 

@@ -1,4 +1,5 @@
-/* Which line an instruction of CPython belongs to, in the tables of three formats; and what is refused of a layout. Real ones: tests/terminal/stack.py. */
+/* Which line an instruction of CPython belongs to, in the tables of three formats; and what is refused of a layout.
+ * Real ones: tests/terminal/stack.py. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,18 +7,31 @@
 #include "src/sources/python/py_code.h"
 #include "tests/support/suite.h"
 
-/* One function of ten lines as 3.9, 3.10 and 3.11 compile it, with what their own co_lines() and dis say: from each offset on that line. */
+/* One function of ten lines as 3.9, 3.10 and 3.11 compile it, with what their own co_lines() and dis say: from each
+ * offset on that line. */
 static const unsigned char in_pairs[] = { 0, 1, 4, 1, 8, 1, 8, 1, 2, 1, 2, 255, 6, 5 };
 static const unsigned char in_ranges[] = { 4, 1, 8, 1, 8, 1, 2, 1, 2, 1, 4, 255, 2, 128, 4, 5 };
-static const unsigned char in_locations[] = { 128, 0, 216, 12, 13, 128, 69, 216, 16, 21, 240, 0, 4, 5, 14, 240, 0, 4, 5, 14, 136, 4, 216, 11, 15, 144, 33, 138, 56, 136, 56,
-	216, 12, 17, 216, 16, 20, 241, 3, 2, 13, 14, 136, 69, 248, 240, 10, 0, 12, 17, 128, 76 };
+static const unsigned char in_locations[] = { 128, 0, 216, 12, 13, 128, 69, 216, 16, 21, 240, 0, 4, 5, 14, 240, 0, 4, 5,
+	14, 136, 4, 216, 11, 15, 144, 33, 138, 56, 136, 56, 216, 12, 17, 216, 16, 20, 241, 3, 2, 13, 14, 136, 69, 248, 240,
+	10, 0, 12, 17, 128, 76 };
 
-struct known { int offset, line; };
-static const struct known of_pairs[] = { { 0, 2 }, { 2, 2 }, { 4, 3 }, { 12, 4 }, { 20, 5 }, { 22, 6 }, { 24, 5 }, { 28, 5 }, { 30, 10 }, { 32, 10 } };
-static const struct known of_ranges[] = { { 0, 2 }, { 4, 3 }, { 12, 4 }, { 20, 5 }, { 22, 6 }, { 24, 5 }, { 26, 5 }, { 28, 0 }, { 30, 10 }, { 32, 10 } };
-static const struct known of_locations[] = { { 0, 1 }, { 2, 2 }, { 4, 2 }, { 6, 3 }, { 12, 3 }, { 14, 4 }, { 24, 4 }, { 26, 5 }, { 28, 6 }, { 30, 5 }, { 34, 5 }, { 36, 0 }, { 38, 10 }, { 40, 10 } };
+struct known {
+	int offset, line;
+};
+static const struct known of_pairs[] = { { 0, 2 }, { 2, 2 }, { 4, 3 }, { 12, 4 }, { 20, 5 }, { 22, 6 }, { 24, 5 },
+	{ 28, 5 }, { 30, 10 }, { 32, 10 } };
+static const struct known of_ranges[] = { { 0, 2 }, { 4, 3 }, { 12, 4 }, { 20, 5 }, { 22, 6 }, { 24, 5 }, { 26, 5 },
+	{ 28, 0 }, { 30, 10 }, { 32, 10 } };
+static const struct known of_locations[] = { { 0, 1 }, { 2, 2 }, { 4, 2 }, { 6, 3 }, { 12, 3 }, { 14, 4 }, { 24, 4 },
+	{ 26, 5 }, { 28, 6 }, { 30, 5 }, { 34, 5 }, { 36, 0 }, { 38, 10 }, { 40, 10 } };
 
-static const struct table { enum py_line_table format; const unsigned char *bytes; size_t size; const struct known *known; size_t count; } tables[] = {
+static const struct table {
+	enum py_line_table format;
+	const unsigned char *bytes;
+	size_t size;
+	const struct known *known;
+	size_t count;
+} tables[] = {
 	{ PY_LINES_PAIRS, in_pairs, sizeof in_pairs, of_pairs, sizeof of_pairs / sizeof *of_pairs },
 	{ PY_LINES_RANGES, in_ranges, sizeof in_ranges, of_ranges, sizeof of_ranges / sizeof *of_ranges },
 	{ PY_LINES_LOCATIONS, in_locations, sizeof in_locations, of_locations, sizeof of_locations / sizeof *of_locations },
@@ -28,7 +42,8 @@ START_TEST(each_instruction_has_its_line)
 	const struct table *table = &tables[_i];
 	for (size_t i = 0; i < table->count; i++) {
 		int line = py_line_at(table->format, table->bytes, table->size, 1, table->known[i].offset);
-		ck_assert_msg(line == table->known[i].line, "%d: %d, not %d", table->known[i].offset, line, table->known[i].line);
+		ck_assert_msg(
+			line == table->known[i].line, "%d: %d, not %d", table->known[i].offset, line, table->known[i].line);
 	}
 }
 END_TEST
@@ -108,7 +123,7 @@ START_TEST(offsets_that_make_no_sense_are_refused)
 {
 	uint64_t words[PY_DEBUG_WORDS] = { 0, 0x030d0000 };
 	memcpy(words, "xdebugpy", 8);
-	ck_refused(words, STATUS_DAMAGED, "make no sense");       /* nothing has a size */
+	ck_refused(words, STATUS_DAMAGED, "make no sense"); /* nothing has a size */
 	for (size_t i = 3; i < PY_DEBUG_WORDS; i++)
 		words[i] = UINT64_MAX;
 	ck_refused(words, STATUS_DAMAGED, "make no sense");

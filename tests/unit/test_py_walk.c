@@ -1,4 +1,5 @@
-/* Frames that lead in a circle, as a mixture of two moments can: they are no stack. Real stacks: tests/terminal/stack.py. */
+/* Frames that lead in a circle, as a mixture of two moments can: they are no stack. Real stacks:
+ * tests/terminal/stack.py. */
 #include <check.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,18 +9,29 @@
 
 enum { FRAMES = 40 };
 
-struct frame { uint64_t code, previous, ip; };
+struct frame {
+	uint64_t code, previous, ip;
+};
 
 static struct frame frames[FRAMES];
-static struct { uint64_t newest; } thread;
+static struct {
+	uint64_t newest;
+} thread;
 static struct py_walk walk;
 
 /* As a plain CPython of 3.10 has them. */
 static bool look(enum py_care care)
 {
 	struct py_process process = { .pid = getpid(), .process_fd = -1 };
-	process.place.layout = (struct py_layout){ .minor = 10, .ip = PY_IP_ADDRESS, .thread_frame = 0, .thread_cframe = PY_NOWHERE, .frame_code = offsetof(struct frame, code),
-		.frame_previous = offsetof(struct frame, previous), .frame_ip = offsetof(struct frame, ip), .frame_owner = PY_NOWHERE, .frame_size = sizeof(struct frame) };
+	process.place.layout = (struct py_layout){ .minor = 10,
+		.ip = PY_IP_ADDRESS,
+		.thread_frame = 0,
+		.thread_cframe = PY_NOWHERE,
+		.frame_code = offsetof(struct frame, code),
+		.frame_previous = offsetof(struct frame, previous),
+		.frame_ip = offsetof(struct frame, ip),
+		.frame_owner = PY_NOWHERE,
+		.frame_size = sizeof(struct frame) };
 	struct py_walker *walker = py_walker_new();
 	ck_assert_ptr_nonnull(walker);
 	bool is_still = py_walk(&process, (uintptr_t)&thread, care, walker, &walk);
@@ -30,7 +42,8 @@ static bool look(enum py_care care)
 static void setup(void)
 {
 	for (size_t i = 0; i < FRAMES; i++)
-		frames[i] = (struct frame){ .code = 4096 + i, .previous = i + 1 < FRAMES ? (uintptr_t)&frames[i + 1] : 0, .ip = i };
+		frames[i] =
+			(struct frame){ .code = 4096 + i, .previous = i + 1 < FRAMES ? (uintptr_t)&frames[i + 1] : 0, .ip = i };
 	thread.newest = (uintptr_t)&frames[0];
 }
 

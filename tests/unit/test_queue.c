@@ -97,7 +97,7 @@ START_TEST(storage_goes_round_and_nothing_is_allocated_on_the_way)
 			at++;
 		if (at == known)
 			storage[known++] = in.records;
-		ck_assert_uint_le(known, 4);   /* the producer's, the taker's, the queue's two */
+		ck_assert_uint_le(known, 4); /* the producer's, the taker's, the queue's two */
 		queue_push(queue, &in);
 		queue_pop(queue, &out);
 	}

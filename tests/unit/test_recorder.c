@@ -90,7 +90,13 @@ static void add(struct recorder *recorder, uint64_t which, size_t figures)
 	recorder_add(recorder, which % 4 == 0 ? BLOCK_DICTIONARY : BLOCK_TICK, &set);
 }
 
-struct account { uint64_t sets, headers, gaps; bool is_indexed; double first, last; int64_t date_ns; struct stream_losses losses; };
+struct account {
+	uint64_t sets, headers, gaps;
+	bool is_indexed;
+	double first, last;
+	int64_t date_ns;
+	struct stream_losses losses;
+};
 
 static struct account read_file(const char *name)
 {
@@ -431,10 +437,18 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		what_was_added_is_in_the_file, what_is_there_is_not_written_over, a_full_disk_ends_the_recording_behind_a_whole_block,
-		a_stalled_disk_costs_sets_that_are_counted_and_no_time, a_disk_that_hangs_for_good_does_not_keep_pmtop, a_file_of_the_set_size_is_followed_by_another,
-		the_size_asked_for_bounds_all_files_together, a_size_that_holds_nothing_says_so, a_disk_that_fails_ends_the_recording_behind_a_whole_block,
-		another_file_steps_over_what_was_put_in_its_place, a_clock_that_was_set_dates_what_follows, a_reader_that_stalls_costs_sets_that_are_counted,
+		what_was_added_is_in_the_file,
+		what_is_there_is_not_written_over,
+		a_full_disk_ends_the_recording_behind_a_whole_block,
+		a_stalled_disk_costs_sets_that_are_counted_and_no_time,
+		a_disk_that_hangs_for_good_does_not_keep_pmtop,
+		a_file_of_the_set_size_is_followed_by_another,
+		the_size_asked_for_bounds_all_files_together,
+		a_size_that_holds_nothing_says_so,
+		a_disk_that_fails_ends_the_recording_behind_a_whole_block,
+		another_file_steps_over_what_was_put_in_its_place,
+		a_clock_that_was_set_dates_what_follows,
+		a_reader_that_stalls_costs_sets_that_are_counted,
 		a_reader_that_is_gone_ends_it,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -43,12 +43,11 @@ static enum status tell_some(void *state, int64_t now_ns, struct sample_set *out
 	return STATUS_OK;
 }
 
-static void close_nothing(void *state)
-{
-	(void)state;
-}
+static void close_nothing(void *state) { (void)state; }
 
-static const struct source source = { .name = "some", .open = open_nothing, .read = read_some, .tell_all = tell_some, .close = close_nothing };
+static const struct source source = {
+	.name = "some", .open = open_nothing, .read = read_some, .tell_all = tell_some, .close = close_nothing
+};
 
 /* -- */
 
@@ -68,9 +67,13 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-struct account { unsigned dictionaries; uint64_t dictionary_bytes, all_bytes, most_apart_ns; };
+struct account {
+	unsigned dictionaries;
+	uint64_t dictionary_bytes, all_bytes, most_apart_ns;
+};
 
-/* A collector's sets, each put half a second after the one before; a snapshot is given as soon as it is asked for, as the sampler does. */
+/* A collector's sets, each put half a second after the one before; a snapshot is given as soon as it is asked for, as
+ * the sampler does. */
 static struct account record_sets(unsigned sets, unsigned records, unsigned snapshot_records)
 {
 	struct recording recording = { 0 };
@@ -97,7 +100,9 @@ static struct account record_sets(unsigned sets, unsigned records, unsigned snap
 				continue;
 			account.dictionaries++;
 			account.dictionary_bytes += recording.told_bytes;
-			account.most_apart_ns = told_ns && (uint64_t)(set.time_ns - told_ns) > account.most_apart_ns ? (uint64_t)(set.time_ns - told_ns) : account.most_apart_ns;
+			account.most_apart_ns = told_ns && (uint64_t)(set.time_ns - told_ns) > account.most_apart_ns
+				? (uint64_t)(set.time_ns - told_ns)
+				: account.most_apart_ns;
 			told_ns = set.time_ns;
 		}
 	}
@@ -140,7 +145,8 @@ START_TEST(late_history_is_coarser_and_tells_the_same_sums)
 	struct sample_set all = SAMPLE_SET_INIT, late = SAMPLE_SET_INIT;
 	struct history_row *rows = sample_set_allocate(&all, ROWS * sizeof *rows);
 	for (uint64_t i = 0; i < ROWS; i++)
-		rows[i] = (struct history_row){ i * 4, 4, 0.4 + (double)i, 0.05 + (double)i, 0.2 + (double)i, (int64_t)i * 100 };
+		rows[i] =
+			(struct history_row){ i * 4, 4, 0.4 + (double)i, 0.05 + (double)i, 0.2 + (double)i, (int64_t)i * 100 };
 	struct record *record = sample_set_add(&all, RECORD_HISTORY, 3, 77);
 	record->history.rows = rows;
 	record->history.count = ROWS;
@@ -194,7 +200,7 @@ START_TEST(flag_comes_between_the_sets)
 	struct sample_set set = { .time_ns = 500 };
 	ck_assert_int_eq(collector_start_with(sources, 1, &target, 60 * NS_PER_S, &collector, &why), STATUS_OK);
 	ck_assert_int_eq(recording_begin(&recording, path, &subject, &options, &why), STATUS_OK);
-	recording_flag(&recording, 3, 0, 1, true);       /* before its first set: nothing to flag */
+	recording_flag(&recording, 3, 0, 1, true); /* before its first set: nothing to flag */
 	recording_note(&recording, collector, &set, true);
 	recording_flag(&recording, 3, 2, 624, true);
 	recording_end(&recording);
@@ -235,8 +241,12 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		dictionaries_come_each_second_where_much_is_written, dictionaries_stay_a_fifth_where_little_is_written, dictionaries_come_each_minute_at_least,
-		late_history_is_coarser_and_tells_the_same_sums, made_name_is_safe_and_says_who, flag_comes_between_the_sets,
+		dictionaries_come_each_second_where_much_is_written,
+		dictionaries_stay_a_fifth_where_little_is_written,
+		dictionaries_come_each_minute_at_least,
+		late_history_is_coarser_and_tells_the_same_sums,
+		made_name_is_safe_and_says_who,
+		flag_comes_between_the_sets,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

@@ -1,7 +1,7 @@
 /* ABI 1.0 is frozen: what its header publishes, and a region that it once left, are read by every later pmtop.
  *
- * tests/fixtures/abi-1.0 holds the header as it was released and a region file that it wrote; neither ever changes. A later ABI gets a folder
- * and a test of its own. `test_region_abi --make FILE` is how the region file was made. */
+ * tests/fixtures/abi-1.0 holds the header as it was released and a region file that it wrote; neither ever changes. A
+ * later ABI gets a folder and a test of its own. `test_region_abi --make FILE` is how the region file was made. */
 #define PMTOP_IMPLEMENTATION
 #include "tests/fixtures/abi-1.0/pmtop.h"
 
@@ -27,7 +27,8 @@ static void spend(uint64_t ns)
 static void publish_batch(struct pmtop *pm, uint32_t epoch, uint64_t i)
 {
 	pmtop_batch_begin(pm, i);
-	PMTOP_SPAN(pm, "forward") {
+	PMTOP_SPAN(pm, "forward")
+	{
 		PMTOP_SPAN_NOTING(pm, "attention", PMTOP_NOTE_CPU | PMTOP_NOTE_MEMORY) spend(1000);
 		uint64_t now = pmtop_now();
 		pmtop_span_past(pm, "gc", now - 500, now);
@@ -76,7 +77,7 @@ static struct pmtop *publish(void)
 	return pm;
 }
 
-/* -- what must be read ------------------------------------------------------------------------------------------------------------ */
+/* -- what must be read -- */
 
 static void check_state(struct region *region)
 {
@@ -103,7 +104,9 @@ static void check_state(struct region *region)
 
 static void check_values(struct region *region)
 {
-	static const struct { const char *key, *value; } metas[] = { { "RANK", "1" }, { "WORLD_SIZE", "2" } };
+	static const struct {
+		const char *key, *value;
+	} metas[] = { { "RANK", "1" }, { "WORLD_SIZE", "2" } };
 	const char *key, *value;
 	size_t key_length, value_length;
 	uint32_t name;
@@ -124,17 +127,26 @@ static void check_values(struct region *region)
 /* The last span found no row left. */
 static void check_totals(struct region *region)
 {
-	static const struct { uint32_t kind; const char *name; uint64_t count; bool has_histogram; } rows[] = {
-		{ PMTOP_TOTAL_BATCH, NULL, EPOCHS * BATCHES, true }, { PMTOP_TOTAL_STEP, NULL, EPOCHS * BATCHES, true },
-		{ PMTOP_TOTAL_SPAN, "forward", EPOCHS * BATCHES, true }, { PMTOP_TOTAL_SPAN, "attention", EPOCHS * BATCHES, true },
-		{ PMTOP_TOTAL_SPAN, "gc", EPOCHS * BATCHES, true }, { PMTOP_TOTAL_SPAN, "inner", 1, false },
+	static const struct {
+		uint32_t kind;
+		const char *name;
+		uint64_t count;
+		bool has_histogram;
+	} rows[] = {
+		{ PMTOP_TOTAL_BATCH, NULL, EPOCHS * BATCHES, true },
+		{ PMTOP_TOTAL_STEP, NULL, EPOCHS * BATCHES, true },
+		{ PMTOP_TOTAL_SPAN, "forward", EPOCHS * BATCHES, true },
+		{ PMTOP_TOTAL_SPAN, "attention", EPOCHS * BATCHES, true },
+		{ PMTOP_TOTAL_SPAN, "gc", EPOCHS * BATCHES, true },
+		{ PMTOP_TOTAL_SPAN, "inner", 1, false },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct region_total total = regions_total(region, rows[i].kind, rows[i].name);
 		ck_assert_uint_eq(total.count, rows[i].count);
 		ck_assert_int_eq(total.has_histogram, rows[i].has_histogram);
 	}
-	struct region_total gc = regions_total(region, PMTOP_TOTAL_SPAN, "gc"), attention = regions_total(region, PMTOP_TOTAL_SPAN, "attention");
+	struct region_total gc = regions_total(region, PMTOP_TOTAL_SPAN, "gc"),
+						attention = regions_total(region, PMTOP_TOTAL_SPAN, "attention");
 	ck_assert_double_eq_tol(gc.total_s, EPOCHS * BATCHES * 500e-9, 1e-12);
 	ck_assert_double_eq_tol(gc.max_s, 500e-9, 1e-12);
 	ck_assert_uint_eq(gc.histogram[0], EPOCHS * BATCHES);
@@ -167,10 +179,19 @@ static void check_history(struct region *region)
 
 static void check_events(struct region *region)
 {
-	static const struct { uint32_t type; uint64_t count; } kinds[] = {
-		{ PMTOP_EVENT_EPOCH_BEGIN, EPOCHS }, { PMTOP_EVENT_EPOCH_END, EPOCHS - 1 }, { PMTOP_EVENT_BATCH_BEGIN, EPOCHS * BATCHES + 1 },
-		{ PMTOP_EVENT_BATCH_END, EPOCHS * BATCHES }, { PMTOP_EVENT_SPAN, 3 * EPOCHS * BATCHES + 1 }, { PMTOP_EVENT_GAUGE, 2 },
-		{ PMTOP_EVENT_MARK, 2 }, { PMTOP_EVENT_MODE, 2 }, { PMTOP_EVENT_FIGURE, 1 },
+	static const struct {
+		uint32_t type;
+		uint64_t count;
+	} kinds[] = {
+		{ PMTOP_EVENT_EPOCH_BEGIN, EPOCHS },
+		{ PMTOP_EVENT_EPOCH_END, EPOCHS - 1 },
+		{ PMTOP_EVENT_BATCH_BEGIN, EPOCHS * BATCHES + 1 },
+		{ PMTOP_EVENT_BATCH_END, EPOCHS * BATCHES },
+		{ PMTOP_EVENT_SPAN, 3 * EPOCHS * BATCHES + 1 },
+		{ PMTOP_EVENT_GAUGE, 2 },
+		{ PMTOP_EVENT_MARK, 2 },
+		{ PMTOP_EVENT_MODE, 2 },
+		{ PMTOP_EVENT_FIGURE, 1 },
 	};
 	uint64_t seen[32] = { 0 };
 	size_t count = regions_events(region, 0, events, EVENTS_MAX);

@@ -56,8 +56,12 @@ static void batches(uint64_t count)
 
 static double since(int64_t from_ns, int64_t to_ns) { return (double)(to_ns - from_ns) * 1e-9; }
 
-/* What the definitions say, from the events alone: begin to the next begin in the same epoch, an epoch's last to its own end. */
-struct sums { uint64_t batches, steps; double batch_s, step_s, longest_step_s; };
+/* What the definitions say, from the events alone: begin to the next begin in the same epoch, an epoch's last to its
+ * own end. */
+struct sums {
+	uint64_t batches, steps;
+	double batch_s, step_s, longest_step_s;
+};
 
 static void end_step(struct sums *sums, double *pending_s, double seconds)
 {
@@ -104,7 +108,8 @@ START_TEST(batch_and_step_totals_follow_the_definitions)
 	}
 	size_t count = regions_events(region, 0, events, 32768);
 	struct sums sums = sums_of_events(count);
-	struct region_total batch = regions_total(region, PMTOP_TOTAL_BATCH, NULL), step = regions_total(region, PMTOP_TOTAL_STEP, NULL);
+	struct region_total batch = regions_total(region, PMTOP_TOTAL_BATCH, NULL),
+						step = regions_total(region, PMTOP_TOTAL_STEP, NULL);
 	ck_assert_uint_eq(sums.batches, 100);
 	ck_assert_uint_eq(sums.steps, 100);
 	ck_assert_uint_eq(batch.count, 100);
@@ -208,7 +213,7 @@ START_TEST(history_covers_the_whole_run_at_any_length)
 	uint64_t done = 0;
 	pmtop_epoch_begin(pm, 0);
 	for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-		batches(lengths[i] - done + (i == 0));       /* the last step of all is not over yet */
+		batches(lengths[i] - done + (i == 0)); /* the last step of all is not over yet */
 		done = lengths[i];
 		check_history(done);
 	}
@@ -308,10 +313,7 @@ START_TEST(evidence_follows_every_long_batch_but_the_lanes_first)
 }
 END_TEST
 
-START_TEST(short_batches_have_no_evidence)
-{
-	ck_assert_uint_eq(evidence_after(1000, 1000), 0);
-}
+START_TEST(short_batches_have_no_evidence) { ck_assert_uint_eq(evidence_after(1000, 1000), 0); }
 END_TEST
 
 START_TEST(evidence_can_be_turned_off)
@@ -324,7 +326,8 @@ START_TEST(evidence_can_be_turned_off)
 }
 END_TEST
 
-/* An error path that skips span_end(), in each of 100 batches: with a stack of 32, nothing was recorded from the 33rd on. */
+/* An error path that skips span_end(), in each of 100 batches: with a stack of 32, nothing was recorded from the 33rd
+ * on. */
 START_TEST(spans_left_open_end_with_their_batch)
 {
 	for (uint64_t i = 0; i < 100; i++) {
@@ -366,17 +369,19 @@ END_TEST
 START_TEST(scopes_and_spans_around_a_batch_outlive_it)
 {
 	pmtop_span_begin(pm, "epoch");
-	PMTOP_SPAN(pm, "fit") {
+	PMTOP_SPAN(pm, "fit")
+	{
 		pmtop_batch_begin(pm, 0);
 		for (uint64_t i = 1; i <= 10; i++) {
-			PMTOP_SPAN(pm, "next") {
+			PMTOP_SPAN(pm, "next")
+			{
 				pmtop_batch_end(pm, 1);
 				spend(100000);
 				pmtop_batch_begin(pm, i);
 			}
 			pmtop_span_begin(pm, "by hand");
 			pmtop_batch_end(pm, 1);
-			pmtop_span_end(pm);             /* finds it ended, and ends nothing else */
+			pmtop_span_end(pm); /* finds it ended, and ends nothing else */
 			pmtop_batch_begin(pm, i);
 		}
 		pmtop_batch_end(pm, 1);
@@ -396,7 +401,8 @@ END_TEST
 START_TEST(a_scope_ends_what_was_left_open_in_it)
 {
 	for (int i = 0; i < 100; i++) {
-		PMTOP_SPAN(pm, "scope") {
+		PMTOP_SPAN(pm, "scope")
+		{
 			pmtop_span_begin(pm, "inner");
 			pmtop_span_begin(pm, "innermost");
 		}
@@ -430,12 +436,21 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		batch_and_step_totals_follow_the_definitions, without_epochs_steps_run_from_begin_to_begin,
-		ends_without_begins_and_begins_without_ends_are_refused, modes_have_totals_of_their_own_and_epochs_count_their_own_mode,
-		history_covers_the_whole_run_at_any_length, the_oldest_epochs_are_dropped_and_counted, statistics_are_those_of_the_guides,
-		evidence_follows_every_long_batch_but_the_lanes_first, short_batches_have_no_evidence, evidence_can_be_turned_off,
-		spans_left_open_end_with_their_batch, spans_left_open_end_with_the_batch_that_never_ended, scopes_and_spans_around_a_batch_outlive_it,
-		a_scope_ends_what_was_left_open_in_it, each_reason_to_refuse_is_counted_apart,
+		batch_and_step_totals_follow_the_definitions,
+		without_epochs_steps_run_from_begin_to_begin,
+		ends_without_begins_and_begins_without_ends_are_refused,
+		modes_have_totals_of_their_own_and_epochs_count_their_own_mode,
+		history_covers_the_whole_run_at_any_length,
+		the_oldest_epochs_are_dropped_and_counted,
+		statistics_are_those_of_the_guides,
+		evidence_follows_every_long_batch_but_the_lanes_first,
+		short_batches_have_no_evidence,
+		evidence_can_be_turned_off,
+		spans_left_open_end_with_their_batch,
+		spans_left_open_end_with_the_batch_that_never_ended,
+		scopes_and_spans_around_a_batch_outlive_it,
+		a_scope_ends_what_was_left_open_in_it,
+		each_reason_to_refuse_is_counted_apart,
 	};
 	return regions_run("region: batches, steps, epochs", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

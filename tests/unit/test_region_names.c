@@ -180,9 +180,14 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		full_name_table_is_counted_and_named_so, a_name_of_a_megabyte_is_cut_between_characters, a_changed_text_at_the_same_place_is_another_name,
-		a_call_site_serves_several_instances, gauges_keep_the_last_value_and_counters_the_sum, full_tables_are_counted_as_refused,
-		meta_is_replaced_by_key, short_marks_stand_in_the_record_and_long_ones_among_the_names,
+		full_name_table_is_counted_and_named_so,
+		a_name_of_a_megabyte_is_cut_between_characters,
+		a_changed_text_at_the_same_place_is_another_name,
+		a_call_site_serves_several_instances,
+		gauges_keep_the_last_value_and_counters_the_sum,
+		full_tables_are_counted_as_refused,
+		meta_is_replaced_by_key,
+		short_marks_stand_in_the_record_and_long_ones_among_the_names,
 	};
 	return regions_run("region: names, values, texts", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,4 +1,5 @@
-/* Between two readings of the region source: what fills a ring is read, and what does not is left to the next reading. */
+/* Between two readings of the region source: what fills a ring is read, and what does not is left to the next
+ * reading. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -40,8 +41,12 @@ static size_t look(int64_t after_ns, int64_t *next_after_ns)
 	return set.count;
 }
 
-/* A run that ends with the test and leaves nothing in /dev/shm: so many batches of five events, and as many as `then` at each go_on. */
-struct plan { uint32_t slots; unsigned then; };
+/* A run that ends with the test and leaves nothing in /dev/shm: so many batches of five events, and as many as `then`
+ * at each go_on. */
+struct plan {
+	uint32_t slots;
+	unsigned then;
+};
 enum { FIRST = 5 };
 
 static void publish_batches(struct pmtop *pm, unsigned count)
@@ -49,10 +54,8 @@ static void publish_batches(struct pmtop *pm, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		pmtop_batch_begin(pm, i);
 		PMTOP_SPAN(pm, "data")
-			PMTOP_SPAN(pm, "decode")
-				;
-		PMTOP_SPAN(pm, "forward")
-			;
+		PMTOP_SPAN(pm, "decode");
+		PMTOP_SPAN(pm, "forward");
 		pmtop_batch_end(pm, 1.0);
 	}
 }
@@ -186,7 +189,8 @@ START_TEST(a_loss_between_two_readings_is_told_with_what_to_do)
 	const struct record *missing = set_missing(&set, "lost events");
 	ck_assert_ptr_nonnull(missing);
 	ck_assert_str_eq(missing->missing.text, "some came faster than they were read: a thread's ring holds 256 events");
-	ck_assert_str_eq(missing->missing.remedy, "pmtop.init(slots=1024) in Python, or as much in pmtop_options in C (man pmtop.h)");
+	ck_assert_str_eq(
+		missing->missing.remedy, "pmtop.init(slots=1024) in Python, or as much in pmtop_options in C (man pmtop.h)");
 	/* Once. */
 	read_source();
 	ck_assert_ptr_null(set_missing(&set, "lost events"));

@@ -119,7 +119,8 @@ START_TEST(what_is_published_is_what_is_read)
 	ck_assert_uint_eq(state.batches_in_epoch, 1);
 	ck_assert_double_eq(state.loss, 0.25);
 	ck_assert_uint_eq(state.refused, 0);
-	static const uint32_t types[] = { PMTOP_EVENT_MODE, PMTOP_EVENT_EPOCH_BEGIN, PMTOP_EVENT_BATCH_BEGIN, PMTOP_EVENT_BATCH_END, PMTOP_EVENT_BATCH_BEGIN };
+	static const uint32_t types[] = { PMTOP_EVENT_MODE, PMTOP_EVENT_EPOCH_BEGIN, PMTOP_EVENT_BATCH_BEGIN,
+		PMTOP_EVENT_BATCH_END, PMTOP_EVENT_BATCH_BEGIN };
 	ck_assert_uint_eq(regions_events(region, 0, events, 10), 5);
 	for (int i = 0; i < 5; i++) {
 		ck_assert_uint_eq(events[i].type, types[i]);
@@ -157,7 +158,8 @@ START_TEST(totals_are_the_sum_of_the_events)
 	double total_s = 0, self_s = 0, squares_s2 = 0, min_s = INFINITY, max_s = 0;
 	uint32_t counts[HISTOGRAM_BUCKETS] = { 0 };
 	for (int i = 0; i < 300; i++) {
-		PMTOP_SPAN(pm, "outer") {
+		PMTOP_SPAN(pm, "outer")
+		{
 			spend((uint64_t)(i % 7) * 3000);
 			PMTOP_SPAN(pm, "inner") spend(2000);
 		}
@@ -221,11 +223,13 @@ START_TEST(a_scope_ends_however_it_is_left)
 {
 	ck_assert_int_eq(leave_by_return(), 1);
 	for (int i = 0; i < 3; i++) {
-		PMTOP_SPAN(pm, "broken") {
+		PMTOP_SPAN(pm, "broken")
+		{
 			if (i == 1)
 				break;
 		}
-		PMTOP_SPAN(pm, "continued") {
+		PMTOP_SPAN(pm, "continued")
+		{
 			if (i == 1)
 				continue;
 		}
@@ -278,13 +282,15 @@ START_TEST(spans_can_note_cpu_time_and_memory)
 {
 	static char *block;
 	PMTOP_SPAN_CPU(pm, "busy") spend(3000000);
-	PMTOP_SPAN_MEMORY(pm, "growing") {
+	PMTOP_SPAN_MEMORY(pm, "growing")
+	{
 		block = malloc(8 << 20);
 		memset(block, 1, 8 << 20);
 	}
 	PMTOP_SPAN_NOTING(pm, "both", PMTOP_NOTE_CPU | PMTOP_NOTE_MEMORY) {}
 	free(block);
-	struct region_total busy = regions_total(region, PMTOP_TOTAL_SPAN, "busy"), growing = regions_total(region, PMTOP_TOTAL_SPAN, "growing");
+	struct region_total busy = regions_total(region, PMTOP_TOTAL_SPAN, "busy"),
+						growing = regions_total(region, PMTOP_TOTAL_SPAN, "growing");
 	ck_assert_double_gt(busy.cpu_s, 0);
 	ck_assert_double_le(busy.cpu_s, busy.total_s * 1.01);
 	ck_assert(isnan(busy.memory_bytes) && isnan(growing.cpu_s));
@@ -375,18 +381,27 @@ START_TEST(options_are_brought_within_their_bounds)
 	memset(&options, 0, sizeof options);
 	options.lanes = 3;
 	reopen(&options);
-	ck_assert_uint_eq(region_lane_count(region), 4);         /* and one for batches */
+	ck_assert_uint_eq(region_lane_count(region), 4); /* and one for batches */
 }
 END_TEST
 
 int main(void)
 {
 	const TTest *const tests[] = {
-		every_call_accepts_null, null_names_and_texts_do_no_harm, what_is_published_is_what_is_read,
-		the_version_changes_with_the_state_its_gauges_and_its_counters, totals_are_the_sum_of_the_events, buckets_are_those_of_the_rest_of_pmtop,
-		a_scope_ends_however_it_is_left, what_is_open_is_seen_outermost_first, spans_too_deep_are_refused_and_the_others_stay_paired,
-		spans_can_note_cpu_time_and_memory, without_room_for_totals_counts_are_kept_and_said_to_be_counts, errno_and_the_heap_are_left_alone,
-		close_removes_the_region_and_says_that_the_run_ended, options_are_brought_within_their_bounds,
+		every_call_accepts_null,
+		null_names_and_texts_do_no_harm,
+		what_is_published_is_what_is_read,
+		the_version_changes_with_the_state_its_gauges_and_its_counters,
+		totals_are_the_sum_of_the_events,
+		buckets_are_those_of_the_rest_of_pmtop,
+		a_scope_ends_however_it_is_left,
+		what_is_open_is_seen_outermost_first,
+		spans_too_deep_are_refused_and_the_others_stay_paired,
+		spans_can_note_cpu_time_and_memory,
+		without_room_for_totals_counts_are_kept_and_said_to_be_counts,
+		errno_and_the_heap_are_left_alone,
+		close_removes_the_region_and_says_that_the_run_ended,
+		options_are_brought_within_their_bounds,
 	};
 	return regions_run("region: publishing", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

@@ -1,4 +1,5 @@
-/* Finding regions, and headers that are not what they should be: each is made from a real one, its checksum recomputed. */
+/* Finding regions, and headers that are not what they should be: each is made from a real one, its checksum
+ * recomputed. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -33,10 +34,7 @@ static enum region_status try_header(void)
 	return regions_try(pm->path, geteuid(), message);
 }
 
-START_TEST(crc32c_is_castagnolis)
-{
-	ck_assert_uint_eq(pmtop_crc32c("123456789", 9), 0xe3069283u);
-}
+START_TEST(crc32c_is_castagnolis) { ck_assert_uint_eq(pmtop_crc32c("123456789", 9), 0xe3069283u); }
 END_TEST
 
 START_TEST(another_version_byte_order_or_need_is_named)
@@ -88,9 +86,13 @@ END_TEST
 
 START_TEST(offsets_sizes_and_counts_of_any_value_are_refused_by_the_sections_name)
 {
-	static const uint64_t bad[] = { 1, 4095, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX / 64, UINT64_C(1) << 63, UINT64_C(1) << 40, UINT64_C(1) << 32 };
+	static const uint64_t bad[] = { 1, 4095, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX / 64, UINT64_C(1) << 63,
+		UINT64_C(1) << 40, UINT64_C(1) << 32 };
 	static const char *const names[PMTOP_SECTION_TYPES] = {
-		[PMTOP_SECTION_LANES] = "lanes", [PMTOP_SECTION_SLOTS] = "slots", [PMTOP_SECTION_TOTALS] = "totals", [PMTOP_SECTION_NAME_BYTES] = "name bytes",
+		[PMTOP_SECTION_LANES] = "lanes",
+		[PMTOP_SECTION_SLOTS] = "slots",
+		[PMTOP_SECTION_TOTALS] = "totals",
+		[PMTOP_SECTION_NAME_BYTES] = "name bytes",
 		[PMTOP_SECTION_STATE] = "state",
 	};
 	char expected[64];
@@ -103,7 +105,7 @@ START_TEST(offsets_sizes_and_counts_of_any_value_are_refused_by_the_sections_nam
 			ck_assert_str_eq(message, expected);
 			*at = good;
 			at->offset = bad[i];
-			at->size = 0 - bad[i] + 4096;           /* so that their sum is small */
+			at->size = 0 - bad[i] + 4096; /* so that their sum is small */
 			ck_assert_int_eq(try_header(), REGION_DAMAGED);
 			*at = good;
 			at->count = bad[i] | UINT64_C(1) << 40;
@@ -123,7 +125,9 @@ END_TEST
 START_TEST(a_missing_or_doubled_section_is_damage_and_an_unknown_one_is_skipped)
 {
 	struct pmtop_section *last = &header()->sections[header()->section_count];
-	*last = (struct pmtop_section){ .type = 999, .entry_size = 0, .offset = UINT64_MAX, .size = UINT64_MAX, .count = UINT64_MAX };
+	*last = (struct pmtop_section){
+		.type = 999, .entry_size = 0, .offset = UINT64_MAX, .size = UINT64_MAX, .count = UINT64_MAX
+	};
 	header()->section_count++;
 	ck_assert_int_eq(try_header(), REGION_OK);
 	*last = *section(PMTOP_SECTION_META);
@@ -257,10 +261,16 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		crc32c_is_castagnolis, another_version_byte_order_or_need_is_named, a_wrong_checksum_magic_or_size_is_damage,
-		offsets_sizes_and_counts_of_any_value_are_refused_by_the_sections_name, a_missing_or_doubled_section_is_damage_and_an_unknown_one_is_skipped,
-		slots_that_do_not_divide_among_lanes_are_damage, hostile_counts_and_names_stay_within_their_tables, a_half_merged_history_is_read_once,
-		a_region_is_found_through_its_process_and_in_its_folder, only_a_region_that_names_the_process_is_its_own,
+		crc32c_is_castagnolis,
+		another_version_byte_order_or_need_is_named,
+		a_wrong_checksum_magic_or_size_is_damage,
+		offsets_sizes_and_counts_of_any_value_are_refused_by_the_sections_name,
+		a_missing_or_doubled_section_is_damage_and_an_unknown_one_is_skipped,
+		slots_that_do_not_divide_among_lanes_are_damage,
+		hostile_counts_and_names_stay_within_their_tables,
+		a_half_merged_history_is_read_once,
+		a_region_is_found_through_its_process_and_in_its_folder,
+		only_a_region_that_names_the_process_is_its_own,
 	};
 	return regions_run("region: reader", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

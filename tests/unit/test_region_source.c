@@ -24,7 +24,7 @@ static struct reason reason;
 static struct sample_set set;
 static struct run_account account, other = { .run = 1 };
 static void *state;
-static int64_t later_ns;     /* added to the clock, so that pauses need not be waited for */
+static int64_t later_ns; /* added to the clock, so that pauses need not be waited for */
 
 static void open_source(pid_t pid)
 {
@@ -85,23 +85,24 @@ static void remove_left_region(pid_t pid)
 	free(path);
 }
 
-/* -- publishers ----------------------------------------------------------------------------------------------------------------- */
+/* -- publishers -- */
 
 static void publish_batches(struct pmtop *pm, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++) {
 		pmtop_batch_begin(pm, i);
 		PMTOP_SPAN(pm, "data")
-			PMTOP_SPAN(pm, "decode")
-				;
-		PMTOP_SPAN(pm, "forward")
-			;
+		PMTOP_SPAN(pm, "decode");
+		PMTOP_SPAN(pm, "forward");
 		pmtop_batch_end(pm, 1.0 / (double)(i + 1));
 	}
 }
 
 /* Opens at once; then `batches` more each time it is told to go on. */
-struct plan { uint64_t first, then; uint32_t lanes, slots; };
+struct plan {
+	uint64_t first, then;
+	uint32_t lanes, slots;
+};
 
 static void train_body(void *argument, int in, int out)
 {
@@ -142,7 +143,7 @@ static void ck_counts(uint64_t batches)
 	ck_assert_uint_eq(run_account_count_mode(&account, TOTAL_BATCH, "train"), batches);
 }
 
-/* -- what is told --------------------------------------------------------------------------------------------------------------- */
+/* -- what is told -- */
 
 START_TEST(run_is_told_whole_from_its_start)
 {
@@ -304,7 +305,8 @@ START_TEST(counts_are_exact_under_a_writer_at_full_speed)
 	struct child child = child_start(fast_body, published);
 	child_await(&child);
 	open_source(child.pid);
-	/* Of a total that is always being written there is no whole copy at some readings: then what stood before stands. */
+	/* Of a total that is always being written there is no whole copy at some readings: then what stood before
+	 * stands. */
 	for (int i = 0, behind = 0; i < 3000; i++) {
 		uint64_t before = *published;
 		read_source();
@@ -323,7 +325,7 @@ START_TEST(counts_are_exact_under_a_writer_at_full_speed)
 }
 END_TEST
 
-/* -- threads -------------------------------------------------------------------------------------------------------------------- */
+/* -- threads -- */
 
 enum { THREADS = 4, SPANS = 200 };
 
@@ -332,7 +334,7 @@ static void *thread_body(void *argument)
 	struct pmtop *pm = argument;
 	for (int i = 0; i < SPANS; i++)
 		PMTOP_SPAN(pm, "load")
-			sched_yield();
+	sched_yield();
 	return NULL;
 }
 
@@ -354,7 +356,7 @@ START_TEST(lanes_are_merged_by_time)
 	struct child child = child_start(threads_body, NULL);
 	child_await(&child);
 	open_source(child.pid);
-	read_source();   /* run_account_apply checks the order */
+	read_source(); /* run_account_apply checks the order */
 	ck_assert_uint_eq(run_account_count(&account, TOTAL_SPAN, "load"), THREADS * SPANS);
 	ck_assert_uint_eq(account.events, THREADS * SPANS);
 	kill_and_close(&child);
@@ -362,7 +364,7 @@ START_TEST(lanes_are_merged_by_time)
 }
 END_TEST
 
-/* -- all kinds of events -------------------------------------------------------------------------------------------------------- */
+/* -- all kinds of events -- */
 
 static void kinds_body(void *argument, int in, int out)
 {
@@ -373,8 +375,8 @@ static void kinds_body(void *argument, int in, int out)
 	for (int i = 0; i < 3; i++) {
 		pmtop_batch_begin(pm, 40 + (uint64_t)i);
 		PMTOP_SPAN_NOTING(pm, "forward", PMTOP_NOTE_CPU | PMTOP_NOTE_MEMORY)
-			for (int64_t end_ns = clock_monotonic_ns() + NS_PER_MS; clock_monotonic_ns() < end_ns;)
-				;
+		for (int64_t end_ns = clock_monotonic_ns() + NS_PER_MS; clock_monotonic_ns() < end_ns;)
+			;
 		pmtop_batch_end(pm, i ? (double)NAN : 0.5);
 	}
 	pmtop_epoch_end(pm);
@@ -469,7 +471,7 @@ START_TEST(events_keep_their_mode_where_its_change_is_gone)
 }
 END_TEST
 
-/* -- runs come and go ----------------------------------------------------------------------------------------------------------- */
+/* -- runs come and go -- */
 
 static void open_later_body(void *argument, int in, int out)
 {
@@ -674,8 +676,7 @@ static void workers_body(void *argument, int in, int out)
 		}
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (i == 0)
-			PMTOP_SPAN(pm, "worker")
-				;
+			PMTOP_SPAN(pm, "worker");
 		child_ready(out);
 		pause();
 		_exit(0);
@@ -708,7 +709,7 @@ START_TEST(inherited_mapping_is_not_the_workers_own)
 }
 END_TEST
 
-/* -- more than a set may hold --------------------------------------------------------------------------------------------------- */
+/* -- more than a set may hold -- */
 
 enum { MANY_THREADS = 2, MANY_SPANS = 60000 };
 
@@ -717,13 +718,11 @@ static pthread_barrier_t all_have_lanes;
 static void *many_body(void *argument)
 {
 	struct pmtop *pm = argument;
-	PMTOP_SPAN(pm, "load")
-		;
+	PMTOP_SPAN(pm, "load");
 	/* A lane is used again once its thread has ended: both shall have their own. */
 	pthread_barrier_wait(&all_have_lanes);
 	for (int i = 1; i < MANY_SPANS; i++)
-		PMTOP_SPAN(pm, "load")
-			;
+		PMTOP_SPAN(pm, "load");
 	return NULL;
 }
 

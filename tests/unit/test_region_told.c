@@ -243,9 +243,13 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		a_kind_is_of_one_batch, samples_are_the_plans_unless_a_batch_says_its_own, a_late_figure_names_its_batch,
-		a_span_told_afterwards_lies_in_the_one_around_it, impossible_times_are_cut,
-		a_mode_said_within_a_batch_is_that_batchs_and_the_empty_epochs, train_is_the_same_as_no_mode,
+		a_kind_is_of_one_batch,
+		samples_are_the_plans_unless_a_batch_says_its_own,
+		a_late_figure_names_its_batch,
+		a_span_told_afterwards_lies_in_the_one_around_it,
+		impossible_times_are_cut,
+		a_mode_said_within_a_batch_is_that_batchs_and_the_empty_epochs,
+		train_is_the_same_as_no_mode,
 		a_region_can_be_small_and_without_a_file,
 	};
 	return regions_run("region: what is told of a batch", setup, teardown, tests, sizeof tests / sizeof tests[0]);

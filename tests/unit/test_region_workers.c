@@ -17,7 +17,7 @@ static struct target target;
 static struct reason reason;
 static struct sample_set set;
 static void *state;
-static int64_t later_ns;     /* added to the clock, so that pauses need not be waited for */
+static int64_t later_ns; /* added to the clock, so that pauses need not be waited for */
 
 static void read_later(double seconds)
 {
@@ -27,7 +27,7 @@ static void read_later(double seconds)
 	ck_assert_int_eq(region_source.read(state, clock_monotonic_ns() + later_ns, &set), STATUS_OK);
 }
 
-/* -- a trainer whose child is a worker ------------------------------------------------------------------------------------------ */
+/* -- a trainer whose child is a worker -- */
 
 static struct pmtop *open_worker(void)
 {
@@ -43,7 +43,7 @@ static void fetch(struct pmtop *pm, uint64_t index)
 {
 	pmtop_batch_begin(pm, index);
 	PMTOP_SPAN(pm, "decode")
-		usleep(1000);
+	usleep(1000);
 	pmtop_count(pm, "samples", 8);
 	pmtop_batch_end(pm, 0);
 }

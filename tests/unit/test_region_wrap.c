@@ -48,7 +48,8 @@ static void check_across(uint64_t first)
 
 START_TEST(nothing_is_seen_of_a_sequence_that_wraps)
 {
-	static const uint64_t places[] = { 0, (UINT64_C(1) << 31) - 100, (UINT64_C(1) << 31) - 400, (UINT64_C(1) << 32) - 100, (UINT64_C(1) << 63) - 100 };
+	static const uint64_t places[] = { 0, (UINT64_C(1) << 31) - 100, (UINT64_C(1) << 31) - 400,
+		(UINT64_C(1) << 32) - 100, (UINT64_C(1) << 63) - 100 };
 	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
 		check_across(places[i]);
 }
@@ -86,7 +87,8 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		nothing_is_seen_of_a_sequence_that_wraps, who_comes_after_the_wrap_reads_the_newest_as_ever,
+		nothing_is_seen_of_a_sequence_that_wraps,
+		who_comes_after_the_wrap_reads_the_newest_as_ever,
 		a_total_whose_sequence_wraps_is_read_as_ever,
 	};
 	return regions_run("region: wraps", NULL, NULL, tests, sizeof tests / sizeof tests[0]);

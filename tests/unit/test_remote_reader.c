@@ -1,4 +1,5 @@
-/* The child that reads memory for us: what it gives is what the kernel gives; it keeps nothing of ours, and ends with us. */
+/* The child that reads memory for us: what it gives is what the kernel gives; it keeps nothing of ours, and ends with
+ * us. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>

@@ -17,10 +17,21 @@ static const char *pattern(const char *name)
 
 START_TEST(what_varies_in_a_name_becomes_a_star)
 {
-	static const struct { const char *name, *wanted; } rows[] = {
-		{ "GET /user/17", "GET /user/*" }, { "/a/1/b/22", "/a/*/b/*" }, { "request_00412", "request_*" }, { "/v2/predict", "/v2/predict" },
-		{ "/o/3f2504e0-4f89-11d3-9a0c-0305e82c3301/x", "/o/*/x" }, { "/blob/9f86d081884c7d65", "/blob/*" }, { "/p/0x1f", "/p/*" },
-		{ "/feedback", "/feedback" }, { "/deadbeef", "/deadbeef" }, { "/beef/", "/beef/" }, { "", "" }, { "?id=7&k=a", "?id=*&k=a" },
+	static const struct {
+		const char *name, *wanted;
+	} rows[] = {
+		{ "GET /user/17", "GET /user/*" },
+		{ "/a/1/b/22", "/a/*/b/*" },
+		{ "request_00412", "request_*" },
+		{ "/v2/predict", "/v2/predict" },
+		{ "/o/3f2504e0-4f89-11d3-9a0c-0305e82c3301/x", "/o/*/x" },
+		{ "/blob/9f86d081884c7d65", "/blob/*" },
+		{ "/p/0x1f", "/p/*" },
+		{ "/feedback", "/feedback" },
+		{ "/deadbeef", "/deadbeef" },
+		{ "/beef/", "/beef/" },
+		{ "", "" },
+		{ "?id=7&k=a", "?id=*&k=a" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		ck_assert_str_eq(pattern(rows[i].name), rows[i].wanted);
@@ -38,10 +49,7 @@ START_TEST(what_varies_in_a_name_becomes_a_star)
 }
 END_TEST
 
-static int64_t at(double seconds)
-{
-	return script_ns(seconds);
-}
+static int64_t at(double seconds) { return script_ns(seconds); }
 
 START_TEST(windows_slide_and_forget)
 {

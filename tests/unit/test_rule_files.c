@@ -21,10 +21,7 @@ static void start(void)
 	ck_assert_ptr_nonnull(book);
 }
 
-static void stop(void)
-{
-	rule_book_free(book);
-}
+static void stop(void) { rule_book_free(book); }
 
 static enum status parse(const char *text)
 {
@@ -60,7 +57,8 @@ START_TEST(the_built_in_rules_are_understood)
 		const struct rule *rule = book->list[i];
 		if (!rule->figure.row)
 			continue;
-		ck_assert_msg(rule->meaning.count && rule->evidence_count && rule->advice_count, "%s says too little", rule->name);
+		ck_assert_msg(
+			rule->meaning.count && rule->evidence_count && rule->advice_count, "%s says too little", rule->name);
 		ck_assert_msg(!rule->is_off, "%s is off", rule->name);
 	}
 }
@@ -69,19 +67,36 @@ END_TEST
 /* The levels that the guides name, each with its guide. */
 START_TEST(every_threshold_of_the_guides_is_a_rule)
 {
-	static const struct { const char *rule, *guide; double level; } wanted[] = {
-		{ "bottleneck", "000_92dc6d78458fd3fe", 0.5 }, { "consider_optimizing", "000_92dc6d78458fd3fe", 0.2 }, { "data_loading", "000_92dc6d78458fd3fe", 0.3 },
-		{ "gpu_waits_for_data", "000_92dc6d78458fd3fe", 0.3 }, { "slow_forward", "000_92dc6d78458fd3fe", 0.5 }, { "slow_backward", "000_92dc6d78458fd3fe", 0.4 },
-		{ "slow_first_batch", "000_92dc6d78458fd3fe", 2 }, { "variance", "000_92dc6d78458fd3fe", 2 }, { "slow_line", "001_5f69f59825f81c53", 0.1 },
-		{ "memory_growth", "001_5f69f59825f81c53", 100e6 }, { "memory_spike", "002_1e1720742371b3e0", 0.5 }, { "gpu_memory", "001_5f69f59825f81c53", 0.9 },
-		{ "busy_machine", "001_5f69f59825f81c53", 0.9 }, { "cpu_bound", "001_5f69f59825f81c53", 0.95 }, { "machine_memory", "001_5f69f59825f81c53", 0.85 },
-		{ "busy_disk", "001_5f69f59825f81c53", 0.8 }, { "io_wait", "001_5f69f59825f81c53", 0.2 }, { "gpu_underused", "001_5f69f59825f81c53", 0.7 },
-		{ "high_memory", "001_5f69f59825f81c53", 16e9 }, { "latency_over_sla", "001_5f69f59825f81c53", 2 },
+	static const struct {
+		const char *rule, *guide;
+		double level;
+	} wanted[] = {
+		{ "bottleneck", "000_92dc6d78458fd3fe", 0.5 },
+		{ "consider_optimizing", "000_92dc6d78458fd3fe", 0.2 },
+		{ "data_loading", "000_92dc6d78458fd3fe", 0.3 },
+		{ "gpu_waits_for_data", "000_92dc6d78458fd3fe", 0.3 },
+		{ "slow_forward", "000_92dc6d78458fd3fe", 0.5 },
+		{ "slow_backward", "000_92dc6d78458fd3fe", 0.4 },
+		{ "slow_first_batch", "000_92dc6d78458fd3fe", 2 },
+		{ "variance", "000_92dc6d78458fd3fe", 2 },
+		{ "slow_line", "001_5f69f59825f81c53", 0.1 },
+		{ "memory_growth", "001_5f69f59825f81c53", 100e6 },
+		{ "memory_spike", "002_1e1720742371b3e0", 0.5 },
+		{ "gpu_memory", "001_5f69f59825f81c53", 0.9 },
+		{ "busy_machine", "001_5f69f59825f81c53", 0.9 },
+		{ "cpu_bound", "001_5f69f59825f81c53", 0.95 },
+		{ "machine_memory", "001_5f69f59825f81c53", 0.85 },
+		{ "busy_disk", "001_5f69f59825f81c53", 0.8 },
+		{ "io_wait", "001_5f69f59825f81c53", 0.2 },
+		{ "gpu_underused", "001_5f69f59825f81c53", 0.7 },
+		{ "high_memory", "001_5f69f59825f81c53", 16e9 },
+		{ "latency_over_sla", "001_5f69f59825f81c53", 2 },
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
 		const struct rule *rule = rule_find(book, wanted[i].rule);
 		ck_assert_msg(rule != NULL, "no %s", wanted[i].rule);
-		ck_assert_msg(strncmp(rule->guide, wanted[i].guide, strlen(wanted[i].guide)) == 0, "%s cites %s", rule->name, rule->guide);
+		ck_assert_msg(strncmp(rule->guide, wanted[i].guide, strlen(wanted[i].guide)) == 0, "%s cites %s", rule->name,
+			rule->guide);
 		ck_assert_double_eq_tol(rule->level, wanted[i].level, 1e-9 * wanted[i].level);
 	}
 }
@@ -122,14 +137,26 @@ END_TEST
 
 START_TEST(levels_have_units)
 {
-	static const struct { const char *figure, *level; double wanted; } cases[] = {
-		{ "memory.rss_bytes", "16 GB", 16e9 }, { "memory.rss_bytes", "100MB", 100e6 }, { "memory.rss_bytes", "5e3", 5000 }, { "phase.share_ratio", "30 %", 0.3 },
-		{ "phase.share_ratio", "0.3", 0.3 }, { "run.step_mean_s", "250 ms", 0.25 }, { "stall.seconds", "2 min", 120 }, { "system.swap_bytes_per_s", "1 MB/s", 1e6 },
-		{ "gauge.depth", "-3", -3 }, { "stall.seconds", "1 h", 3600 }, { "spread.ratio", "250 %", 2.5 },
+	static const struct {
+		const char *figure, *level;
+		double wanted;
+	} cases[] = {
+		{ "memory.rss_bytes", "16 GB", 16e9 },
+		{ "memory.rss_bytes", "100MB", 100e6 },
+		{ "memory.rss_bytes", "5e3", 5000 },
+		{ "phase.share_ratio", "30 %", 0.3 },
+		{ "phase.share_ratio", "0.3", 0.3 },
+		{ "run.step_mean_s", "250 ms", 0.25 },
+		{ "stall.seconds", "2 min", 120 },
+		{ "system.swap_bytes_per_s", "1 MB/s", 1e6 },
+		{ "gauge.depth", "-3", -3 },
+		{ "stall.seconds", "1 h", 3600 },
+		{ "spread.ratio", "250 %", 2.5 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char text[200];
-		snprintf(text, sizeof text, "mine: {of: phase, figure: %s, above: %s, message: hm}\n", cases[i].figure, cases[i].level);
+		snprintf(text, sizeof text, "mine: {of: phase, figure: %s, above: %s, message: hm}\n", cases[i].figure,
+			cases[i].level);
 		ck_taken(text);
 		ck_assert_double_eq_tol(rule_find(book, "mine")->level, cases[i].wanted, 1e-9 * fabs(cases[i].wanted));
 	}
@@ -138,7 +165,8 @@ END_TEST
 
 START_TEST(those_that_quiet_others_come_before_them)
 {
-	ck_taken("late: {of: phase, figure: phase.share_ratio, above: 90 %, message: hm, quiets: [data_loading, variance]}\n");
+	ck_taken(
+		"late: {of: phase, figure: phase.share_ratio, above: 90 %, message: hm, quiets: [data_loading, variance]}\n");
 	size_t at[3] = { 0 };
 	static const char *const names[] = { "late", "data_loading", "bottleneck" };
 	for (size_t i = 0; i < book->count; i++)
@@ -163,47 +191,66 @@ END_TEST
 
 START_TEST(keys_and_names_are_refused_with_the_likeliest)
 {
-	ck_refused("data_loading:\n  abvoe: 0.4\n", "mine.yaml:2: unknown key \"abvoe\" in rule \"data_loading\"", "did you mean \"above\"? keys are: of, guide, if, figure, above, below");
-	ck_refused("data_loadng: {above: 0.4}\n", "mine.yaml:1: rule \"data_loadng\" judges nothing", "did you mean the rule \"data_loading\"? A new one needs: figure, above");
-	ck_refused("variance: {figure: spread.ration}\n", "mine.yaml:1: no figure is named \"spread.ration\"", "did you mean \"spread.ratio\"? `pmtop rules --figures` lists them all");
+	ck_refused("data_loading:\n  abvoe: 0.4\n", "mine.yaml:2: unknown key \"abvoe\" in rule \"data_loading\"",
+		"did you mean \"above\"? keys are: of, guide, if, figure, above, below");
+	ck_refused("data_loadng: {above: 0.4}\n", "mine.yaml:1: rule \"data_loadng\" judges nothing",
+		"did you mean the rule \"data_loading\"? A new one needs: figure, above");
+	ck_refused("variance: {figure: spread.ration}\n", "mine.yaml:1: no figure is named \"spread.ration\"",
+		"did you mean \"spread.ratio\"? `pmtop rules --figures` lists them all");
 	ck_refused("variance: {figure: meta.}\n", "mine.yaml:1: no figure is named \"meta.\"", "");
-	ck_refused("variance: {figure: zzzzzzzz}\n", "mine.yaml:1: no figure is named \"zzzzzzzz\"", "`pmtop rules --figures`");
-	ck_refused("Loud Rule: {above: 1}\n", "mine.yaml:1: \"Loud Rule\" is no name for a rule", "write a name of at most 32");
+	ck_refused(
+		"variance: {figure: zzzzzzzz}\n", "mine.yaml:1: no figure is named \"zzzzzzzz\"", "`pmtop rules --figures`");
+	ck_refused(
+		"Loud Rule: {above: 1}\n", "mine.yaml:1: \"Loud Rule\" is no name for a rule", "write a name of at most 32");
 	ck_refused("[a]: {above: 1}\n", "mine.yaml:1: \"\" is no name for a rule", "write a name");
 	ck_refused("variance:\n  [a]: 1\n", "mine.yaml:2: a key of rule \"variance\" is not a word", "write one");
-	ck_refused("variance: {severity: loud}\n", "mine.yaml:1: \"severity\" cannot be \"loud\"", "write info, warning or critical");
+	ck_refused("variance: {severity: loud}\n", "mine.yaml:1: \"severity\" cannot be \"loud\"",
+		"write info, warning or critical");
 	ck_refused("variance: {of: gpu}\n", "mine.yaml:1: \"of\" cannot be \"gpu\"", "write model, run or phase");
 	ck_refused("variance: {off: yes}\n", "mine.yaml:1: \"off\" cannot be \"yes\"", "write true or false");
-	ck_refused("variance: {quiets: [nobody]}\n", "mine.yaml:1: rule \"variance\" quiets one that is not there", "see `pmtop rules`");
-	ck_refused("variance: {advice: [{as: nobody}]}\n", "mine.yaml:1: rule \"variance\" advises as one that is not there", "see `pmtop rules`");
-	ck_refused("consider_optimizing: {quiets: [data_loading]}\n", "mine.yaml:1: rule \"consider_optimizing\" and another quiet each other", "remove one of them");
-	ck_refused("variance: {quiets: [variance]}\n", "mine.yaml:1: rule \"variance\" and another quiet each other", "remove");
+	ck_refused("variance: {quiets: [nobody]}\n", "mine.yaml:1: rule \"variance\" quiets one that is not there",
+		"see `pmtop rules`");
+	ck_refused("variance: {advice: [{as: nobody}]}\n",
+		"mine.yaml:1: rule \"variance\" advises as one that is not there", "see `pmtop rules`");
+	ck_refused("consider_optimizing: {quiets: [data_loading]}\n",
+		"mine.yaml:1: rule \"consider_optimizing\" and another quiet each other", "remove one of them");
+	ck_refused(
+		"variance: {quiets: [variance]}\n", "mine.yaml:1: rule \"variance\" and another quiet each other", "remove");
 }
 END_TEST
 
 START_TEST(values_of_the_wrong_kind_are_refused)
 {
-	ck_refused("variance: {above: much}\n", "mine.yaml:1: \"above\" cannot be \"much\"", "write a number, such as 0.3, 30 %");
+	ck_refused(
+		"variance: {above: much}\n", "mine.yaml:1: \"above\" cannot be \"much\"", "write a number, such as 0.3, 30 %");
 	ck_refused("variance: {above: 0x10}\n", "mine.yaml:1: \"above\" cannot be \"0x10\"", "write a number");
 	ck_refused("variance: {above: nan}\n", "mine.yaml:1: \"above\" cannot be \"nan\"", "write a number");
 	ck_refused("variance: {above: 1e999}\n", "mine.yaml:1: \"above\" cannot be \"1e999\"", "write a number");
 	ck_refused("variance: {above: 3 parsec}\n", "mine.yaml:1: \"above\" cannot be \"3 parsec\"", "write a number");
 	ck_refused("variance: {above: [2]}\n", "mine.yaml:1: \"above\" is not one value", "write a number");
 	ck_refused("variance: {above: }\n", "mine.yaml:1: \"above\" is not one value", "write a number");
-	ck_refused("memory_growth: {above: 30 %}\n", "mine.yaml:1: \"above\" has another unit than memory.growth_bytes", "it is in bytes");
+	ck_refused("memory_growth: {above: 30 %}\n", "mine.yaml:1: \"above\" has another unit than memory.growth_bytes",
+		"it is in bytes");
 	ck_refused("variance: {for: 3 MB}\n", "mine.yaml:1: \"for\" cannot be \"3 MB\"", "write a time of at most a day");
 	ck_refused("variance: {for: -1 s}\n", "mine.yaml:1: \"for\" cannot be \"-1 s\"", "write a time");
 	ck_refused("variance: {clear_for: 3 d}\n", "mine.yaml:1: \"clear_for\" cannot be \"3 d\"", "write a number");
-	ck_refused("variance: {clear_at: 3}\n", "mine.yaml:1: rule \"variance\" calms down beyond its own level", "write a \"clear_at\" below it");
-	ck_refused("variance: {least: 201}\n", "mine.yaml:1: \"least\" cannot be \"201\"", "write a whole number from 0 to 200");
+	ck_refused("variance: {clear_at: 3}\n", "mine.yaml:1: rule \"variance\" calms down beyond its own level",
+		"write a \"clear_at\" below it");
+	ck_refused(
+		"variance: {least: 201}\n", "mine.yaml:1: \"least\" cannot be \"201\"", "write a whole number from 0 to 200");
 	ck_refused("variance: {least: 2.5}\n", "mine.yaml:1: \"least\" cannot be \"2.5\"", "write a whole number");
-	ck_refused("variance: {guide: \"0123456789012345678901234567890123456789012345678901234567890123\"}\n", "mine.yaml:1: \"guide\" is too long", "at most 63 bytes");
-	ck_refused("variance: {figure: run.name}\n", "mine.yaml:1: run.name is a text, not a number", "compare it under \"if\"");
+	ck_refused("variance: {guide: \"0123456789012345678901234567890123456789012345678901234567890123\"}\n",
+		"mine.yaml:1: \"guide\" is too long", "at most 63 bytes");
+	ck_refused(
+		"variance: {figure: run.name}\n", "mine.yaml:1: run.name is a text, not a number", "compare it under \"if\"");
 	ck_refused("variance: {quiets: bottleneck}\n", "mine.yaml:1: \"quiets\" is no list", "write \"[rule, rule]\"");
 	ck_refused("variance: {advice: do it}\n", "mine.yaml:1: \"advice\" is no list", "write \"- \" before each line");
-	ck_refused("variance: {evidence: [a]}\n", "mine.yaml:1: \"evidence\" is no list of \"name: figure\"", "write \"{share_ratio: phase.share_ratio}\"");
+	ck_refused("variance: {evidence: [a]}\n", "mine.yaml:1: \"evidence\" is no list of \"name: figure\"",
+		"write \"{share_ratio: phase.share_ratio}\"");
 	ck_refused("variance: {evidence: {a: nothing}}\n", "mine.yaml:1: no figure is named \"nothing\"", "");
-	ck_refused("variance: {evidence: {a: run.steps, b: run.steps, c: run.steps, d: run.steps, e: run.steps, f: run.steps, g: run.steps}}\n", "mine.yaml:1: too much evidence", "at most 6");
+	ck_refused("variance: {evidence: {a: run.steps, b: run.steps, c: run.steps, d: run.steps, e: run.steps, f: "
+			   "run.steps, g: run.steps}}\n",
+		"mine.yaml:1: too much evidence", "at most 6");
 }
 END_TEST
 
@@ -216,31 +263,46 @@ START_TEST(conditions_are_refused_with_their_form)
 	ck_refused("variance: {if: \"> 3\"}\n", "mine.yaml:1: no condition in \"> 3\"", form);
 	ck_refused("variance: {if: run.steps > 3 and }\n", "mine.yaml:1: \"3 and\" is no number", "write a number");
 	ck_refused("variance: {if: run.steps > many}\n", "mine.yaml:1: \"many\" is no number", "write a number");
-	ck_refused("variance: {if: run.steps > 3 MB}\n", "mine.yaml:1: \"3 MB\" has another unit than run.steps", "it is in count");
-	ck_refused("variance: {if: run.name > 3}\n", "mine.yaml:1: run.name is a text, and can only be compared with = and !=", "write = or !=");
+	ck_refused("variance: {if: run.steps > 3 MB}\n", "mine.yaml:1: \"3 MB\" has another unit than run.steps",
+		"it is in count");
+	ck_refused("variance: {if: run.name > 3}\n",
+		"mine.yaml:1: run.name is a text, and can only be compared with = and !=", "write = or !=");
 	ck_refused("variance: {if: run.name is big}\n", "mine.yaml:1: \"is big\" says nothing", form);
 	ck_refused("variance: {if: meta.size > big}\n", "mine.yaml:1: \"big\" is no number", "write a number");
-	ck_refused("variance: {if: run.step = 3}\n", "mine.yaml:1: no figure is named \"run.step\"", "did you mean \"run.steps\"?");
-	ck_refused("variance: {if: run.steps > 1 and run.steps > 1 and run.steps > 1 and run.steps > 1 and run.steps > 1 and run.steps > 1 and run.steps > 1 and "
-	           "run.steps > 1 and run.steps > 1}\n", "mine.yaml:1: too many conditions", "at most 8");
+	ck_refused("variance: {if: run.step = 3}\n", "mine.yaml:1: no figure is named \"run.step\"",
+		"did you mean \"run.steps\"?");
+	ck_refused("variance: {if: run.steps > 1 and run.steps > 1 and run.steps > 1 and run.steps > 1 and run.steps > 1 "
+			   "and run.steps > 1 and run.steps > 1 and "
+			   "run.steps > 1 and run.steps > 1}\n",
+		"mine.yaml:1: too many conditions", "at most 8");
 }
 END_TEST
 
 START_TEST(texts_are_refused_with_what_to_write)
 {
-	ck_refused("variance: {message: \"{run.steps\"}\n", "mine.yaml:1: \"{run.steps\" is not closed", "write {figure}; a brace of the text itself is {{");
+	ck_refused("variance: {message: \"{run.steps\"}\n", "mine.yaml:1: \"{run.steps\" is not closed",
+		"write {figure}; a brace of the text itself is {{");
 	ck_refused("variance: {message: \"{}\"}\n", "mine.yaml:1: no figure in \"{}\"", "write {figure}");
-	ck_refused("variance: {message: \"{run.stops}\"}\n", "mine.yaml:1: no figure is named \"run.stops\"", "did you mean \"run.steps\"?");
-	ck_refused("variance: {message: \"{run.steps|loud}\"}\n", "mine.yaml:1: no form is named \"loud\"", "forms are: number, count");
-	ck_refused("variance: {message: \"{run.steps*x}\"}\n", "mine.yaml:1: \"{run.steps*x}\" is multiplied by no number", "write {figure*2}");
-	ck_refused("variance: {message: \"{run.name*2}\"}\n", "mine.yaml:1: \"{run.name*2}\" is multiplied by no number", "write {figure*2}");
-	ck_refused("variance: {message: \"[a [b]]\"}\n", "mine.yaml:1: a bracket within brackets", "brackets hold what is left out");
+	ck_refused("variance: {message: \"{run.stops}\"}\n", "mine.yaml:1: no figure is named \"run.stops\"",
+		"did you mean \"run.steps\"?");
+	ck_refused("variance: {message: \"{run.steps|loud}\"}\n", "mine.yaml:1: no form is named \"loud\"",
+		"forms are: number, count");
+	ck_refused("variance: {message: \"{run.steps*x}\"}\n", "mine.yaml:1: \"{run.steps*x}\" is multiplied by no number",
+		"write {figure*2}");
+	ck_refused("variance: {message: \"{run.name*2}\"}\n", "mine.yaml:1: \"{run.name*2}\" is multiplied by no number",
+		"write {figure*2}");
+	ck_refused("variance: {message: \"[a [b]]\"}\n", "mine.yaml:1: a bracket within brackets",
+		"brackets hold what is left out");
 	ck_refused("variance: {message: \"a]\"}\n", "mine.yaml:1: a bracket closes that none opened", "brackets hold");
 	ck_refused("variance: {message: \"[a\"}\n", "mine.yaml:1: a bracket is not closed", "close it with ]");
-	ck_refused("variance: {message: {if: run.steps > 1}}\n", "mine.yaml:1: one of \"message\" says nothing, or two things", "write {if:");
-	ck_refused("variance: {advice: [{say: a, as: bottleneck}]}\n", "mine.yaml:1: one of \"advice\" says nothing, or two things", "write {if:");
-	ck_refused("variance:\n  advice:\n    - {iff: a, say: b}\n", "mine.yaml:3: unknown key \"iff\"", "did you mean \"if\"? keys are: if, say, as");
-	ck_refused("variance: {message: {as: bottleneck}}\n", "mine.yaml:1: rule \"variance\" takes a text from another rule", "\"as\" is for advice");
+	ck_refused("variance: {message: {if: run.steps > 1}}\n",
+		"mine.yaml:1: one of \"message\" says nothing, or two things", "write {if:");
+	ck_refused("variance: {advice: [{say: a, as: bottleneck}]}\n",
+		"mine.yaml:1: one of \"advice\" says nothing, or two things", "write {if:");
+	ck_refused("variance:\n  advice:\n    - {iff: a, say: b}\n", "mine.yaml:3: unknown key \"iff\"",
+		"did you mean \"if\"? keys are: if, say, as");
+	ck_refused("variance: {message: {as: bottleneck}}\n",
+		"mine.yaml:1: rule \"variance\" takes a text from another rule", "\"as\" is for advice");
 	char text[900] = "variance: {message: \"";
 	memset(text + strlen(text), 'x', 700);
 	strcat(text, "\"}\n");
@@ -250,15 +312,24 @@ END_TEST
 
 START_TEST(a_rule_must_be_whole_and_of_its_figures)
 {
-	ck_refused("mine: {above: 3, message: hm}\n", "mine.yaml:1: rule \"mine\" judges nothing", "figure, above (or below) and message");
-	ck_refused("mine:\n  figure: run.steps\n  message: hm\n", "mine.yaml:2: rule \"mine\" has no level", "write \"above: NUMBER\"");
-	ck_refused("mine: {figure: run.steps, above: 3}\n", "mine.yaml:1: rule \"mine\" has no message", "write \"message: …\"");
-	ck_refused(RULE "  below: 3\n", "mine.yaml:5: rule \"mine\" has both \"above\" and \"below\"", "keep one of the two");
-	ck_refused("mine:\n  figure: phase.share_ratio\n  above: 3\n  message: hm\n", "mine.yaml:2: rule \"mine\" is of the run, and phase.share_ratio is of a phase", "write \"of: phase\"");
-	ck_refused(RULE "  of: model\n", "mine.yaml:2: rule \"mine\" is of the model, and run.steps is of a run", "write \"of: run\"");
-	ck_refused(RULE "  if: phase.kind = data\n", "mine.yaml:5: rule \"mine\" is of the run, and phase.kind is of a phase", "write \"of: phase\"");
-	ck_refused("mine:\n  figure: run.steps\n  above: 5\n  message: \"{phase.name}\"\n", "mine.yaml:4: rule \"mine\" is of the run, and phase.name is of a phase", "write \"of: phase\"");
-	ck_refused(RULE "  evidence: {a: phase.mean_s}\n", "mine.yaml:5: rule \"mine\" is of the run, and phase.mean_s is of a phase", "write \"of: phase\"");
+	ck_refused("mine: {above: 3, message: hm}\n", "mine.yaml:1: rule \"mine\" judges nothing",
+		"figure, above (or below) and message");
+	ck_refused("mine:\n  figure: run.steps\n  message: hm\n", "mine.yaml:2: rule \"mine\" has no level",
+		"write \"above: NUMBER\"");
+	ck_refused(
+		"mine: {figure: run.steps, above: 3}\n", "mine.yaml:1: rule \"mine\" has no message", "write \"message: …\"");
+	ck_refused(
+		RULE "  below: 3\n", "mine.yaml:5: rule \"mine\" has both \"above\" and \"below\"", "keep one of the two");
+	ck_refused("mine:\n  figure: phase.share_ratio\n  above: 3\n  message: hm\n",
+		"mine.yaml:2: rule \"mine\" is of the run, and phase.share_ratio is of a phase", "write \"of: phase\"");
+	ck_refused(RULE "  of: model\n", "mine.yaml:2: rule \"mine\" is of the model, and run.steps is of a run",
+		"write \"of: run\"");
+	ck_refused(RULE "  if: phase.kind = data\n",
+		"mine.yaml:5: rule \"mine\" is of the run, and phase.kind is of a phase", "write \"of: phase\"");
+	ck_refused("mine:\n  figure: run.steps\n  above: 5\n  message: \"{phase.name}\"\n",
+		"mine.yaml:4: rule \"mine\" is of the run, and phase.name is of a phase", "write \"of: phase\"");
+	ck_refused(RULE "  evidence: {a: phase.mean_s}\n",
+		"mine.yaml:5: rule \"mine\" is of the run, and phase.mean_s is of a phase", "write \"of: phase\"");
 	ck_refused(RULE RULE, "mine.yaml:5: rule \"mine\" stands in line 1 already", "keep one of the two");
 	ck_refused(RULE "  above: 6\n", "mine.yaml:5: key \"above\" stands in line 3 already", "keep one of the two");
 }
@@ -267,12 +338,17 @@ END_TEST
 START_TEST(what_is_no_mapping_of_rules_is_refused)
 {
 	ck_refused("- variance\n", "mine.yaml:1: no rule here", "begin with a rule's name");
-	ck_refused("variance: off\n", "mine.yaml:1: rule \"variance\" holds no \"key: value\" lines", "write its keys below it");
-	ck_refused("variance: {above: &a 3}\n", "mine.yaml:1: anchors and aliases (&, *) have no use here", "write the value out");
+	ck_refused(
+		"variance: off\n", "mine.yaml:1: rule \"variance\" holds no \"key: value\" lines", "write its keys below it");
+	ck_refused(
+		"variance: {above: &a 3}\n", "mine.yaml:1: anchors and aliases (&, *) have no use here", "write the value out");
 	ck_refused("variance: {above: !!int 3}\n", "mine.yaml:1: tags (!) have no use here", "write the value alone");
 	ck_refused("variance: {above: 3}\n---\nvariance: {above: 4}\n", "mine.yaml:2: a second document begins", "remove");
-	ck_refused("variance:\n\tabove: 3\n", "mine.yaml:2: not YAML: found character that cannot start any token", "indent with spaces");
-	ck_refused("variance:\n  message: gr\xF6\xDF""er\n", "mine.yaml:2: not UTF-8 text: invalid trailing UTF-8 octet", "save the file as UTF-8 text");
+	ck_refused("variance:\n\tabove: 3\n", "mine.yaml:2: not YAML: found character that cannot start any token",
+		"indent with spaces");
+	ck_refused("variance:\n  message: gr\xF6\xDF"
+			   "er\n",
+		"mine.yaml:2: not UTF-8 text: invalid trailing UTF-8 octet", "save the file as UTF-8 text");
 }
 END_TEST
 
@@ -305,7 +381,9 @@ START_TEST(damaged_rules_are_refused_with_a_line_and_never_crash)
 		reason = (struct reason){ 0 };
 		if (rule_book_parse(other, "t.yaml", damaged, at % 2 ? length : at, &reason) != STATUS_OK) {
 			unsigned line = 0;
-			ck_assert_msg(sscanf(reason.text, "t.yaml:%u: ", &line) == 1 || sscanf(reason.text, "%*[a-z].yaml:%u: ", &line) == 1, "%s", reason.text);
+			ck_assert_msg(
+				sscanf(reason.text, "t.yaml:%u: ", &line) == 1 || sscanf(reason.text, "%*[a-z].yaml:%u: ", &line) == 1,
+				"%s", reason.text);
 			ck_assert(reason.remedy[0] != '\0');
 			refused++;
 		}

@@ -1,4 +1,5 @@
-/* The engine of rules: durations, both directions, what keeps what quiet, histories, what lacks a figure; and figures that need more than a run. */
+/* The engine of rules: durations, both directions, what keeps what quiet, histories, what lacks a figure; and figures
+ * that need more than a run. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +31,13 @@ static void start(void)
 	hand_run_init(&runs[0]);
 	settings_default(&settings);
 	settings.rules = book;
-	model = (struct model){ .now_ns = 100 * NS_PER_S, .run_count = 1, .runs = runs, .processes = processes, .system = no_system };
+	model = (struct model){
+		.now_ns = 100 * NS_PER_S, .run_count = 1, .runs = runs, .processes = processes, .system = no_system
+	};
 	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
 	unknown(model.system.now, model.system.now + METRIC_COUNT);
-	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s = model.system.shm_ratio = NAN;
+	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s =
+		model.system.shm_ratio = NAN;
 	model.system.throttled_ratio = model.system.space_ratio = NAN;
 }
 
@@ -66,7 +70,8 @@ static const struct alert *raised(const char *rule)
 static void batches(size_t count, double step_s)
 {
 	for (size_t i = 0; i < count; i++) {
-		hand.batches[hand.batch_count] = (struct batch){ .ordinal = hand.batch_count, .step_s = step_s, .batch_s = step_s };
+		hand.batches[hand.batch_count] =
+			(struct batch){ .ordinal = hand.batch_count, .step_s = step_s, .batch_s = step_s };
 		hand.batch_count++;
 	}
 	runs[0].tracks[0].count = runs[0].tracks[0].end = hand.batch_count;
@@ -92,7 +97,8 @@ START_TEST(a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule)
 	}
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("busy_machine"));
-	ck_assert_str_eq(raised("busy_machine")->message, "all CPUs are 96 % busy: this run uses 25 %, other programs 71 %");
+	ck_assert_str_eq(
+		raised("busy_machine")->message, "all CPUs are 96 % busy: this run uses 25 %, other programs 71 %");
 	ck_assert_int_eq(raised("busy_machine")->severity, SEVERITY_INFO);
 	ck_assert_ptr_null(raised("cpu_bound"));
 }
@@ -144,7 +150,7 @@ START_TEST(a_rule_may_look_for_what_is_too_small)
 	ck_assert_ptr_nonnull(alert);
 	ck_assert_int_eq(alert->severity, SEVERITY_CRITICAL);
 	ck_assert_str_eq(alert->message, "full in 9:00: 2.00 GB left of the cgroup, and memory grows by 3.70 MB/s");
-	model.memory.limit_in_s = 1100;      /* over the level, and below where it is calm */
+	model.memory.limit_in_s = 1100; /* over the level, and below where it is calm */
 	update_after(1);
 	update_after(11);
 	ck_assert_ptr_nonnull(raised("memory_limit_near"));
@@ -161,7 +167,7 @@ START_TEST(a_condition_that_holds_no_more_clears_the_warning)
 	update_after(1);
 	update_after(10);
 	ck_assert_ptr_nonnull(raised("busy_machine"));
-	cpus(0.96, 3.8);      /* as busy, by the run itself now */
+	cpus(0.96, 3.8); /* as busy, by the run itself now */
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("busy_machine"));
 	update_after(10);
@@ -171,7 +177,8 @@ END_TEST
 
 START_TEST(what_is_unknown_neither_raises_nor_clears)
 {
-	override("mine: {of: model, if: system.io_wait_ratio > 1 %, figure: system.memory_ratio, above: 50 %, message: hm}");
+	override(
+		"mine: {of: model, if: system.io_wait_ratio > 1 %, figure: system.memory_ratio, above: 50 %, message: hm}");
 	model.system.memory_ratio = 0.8;
 	update_after(1);
 	ck_assert_ptr_null(raised("mine"));
@@ -189,7 +196,8 @@ END_TEST
 
 START_TEST(a_history_begins_before_the_warning)
 {
-	override("mine: {of: model, figure: system.memory_ratio, above: 80 %, message: \"{system.memory_ratio}\", guide: here}");
+	override(
+		"mine: {of: model, figure: system.memory_ratio, above: 80 %, message: \"{system.memory_ratio}\", guide: here}");
 	model.system.memory_ratio = 0.1;
 	update_after(1);
 	for (int i = 0; i < 10; i++) {
@@ -220,12 +228,14 @@ START_TEST(a_history_begins_before_the_warning)
 }
 END_TEST
 
-/* More rules near their levels than histories are kept: the oldest make way, those that stand are told whatever there is room for. */
+/* More rules near their levels than histories are kept: the oldest make way, those that stand are told whatever there
+ * is room for. */
 START_TEST(histories_are_bounded)
 {
 	char text[128];
 	for (int i = 0; i < 110; i++) {
-		snprintf(text, sizeof text, "mine_%d: {of: model, figure: system.memory_ratio, above: 0.8, message: hm, severity: info}", i);
+		snprintf(text, sizeof text,
+			"mine_%d: {of: model, figure: system.memory_ratio, above: 0.8, message: hm, severity: info}", i);
 		override(text);
 	}
 	model.system.memory_ratio = 0.9;
@@ -239,8 +249,10 @@ END_TEST
 
 START_TEST(texts_are_filled_in_and_brackets_left_out)
 {
-	override("mine: {figure: run.steps, above: 5, message: \"[[{run.steps}]] {{x}} {run.step_mean_s}[ of {run.loss}] {run.steps*2} {run.step_mean_s*10|fixed}\","
-	         " meaning: [{if: run.steps > 100, say: many}, {if: run.loss is unknown, say: few}], advice: [\"{run.loss}\", [{if: run.steps = 7, say: b}, \"c {gauge.none}\", d]]}");
+	override("mine: {figure: run.steps, above: 5, message: \"[[{run.steps}]] {{x}} {run.step_mean_s}[ of {run.loss}] "
+			 "{run.steps*2} {run.step_mean_s*10|fixed}\","
+			 " meaning: [{if: run.steps > 100, say: many}, {if: run.loss is unknown, say: few}], advice: "
+			 "[\"{run.loss}\", [{if: run.steps = 7, say: b}, \"c {gauge.none}\", d]]}");
 	runs[0].loss = NAN;
 	batches(6, 0.25);
 	update_after(1);
@@ -266,7 +278,8 @@ START_TEST(what_a_run_publishes_can_be_judged_and_is_harmless_in_texts)
 	runs[0].gauge_count = 1;
 	hand_meta(&runs[0], "size", "16");
 	hand_meta(&runs[0], "what", "a\x1b[31m\nb and more than there is room for on a line");
-	override("mine: {figure: gauge.queue_depth, below: 2, if: meta.size >= 16 and meta.none is unknown, message: \"{gauge.queue_depth} of {meta.size*2}: {meta.what}\"}");
+	override("mine: {figure: gauge.queue_depth, below: 2, if: meta.size >= 16 and meta.none is unknown, message: "
+			 "\"{gauge.queue_depth} of {meta.size*2}: {meta.what}\"}");
 	batches(1, 0.1);
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("mine"));
@@ -280,8 +293,8 @@ END_TEST
 START_TEST(a_rule_that_stands_keeps_others_quiet_at_once)
 {
 	override("low: {of: model, figure: system.memory_ratio, above: 50 %, message: low}\n"
-	         "high: {of: model, figure: system.memory_ratio, above: 80 %, message: high, quiets: [low]}\n"
-	         "machine_memory_others: {off: true}");
+			 "high: {of: model, figure: system.memory_ratio, above: 80 %, message: high, quiets: [low]}\n"
+			 "machine_memory_others: {off: true}");
 	model.system.memory_ratio = 0.6;
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("low"));
@@ -339,7 +352,8 @@ START_TEST(memory_of_the_machine_is_a_warning_where_the_run_holds_it)
 	model.memory.tree_rss_bytes = 6e9;
 	update_after(1);
 	update_after(10);
-	ck_assert_str_eq(raised("machine_memory")->message, "memory of the machine is 90 % used, 60 % by this run; 1.00 GB left");
+	ck_assert_str_eq(
+		raised("machine_memory")->message, "memory of the machine is 90 % used, 60 % by this run; 1.00 GB left");
 	ck_assert_ptr_null(raised("machine_memory_others"));
 	model.memory.tree_rss_bytes = 1e9;
 	update_after(1);
@@ -362,7 +376,8 @@ START_TEST(pages_of_files_do_not_fill_a_container)
 	model.system.now[METRIC_CGROUP_MEMORY_SHARED] = 8e9;
 	update_after(1);
 	update_after(10);
-	ck_assert_str_eq(raised("container_memory")->message, "the container's memory is 89 % used: 8.90 GB of 10.0 GB, pages of files not counted");
+	ck_assert_str_eq(raised("container_memory")->message,
+		"the container's memory is 89 % used: 8.90 GB of 10.0 GB, pages of files not counted");
 }
 END_TEST
 
@@ -376,7 +391,8 @@ START_TEST(waiting_for_the_disk_is_a_warning_where_the_run_reads_or_writes)
 	processes[0].read_bytes_per_s = 80e6;
 	update_after(1);
 	update_after(10);
-	ck_assert_str_eq(raised("io_wait")->message, "CPUs wait for the disk 40 % of the time; this run reads and writes 80.0 MB/s");
+	ck_assert_str_eq(
+		raised("io_wait")->message, "CPUs wait for the disk 40 % of the time; this run reads and writes 80.0 MB/s");
 }
 END_TEST
 
@@ -439,8 +455,10 @@ START_TEST(times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data)
 	runs[0].late_figures[1] = (struct late_figure){ .name = EXTRA + 1, .median = 0.07 };
 	update_after(1);
 	ck_assert_ptr_null(raised("data_loading"));
-	ck_assert_str_eq(raised("gpu_waits_for_data")->message, "the GPU waits: data loading takes 50 % of each step (0.100 s of 0.200 s)");
-	ck_assert_str_eq(raised("gpu_waits_for_data")->meaning, "By its own clock the GPU has nothing to do 50 % of the step, while a batch is being loaded.");
+	ck_assert_str_eq(raised("gpu_waits_for_data")->message,
+		"the GPU waits: data loading takes 50 % of each step (0.100 s of 0.200 s)");
+	ck_assert_str_eq(raised("gpu_waits_for_data")->meaning,
+		"By its own clock the GPU has nothing to do 50 % of the step, while a batch is being loaded.");
 }
 END_TEST
 

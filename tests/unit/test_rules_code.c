@@ -99,7 +99,7 @@ static const struct alert *raised(const char *rule)
 START_TEST(a_line_that_takes_much_is_told)
 {
 	go_on(9.5, 0.3);
-	ck_assert_ptr_null(raised("slow_line"));     /* fewer than a hundred looks */
+	ck_assert_ptr_null(raised("slow_line")); /* fewer than a hundred looks */
 	go_on(25, 0.3);
 	const struct alert *alert = raised("slow_line");
 	ck_assert_ptr_nonnull(alert);
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(lines_of_the_training_itself_are_not)
 {
 	go_on(60, 0.12);
-	ck_assert_ptr_null(raised("slow_line"));     /* 12 % of 600 looks may be 9 */
+	ck_assert_ptr_null(raised("slow_line")); /* 12 % of 600 looks may be 9 */
 	go_on(90, 0);
 	ck_assert_ptr_null(raised("slow_line"));
 }

@@ -1,4 +1,5 @@
-/* Rules of the hardware, each from figures made by hand: what lacks, how long it is held, what it says, when it is cleared. */
+/* Rules of the hardware, each from figures made by hand: what lacks, how long it is held, what it says, when it is
+ * cleared. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +20,21 @@ static struct rule_book *book;
 
 static void forget(struct gpu *gpu, int32_t instance)
 {
-	*gpu = (struct gpu){ .instance = instance, .parent = -1, .index = (unsigned)instance, .vendor = "NVIDIA", .name = "H100", .is_ours = true, .verdict = "unknown",
-		.power_w = NAN, .throttled_power_ratio = NAN, .throttled_thermal_ratio = NAN, .run_memory_bytes = NAN, .run_busy_ratio = NAN, .others_memory_bytes = NAN,
-		.slope_per_batch = NAN, .full_in_s = NAN };
+	*gpu = (struct gpu){ .instance = instance,
+		.parent = -1,
+		.index = (unsigned)instance,
+		.vendor = "NVIDIA",
+		.name = "H100",
+		.is_ours = true,
+		.verdict = "unknown",
+		.power_w = NAN,
+		.throttled_power_ratio = NAN,
+		.throttled_thermal_ratio = NAN,
+		.run_memory_bytes = NAN,
+		.run_busy_ratio = NAN,
+		.others_memory_bytes = NAN,
+		.slope_per_batch = NAN,
+		.full_in_s = NAN };
 	for (size_t i = 0; i < GPU_METRICS; i++)
 		gpu->now[i] = gpu->per_s[i] = NAN;
 }
@@ -36,14 +49,17 @@ static void start(void)
 	settings.rules = book;
 	forget(&gpus[0], 0);
 	forget(&gpus[1], 1);
-	model = (struct model){ .now_ns = 1000 * NS_PER_S, .run_count = 1, .runs = runs, .system = no_system, .gpus = { .gpus = gpus } };
+	model = (struct model){
+		.now_ns = 1000 * NS_PER_S, .run_count = 1, .runs = runs, .system = no_system, .gpus = { .gpus = gpus }
+	};
 	trainer = (struct process){ .is_target = true, .cpu_ratio = NAN };
 	model.processes = &trainer;
 	model.process_count = 1;
 	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
 	for (size_t i = 0; i < METRIC_COUNT; i++)
 		model.system.now[i] = NAN;
-	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s = model.system.shm_ratio = NAN;
+	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s =
+		model.system.shm_ratio = NAN;
 	model.system.throttled_ratio = model.system.space_ratio = NAN;
 	model.energy.throttles_per_s = model.energy.hottest_celsius = model.energy.cpu_clock_hz = NAN;
 }
@@ -54,10 +70,7 @@ static void stop(void)
 	rule_book_free(book);
 }
 
-static void now(size_t gpu, enum metric metric, double value)
-{
-	gpus[gpu].now[metric - METRIC_GPU_FIRST] = value;
-}
+static void now(size_t gpu, enum metric metric, double value) { gpus[gpu].now[metric - METRIC_GPU_FIRST] = value; }
 
 static void update_after(double seconds)
 {
@@ -117,15 +130,39 @@ static void copies(double per_s)
 static void host_bound(void) { launches(0.98, 0.17); }
 static void not_host_bound(void) { launches(0.98, 0.8); }
 static void much_copied(void) { copies(4.9e9); }
-static void little_copied(void) { copies(1e8); now(0, METRIC_GPU_BUSY, 0.96); }
+static void little_copied(void)
+{
+	copies(1e8);
+	now(0, METRIC_GPU_BUSY, 0.96);
+}
 static void full(void) { used(76, 0); }
 static void roomy(void) { used(20, 0); }
-static void idle(void) { batches(0.02, 0.18); now(0, METRIC_GPU_BUSY, 0.6); }
+static void idle(void)
+{
+	batches(0.02, 0.18);
+	now(0, METRIC_GPU_BUSY, 0.6);
+}
 static void busy(void) { now(0, METRIC_GPU_BUSY, 0.97); }
-static void loads(void) { batches(0.05, 0.15); now(0, METRIC_GPU_BUSY, 0.4); }
-static void hollow(void) { batches(0.01, 0.19); now(0, METRIC_GPU_BUSY, 0.95); now(0, METRIC_GPU_SM_ACTIVE, 0.22); now(0, METRIC_GPU_SM_OCCUPANCY, 0.1); }
+static void loads(void)
+{
+	batches(0.05, 0.15);
+	now(0, METRIC_GPU_BUSY, 0.4);
+}
+static void hollow(void)
+{
+	batches(0.01, 0.19);
+	now(0, METRIC_GPU_BUSY, 0.95);
+	now(0, METRIC_GPU_SM_ACTIVE, 0.22);
+	now(0, METRIC_GPU_SM_OCCUPANCY, 0.1);
+}
 static void dense(void) { now(0, METRIC_GPU_SM_ACTIVE, 0.8); }
-static void no_tensors(void) { batches(0.01, 0.19); busy(); dense(); now(0, METRIC_GPU_TENSOR_ACTIVE, 0); }
+static void no_tensors(void)
+{
+	batches(0.01, 0.19);
+	busy();
+	dense();
+	now(0, METRIC_GPU_TENSOR_ACTIVE, 0);
+}
 static void tensors(void) { now(0, METRIC_GPU_TENSOR_ACTIVE, 0.5); }
 
 static void clocked(double mhz)
@@ -134,9 +171,24 @@ static void clocked(double mhz)
 	now(0, METRIC_GPU_CLOCK_MOST, 1980e6);
 }
 
-static void hot(void) { clocked(1215); now(0, METRIC_GPU_TEMPERATURE, 91); gpus[0].throttled_thermal_ratio = 0.63; }
-static void cool(void) { clocked(1980); gpus[0].throttled_thermal_ratio = 0; }
-static void capped(void) { clocked(1620); gpus[0].power_w = 298; now(0, METRIC_GPU_POWER_LIMIT, 300); gpus[0].throttled_power_ratio = 0.9; }
+static void hot(void)
+{
+	clocked(1215);
+	now(0, METRIC_GPU_TEMPERATURE, 91);
+	gpus[0].throttled_thermal_ratio = 0.63;
+}
+static void cool(void)
+{
+	clocked(1980);
+	gpus[0].throttled_thermal_ratio = 0;
+}
+static void capped(void)
+{
+	clocked(1620);
+	gpus[0].power_w = 298;
+	now(0, METRIC_GPU_POWER_LIMIT, 300);
+	gpus[0].throttled_power_ratio = 0.9;
+}
 static void uncapped(void) { gpus[0].throttled_power_ratio = 0.1; }
 
 static void link_is(double generation, double width)
@@ -160,20 +212,29 @@ static void grows(void)
 	gpus[0].full_in_s = 600;
 }
 
-static void rests(void) { gpus[0].verdict = "plateau"; gpus[0].full_in_s = NAN; }
+static void rests(void)
+{
+	gpus[0].verdict = "plateau";
+	gpus[0].full_in_s = NAN;
+}
 
 static void crowded(void)
 {
 	used(60, 30);
 	gpus[0].process_count = 4;
-	gpus[0].processes[0] = (struct gpu_process){ .pid = 100, .is_ours = true, .command = "train.py", .memory_bytes = 30e9 };
+	gpus[0].processes[0] =
+		(struct gpu_process){ .pid = 100, .is_ours = true, .command = "train.py", .memory_bytes = 30e9 };
 	gpus[0].processes[1] = (struct gpu_process){ .pid = 4711, .command = "blender -b", .memory_bytes = 20e9 };
 	gpus[0].processes[2] = (struct gpu_process){ .pid = 4712, .memory_bytes = 9e9 };
 	gpus[0].processes[3] = (struct gpu_process){ .pid = 4713, .command = "Xorg", .memory_bytes = 1e9 };
 }
 
 static void alone(void) { used(30, 0); }
-static void lost(void) { gpus[0].totals.was_ours = true; snprintf(gpus[0].lost, sizeof gpus[0].lost, "it has fallen off the bus (XID 79)"); }
+static void lost(void)
+{
+	gpus[0].totals.was_ours = true;
+	snprintf(gpus[0].lost, sizeof gpus[0].lost, "it has fallen off the bus (XID 79)");
+}
 static void found(void) { gpus[0].lost[0] = '\0'; }
 
 static void reports(void)
@@ -185,33 +246,54 @@ static void reports(void)
 static void silent(void) { model.now_ns += 601 * NS_PER_S; }
 static void corrupt(void) { now(0, METRIC_GPU_ECC_UNCORRECTED, 2); }
 static void sound(void) { now(0, METRIC_GPU_ECC_UNCORRECTED, 0); }
-static void hot_cpus(void) { model.energy.throttles_per_s = 12; model.energy.hottest_celsius = 99; model.energy.cpu_clock_hz = 1.4e9; }
+static void hot_cpus(void)
+{
+	model.energy.throttles_per_s = 12;
+	model.energy.hottest_celsius = 99;
+	model.energy.cpu_clock_hz = 1.4e9;
+}
 static void cool_cpus(void) { model.energy.throttles_per_s = 0; }
 
-static const struct row { const char *rule; double for_s; enum severity severity; void (*bad)(void), (*good)(void); const char *lacks, *message; } rows[] = {
+static const struct row {
+	const char *rule;
+	double for_s;
+	enum severity severity;
+	void (*bad)(void), (*good)(void);
+	const char *lacks, *message;
+} rows[] = {
 	{ "gpu_memory", 5, SEVERITY_WARNING, full, roomy, "gpu.memory_ratio", "the GPU's memory is 95 % used; others 0 B" },
-	{ "gpu_underused", 30, SEVERITY_INFO, idle, busy, "gpu.busy_ratio", "the GPU is 60 % busy; loading takes 10 % of each step" },
+	{ "gpu_underused", 30, SEVERITY_INFO, idle, busy, "gpu.busy_ratio",
+		"the GPU is 60 % busy; loading takes 10 % of each step" },
 	{ "gpu_idle_while_loading", 10, SEVERITY_INFO, loads, busy, "gpu.busy_ratio",
-	  "the GPU is only 40 % busy, and data loading takes 25 % of each step (0.050 s of 0.200 s)" },
+		"the GPU is only 40 % busy, and data loading takes 25 % of each step (0.050 s of 0.200 s)" },
 	{ "gpu_waits_for_host", 10, SEVERITY_WARNING, host_bound, not_host_bound, "run.cpu_ratio",
-	  "the GPU waits for the host 83 % of the time: its process uses 98 % of a CPU; 200 calls of forward a step" },
+		"the GPU waits for the host 83 % of the time: its process uses 98 % of a CPU; 200 calls of forward a step" },
 	{ "gpu_waits_for_copies", 10, SEVERITY_WARNING, much_copied, little_copied, "gpu.busy_ratio",
-	  "the GPU is only 48 % busy, and 4.90 GB/s come to it over PCIe: 980 MB in each step" },
-	{ "gpu_hollow", 20, SEVERITY_INFO, hollow, dense, "gpu.busy_ratio", "the GPU is 95 % busy, but only 22 % of its multiprocessors work; occupancy 10 %" },
-	{ "tensor_cores_idle", 30, SEVERITY_INFO, no_tensors, tensors, "gpu.busy_ratio", "the GPU's tensor cores do nothing (0 %), its multiprocessors 80 %" },
-	{ "gpu_memory_growing", 5, SEVERITY_WARNING, grows, rests, "gpu.memory_grows", "memory leaks on the GPU: 5.00 MB/s, 1.00 MB a batch; full in 10:00" },
-	{ "gpu_full_soon", 5, SEVERITY_CRITICAL, grows, rests, "gpu.memory_grows", "the GPU's memory is full in 10:00: 40.0 GB of 80.0 GB, 5.00 MB/s more" },
+		"the GPU is only 48 % busy, and 4.90 GB/s come to it over PCIe: 980 MB in each step" },
+	{ "gpu_hollow", 20, SEVERITY_INFO, hollow, dense, "gpu.busy_ratio",
+		"the GPU is 95 % busy, but only 22 % of its multiprocessors work; occupancy 10 %" },
+	{ "tensor_cores_idle", 30, SEVERITY_INFO, no_tensors, tensors, "gpu.busy_ratio",
+		"the GPU's tensor cores do nothing (0 %), its multiprocessors 80 %" },
+	{ "gpu_memory_growing", 5, SEVERITY_WARNING, grows, rests, "gpu.memory_grows",
+		"memory leaks on the GPU: 5.00 MB/s, 1.00 MB a batch; full in 10:00" },
+	{ "gpu_full_soon", 5, SEVERITY_CRITICAL, grows, rests, "gpu.memory_grows",
+		"the GPU's memory is full in 10:00: 40.0 GB of 80.0 GB, 5.00 MB/s more" },
 	{ "gpu_others", 10, SEVERITY_INFO, crowded, alone, "gpu.others_ratio",
-	  "others hold 30.0 GB of the memory of the GPU (38 %): blender 4711, process 4712 and 1 more" },
-	{ "gpu_throttled_heat", 5, SEVERITY_WARNING, hot, cool, "gpu.throttled_thermal_ratio", "heat holds the GPU back 63 % of the time: 91 °C, 1215 of 1980 MHz" },
+		"others hold 30.0 GB of the memory of the GPU (38 %): blender 4711, process 4712 and 1 more" },
+	{ "gpu_throttled_heat", 5, SEVERITY_WARNING, hot, cool, "gpu.throttled_thermal_ratio",
+		"heat holds the GPU back 63 % of the time: 91 °C, 1215 of 1980 MHz" },
 	{ "gpu_throttled_power", 5, SEVERITY_INFO, capped, uncapped, "gpu.throttled_power_ratio",
-	  "the GPU has reached its power limit 90 % of the time: 298 of 300 W, 1620 of 1980 MHz" },
-	{ "pcie_link_below", 30, SEVERITY_WARNING, narrow, wide, "gpu.pcie_ratio", "the PCIe link of the GPU is gen 3 ×8, and could be gen 4 ×16: 25 % of its speed" },
-	{ "gpu_lost", 0, SEVERITY_CRITICAL, lost, found, "gpu.lost", "the GPU no longer answers: it has fallen off the bus (XID 79)" },
-	{ "gpu_reported", 0, SEVERITY_WARNING, reports, silent, "gpu.reports", "the GPU reported XID 31: GPU memory page fault (1 in the last ten minutes)" },
+		"the GPU has reached its power limit 90 % of the time: 298 of 300 W, 1620 of 1980 MHz" },
+	{ "pcie_link_below", 30, SEVERITY_WARNING, narrow, wide, "gpu.pcie_ratio",
+		"the PCIe link of the GPU is gen 3 ×8, and could be gen 4 ×16: 25 % of its speed" },
+	{ "gpu_lost", 0, SEVERITY_CRITICAL, lost, found, "gpu.lost",
+		"the GPU no longer answers: it has fallen off the bus (XID 79)" },
+	{ "gpu_reported", 0, SEVERITY_WARNING, reports, silent, "gpu.reports",
+		"the GPU reported XID 31: GPU memory page fault (1 in the last ten minutes)" },
 	{ "gpu_ecc_uncorrected", 0, SEVERITY_WARNING, corrupt, sound, "gpu.ecc_uncorrected",
-	  "memory errors of the GPU that could not be corrected, since its driver was loaded: 2" },
-	{ "cpu_throttled_heat", 5, SEVERITY_WARNING, hot_cpus, cool_cpus, "heat.cpu_throttles_per_s", "heat slows the CPUs down 12.0 times a second: 99 °C, 1400 MHz" },
+		"memory errors of the GPU that could not be corrected, since its driver was loaded: 2" },
+	{ "cpu_throttled_heat", 5, SEVERITY_WARNING, hot_cpus, cool_cpus, "heat.cpu_throttles_per_s",
+		"heat slows the CPUs down 12.0 times a second: 99 °C, 1400 MHz" },
 };
 
 static enum rule_state state_of(const char *rule, struct rule_now *out)
@@ -293,7 +375,8 @@ START_TEST(of_several_the_worst_is_named)
 	update_after(1);
 	update_after(6);
 	ck_assert_str_eq(raised("gpu_memory")->message, "GPU 1's memory is 99 % used");
-	ck_assert_str_eq(raised("gpu_throttled_heat")->message, "heat holds GPU 0 back 63 % of the time: 91 °C, 1215 of 1980 MHz");
+	ck_assert_str_eq(
+		raised("gpu_throttled_heat")->message, "heat holds GPU 0 back 63 % of the time: 91 °C, 1215 of 1980 MHz");
 }
 END_TEST
 
@@ -318,8 +401,9 @@ START_TEST(the_driver_says_that_the_GPU_waits_where_the_program_does_not)
 	const struct alert *alert = raised("gpu_waits_for_data");
 	ck_assert_ptr_nonnull(alert);
 	ck_assert_str_eq(alert->message, "the GPU waits: data loading takes 50 % of each step (0.100 s of 0.200 s)");
-	ck_assert_str_eq(alert->meaning, "By its driver the GPU has nothing to do 55 % of the time, while batches are being loaded.");
-	ck_assert_ptr_null(raised("gpu_idle_while_loading"));      /* said once */
+	ck_assert_str_eq(
+		alert->meaning, "By its driver the GPU has nothing to do 55 % of the time, while batches are being loaded.");
+	ck_assert_ptr_null(raised("gpu_idle_while_loading")); /* said once */
 	ck_assert_ptr_null(raised("gpu_underused"));
 	ck_assert_ptr_null(raised("data_loading"));
 }
@@ -374,7 +458,9 @@ static void passes(double forward_s, double backward_s, double rest_s)
 {
 	hand.batch_count = 0;
 	for (size_t i = 0; i < 30; i++) {
-		hand.batches[i] = (struct batch){ .ordinal = i, .step_s = forward_s + backward_s + rest_s, .batch_s = forward_s + backward_s + rest_s };
+		hand.batches[i] = (struct batch){
+			.ordinal = i, .step_s = forward_s + backward_s + rest_s, .batch_s = forward_s + backward_s + rest_s
+		};
 		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, FORWARD, NAME_NONE, forward_s);
 		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, BACKWARD, NAME_NONE, backward_s);
 		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, NAME_UNATTRIBUTED, NAME_NONE, rest_s);
@@ -395,9 +481,12 @@ START_TEST(a_pass_has_its_share_by_the_clock_of_the_GPU)
 	update_after(11);
 	ck_assert_ptr_null(raised("slow_forward"));
 	ck_assert_ptr_null(raised("bottleneck"));
-	ck_assert_str_eq(raised("consider_optimizing")->message, "forward takes 30 % of each step (0.060 s of 0.200 s, GPU clock)");
-	ck_assert_str_eq(raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
-	ck_assert_str_eq(raised("slow_backward")->meaning, "By the GPU's clock it takes 2.2× forward; about twice is what every network needs, and no fault of it.");
+	ck_assert_str_eq(
+		raised("consider_optimizing")->message, "forward takes 30 % of each step (0.060 s of 0.200 s, GPU clock)");
+	ck_assert_str_eq(
+		raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
+	ck_assert_str_eq(raised("slow_backward")->meaning,
+		"By the GPU's clock it takes 2.2× forward; about twice is what every network needs, and no fault of it.");
 	ck_assert_int_eq(raised("slow_backward")->severity, SEVERITY_INFO);
 }
 END_TEST
@@ -409,7 +498,8 @@ START_TEST(a_host_that_runs_ahead_has_no_shares_above_the_whole)
 	clock_says("gpu.backward_s", 0.13);
 	clock_says("gpu.batch_s", 0.2);
 	update_after(1);
-	ck_assert_str_eq(raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
+	ck_assert_str_eq(
+		raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
 }
 END_TEST
 
@@ -441,7 +531,7 @@ START_TEST(its_own_wait_counts_each_pass_once)
 {
 	passes(0.12, 0.05, 0.03);
 	clock_says("gpu.forward_s", 0.02);
-	ck_assert(isnan(own_wait()));          /* backward is not known */
+	ck_assert(isnan(own_wait())); /* backward is not known */
 	clock_says("gpu.backward_s", 0.04);
 	clock_says("gpu.batch_s", 0.19);
 	ck_assert_double_eq_tol(own_wait(), 0.7, 1e-6);
@@ -481,13 +571,15 @@ START_TEST(a_GPU_at_its_limit_under_full_load_is_no_fault)
 	update_after(1);
 	update_after(6);
 	ck_assert_str_eq(raised("gpu_throttled_power")->message,
-	                 "the GPU is at its power limit 90 % of the time, as at full load is usual: 298 of 300 W, 1620 of 1980 MHz");
+		"the GPU is at its power limit 90 % of the time, as at full load is usual: 298 of 300 W, 1620 of 1980 MHz");
 	ck_assert_int_eq(raised("gpu_throttled_power")->severity, SEVERITY_INFO);
-	ck_assert_str_eq(raised("gpu_throttled_power")->advice[0], "nothing needs to be done: it is as fast as its limit lets it be");
+	ck_assert_str_eq(
+		raised("gpu_throttled_power")->advice[0], "nothing needs to be done: it is as fast as its limit lets it be");
 	clocked(1200);
 	update_after(1);
 	ck_assert(strstr(raised("gpu_throttled_power")->message, "has reached its power limit"));
-	ck_assert_str_eq(raised("gpu_throttled_power")->meaning, "Its limit takes much of its speed: meanwhile its clock is 61 % of the highest.");
+	ck_assert_str_eq(raised("gpu_throttled_power")->meaning,
+		"Its limit takes much of its speed: meanwhile its clock is 61 % of the highest.");
 }
 END_TEST
 
@@ -514,7 +606,8 @@ START_TEST(advice_quotes_what_was_published)
 	used(78, 0);
 	update_after(6);
 	update_after(6);
-	ck_assert(advises(raised("gpu_memory"), "batch_size is 32: a smaller one, with gradients accumulated over several"));
+	ck_assert(
+		advises(raised("gpu_memory"), "batch_size is 32: a smaller one, with gradients accumulated over several"));
 	ck_assert(advises(raised("gpu_memory"), "precision is fp32: bf16 autocast halves what activations take"));
 }
 END_TEST
@@ -527,26 +620,37 @@ START_TEST(advice_says_what_the_host_could_do)
 	used(1, 0);
 	update_after(1);
 	update_after(11);
-	ck_assert(advises(raised("gpu_waits_for_host"), "forward is called 200 times a step: one call for all (nn.LSTM for a loop of LSTMCell)"));
-	ck_assert(advises(raised("gpu_waits_for_host"), "batch_size is 16, and 79.0 GB of the GPU's memory are free: try 32"));
+	ck_assert(advises(raised("gpu_waits_for_host"),
+		"forward is called 200 times a step: one call for all (nn.LSTM for a loop of LSTMCell)"));
+	ck_assert(
+		advises(raised("gpu_waits_for_host"), "batch_size is 16, and 79.0 GB of the GPU's memory are free: try 32"));
 	ck_assert(advises(raised("slow_forward"), "batch_size is 16, and 79.0 GB of the GPU's memory are free: try 32"));
 	ck_assert(strstr(raised("slow_forward")->meaning, "idle 83 %"));
 	hand_meta(&runs[0], "loader.pin_memory", "False");
 	much_copied();
 	update_after(1);
 	update_after(11);
-	ck_assert(advises(raised("gpu_waits_for_copies"), "pin_memory is off: True, and .to(device, non_blocking=True), copy beside the computing"));
+	ck_assert(advises(raised("gpu_waits_for_copies"),
+		"pin_memory is off: True, and .to(device, non_blocking=True), copy beside the computing"));
 }
 END_TEST
 
 START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
 {
-	static const char *const line = "persistent_workers is off: True keeps the workers from epoch to epoch, else each starts 2 anew";
+	static const char *const line =
+		"persistent_workers is off: True keeps the workers from epoch to epoch, else each starts 2 anew";
 	static struct look_cache cache;
 	static struct alert alert;
 	struct look look;
 	struct patterns patterns = { .count = 1 };
-	patterns.list[0] = (struct pattern){ .kind = PATTERN_PERIOD, .period = 32, .count = 9, .of = 9, .before_s = 0.002, .after_s = 0.028, .phase = DATA, .is_epoch_first = true,
+	patterns.list[0] = (struct pattern){ .kind = PATTERN_PERIOD,
+		.period = 32,
+		.count = 9,
+		.of = 9,
+		.before_s = 0.002,
+		.after_s = 0.028,
+		.phase = DATA,
+		.is_epoch_first = true,
 		.candidate = "epoch length 32; persistent_workers is off" };
 	hand_meta(&runs[0], "loader.num_workers", "2");
 	hand_meta(&runs[0], "loader.persistent_workers", "False");
@@ -568,9 +672,18 @@ END_TEST
 
 START_TEST(precisions_have_many_names)
 {
-	static const struct { const char *published, *name; } cases[] = {
-		{ "bf16-mixed", "bf16" }, { "torch.bfloat16", "bf16" }, { "16-mixed", "fp16" }, { "no", "fp32" }, { "float32", "fp32" }, { "FP8", "fp8" },
-		{ "tf32 (32-true)", "tf32" }, { "x32", "" }, { "", "" },
+	static const struct {
+		const char *published, *name;
+	} cases[] = {
+		{ "bf16-mixed", "bf16" },
+		{ "torch.bfloat16", "bf16" },
+		{ "16-mixed", "fp16" },
+		{ "no", "fp32" },
+		{ "float32", "fp32" },
+		{ "FP8", "fp8" },
+		{ "tf32 (32-true)", "tf32" },
+		{ "x32", "" },
+		{ "", "" },
 	};
 	const char *argument;
 	char text[FIGURE_TEXT_SIZE];
@@ -609,7 +722,8 @@ START_TEST(the_slope_of_what_only_caches_is_none)
 	gpus[0].verdict = "fragmentation";
 	update_after(1);
 	update_after(6);
-	ck_assert_str_eq(raised("gpu_memory_growing")->message, "memory of the GPU is fragmented: 5.00 MB/s more is taken; full in 10:00");
+	ck_assert_str_eq(raised("gpu_memory_growing")->message,
+		"memory of the GPU is fragmented: 5.00 MB/s more is taken; full in 10:00");
 }
 END_TEST
 
@@ -620,12 +734,25 @@ int main(void)
 	tcase_add_checked_fixture(tests, start, stop);
 	tcase_add_loop_test(tests, a_rule_lacks_is_held_stands_and_is_cleared, 0, sizeof rows / sizeof *rows);
 	const TTest *const all[] = {
-		what_is_unknown_again_clears_nothing, a_GPU_that_the_run_is_not_on_warns_of_nothing, of_several_the_worst_is_named, an_idle_link_may_be_slow,
-		the_driver_says_that_the_GPU_waits_where_the_program_does_not, advice_quotes_what_was_published, precisions_have_many_names,
-		the_slope_of_what_only_caches_is_none, why_the_GPU_is_idle_is_told_once, an_idle_GPU_with_an_idle_host_does_not_wait_for_it,
-		a_pass_has_its_share_by_the_clock_of_the_GPU, a_host_that_runs_ahead_has_no_shares_above_the_whole, its_own_wait_counts_each_pass_once,
-		what_lies_outside_all_spans_is_told, who_publishes_no_spans_is_told_nothing_of_them, a_GPU_at_its_limit_under_full_load_is_no_fault,
-		loading_is_warned_of_once, advice_says_what_the_host_could_do, workers_that_begin_anew_are_to_be_kept_not_doubled,
+		what_is_unknown_again_clears_nothing,
+		a_GPU_that_the_run_is_not_on_warns_of_nothing,
+		of_several_the_worst_is_named,
+		an_idle_link_may_be_slow,
+		the_driver_says_that_the_GPU_waits_where_the_program_does_not,
+		advice_quotes_what_was_published,
+		precisions_have_many_names,
+		the_slope_of_what_only_caches_is_none,
+		why_the_GPU_is_idle_is_told_once,
+		an_idle_GPU_with_an_idle_host_does_not_wait_for_it,
+		a_pass_has_its_share_by_the_clock_of_the_GPU,
+		a_host_that_runs_ahead_has_no_shares_above_the_whole,
+		its_own_wait_counts_each_pass_once,
+		what_lies_outside_all_spans_is_told,
+		who_publishes_no_spans_is_told_nothing_of_them,
+		a_GPU_at_its_limit_under_full_load_is_no_fault,
+		loading_is_warned_of_once,
+		advice_says_what_the_host_could_do,
+		workers_that_begin_anew_are_to_be_kept_not_doubled,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

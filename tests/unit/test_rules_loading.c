@@ -1,4 +1,5 @@
-/* Told to the real model: workers that compute, workers that wait for the disk, and a GPU whose clock heat, power or its hardware holds down. */
+/* Told to the real model: workers that compute, workers that wait for the disk, and a GPU whose clock heat, power or
+ * its hardware holds down. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,14 +18,16 @@ static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
 static double at_s, step_at_s, cpu_s, read_bytes, cpu_per_s, read_per_s;
-static int disk_of_ten;          /* of ten readings, those in state D */
+static int disk_of_ten; /* of ten readings, those in state D */
 static unsigned held;
 static int ticks;
 
 static void tell_gpu(double time_s)
 {
 	struct gpu_row *row = sample_set_allocate(&script.set, sizeof *row);
-	*row = (struct gpu_row){ .instance = GPU, .parent = -1, .vendor = "NVIDIA", .name = "H100", .uuid = "GPU-0", .pci = "", .driver = "" };
+	*row = (struct gpu_row){
+		.instance = GPU, .parent = -1, .vendor = "NVIDIA", .name = "H100", .uuid = "GPU-0", .pci = "", .driver = ""
+	};
 	script_add(&script, RECORD_GPU, time_s)->gpu = row;
 }
 
@@ -118,13 +121,14 @@ START_TEST(workers_that_compute_all_the_time_are_CPU_bound)
 	go_on(20);
 	const struct alert *alert = raised("loading_cpu_bound");
 	ck_assert_ptr_nonnull(alert);
-	ck_assert_str_eq(alert->message, "loading is CPU-bound: 4 workers use 98 % of a CPU each; steps wait 50 % for them");
+	ck_assert_str_eq(
+		alert->message, "loading is CPU-bound: 4 workers use 98 % of a CPU each; steps wait 50 % for them");
 	ck_assert_str_eq(alert->advice[0], "num_workers is 4, on 16 CPUs: try 8");
 	ck_assert_ptr_null(raised("loading_io_bound"));
 	ck_assert_str_eq(raised("data_loading")->advice[0], "num_workers is 4, on 16 CPUs: try 8");
 	cpu_per_s = 0.3;
 	go_on(32);
-	ck_assert_ptr_nonnull(raised("loading_cpu_bound"));        /* not calm for long enough */
+	ck_assert_ptr_nonnull(raised("loading_cpu_bound")); /* not calm for long enough */
 	go_on(50);
 	ck_assert_ptr_null(raised("loading_cpu_bound"));
 }
@@ -138,7 +142,8 @@ START_TEST(workers_that_wait_for_the_disk_are_IO_bound)
 	go_on(20);
 	const struct alert *alert = raised("loading_io_bound");
 	ck_assert_ptr_nonnull(alert);
-	ck_assert_str_eq(alert->message, "loading is I/O-bound: 4 workers wait for the disk 70 % of the time, for 40.0 MB/s; steps wait 50 %");
+	ck_assert_str_eq(alert->message,
+		"loading is I/O-bound: 4 workers wait for the disk 70 % of the time, for 40.0 MB/s; steps wait 50 %");
 	ck_assert_str_eq(alert->advice[0], "more workers wait beside each other: num_workers is 4, try 8");
 	ck_assert_ptr_null(raised("loading_cpu_bound"));
 	ck_assert_str_eq(raised("data_loading")->advice[0], alert->advice[0]);
@@ -170,7 +175,12 @@ static void flicker(double until_s, unsigned bits)
 
 START_TEST(what_holds_a_GPU_back_now_and_then_is_told_by_its_share)
 {
-	static const struct { const char *rule; unsigned bit; double for_s; const char *message; } cases[] = {
+	static const struct {
+		const char *rule;
+		unsigned bit;
+		double for_s;
+		const char *message;
+	} cases[] = {
 		{ "gpu_throttled_heat", GPU_THROTTLE_HEAT_SOFTWARE, 20, "heat holds the GPU back 50 % of the time" },
 		{ "gpu_throttled_hardware", GPU_THROTTLE_HARDWARE, 20, "the GPU slows itself down 50 % of the time" },
 	};
@@ -179,7 +189,8 @@ START_TEST(what_holds_a_GPU_back_now_and_then_is_told_by_its_share)
 		ck_assert_ptr_null(raised(cases[i].rule));
 		flicker(at_s + cases[i].for_s, 1u << cases[i].bit);
 		ck_assert_msg(raised(cases[i].rule) != NULL, "no %s", cases[i].rule);
-		ck_assert_msg(strncmp(raised(cases[i].rule)->message, cases[i].message, 30) == 0, "%s", raised(cases[i].rule)->message);
+		ck_assert_msg(
+			strncmp(raised(cases[i].rule)->message, cases[i].message, 30) == 0, "%s", raised(cases[i].rule)->message);
 	}
 	held = 1u << GPU_THROTTLE_POWER_CAP;
 	go_on(at_s + 45);

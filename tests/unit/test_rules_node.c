@@ -1,4 +1,5 @@
-/* The made-up node with a fault of its hardware: the rule that it is made for stands, and slow batches are explained by it. */
+/* The made-up node with a fault of its hardware: the rule that it is made for stands, and slow batches are explained by
+ * it. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +53,8 @@ static const struct alert *standing(const char *rule)
 
 static void go_on(double seconds, const char *until)
 {
-	for (int64_t end_ns = now_ns + llround(seconds * 1e9); now_ns < end_ns && !(until && standing(until)); now_ns += READING_NS) {
+	for (int64_t end_ns = now_ns + llround(seconds * 1e9); now_ns < end_ns && !(until && standing(until));
+		 now_ns += READING_NS) {
 		sample_set_clear(&set);
 		set.time_ns = now_ns;
 		set.source = "synthetic";
@@ -62,12 +64,25 @@ static void go_on(double seconds, const char *until)
 	}
 }
 
-static const struct { const char *scenario, *rule; double within_s; } cases[] = {
-	{ "gpu-heat", "gpu_throttled_heat", 180 }, { "gpu-power-cap", "gpu_throttled_power", 180 }, { "gpu-waits-for-data", "gpu_waits_for_data", 120 },
-	{ "gpu-waits-for-data", "loading_cpu_bound", 120 }, { "gpu-waits-for-disk", "loading_io_bound", 120 }, { "gpu-underused", "gpu_underused", 120 },
-	{ "gpu-waits-for-host", "gpu_waits_for_host", 120 }, { "gpu-copies", "gpu_waits_for_copies", 120 },
-	{ "gpu-small-kernels", "gpu_hollow", 120 }, { "gpu-leak", "gpu_memory_growing", 180 }, { "gpu-memory-full", "gpu_memory", 60 },
-	{ "gpu-neighbour", "gpu_others", 180 }, { "gpu-lost", "gpu_lost", 120 }, { "pcie-narrow", "pcie_link_below", 120 }, { "ecc", "gpu_ecc_uncorrected", 120 },
+static const struct {
+	const char *scenario, *rule;
+	double within_s;
+} cases[] = {
+	{ "gpu-heat", "gpu_throttled_heat", 180 },
+	{ "gpu-power-cap", "gpu_throttled_power", 180 },
+	{ "gpu-waits-for-data", "gpu_waits_for_data", 120 },
+	{ "gpu-waits-for-data", "loading_cpu_bound", 120 },
+	{ "gpu-waits-for-disk", "loading_io_bound", 120 },
+	{ "gpu-underused", "gpu_underused", 120 },
+	{ "gpu-waits-for-host", "gpu_waits_for_host", 120 },
+	{ "gpu-copies", "gpu_waits_for_copies", 120 },
+	{ "gpu-small-kernels", "gpu_hollow", 120 },
+	{ "gpu-leak", "gpu_memory_growing", 180 },
+	{ "gpu-memory-full", "gpu_memory", 60 },
+	{ "gpu-neighbour", "gpu_others", 180 },
+	{ "gpu-lost", "gpu_lost", 120 },
+	{ "pcie-narrow", "pcie_link_below", 120 },
+	{ "ecc", "gpu_ecc_uncorrected", 120 },
 	{ "ecc", "gpu_reported", 120 },
 };
 
@@ -98,9 +113,28 @@ END_TEST
 START_TEST(where_nothing_is_wrong_with_it_nothing_is_said)
 {
 	static const char *const rules[] = {
-		"gpu_waits_for_data", "gpu_idle_while_loading", "gpu_waits_for_copies", "gpu_waits_for_host", "gpu_underused", "outside_spans", "gpu_hollow", "tensor_cores_idle", "gpu_memory", "gpu_memory_growing", "gpu_full_soon",
-		"gpu_others", "gpu_throttled_heat", "gpu_throttled_power", "gpu_throttled_hardware", "pcie_link_below", "gpu_lost", "gpu_reported", "gpu_ecc_uncorrected",
-		"cpu_throttled_heat", "loading_cpu_bound", "loading_io_bound",
+		"gpu_waits_for_data",
+		"gpu_idle_while_loading",
+		"gpu_waits_for_copies",
+		"gpu_waits_for_host",
+		"gpu_underused",
+		"outside_spans",
+		"gpu_hollow",
+		"tensor_cores_idle",
+		"gpu_memory",
+		"gpu_memory_growing",
+		"gpu_full_soon",
+		"gpu_others",
+		"gpu_throttled_heat",
+		"gpu_throttled_power",
+		"gpu_throttled_hardware",
+		"pcie_link_below",
+		"gpu_lost",
+		"gpu_reported",
+		"gpu_ecc_uncorrected",
+		"cpu_throttled_heat",
+		"loading_cpu_bound",
+		"loading_io_bound",
 	};
 	begin("clean");
 	for (int second = 0; second < 120; second++) {
@@ -113,7 +147,9 @@ START_TEST(where_nothing_is_wrong_with_it_nothing_is_said)
 END_TEST
 
 /* Scenario, and the rule of these that it is made for. */
-static const struct { const char *scenario, *rule; } own[] = { { "gpu-waits-for-host", "gpu_waits_for_host" }, { "gpu-copies", "gpu_waits_for_copies" } };
+static const struct {
+	const char *scenario, *rule;
+} own[] = { { "gpu-waits-for-host", "gpu_waits_for_host" }, { "gpu-copies", "gpu_waits_for_copies" } };
 
 static bool is_own(const char *scenario, const char *rule)
 {
@@ -130,7 +166,8 @@ START_TEST(only_its_own_scenario_blames_the_host_or_copies)
 	begin(scenario);
 	go_on(40, NULL);
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-		ck_assert_msg(is_own(scenario, rules[i]) == (standing(rules[i]) != NULL), "%s: %s", scenario, standing(rules[i]) ? standing(rules[i])->message : rules[i]);
+		ck_assert_msg(is_own(scenario, rules[i]) == (standing(rules[i]) != NULL), "%s: %s", scenario,
+			standing(rules[i]) ? standing(rules[i])->message : rules[i]);
 	end();
 }
 END_TEST
@@ -149,8 +186,13 @@ static size_t explained_by(enum cause_kind kind, const char *words)
 	return found;
 }
 
-static const struct { const char *scenario; enum cause_kind kind; const char *words, *brief; } explained[] = {
-	{ "gpu-heat", CAUSE_GPU_HEAT, "MHz, thermal slowdown", "GPU heat explains" }, { "gpu-power-cap", CAUSE_GPU_POWER, "MHz, power cap", "GPU power explains" },
+static const struct {
+	const char *scenario;
+	enum cause_kind kind;
+	const char *words, *brief;
+} explained[] = {
+	{ "gpu-heat", CAUSE_GPU_HEAT, "MHz, thermal slowdown", "GPU heat explains" },
+	{ "gpu-power-cap", CAUSE_GPU_POWER, "MHz, power cap", "GPU power explains" },
 };
 
 START_TEST(slow_batches_are_explained_by_the_clock_that_fell)
@@ -161,7 +203,8 @@ START_TEST(slow_batches_are_explained_by_the_clock_that_fell)
 	ck_assert_uint_gt(flagged, 0);
 	ck_assert_msg(found * 2 > flagged, "%zu of %zu", found, flagged);
 	ck_assert_ptr_nonnull(standing("flagged_batches"));
-	ck_assert_msg(strstr(standing("flagged_batches")->message, explained[_i].brief), "%s", standing("flagged_batches")->message);
+	ck_assert_msg(
+		strstr(standing("flagged_batches")->message, explained[_i].brief), "%s", standing("flagged_batches")->message);
 	end();
 }
 END_TEST
@@ -191,7 +234,8 @@ int main(void)
 	tcase_add_test(tests, where_nothing_is_wrong_with_it_nothing_is_said);
 	for (int i = 0; i < scenarios; i += THIN)
 		tcase_add_loop_test(tests, only_its_own_scenario_blames_the_host_or_copies, i, i + 1);
-	tcase_add_loop_test(tests, slow_batches_are_explained_by_the_clock_that_fell, 0, sizeof explained / sizeof *explained);
+	tcase_add_loop_test(
+		tests, slow_batches_are_explained_by_the_clock_that_fell, 0, sizeof explained / sizeof *explained);
 	tcase_add_test(tests, a_node_without_a_GPU_blames_none);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

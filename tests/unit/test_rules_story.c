@@ -118,7 +118,8 @@ START_TEST(data_loaded_between_the_batches_is_data)
 	ck_explained_by("data: reading from disk");
 	unsigned named = 0;
 	for (size_t i = 0; i < alerts.count; i++)
-		named += strcmp(alerts.list[i].rule, "data_loading") == 0 && strncmp(alerts.list[i].message, "data loading takes", 18) == 0;
+		named += strcmp(alerts.list[i].rule, "data_loading") == 0 &&
+			strncmp(alerts.list[i].message, "data loading takes", 18) == 0;
 	ck_assert_uint_eq(named, 1);
 }
 END_TEST

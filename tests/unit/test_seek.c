@@ -26,18 +26,13 @@ static void record(const struct recorded_options *options)
 	settings_default(&settings);
 	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
 	setenv("TZ", "UTC", 1);
-	ck_assert_int_eq(session_open(&session, &(struct options){ .command = &watch_command, .replay = path }, &settings), EXIT_OK);
+	ck_assert_int_eq(
+		session_open(&session, &(struct options){ .command = &watch_command, .replay = path }, &settings), EXIT_OK);
 }
 
-static void teardown(void)
-{
-	session_close(&session);
-}
+static void teardown(void) { session_close(&session); }
 
-static int64_t at(double seconds)
-{
-	return RECORDED_BEGIN_NS + (int64_t)(seconds * (double)NS_PER_S);
-}
+static int64_t at(double seconds) { return RECORDED_BEGIN_NS + (int64_t)(seconds * (double)NS_PER_S); }
 
 static enum seek_state seek(struct session *of, const struct goal *goal)
 {
@@ -117,7 +112,8 @@ END_TEST
 START_TEST(a_batch_has_just_ended_and_an_epoch_just_begun)
 {
 	record(&(struct recorded_options){ .seconds = 120 });
-	struct goal batch = { .kind = GOAL_BATCH, .ordinal = 300 }, epoch = { .kind = GOAL_EPOCH, .ordinal = 3 }, never = { .kind = GOAL_BATCH, .ordinal = 99999 };
+	struct goal batch = { .kind = GOAL_BATCH, .ordinal = 300 }, epoch = { .kind = GOAL_EPOCH, .ordinal = 3 },
+				never = { .kind = GOAL_BATCH, .ordinal = 99999 };
 	ck_assert(!goal_is_passed(&batch, &session));
 	ck_assert_int_eq(seek(&session, &batch), SEEK_ARRIVED);
 	const struct run *run = &session.model->runs[session_run(&session)];
@@ -145,7 +141,8 @@ START_TEST(times_at_the_ends_of_what_can_be_counted_are_kept)
 	ck_assert_int_eq(goal.time_ns, INT64_MIN + 5);
 	ck_assert_int_eq(goal_of(&half, &session, INT64_MIN, INT64_MAX, &goal, &reason), STATUS_OK);
 	ck_assert_int_eq(goal.time_ns / NS_PER_S, 0);
-	ck_assert_int_eq(goal_of(&(struct moment){ MOMENT_DATE, 9e9 }, &session, INT64_MIN, 0, &goal, &reason), STATUS_INVALID);
+	ck_assert_int_eq(
+		goal_of(&(struct moment){ MOMENT_DATE, 9e9 }, &session, INT64_MIN, 0, &goal, &reason), STATUS_INVALID);
 	ck_assert_ptr_nonnull(strstr(reason.text, "the recording goes from"));
 }
 END_TEST
@@ -265,7 +262,12 @@ START_TEST(the_time_line_shows_steps_losses_and_silence)
 {
 	struct timeline_state seen;
 	struct replay_column columns[100];
-	record(&(struct recorded_options){ .scenario = "clean", .seconds = 400, .lost_from_s = 100, .lost_to_s = 112, .silent_from_s = 200, .silent_to_s = 260 });
+	record(&(struct recorded_options){ .scenario = "clean",
+		.seconds = 400,
+		.lost_from_s = 100,
+		.lost_to_s = 112,
+		.silent_from_s = 200,
+		.silent_to_s = 260 });
 	struct timeline *timeline = whole_timeline(&seen);
 	timeline_columns(timeline, at(0), at(400), columns, 100);
 	timeline_stop(timeline);
@@ -292,9 +294,15 @@ int main(void)
 	tcase_add_checked_fixture(tests, NULL, teardown);
 	tcase_set_timeout(tests, 120);
 	const TTest *const all[] = {
-		forward_and_backward_give_what_playing_gives, warnings_that_stand_are_those_of_playing, a_batch_has_just_ended_and_an_epoch_just_begun,
-		times_at_the_ends_of_what_can_be_counted_are_kept, the_span_is_known_without_reading_the_whole, moments_outside_are_told_and_held_at_the_ends, the_time_line_has_every_flag_and_when_it_is_seen,
-		a_station_gives_what_playing_gives, the_time_line_shows_steps_losses_and_silence,
+		forward_and_backward_give_what_playing_gives,
+		warnings_that_stand_are_those_of_playing,
+		a_batch_has_just_ended_and_an_epoch_just_begun,
+		times_at_the_ends_of_what_can_be_counted_are_kept,
+		the_span_is_known_without_reading_the_whole,
+		moments_outside_are_told_and_held_at_the_ends,
+		the_time_line_has_every_flag_and_when_it_is_seen,
+		a_station_gives_what_playing_gives,
+		the_time_line_shows_steps_losses_and_silence,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

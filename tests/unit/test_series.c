@@ -90,9 +90,9 @@ START_TEST(point_stands_until_the_next_where_columns_are_finer)
 		ck_assert_double_eq(columns[i].mean, i / 10);
 	}
 	for (int i = 41; i < 50; i++)
-		ck_assert(!columns[i].has);     /* nothing was measured after the last point */
+		ck_assert(!columns[i].has); /* nothing was measured after the last point */
 	series_columns(series, S / 2, S, columns, 5);
-	ck_assert(columns[0].has);              /* the point before the window stands on into it */
+	ck_assert(columns[0].has); /* the point before the window stands on into it */
 	ck_assert_double_eq(columns[0].last, 0);
 	series_free(series);
 }
@@ -142,7 +142,7 @@ END_TEST
 START_TEST(whole_run_is_covered_by_coarser_levels)
 {
 	struct series *series = series_new();
-	const int points = 400000;       /* at 10 Hz: 11 hours */
+	const int points = 400000; /* at 10 Hz: 11 hours */
 	for (int i = 0; i < points; i++)
 		series_push(series, (int64_t)i * S / 10, i == 1234 ? 5e6 : i);
 	struct series_column columns[100];
@@ -151,7 +151,7 @@ START_TEST(whole_run_is_covered_by_coarser_levels)
 		ck_assert(columns[i].has);
 		ck_assert_double_eq_tol(columns[i].last, (i + 1) * points / 100.0, points / 100.0);
 	}
-	ck_assert_double_eq(columns[0].max, 5e6);     /* an early spike is not lost */
+	ck_assert_double_eq(columns[0].max, 5e6); /* an early spike is not lost */
 	double mean = 0, min, max;
 	ck_assert_uint_ge(series_mean(series, 0, (int64_t)points * S / 10, &mean), (size_t)points);
 	ck_assert_double_eq_tol(mean, points / 2.0, points * 0.001);

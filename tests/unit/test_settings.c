@@ -39,7 +39,8 @@ static void settings_other(struct settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
 	settings->color = COLOR_NEVER;
-#define SET_OTHER(section, key, member, kind, value, least, most) settings->member = (value) == (most) ? (least) : (most);
+#define SET_OTHER(section, key, member, kind, value, least, most) \
+	settings->member = (value) == (most) ? (least) : (most);
 	SETTINGS(SET_OTHER)
 #undef SET_OTHER
 }
@@ -50,7 +51,8 @@ static void ck_all_default(const struct settings *settings)
 	settings_default(&wanted);
 	ck_assert_int_eq(settings->color, wanted.color);
 #define CK_EQUAL(section, key, member, kind, value, least, most) \
-	ck_assert_msg(!(settings->member < wanted.member) && !(settings->member > wanted.member), "%s: %s is not its default", #section, #key);
+	ck_assert_msg(!(settings->member < wanted.member) && !(settings->member > wanted.member), \
+		"%s: %s is not its default", #section, #key);
 	SETTINGS(CK_EQUAL)
 #undef CK_EQUAL
 }
@@ -81,7 +83,8 @@ START_TEST(example_file_comments_every_setting_of_the_screen_and_the_hooks)
 	while ((line = strsep(&rest, "\n"))) {
 		for (int i = 0; i < SETTING_ROWS; i++) {
 			const char *section = setting_rows[i].section, *key = strstr(line, setting_rows[i].key);
-			if (key && key[strlen(setting_rows[i].key)] == ':' && (!strcmp(section, "screen") || !strcmp(section, "hooks")))
+			if (key && key[strlen(setting_rows[i].key)] == ':' &&
+				(!strcmp(section, "screen") || !strcmp(section, "hooks")))
 				ck_assert_msg(strchr(line, '#') != NULL, "no comment: %s", line);
 		}
 	}
@@ -111,7 +114,8 @@ END_TEST
 
 START_TEST(nothing_to_set_leaves_the_settings_as_they_are)
 {
-	static const char *const nothing[] = { "", "\n\n", "# only a comment\n", "---\n", "---\n...\n", "~\n", "flags:\n", "flags: {}\nscreen: ~\n", "{}\n" };
+	static const char *const nothing[] = { "", "\n\n", "# only a comment\n", "---\n", "---\n...\n", "~\n", "flags:\n",
+		"flags: {}\nscreen: ~\n", "{}\n" };
 	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
 		struct settings settings;
 		ck_assert_msg(parse(nothing[i], &settings) == STATUS_OK, "\"%s\": %s", nothing[i], reason.text);
@@ -124,7 +128,9 @@ START_TEST(values_of_every_kind_are_taken)
 {
 	struct settings settings;
 	ck_assert_int_eq(parse("screen: {color: never, ascii: true, mouse: false, refresh_seconds: 1e-1}\n"
-	                       "lines:\n  batch_lines: 12\nflags:\n  mad: 3.25\n  ratio: .2e1\n", &settings), STATUS_OK);
+						   "lines:\n  batch_lines: 12\nflags:\n  mad: 3.25\n  ratio: .2e1\n",
+						 &settings),
+		STATUS_OK);
 	ck_assert_int_eq(settings.color, COLOR_NEVER);
 	ck_assert(settings.ascii && !settings.mouse);
 	ck_assert_double_eq(settings.refresh_s, 0.1);
@@ -154,7 +160,10 @@ static const char *word_of(const struct setting_command *command, unsigned at)
 START_TEST(commands_are_lists_of_words)
 {
 	struct settings settings;
-	ck_assert_int_eq(parse("hooks:\n  on_warning: [notify-send, --, \"a b; rm\\n{message}\", '']\n  on_critical:\n    - /bin/true\n    - 7\n  on_info: ~\n", &settings), STATUS_OK);
+	ck_assert_int_eq(parse("hooks:\n  on_warning: [notify-send, --, \"a b; rm\\n{message}\", '']\n  on_critical:\n    "
+						   "- /bin/true\n    - 7\n  on_info: ~\n",
+						 &settings),
+		STATUS_OK);
 	ck_assert_uint_eq(settings.on_warning.count, 4);
 	ck_assert_str_eq(word_of(&settings.on_warning, 0), "notify-send");
 	ck_assert_str_eq(word_of(&settings.on_warning, 2), "a b; rm\n{message}");
@@ -168,21 +177,30 @@ END_TEST
 START_TEST(commands_that_are_no_lists_of_words_are_refused)
 {
 	const char *remedy = "write a program and its arguments, such as [notify-send, --, \"{message}\"]";
-	ck_refused("hooks:\n  on_info: notify-send now\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is no list of words: \"notify-send now\"", remedy);
-	ck_refused("hooks:\n  on_info: {a: b}\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is no list of words", remedy);
-	ck_refused("hooks:\n  on_info: [a, [b]]\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" has a word that is no text", remedy);
-	ck_refused("hooks:\n  on_info: [a, \"b\\0c\"]\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" has a word that is no text: \"b^@c\"", remedy);
-	ck_refused("hooks:\n  on_info: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is too long: \"q\"", remedy);
-	ck_refused("hooks:\n  on_info: [\"{message}\"]\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" begins with no program", remedy);
-	ck_refused("hooks:\n  on_info: ['']\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" begins with no program", remedy);
-	ck_refused("hooks:\n  at_most: 0\n", "pmtop.yaml:2: \"at_most\" in section \"hooks\" is out of range: \"0\"", "write a whole number from 1 to 64");
+	ck_refused("hooks:\n  on_info: notify-send now\n",
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" is no list of words: \"notify-send now\"", remedy);
+	ck_refused(
+		"hooks:\n  on_info: {a: b}\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is no list of words", remedy);
+	ck_refused("hooks:\n  on_info: [a, [b]]\n",
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" has a word that is no text", remedy);
+	ck_refused("hooks:\n  on_info: [a, \"b\\0c\"]\n",
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" has a word that is no text: \"b^@c\"", remedy);
+	ck_refused("hooks:\n  on_info: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]\n",
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" is too long: \"q\"", remedy);
+	ck_refused("hooks:\n  on_info: [\"{message}\"]\n",
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" begins with no program", remedy);
+	ck_refused(
+		"hooks:\n  on_info: ['']\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" begins with no program", remedy);
+	ck_refused("hooks:\n  at_most: 0\n", "pmtop.yaml:2: \"at_most\" in section \"hooks\" is out of range: \"0\"",
+		"write a whole number from 1 to 64");
 }
 END_TEST
 
 START_TEST(levels_have_moved_into_rule_files)
 {
 	ck_refused("warnings:\n  data_ratio: 0.4\n", "pmtop.yaml:1: unknown section \"warnings\"",
-	           "levels stand in rule files: ~/.config/pmtop/rules/mine.yaml with \"data_loading: {above: 40 %}\"; see pmtop.yaml(5)");
+		"levels stand in rule files: ~/.config/pmtop/rules/mine.yaml with \"data_loading: {above: 40 %}\"; see "
+		"pmtop.yaml(5)");
 }
 END_TEST
 
@@ -193,8 +211,14 @@ START_TEST(limits_belong_to_the_range)
 		const struct setting_row *row = &setting_rows[i];
 		if (row->kind != SETTING_NUMBER && row->kind != SETTING_INTEGER)
 			continue;
-		const struct { double value; enum status status; } cases[] = {
-			{ row->least, STATUS_OK }, { row->most, STATUS_OK }, { row->least - 1, STATUS_INVALID }, { row->most + 1, STATUS_INVALID },
+		const struct {
+			double value;
+			enum status status;
+		} cases[] = {
+			{ row->least, STATUS_OK },
+			{ row->most, STATUS_OK },
+			{ row->least - 1, STATUS_INVALID },
+			{ row->most + 1, STATUS_INVALID },
 		};
 		for (size_t k = 0; k < 4; k++) {
 			struct settings settings;
@@ -207,13 +231,15 @@ END_TEST
 
 START_TEST(unknown_words_are_refused_with_the_likeliest_and_the_list)
 {
-	ck_refused("screen:\n  mouse: true\n\nflags:\n  flag: 3\n", "pmtop.yaml:5: unknown key \"flag\" in section \"flags\"",
-	           "keys are: mad, ratio, after_batches, window_batches, warmup_batches");
+	ck_refused("screen:\n  mouse: true\n\nflags:\n  flag: 3\n",
+		"pmtop.yaml:5: unknown key \"flag\" in section \"flags\"",
+		"keys are: mad, ratio, after_batches, window_batches, warmup_batches");
 	ck_refused("flags:\n  window_batch: 3\n", "pmtop.yaml:2: unknown key \"window_batch\" in section \"flags\"",
-	           "did you mean \"window_batches\"? keys are: mad, ratio, after_batches, window_batches, warmup_batches");
+		"did you mean \"window_batches\"? keys are: mad, ratio, after_batches, window_batches, warmup_batches");
 	ck_refused("flag:\n  mad: 3\n", "pmtop.yaml:1: unknown section \"flag\"",
-	           "did you mean \"flags\"? sections are: screen, lines, flags, gpu, counters, stacks, energy, hooks");
-	ck_refused("mad: 3\n", "pmtop.yaml:1: unknown section \"mad\"", "sections are: screen, lines, flags, gpu, counters, stacks, energy, hooks");
+		"did you mean \"flags\"? sections are: screen, lines, flags, gpu, counters, stacks, energy, hooks");
+	ck_refused("mad: 3\n", "pmtop.yaml:1: unknown section \"mad\"",
+		"sections are: screen, lines, flags, gpu, counters, stacks, energy, hooks");
 }
 END_TEST
 
@@ -230,40 +256,53 @@ END_TEST
 
 START_TEST(a_second_time_is_refused_with_both_lines)
 {
-	ck_refused("flags:\n  mad: 3\n  ratio: 2\n  mad: 4\n", "pmtop.yaml:4: key \"mad\" stands in line 2 already", "keep one of the two");
-	ck_refused("flags:\n  mad: 3\nlines:\nflags:\n", "pmtop.yaml:4: section \"flags\" stands in line 1 already", "keep one of the two");
+	ck_refused("flags:\n  mad: 3\n  ratio: 2\n  mad: 4\n", "pmtop.yaml:4: key \"mad\" stands in line 2 already",
+		"keep one of the two");
+	ck_refused("flags:\n  mad: 3\nlines:\nflags:\n", "pmtop.yaml:4: section \"flags\" stands in line 1 already",
+		"keep one of the two");
 }
 END_TEST
 
 START_TEST(wrong_types_are_refused_at_their_line)
 {
 	const char *number = "write a number from 1 to 1000";
-	ck_refused("flags:\n  mad: many\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"many\"", number);
-	ck_refused("flags:\n  mad: 2,5\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"2,5\"", number);
-	ck_refused("flags:\n  mad: 0x10\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"0x10\"", number);
-	ck_refused("flags:\n  mad: .nan\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \".nan\"", number);
-	ck_refused("flags:\n  mad: inf\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"inf\"", number);
-	ck_refused("flags:\n  mad: \"5\"\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is a text in quotes: \"5\"", number);
+	ck_refused(
+		"flags:\n  mad: many\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"many\"", number);
+	ck_refused(
+		"flags:\n  mad: 2,5\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"2,5\"", number);
+	ck_refused(
+		"flags:\n  mad: 0x10\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"0x10\"", number);
+	ck_refused(
+		"flags:\n  mad: .nan\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \".nan\"", number);
+	ck_refused(
+		"flags:\n  mad: inf\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"inf\"", number);
+	ck_refused(
+		"flags:\n  mad: \"5\"\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is a text in quotes: \"5\"", number);
 	ck_refused("flags:\n  mad: [5]\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is not one value", number);
 	ck_refused("flags:\n  mad:\n    k: 5\n", "pmtop.yaml:3: \"mad\" in section \"flags\" is not one value", number);
 	ck_refused("flags:\n  mad:\n", "pmtop.yaml:2: \"mad\" in section \"flags\" has no value", number);
-	ck_refused("lines:\n  batch_lines: 2.5\n", "pmtop.yaml:2: \"batch_lines\" in section \"lines\" is of the wrong type: \"2.5\"",
-	           "write a whole number from 0 to 1000000");
-	ck_refused("screen:\n  ascii: 1\n", "pmtop.yaml:2: \"ascii\" in section \"screen\" is of the wrong type: \"1\"", "write true or false");
+	ck_refused("lines:\n  batch_lines: 2.5\n",
+		"pmtop.yaml:2: \"batch_lines\" in section \"lines\" is of the wrong type: \"2.5\"",
+		"write a whole number from 0 to 1000000");
+	ck_refused("screen:\n  ascii: 1\n", "pmtop.yaml:2: \"ascii\" in section \"screen\" is of the wrong type: \"1\"",
+		"write true or false");
 	ck_refused("screen:\n  color: red\n", "pmtop.yaml:2: \"color\" in section \"screen\" is of the wrong type: \"red\"",
-	           "write auto, always or never");
+		"write auto, always or never");
 }
 END_TEST
 
 START_TEST(values_out_of_range_are_refused)
 {
-	ck_refused("flags:\n  mad: 0.5\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is out of range: \"0.5\"", "write a number from 1 to 1000");
+	ck_refused("flags:\n  mad: 0.5\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is out of range: \"0.5\"",
+		"write a number from 1 to 1000");
 	ck_refused("flags:\n  mad: 1e999\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is out of range: \"1e999\"",
-	           "write a number from 1 to 1000");
-	ck_refused("lines:\n  batch_lines: -1\n", "pmtop.yaml:2: \"batch_lines\" in section \"lines\" is out of range: \"-1\"",
-	           "write a whole number from 0 to 1000000");
+		"write a number from 1 to 1000");
+	ck_refused("lines:\n  batch_lines: -1\n",
+		"pmtop.yaml:2: \"batch_lines\" in section \"lines\" is out of range: \"-1\"",
+		"write a whole number from 0 to 1000000");
 	ck_refused("lines:\n  batch_lines: 99999999999999999999\n",
-	           "pmtop.yaml:2: \"batch_lines\" in section \"lines\" is out of range: \"99999999999999999999\"", "write a whole number from 0 to 1000000");
+		"pmtop.yaml:2: \"batch_lines\" in section \"lines\" is out of range: \"99999999999999999999\"",
+		"write a whole number from 0 to 1000000");
 }
 END_TEST
 
@@ -272,11 +311,16 @@ START_TEST(what_is_not_sections_of_keys_is_refused)
 	const char *begin = "begin with a section, such as \"flags:\"; see pmtop.yaml(5)";
 	ck_refused("- mad\n", "pmtop.yaml:1: no section here", begin);
 	ck_refused("\nmad\n", "pmtop.yaml:2: no section here", begin);
-	ck_refused("flags: 5\n", "pmtop.yaml:1: section \"flags\" holds no \"key: value\" lines", "write its keys below it, indented");
-	ck_refused("flags:\n  - mad: 5\n", "pmtop.yaml:2: section \"flags\" holds no \"key: value\" lines", "write its keys below it, indented");
-	ck_refused("? [a]\n: 5\n", "pmtop.yaml:1: a section's name is not a word", "write \"section:\" and its keys below it");
-	ck_refused("flags:\n  ? {a: 1}\n  : 5\n", "pmtop.yaml:2: a key in section \"flags\" is not a word", "write one \"key: value\" a line");
-	ck_refused("flags:\n  mad: 3\n---\nflags:\n  mad: 4\n", "pmtop.yaml:3: a second document begins", "remove what follows \"---\"");
+	ck_refused("flags: 5\n", "pmtop.yaml:1: section \"flags\" holds no \"key: value\" lines",
+		"write its keys below it, indented");
+	ck_refused("flags:\n  - mad: 5\n", "pmtop.yaml:2: section \"flags\" holds no \"key: value\" lines",
+		"write its keys below it, indented");
+	ck_refused(
+		"? [a]\n: 5\n", "pmtop.yaml:1: a section's name is not a word", "write \"section:\" and its keys below it");
+	ck_refused("flags:\n  ? {a: 1}\n  : 5\n", "pmtop.yaml:2: a key in section \"flags\" is not a word",
+		"write one \"key: value\" a line");
+	ck_refused("flags:\n  mad: 3\n---\nflags:\n  mad: 4\n", "pmtop.yaml:3: a second document begins",
+		"remove what follows \"---\"");
 }
 END_TEST
 
@@ -286,9 +330,10 @@ START_TEST(anchors_aliases_and_tags_are_refused)
 	ck_refused("flags:\n  mad: &a 3\n", what, "write the value out");
 	ck_refused("flags:\n  mad: *a\n", what, "write the value out");
 	ck_refused("flags:\n  &k mad: 3\n", what, "write the value out");
-	ck_refused("flags: &f\n  mad: 3\n", "pmtop.yaml:1: anchors and aliases (&, *) have no use here", "write the value out");
+	ck_refused(
+		"flags: &f\n  mad: 3\n", "pmtop.yaml:1: anchors and aliases (&, *) have no use here", "write the value out");
 	ck_refused("flags:\n  <<: *f\n", "pmtop.yaml:2: unknown key \"<<\" in section \"flags\"",
-	           "keys are: mad, ratio, after_batches, window_batches, warmup_batches");
+		"keys are: mad, ratio, after_batches, window_batches, warmup_batches");
 	ck_refused("flags:\n  mad: !!int 3\n", "pmtop.yaml:2: tags (!) have no use here", "write the value alone");
 }
 END_TEST
@@ -304,9 +349,14 @@ END_TEST
 
 START_TEST(what_is_not_utf8_is_refused_at_its_line)
 {
-	ck_refused("flags:\n  mad: 3 # gr\xF6\xDF""er\n", "pmtop.yaml:2: not UTF-8 text: invalid trailing UTF-8 octet", "save the file as UTF-8 text");
-	ck_refused("\xFF\xFE""f\x01", "pmtop.yaml:1: not UTF-8 text: invalid leading UTF-8 octet", "save the file as UTF-8 text");
-	ck_refused("flags:\n\n  mad: 3\x1b[31m\n", "pmtop.yaml:3: not UTF-8 text: control characters are not allowed", "save the file as UTF-8 text");
+	ck_refused("flags:\n  mad: 3 # gr\xF6\xDF"
+			   "er\n",
+		"pmtop.yaml:2: not UTF-8 text: invalid trailing UTF-8 octet", "save the file as UTF-8 text");
+	ck_refused("\xFF\xFE"
+			   "f\x01",
+		"pmtop.yaml:1: not UTF-8 text: invalid leading UTF-8 octet", "save the file as UTF-8 text");
+	ck_refused("flags:\n\n  mad: 3\x1b[31m\n", "pmtop.yaml:3: not UTF-8 text: control characters are not allowed",
+		"save the file as UTF-8 text");
 }
 END_TEST
 

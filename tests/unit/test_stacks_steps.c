@@ -32,8 +32,17 @@ static void teardown(void)
 
 static void see(uint64_t yielded, bool is_over, const char *function)
 {
-	const struct py_counted counted = { .serial = serial, .iterator = 0x1000, .sampler = 0x2000, .yielded = yielded, .read_ns = now_ns, .is_over = is_over, .length = LENGTH,
-		.batch_size = 32, .function = function, .file = "/home/me/train.py", .line = 42 };
+	const struct py_counted counted = { .serial = serial,
+		.iterator = 0x1000,
+		.sampler = 0x2000,
+		.yielded = yielded,
+		.read_ns = now_ns,
+		.is_over = is_over,
+		.length = LENGTH,
+		.batch_size = 32,
+		.function = function,
+		.file = "/home/me/train.py",
+		.line = 42 };
 	const char *text = NULL;
 	stacks_steps_take(steps, &counted, 1, &text, now_ns);
 }
@@ -52,10 +61,7 @@ static void go_on(uint64_t from, uint64_t until, double step_s, const char *func
 	}
 }
 
-static void tell(void)
-{
-	stacks_steps_tell(steps, false, now_ns, &set);
-}
+static void tell(void) { stacks_steps_tell(steps, false, now_ns, &set); }
 
 static double longest(enum record_kind kind, double *least)
 {
@@ -136,7 +142,7 @@ START_TEST(the_last_ones_that_no_poll_saw_are_told_where_that_can_be)
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), LENGTH);
 	sample_set_clear(&set);
 	serial++;
-	go_on(0, LENGTH / 2, 0.03, "train");         /* it broke out of its loop */
+	go_on(0, LENGTH / 2, 0.03, "train"); /* it broke out of its loop */
 	now_ns += NS_PER_S / 20;
 	see(LENGTH / 2, true, "train");
 	tell();
@@ -183,9 +189,21 @@ END_TEST
 
 START_TEST(words_are_looked_at_whole)
 {
-	static const struct { const char *function; bool validates; } rows[] = {
-		{ "validate", true }, { "Trainer.val_epoch", true }, { "evaluate", true }, { "test", true }, { "run_test", true },
-		{ "train", false }, { "fit_latest", false }, { "retrieval", false }, { "by_value", false }, { "values", false }, { "interval", false },
+	static const struct {
+		const char *function;
+		bool validates;
+	} rows[] = {
+		{ "validate", true },
+		{ "Trainer.val_epoch", true },
+		{ "evaluate", true },
+		{ "test", true },
+		{ "run_test", true },
+		{ "train", false },
+		{ "fit_latest", false },
+		{ "retrieval", false },
+		{ "by_value", false },
+		{ "values", false },
+		{ "interval", false },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		teardown();

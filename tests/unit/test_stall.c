@@ -112,7 +112,10 @@ END_TEST
 
 START_TEST(the_process_says_why)
 {
-	static const struct { char code; const char *wait, *why; } cases[] = {
+	static const struct {
+		char code;
+		const char *wait, *why;
+	} cases[] = {
 		{ 'D', "nfs_wait_bit_killable", "waits for the disk (D, nfs_wait_bit_killable)" },
 		{ 'D', "", "waits for the disk (D)" },
 		{ 'T', "", "stopped (SIGSTOP, a debugger)" },
@@ -177,7 +180,9 @@ START_TEST(what_has_ended_or_hardly_begun_does_not_stall)
 	script_close(&script);
 	script_open(&script, NULL);
 	at_s = 1;
-	state = (struct run_state){ .epochs_begun = 1, .in_epoch = true, .in_batch = true, .batch_begin_ns = script_ns(1), .loss = NAN };
+	state = (struct run_state){
+		.epochs_begun = 1, .in_epoch = true, .in_batch = true, .batch_begin_ns = script_ns(1), .loss = NAN
+	};
 	script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, 0);
 	script_batch_begin(&script, 0, at_s, 0);
 	script_state(&script, &state);

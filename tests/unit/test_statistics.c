@@ -45,7 +45,7 @@ START_TEST(median_and_mad_match_hand_computed_values)
 	double values[] = { 9, 1, 5, 3, 7, 100 };
 	ck_assert_double_eq(median_of(values, 6), 6);
 	double again[] = { 9, 1, 5, 3, 7, 100 };
-	ck_assert_double_eq(mad_of(again, 6, 6), 3);      /* distances 3 5 1 3 1 94 */
+	ck_assert_double_eq(mad_of(again, 6, 6), 3); /* distances 3 5 1 3 1 94 */
 	double same[] = { 2, 2, 2 };
 	ck_assert_double_eq(median_of(same, 3), 2);
 	ck_assert_double_eq(mad_of(same, 3, 2), 0);
@@ -131,7 +131,8 @@ END_TEST
 
 START_TEST(slope_and_interval_match_brute_force)
 {
-	/* Eight points: 28 slopes; C = 1.96·sqrt(8·7·21/18) = 15.84, so the interval lies at 0.5 ∓ 15.84/2/28 of the sorted slopes. */
+	/* Eight points: 28 slopes; C = 1.96·sqrt(8·7·21/18) = 15.84, so the interval lies at 0.5 ∓ 15.84/2/28 of the sorted
+	 * slopes. */
 	const double time[8] = { 0, 1, 2, 3, 4, 5, 6, 7 }, value[8] = { 0, 2, 1, 5, 3, 4, 8, 6 };
 	double slopes[28];
 	size_t count = 0;
@@ -163,8 +164,8 @@ START_TEST(slope_interval_holds_the_truth_about_as_often_as_it_says)
 		ck_assert(theil_sen(time, value, 60, &slope));
 		held += slope.low_per_s <= 2 && 2 <= slope.high_per_s;
 	}
-	ck_assert_int_ge(held, 368);     /* 92 % */
-	ck_assert_int_le(held, 396);     /* 99 %: wider would say nothing */
+	ck_assert_int_ge(held, 368); /* 92 % */
+	ck_assert_int_le(held, 396); /* 99 %: wider would say nothing */
 }
 END_TEST
 

@@ -105,7 +105,7 @@ START_TEST(an_earlier_run_beside_it_is_held_but_for_its_own_lone_steps)
 }
 END_TEST
 
-/* -- the mark ------------------------------------------------------------------------------------------------------------------ */
+/* -- the mark -- */
 
 static const struct rect ROOM = { 0, 0, 16, 3 };
 
@@ -114,7 +114,8 @@ static void draw(struct canvas *canvas, size_t cut, bool is_flagged)
 	static const struct scale scale = { 0, 0.4, 0 };
 	struct plot_point points[16];
 	for (size_t i = 0; i < 16; i++)
-		points[i] = (struct plot_point){ i == cut ? 2.5 : 0.1, i == cut ? 2.5 : 0.1, ROLE_PLOT, is_flagged && i == cut };
+		points[i] =
+			(struct plot_point){ i == cut ? 2.5 : 0.1, i == cut ? 2.5 : 0.1, ROLE_PLOT, is_flagged && i == cut };
 	plot_points(canvas, ROOM, &scale, points, 16, true);
 	plot_band(canvas, ROOM, &scale, 0.2, 0.4, ROLE_BAND);
 	step_mark_cut(canvas, ROOM, (int)cut, 1, 2.5);

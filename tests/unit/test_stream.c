@@ -11,7 +11,9 @@ enum { SETS = 12, BLOCKS_MOST = 64 };
 
 /* A small recording, and where its blocks lie in it. */
 static struct buffer recording;
-static struct { size_t from, to; } blocks[BLOCKS_MOST];
+static struct {
+	size_t from, to;
+} blocks[BLOCKS_MOST];
 static size_t block_count;
 static struct sample_set set;
 static uint64_t seed;
@@ -47,7 +49,12 @@ static void note_block(size_t from)
 static void setup(void)
 {
 	struct stream_writer writer = { 0 };
-	struct stream_header header = { .pid = 4711, .command = "train.py", .host = "here", .version = "0.1", .monotonic_ns = 1000000000, .realtime_ns = 5 };
+	struct stream_header header = { .pid = 4711,
+		.command = "train.py",
+		.host = "here",
+		.version = "0.1",
+		.monotonic_ns = 1000000000,
+		.realtime_ns = 5 };
 	seed = 88172645463325252u;
 	block_count = 0;
 	stream_write_header(&writer, &header, &recording);
@@ -114,14 +121,16 @@ static struct account read_all(const void *bytes, size_t length)
 	return account;
 }
 
-/* Which sets must come when the bytes from..to are not what they were: all whose blocks were not touched, the first dictionary and the header at hand. */
+/* Which sets must come when the bytes from..to are not what they were: all whose blocks were not touched, the first
+ * dictionary and the header at hand. */
 static void ck_untouched(const struct account *account, size_t from, size_t to)
 {
 	bool has_header = from >= blocks[0].to, has_dictionary = false;
 	for (size_t i = 1; i < block_count; i++) {
 		bool is_touched = from < blocks[i].to && to > blocks[i].from;
 		has_dictionary |= !is_touched && (i - 1) % 4 == 0;
-		ck_assert_msg(account->has[i - 1] == (has_header && has_dictionary && !is_touched), "damage at %zu–%zu: set %zu", from, to, i - 1);
+		ck_assert_msg(account->has[i - 1] == (has_header && has_dictionary && !is_touched),
+			"damage at %zu–%zu: set %zu", from, to, i - 1);
 	}
 }
 
@@ -220,7 +229,8 @@ START_TEST(ranges_that_were_cut_out_or_put_in_cost_what_they_touch)
 		} else {
 			length = length < recording.length - at ? length : recording.length - at;
 			/* The same bytes before and after: another cut would have done the same. */
-			if (recording.data[at - 1] == recording.data[at + length - 1] || (at + length < recording.length && recording.data[at] == recording.data[at + length]))
+			if (recording.data[at - 1] == recording.data[at + length - 1] ||
+				(at + length < recording.length && recording.data[at] == recording.data[at + length]))
 				continue;
 			memcpy(copy + at, recording.data + at + length, recording.length - at - length);
 			struct account account = read_all(copy, recording.length - length);
@@ -297,7 +307,8 @@ START_TEST(another_version_is_refused_by_name)
 	struct stream_reader *reader = stream_reader_new();
 	stream_reader_feed(reader, out.data, out.length);
 	ck_assert_int_eq(stream_reader_next(reader, &set, &has_gap), STREAM_REFUSED);
-	ck_assert_str_eq(stream_reader_refusal(reader), "recording of version 1.0 with features unknown here: this pmtop reads version 1");
+	ck_assert_str_eq(stream_reader_refusal(reader),
+		"recording of version 1.0 with features unknown here: this pmtop reads version 1");
 	stream_reader_free(reader);
 	buffer_release(&out);
 	stream_writer_release(&writer);
@@ -355,7 +366,8 @@ START_TEST(a_set_in_parts_comes_whole_or_not_at_all)
 		}
 		buffer_clear(&cut);
 		buffer_add(&cut, out.data, at);
-		buffer_add(&cut, out.data + at + STREAM_BLOCK_HEAD + block.length, out.length - at - STREAM_BLOCK_HEAD - block.length);
+		buffer_add(
+			&cut, out.data + at + STREAM_BLOCK_HEAD + block.length, out.length - at - STREAM_BLOCK_HEAD - block.length);
 		struct account account = read_all(cut.data, cut.length);
 		ck_assert_uint_eq(account.count, 4);
 		ck_assert_uint_eq(account.gaps, 1);
@@ -456,11 +468,22 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		what_was_written_is_read, a_byte_at_a_time_is_the_same, every_length_keeps_what_is_whole, every_flipped_bit_costs_its_block_alone,
-		ranges_of_zeros_and_noise_cost_what_they_touch, ranges_that_were_cut_out_or_put_in_cost_what_they_touch, lost_blocks_are_counted_and_told_as_a_gap,
-		a_reader_that_comes_late_begins_with_a_dictionary, a_set_that_is_too_large_for_a_block_is_one_set_again, another_version_is_refused_by_name,
-		a_dead_writer_leaves_what_it_wrote, a_set_in_parts_comes_whole_or_not_at_all, a_sender_that_was_started_again_is_read_on_after_a_gap,
-		a_header_from_elsewhere_may_stand_in_front, some_bytes_cannot_ask_for_any_amount_of_memory, what_imitates_blocks_is_given_up,
+		what_was_written_is_read,
+		a_byte_at_a_time_is_the_same,
+		every_length_keeps_what_is_whole,
+		every_flipped_bit_costs_its_block_alone,
+		ranges_of_zeros_and_noise_cost_what_they_touch,
+		ranges_that_were_cut_out_or_put_in_cost_what_they_touch,
+		lost_blocks_are_counted_and_told_as_a_gap,
+		a_reader_that_comes_late_begins_with_a_dictionary,
+		a_set_that_is_too_large_for_a_block_is_one_set_again,
+		another_version_is_refused_by_name,
+		a_dead_writer_leaves_what_it_wrote,
+		a_set_in_parts_comes_whole_or_not_at_all,
+		a_sender_that_was_started_again_is_read_on_after_a_gap,
+		a_header_from_elsewhere_may_stand_in_front,
+		some_bytes_cannot_ask_for_any_amount_of_memory,
+		what_imitates_blocks_is_given_up,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

@@ -1,5 +1,5 @@
-/* A real recording, made by the recorder of a synthetic run, and every damage that a disk does: what comes out went in, in order; what was not touched
- * comes out; what is lost is counted. */
+/* A real recording, made by the recorder of a synthetic run, and every damage that a disk does: what comes out went in,
+ * in order; what was not touched comes out; what is lost is counted. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ struct block {
 	size_t from, to;
 	uint16_t kind;
 	int64_t time_ns;
-	uint32_t content;            /* of its set, as it was put in */
-	size_t copy;                 /* of the first dictionary: the block that says the same; 0 = none */
+	uint32_t content; /* of its set, as it was put in */
+	size_t copy;      /* of the first dictionary: the block that says the same; 0 = none */
 	bool is_copy;
 };
 
@@ -59,7 +59,9 @@ static size_t find_blocks(void)
 	struct stream_block block;
 	for (block_count = 0; at < length; block_count++) {
 		ck_assert_int_eq(stream_block_at((unsigned char *)recording + at, length - at, &block), STREAM_FOUND);
-		blocks[block_count] = (struct block){ .from = at, .to = at + STREAM_BLOCK_HEAD + block.length, .kind = block.kind, .time_ns = block.time_ns };
+		blocks[block_count] = (struct block){
+			.from = at, .to = at + STREAM_BLOCK_HEAD + block.length, .kind = block.kind, .time_ns = block.time_ns
+		};
 		at = blocks[block_count].to;
 		sets += block.kind == BLOCK_TICK || block.kind == BLOCK_DICTIONARY;
 	}
@@ -76,7 +78,9 @@ static void find_copy(void)
 	ck_assert_int_eq(first->kind, BLOCK_DICTIONARY);
 	ck_assert_int_eq(second->kind, BLOCK_DICTIONARY);
 	ck_assert_uint_eq(first->to - first->from, second->to - second->from);
-	ck_assert_int_eq(memcmp(recording + first->from + STREAM_BLOCK_HEAD, recording + second->from + STREAM_BLOCK_HEAD, first->to - first->from - STREAM_BLOCK_HEAD), 0);
+	ck_assert_int_eq(memcmp(recording + first->from + STREAM_BLOCK_HEAD, recording + second->from + STREAM_BLOCK_HEAD,
+						 first->to - first->from - STREAM_BLOCK_HEAD),
+		0);
 	blocks[1].copy = copy_at;
 	blocks[copy_at].is_copy = true;
 }
@@ -100,7 +104,8 @@ static void thin_out(struct sample_set *set, size_t share)
 	set->count = kept;
 }
 
-/* Five readings a second, of which one record in `share` is kept, and a dictionary of what stands each `every` of them. */
+/* Five readings a second, of which one record in `share` is kept, and a dictionary of what stands each `every` of
+ * them. */
 static void make_recording(size_t sets, size_t every, size_t share)
 {
 	char folder[] = "/tmp/pmtop-damage-XXXXXX", path[64];
@@ -109,7 +114,9 @@ static void make_recording(size_t sets, size_t every, size_t share)
 	struct synthetic *run;
 	struct recorder *recorder;
 	struct recorder_options options = { 0 };
-	struct stream_header header = { .pid = SYNTHETIC_PID, .uuid = "0123456789abcdef", .monotonic_ns = START_NS, .command = "train.py" };
+	struct stream_header header = {
+		.pid = SYNTHETIC_PID, .uuid = "0123456789abcdef", .monotonic_ns = START_NS, .command = "train.py"
+	};
 	struct sample_set set = SAMPLE_SET_INIT;
 	struct ledger *ledger = ledger_new();
 	seed = 88172645463325252u;
@@ -182,7 +189,8 @@ static struct account read_all(const char *from, size_t size)
 			continue;
 		uint16_t kind = event == STREAM_TICK ? BLOCK_TICK : BLOCK_DICTIONARY;
 		uint32_t content = content_of(&in);
-		while (at < block_count && (blocks[at].kind != kind || blocks[at].time_ns != in.time_ns || blocks[at].content != content))
+		while (at < block_count &&
+			(blocks[at].kind != kind || blocks[at].time_ns != in.time_ns || blocks[at].content != content))
 			at++;
 		ck_assert_msg(at < block_count, "a set came that never went in, or not after the one before");
 		account.has[at++] = true;
@@ -211,8 +219,8 @@ static bool has_untouched(enum block_kind kind, bool is_headed, size_t upto, siz
 	return false;
 }
 
-/* Of the blocks from..to−1, to which something was done, none is to come, of the others all: but before the first header nothing can be read, and
- * without both copies of the first dictionary nothing up to the next. */
+/* Of the blocks from..to−1, to which something was done, none is to come, of the others all: but before the first
+ * header nothing can be read, and without both copies of the first dictionary nothing up to the next. */
 static bool is_wanted(size_t i, size_t from, size_t to)
 {
 	size_t upto = blocks[i].copy ? blocks[i].copy : i;
@@ -316,7 +324,8 @@ START_TEST(every_zeroed_page)
 		struct account account = read_all(damaged, length);
 		touched(from, from + size, &first, &end);
 		for (size_t i = 0; i < block_count; i++)
-			ck_assert_msg(account.has[i] == (is_set(i) && (blocks[i].copy || i < first || i >= end)), "page at %zu: block %zu", from, i);
+			ck_assert_msg(account.has[i] == (is_set(i) && (blocks[i].copy || i < first || i >= end)),
+				"page at %zu: block %zu", from, i);
 	}
 }
 END_TEST
@@ -359,7 +368,8 @@ START_TEST(ranges_cut_out)
 		memcpy(damaged, recording, from);
 		memcpy(damaged + from, recording + from + size, length - from - size);
 		/* The same bytes before and after: another cut would have done the same. */
-		if (recording[from - 1] == recording[from + size - 1] || (from + size < length && recording[from] == recording[from + size]))
+		if (recording[from - 1] == recording[from + size - 1] ||
+			(from + size < length && recording[from] == recording[from + size]))
 			continue;
 		struct account account = read_all(damaged, length - size);
 		touched(from, from + size, &first, &end);
@@ -400,7 +410,8 @@ static size_t put(size_t at, size_t i)
 START_TEST(blocks_that_changed_places)
 {
 	for (int round = 0; round < 300 / THIN; round++) {
-		size_t first = copy_at + 1, a = first + below(block_count - first - 1), b = round % 2 ? a + 1 : first + below(block_count - first - 1), size = 0, missing = 0;
+		size_t first = copy_at + 1, a = first + below(block_count - first - 1),
+			   b = round % 2 ? a + 1 : first + below(block_count - first - 1), size = 0, missing = 0;
 		/* Of three that stand in reverse one alone can come. */
 		if (a == b || b >= block_count - 1 || a == b + 2 || b == a + 2)
 			continue;
@@ -445,7 +456,13 @@ int main(void)
 	tcase_add_test(small, every_flipped_bit);
 	tcase_add_test(small, every_damaged_byte_of_what_a_file_begins_with);
 	const TTest *const both[] = {
-		whole_it_is_read_whole, every_zeroed_page, flipped_bits_here_and_there, ranges_with_something_else_in_them, ranges_cut_out, ranges_put_in, blocks_that_changed_places,
+		whole_it_is_read_whole,
+		every_zeroed_page,
+		flipped_bits_here_and_there,
+		ranges_with_something_else_in_them,
+		ranges_cut_out,
+		ranges_put_in,
+		blocks_that_changed_places,
 		blocks_that_stand_there_twice,
 	};
 	for (size_t i = 0; i < sizeof both / sizeof *both; i++) {

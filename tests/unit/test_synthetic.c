@@ -1,4 +1,5 @@
-/* The synthetic run: the same each time it is told, nothing in it that could not be, and every warning raised by one of them. */
+/* The synthetic run: the same each time it is told, nothing in it that could not be, and every warning raised by one of
+ * them. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -114,20 +115,27 @@ START_TEST(another_seed_is_another_run)
 END_TEST
 
 /* One counter of one process or device, as it was last. */
-struct last_value { enum metric metric; int32_t instance; double value; };
+struct last_value {
+	enum metric metric;
+	int32_t instance;
+	double value;
+};
 
 static void check_counter(struct last_value *counters, size_t *count, const struct record *record)
 {
 	size_t i = 0;
 	if (metric_table[record->figure.metric].kind != KIND_COUNTER)
 		return;
-	while (i < *count && (counters[i].metric != record->figure.metric || counters[i].instance != record->figure.instance))
+	while (
+		i < *count && (counters[i].metric != record->figure.metric || counters[i].instance != record->figure.instance))
 		i++;
 	if (i == *count) {
 		ck_assert_uint_lt(*count, 512);
-		counters[(*count)++] = (struct last_value){ record->figure.metric, record->figure.instance, record->figure.value };
+		counters[(*count)++] =
+			(struct last_value){ record->figure.metric, record->figure.instance, record->figure.value };
 	}
-	ck_assert_msg(record->figure.value >= counters[i].value, "%s of %d falls", metric_table[record->figure.metric].name, (int)record->figure.instance);
+	ck_assert_msg(record->figure.value >= counters[i].value, "%s of %d falls", metric_table[record->figure.metric].name,
+		(int)record->figure.instance);
 	counters[i].value = record->figure.value;
 }
 
@@ -192,31 +200,71 @@ START_TEST(no_warning_where_nothing_is_wrong)
 	for (int second = 0; second < 60; second++) {
 		goes_on_until(&told, 1, NULL);
 		for (size_t i = 0; i < told.alerts.count; i++)
-			ck_assert_msg(told.alerts.list[i].severity == SEVERITY_INFO, "%s: %s", sound[_i], told.alerts.list[i].message);
+			ck_assert_msg(
+				told.alerts.list[i].severity == SEVERITY_INFO, "%s: %s", sound[_i], told.alerts.list[i].message);
 	}
 	ck_assert_uint_eq(told.model->runs[0].flagged_count, 0);
 	end(&told);
 }
 END_TEST
 
-static const struct { const char *scenario, *rule; } raised[] = {
-	{ "slow-first", "slow_first_batch" }, { "data-bound", "data_loading" }, { "forward-bound", "slow_forward" }, { "backward-bound", "slow_backward" },
-	{ "slow-answers", "latency_over_sla" }, { "cold-read", "flagged_batches" }, { "cold-read", "variance" }, { "slow-fetch", "slow_period" }, { "drift", "slow_drift" },
-	{ "kinds", "two_kinds" }, { "leak", "memory_growth" }, { "leak-fast", "memory_limit_near" }, { "spikes", "memory_spike" }, { "big", "high_memory" },
-	{ "memory-full", "machine_memory" }, { "memory-of-others", "machine_memory_others" }, { "thrashing", "swapping" }, { "container-full", "container_memory" },
-	{ "throttled", "throttled" }, { "disk-full", "disk_full" }, { "disk-busy", "busy_disk" }, { "shm-full", "shm_full" }, { "cpu-full", "busy_machine" },
-	{ "io-wait", "io_wait" }, { "worker-gone", "worker_gone" }, { "worker-stuck", "worker_on_disk" }, { "worker-stopped", "worker_stopped" },
-	{ "gpu-heat", "gpu_throttled_heat" }, { "gpu-power-limit", "gpu_throttled_power" }, { "gpu-waits-for-data", "loading_cpu_bound" }, { "gpu-waits-for-disk", "loading_io_bound" },
-	{ "gpu-underused", "gpu_underused" }, { "gpu-waits-for-host", "gpu_waits_for_host" }, { "gpu-copies", "gpu_waits_for_copies" }, { "gpu-small-kernels", "gpu_hollow" }, { "gpu-fp32", "tensor_cores_idle" }, { "gpu-leak", "gpu_memory_growing" },
-	{ "gpu-leak", "gpu_full_soon" }, { "gpu-fragmented", "gpu_memory_growing" }, { "gpu-memory-full", "gpu_memory" }, { "gpu-neighbour", "gpu_others" },
-	{ "gpu-lost", "gpu_lost" }, { "gpu-lost", "stall" }, { "pcie-narrow", "pcie_link_below" }, { "ecc", "gpu_ecc_uncorrected" }, { "cpu-heat", "cpu_throttled_heat" },
+static const struct {
+	const char *scenario, *rule;
+} raised[] = {
+	{ "slow-first", "slow_first_batch" },
+	{ "data-bound", "data_loading" },
+	{ "forward-bound", "slow_forward" },
+	{ "backward-bound", "slow_backward" },
+	{ "slow-answers", "latency_over_sla" },
+	{ "cold-read", "flagged_batches" },
+	{ "cold-read", "variance" },
+	{ "slow-fetch", "slow_period" },
+	{ "drift", "slow_drift" },
+	{ "kinds", "two_kinds" },
+	{ "leak", "memory_growth" },
+	{ "leak-fast", "memory_limit_near" },
+	{ "spikes", "memory_spike" },
+	{ "big", "high_memory" },
+	{ "memory-full", "machine_memory" },
+	{ "memory-of-others", "machine_memory_others" },
+	{ "thrashing", "swapping" },
+	{ "container-full", "container_memory" },
+	{ "throttled", "throttled" },
+	{ "disk-full", "disk_full" },
+	{ "disk-busy", "busy_disk" },
+	{ "shm-full", "shm_full" },
+	{ "cpu-full", "busy_machine" },
+	{ "io-wait", "io_wait" },
+	{ "worker-gone", "worker_gone" },
+	{ "worker-stuck", "worker_on_disk" },
+	{ "worker-stopped", "worker_stopped" },
+	{ "gpu-heat", "gpu_throttled_heat" },
+	{ "gpu-power-limit", "gpu_throttled_power" },
+	{ "gpu-waits-for-data", "loading_cpu_bound" },
+	{ "gpu-waits-for-disk", "loading_io_bound" },
+	{ "gpu-underused", "gpu_underused" },
+	{ "gpu-waits-for-host", "gpu_waits_for_host" },
+	{ "gpu-copies", "gpu_waits_for_copies" },
+	{ "gpu-small-kernels", "gpu_hollow" },
+	{ "gpu-fp32", "tensor_cores_idle" },
+	{ "gpu-leak", "gpu_memory_growing" },
+	{ "gpu-leak", "gpu_full_soon" },
+	{ "gpu-fragmented", "gpu_memory_growing" },
+	{ "gpu-memory-full", "gpu_memory" },
+	{ "gpu-neighbour", "gpu_others" },
+	{ "gpu-lost", "gpu_lost" },
+	{ "gpu-lost", "stall" },
+	{ "pcie-narrow", "pcie_link_below" },
+	{ "ecc", "gpu_ecc_uncorrected" },
+	{ "cpu-heat", "cpu_throttled_heat" },
 };
 
 START_TEST(every_warning_can_be_raised)
 {
 	struct told told;
 	begin(&told, raised[_i].scenario);
-	ck_assert_msg(goes_on_until(&told, 180, raised[_i].rule), "%s does not raise %s", raised[_i].scenario, raised[_i].rule);
+	ck_assert_msg(
+		goes_on_until(&told, 180, raised[_i].rule), "%s does not raise %s", raised[_i].scenario, raised[_i].rule);
 	end(&told);
 }
 END_TEST
@@ -231,7 +279,9 @@ START_TEST(planted_batches_are_slow)
 	struct synthetic_truth truth = synthetic_truth(told.synthetic);
 	for (uint64_t i = 0; i < truth.planted_count; i++)
 		for (size_t k = 0; k < told.model->runs[0].flagged_count; k++)
-			found += told.model->runs[0].flagged[k].batch.index + told.model->runs[0].flagged[k].batch.epoch * synthetic_epoch_batches() == truth.planted[i];
+			found += told.model->runs[0].flagged[k].batch.index +
+					told.model->runs[0].flagged[k].batch.epoch * synthetic_epoch_batches() ==
+				truth.planted[i];
 	ck_assert_uint_ge(found, truth.planted_count - 3);
 	ck_assert_uint_eq(found, told.model->runs[0].flagged_count);
 	end(&told);
@@ -261,7 +311,4 @@ static Suite *synthetic_suite(void)
 	return suite;
 }
 
-int main(void)
-{
-	return suite_run(synthetic_suite());
-}
+int main(void) { return suite_run(synthetic_suite()); }

@@ -1,4 +1,5 @@
-/* The invented node: its GPUs, counters and meters agree with the batches, and each thing that can go wrong with them does. */
+/* The invented node: its GPUs, counters and meters agree with the batches, and each thing that can go wrong with them
+ * does. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct seen {
 	char missing[64];
 	enum perf_role roles[PERF_EVENTS_MOST];
 	bool has_event[PERF_EVENTS_MOST];
-	double counts[PERF_EVENTS_MOST], counted[PERF_EVENTS_MOST];      /* of the trainer */
+	double counts[PERF_EVENTS_MOST], counted[PERF_EVENTS_MOST]; /* of the trainer */
 	double allocated, reserved;
 	uint32_t allocated_name, reserved_name;
 	double meters[METRIC_COUNT];
@@ -75,7 +76,8 @@ static void take_processes(struct seen *seen, const struct record *record)
 	int gpu = record->gpu_processes.gpu;
 	ck_assert(gpu >= 0 && gpu < GPUS && seen->has_gpu[gpu] && record->gpu_processes.count <= 4);
 	seen->process_count[gpu] = (unsigned)record->gpu_processes.count;
-	memcpy(seen->processes[gpu], record->gpu_processes.rows, record->gpu_processes.count * sizeof *record->gpu_processes.rows);
+	memcpy(seen->processes[gpu], record->gpu_processes.rows,
+		record->gpu_processes.count * sizeof *record->gpu_processes.rows);
 	for (size_t i = 0; i < record->gpu_processes.count; i++)
 		ck_assert_int_gt(record->gpu_processes.rows[i].pid, LARGEST_PID);
 }
@@ -171,11 +173,14 @@ START_TEST(every_figure_is_possible)
 		for (int metric = METRIC_GPU_FIRST; metric <= METRIC_GPU_LAST; metric++) {
 			if (!seen.readings[gpu][metric])
 				continue;
-			ck_assert_msg(seen.least[gpu][metric] >= 0, "%s: %s is %g", name, metric_table[metric].name, seen.least[gpu][metric]);
+			ck_assert_msg(
+				seen.least[gpu][metric] >= 0, "%s: %s is %g", name, metric_table[metric].name, seen.least[gpu][metric]);
 			if (metric_table[metric].unit == UNIT_RATIO)
-				ck_assert_msg(seen.most[gpu][metric] <= 1, "%s: %s is %g", name, metric_table[metric].name, seen.most[gpu][metric]);
+				ck_assert_msg(seen.most[gpu][metric] <= 1, "%s: %s is %g", name, metric_table[metric].name,
+					seen.most[gpu][metric]);
 		}
-		ck_assert(!(seen.most[gpu][METRIC_GPU_MEMORY_USED] + seen.most[gpu][METRIC_GPU_MEMORY_RESERVED] > seen.now[gpu][METRIC_GPU_MEMORY]));
+		ck_assert(!(seen.most[gpu][METRIC_GPU_MEMORY_USED] + seen.most[gpu][METRIC_GPU_MEMORY_RESERVED] >
+			seen.now[gpu][METRIC_GPU_MEMORY]));
 		ck_assert(!(seen.most[gpu][METRIC_GPU_POWER] > 700) && !(seen.least[gpu][METRIC_GPU_POWER] < 60));
 		ck_assert(!(seen.most[gpu][METRIC_GPU_TEMPERATURE] > 95) && !(seen.least[gpu][METRIC_GPU_TEMPERATURE] < 30));
 		ck_assert(!(seen.most[gpu][METRIC_GPU_CLOCK] > seen.now[gpu][METRIC_GPU_CLOCK_MOST]));
@@ -191,7 +196,8 @@ START_TEST(a_usual_run_keeps_both_busy)
 	go_on(&seen, 60);
 	for (int gpu = 0; gpu < GPUS; gpu++) {
 		ck_assert(mean(&seen, gpu, METRIC_GPU_BUSY) > 0.8 && mean(&seen, gpu, METRIC_GPU_BUSY) < 0.97);
-		ck_assert(mean(&seen, gpu, METRIC_GPU_SM_ACTIVE) > 0.55 && mean(&seen, gpu, METRIC_GPU_SM_ACTIVE) < mean(&seen, gpu, METRIC_GPU_BUSY));
+		ck_assert(mean(&seen, gpu, METRIC_GPU_SM_ACTIVE) > 0.55 &&
+			mean(&seen, gpu, METRIC_GPU_SM_ACTIVE) < mean(&seen, gpu, METRIC_GPU_BUSY));
 		ck_assert(mean(&seen, gpu, METRIC_GPU_TENSOR_ACTIVE) > 0.2);
 		ck_assert(mean(&seen, gpu, METRIC_GPU_POWER) > 400);
 		ck_assert_double_eq(seen.most[gpu][METRIC_GPU_THROTTLE], 0);
@@ -328,7 +334,10 @@ START_TEST(a_neighbour_comes)
 }
 END_TEST
 
-static const struct { const char *scenario; bool uses_more, reserves_more; } memories[] = { { "", false, false }, { "gpu-leak", true, true }, { "gpu-fragmented", false, true } };
+static const struct {
+	const char *scenario;
+	bool uses_more, reserves_more;
+} memories[] = { { "", false, false }, { "gpu-leak", true, true }, { "gpu-fragmented", false, true } };
 
 START_TEST(the_allocator_tells_a_leak_from_a_cache)
 {
@@ -346,11 +355,22 @@ START_TEST(the_allocator_tells_a_leak_from_a_cache)
 END_TEST
 
 /* Scenario, GPU, metric, and what its mean is. */
-static const struct { const char *scenario; int gpu; enum metric metric; double from, to; } levels[] = {
-	{ "gpu-waits-for-data", 0, METRIC_GPU_BUSY, 0.3, 0.5 }, { "gpu-underused", 0, METRIC_GPU_BUSY, 0.35, 0.55 }, { "gpu-waits-for-host", 0, METRIC_GPU_BUSY, 0.12, 0.25 },
-	{ "gpu-copies", 0, METRIC_GPU_BUSY, 0.35, 0.55 }, { "gpu-small-kernels", 0, METRIC_GPU_BUSY, 1, 1 },
-	{ "gpu-small-kernels", 0, METRIC_GPU_SM_ACTIVE, 0.15, 0.25 }, { "gpu-memory-full", 0, METRIC_GPU_MEMORY_USED, 0.96 * 85.52e9, 85.52e9 },
-	{ "pcie-narrow", 1, METRIC_GPU_PCIE_WIDTH, 4, 4 }, { "pcie-narrow", 0, METRIC_GPU_PCIE_WIDTH, 16, 16 }, { "clean", 0, METRIC_GPU_POWER_LIMIT, 700, 700 },
+static const struct {
+	const char *scenario;
+	int gpu;
+	enum metric metric;
+	double from, to;
+} levels[] = {
+	{ "gpu-waits-for-data", 0, METRIC_GPU_BUSY, 0.3, 0.5 },
+	{ "gpu-underused", 0, METRIC_GPU_BUSY, 0.35, 0.55 },
+	{ "gpu-waits-for-host", 0, METRIC_GPU_BUSY, 0.12, 0.25 },
+	{ "gpu-copies", 0, METRIC_GPU_BUSY, 0.35, 0.55 },
+	{ "gpu-small-kernels", 0, METRIC_GPU_BUSY, 1, 1 },
+	{ "gpu-small-kernels", 0, METRIC_GPU_SM_ACTIVE, 0.15, 0.25 },
+	{ "gpu-memory-full", 0, METRIC_GPU_MEMORY_USED, 0.96 * 85.52e9, 85.52e9 },
+	{ "pcie-narrow", 1, METRIC_GPU_PCIE_WIDTH, 4, 4 },
+	{ "pcie-narrow", 0, METRIC_GPU_PCIE_WIDTH, 16, 16 },
+	{ "clean", 0, METRIC_GPU_POWER_LIMIT, 700, 700 },
 };
 
 START_TEST(a_level_is_as_its_scenario_says)
@@ -359,7 +379,8 @@ START_TEST(a_level_is_as_its_scenario_says)
 	begin(&seen, levels[_i].scenario);
 	go_on(&seen, 60);
 	double value = mean(&seen, levels[_i].gpu, levels[_i].metric);
-	ck_assert_msg(value >= levels[_i].from && value <= levels[_i].to, "%s: %s is %g", levels[_i].scenario, metric_table[levels[_i].metric].name, value);
+	ck_assert_msg(value >= levels[_i].from && value <= levels[_i].to, "%s: %s is %g", levels[_i].scenario,
+		metric_table[levels[_i].metric].name, value);
 	end(&seen);
 }
 END_TEST
@@ -391,7 +412,8 @@ START_TEST(what_is_missing_is_named)
 	end(&seen);
 	begin(&seen, "bare");
 	go_on(&seen, 5);
-	ck_assert(!seen.has_gpu[0] && isnan(count(&seen, PERF_ROLE_TASK_CLOCK)) && seen.named_meters == 0 && seen.allocated == 0);
+	ck_assert(
+		!seen.has_gpu[0] && isnan(count(&seen, PERF_ROLE_TASK_CLOCK)) && seen.named_meters == 0 && seen.allocated == 0);
 	ck_assert_ptr_nonnull(strstr(seen.missing, "gpu;"));
 	end(&seen);
 }
@@ -411,7 +433,8 @@ START_TEST(all_is_told_to_one_who_comes_late)
 	ck_assert_int_eq(synthetic_source.tell_all(state, now_ns, &seen.set), STATUS_OK);
 	for (size_t i = 0; i < seen.set.count; i++)
 		take(&seen, &seen.set.records[i]);
-	ck_assert(seen.has_gpu[0] && seen.has_gpu[1] && seen.process_count[0] == 2 && seen.places == 1 && seen.has_event[0]);
+	ck_assert(
+		seen.has_gpu[0] && seen.has_gpu[1] && seen.process_count[0] == 2 && seen.places == 1 && seen.has_event[0]);
 	synthetic_source.close(state);
 	sample_set_release(&seen.set);
 }
@@ -446,7 +469,4 @@ static Suite *node_suite(void)
 	return suite;
 }
 
-int main(void)
-{
-	return suite_run(node_suite());
-}
+int main(void) { return suite_run(node_suite()); }

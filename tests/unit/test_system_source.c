@@ -28,20 +28,26 @@ static void *state;
 
 static const char stat_text[] =
 	"cpu  1000 20 300 5000 400 7 8 90 11 12\ncpu0 500 10 150 2500 200 3 4 45 5 6\ncpu1 500 10 150 2500 200 4 4 45 6 6\n"
-	"intr 123456 0 9 0 0\nctxt 999\nbtime 1700000000\nprocesses 4242\nprocs_running 3\nprocs_blocked 2\nsoftirq 5 1 1 1 1 1\n";
-static const char meminfo_text[] =
-	"MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    9000000 kB\nBuffers:          100000 kB\nCached:          7000000 kB\n"
-	"SwapCached:            0 kB\nSwapTotal:       2000000 kB\nSwapFree:        1500000 kB\nDirty:               300 kB\nWriteback:            20 kB\n";
+	"intr 123456 0 9 0 0\nctxt 999\nbtime 1700000000\nprocesses 4242\nprocs_running 3\nprocs_blocked 2\nsoftirq 5 1 1 "
+	"1 1 1\n";
+static const char meminfo_text[] = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    9000000 "
+								   "kB\nBuffers:          100000 kB\nCached:          7000000 kB\n"
+								   "SwapCached:            0 kB\nSwapTotal:       2000000 kB\nSwapFree:        1500000 "
+								   "kB\nDirty:               300 kB\nWriteback:            20 kB\n";
 static const char vmstat_text[] = "nr_free_pages 1\npgpgin 5\npgpgout 6\npswpin 70\npswpout 80\npgalloc_dma 1\n";
-static const char diskstats_text[] =
-	"   7       0 loop0 11 0 22 1 0 0 0 0 0 1 1\n 259       0 nvme0n1 1000 5 8000 250 400 6 16000 900 2 700 1150 0 0 0 0\n"
-	" 259       1 nvme0n1p1 900 5 7000 200 300 6 15000 800 0 600 1000 0 0 0 0\n   8       0 sda 10 0 80 5 0 0 0 0 0 4 5\n"
-	" 253       0 dm-0 1000 0 8000 260 400 0 16000 910 0 710 1170\n   8      16 sdb 0 0 0 0 0 0 0 0 0 0 0\n 251       0 zram0 5 0 5 5 5 5 5 5 0 5 5\n";
-static const char network_text[] =
-	"Inter-|   Receive                                                |  Transmit\n"
-	" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
-	"    lo: 5000 10 0 0 0 0 0 0 5000 10 0 0 0 0 0 0\n  eth0:123456 100 0 0 0 0 0 0 654321 90 0 0 0 0 0 0\n docker0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
-static const char pressure_text[] = "some avg10=1.50 avg60=0.50 avg300=0.10 total=123456\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n";
+static const char diskstats_text[] = "   7       0 loop0 11 0 22 1 0 0 0 0 0 1 1\n 259       0 nvme0n1 1000 5 8000 250 "
+									 "400 6 16000 900 2 700 1150 0 0 0 0\n"
+									 " 259       1 nvme0n1p1 900 5 7000 200 300 6 15000 800 0 600 1000 0 0 0 0\n   8   "
+									 "    0 sda 10 0 80 5 0 0 0 0 0 4 5\n"
+									 " 253       0 dm-0 1000 0 8000 260 400 0 16000 910 0 710 1170\n   8      16 sdb 0 "
+									 "0 0 0 0 0 0 0 0 0 0\n 251       0 zram0 5 0 5 5 5 5 5 5 0 5 5\n";
+static const char network_text[] = "Inter-|   Receive                                                |  Transmit\n"
+								   " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets "
+								   "errs drop fifo colls carrier compressed\n"
+								   "    lo: 5000 10 0 0 0 0 0 0 5000 10 0 0 0 0 0 0\n  eth0:123456 100 0 0 0 0 0 0 "
+								   "654321 90 0 0 0 0 0 0\n docker0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+static const char pressure_text[] =
+	"some avg10=1.50 avg60=0.50 avg300=0.10 total=123456\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n";
 
 static void put_whole_disks(void)
 {
@@ -56,8 +62,11 @@ static void put_whole_disks(void)
 static void put_mounts(const char *home_type)
 {
 	char text[1024];
-	snprintf(text, sizeof text, "20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n21 20 0:5 / /dev rw - devtmpfs devtmpfs rw\n"
-		"22 21 0:23 / /dev/shm rw shared:2 - tmpfs tmpfs rw,size=64k\n23 20 0:40 / /home/a\\040b rw - %s server:/x rw\n", home_type);
+	snprintf(text, sizeof text,
+		"20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n21 20 0:5 / /dev rw - devtmpfs devtmpfs rw\n"
+		"22 21 0:23 / /dev/shm rw shared:2 - tmpfs tmpfs rw,size=64k\n23 20 0:40 / /home/a\\040b rw - %s server:/x "
+		"rw\n",
+		home_type);
 	fake_proc_puts(&proc, TARGET, "mountinfo", text);
 }
 
@@ -108,7 +117,8 @@ static void read_at(double at_s)
 static void ck_figure(enum metric metric, int32_t instance, double wanted)
 {
 	double value = set_figure(&set, metric, instance);
-	ck_assert_msg(value == wanted || (isnan(value) && isnan(wanted)), "%s of %d is %g, not %g", metric_table[metric].name, (int)instance, value, wanted);
+	ck_assert_msg(value == wanted || (isnan(value) && isnan(wanted)), "%s of %d is %g, not %g",
+		metric_table[metric].name, (int)instance, value, wanted);
 }
 
 static void ck_missing(const char *figure, const char *text, const char *remedy)
@@ -200,7 +210,8 @@ END_TEST
 
 START_TEST(where_there_are_no_disks_what_stands_for_them_is_told)
 {
-	fake_proc_put(&proc, "diskstats", " 253       0 dm-0 10 0 80 26 4 0 16 9 0 71 17\n 251 0 zram0 5 0 5 5 5 5 5 5 0 5 5\n");
+	fake_proc_put(
+		&proc, "diskstats", " 253       0 dm-0 10 0 80 26 4 0 16 9 0 71 17\n 251 0 zram0 5 0 5 5 5 5 5 5 0 5 5\n");
 	read_at(1);
 	ck_assert_str_eq(set_record(&set, RECORD_INSTANCE, 0)->instance.name, "dm-0");
 	ck_assert_uint_eq(set_count(&set, RECORD_INSTANCE), 2);
@@ -265,7 +276,8 @@ END_TEST
 
 START_TEST(a_shm_behind_what_may_hang_or_none_at_all_is_missing)
 {
-	fake_proc_puts(&proc, TARGET, "mountinfo", "20 1 0:9 / / rw - nfs server:/ rw\n22 20 0:23 / /dev/shm rw - tmpfs tmpfs rw\n");
+	fake_proc_puts(
+		&proc, TARGET, "mountinfo", "20 1 0:9 / / rw - nfs server:/ rw\n22 20 0:23 / /dev/shm rw - tmpfs tmpfs rw\n");
 	read_at(1);
 	ck_figure(METRIC_SYSTEM_SHM, 0, NAN);
 	ck_missing("/dev/shm", "no /dev/shm", "mount");
@@ -330,10 +342,11 @@ END_TEST
 
 START_TEST(garbage_gives_no_figure)
 {
-	static const char *const files[] = { "stat", "loadavg", "meminfo", "vmstat", "pressure/cpu", "diskstats", "100/net/dev", "100/mountinfo",
-		"pressure/memory", "pressure/io" };
-	static const char *const garbage[] = { "", "\n\n\n", "cpu \n", "cpu  1 2 3\n", "cpu  x y z\n", ":::::\n : 1 2\n", "some total=\n", "nan inf\n", "8 0 \n8 0 sda\n8 0 sda 1 2 3 x\n",
-		"eth0: 1 2 3\n", "MemTotal: x kB\n", "1 2 3:4 / / rw -\n", "some avg10=0 total=99999999999999999999999\n", "-1 -1 -1\n" };
+	static const char *const files[] = { "stat", "loadavg", "meminfo", "vmstat", "pressure/cpu", "diskstats",
+		"100/net/dev", "100/mountinfo", "pressure/memory", "pressure/io" };
+	static const char *const garbage[] = { "", "\n\n\n", "cpu \n", "cpu  1 2 3\n", "cpu  x y z\n", ":::::\n : 1 2\n",
+		"some total=\n", "nan inf\n", "8 0 \n8 0 sda\n8 0 sda 1 2 3 x\n", "eth0: 1 2 3\n", "MemTotal: x kB\n",
+		"1 2 3:4 / / rw -\n", "some avg10=0 total=99999999999999999999999\n", "-1 -1 -1\n" };
 	double at_s = 1;
 	for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
 		for (size_t k = 0; k < sizeof files / sizeof *files; k++)
@@ -341,8 +354,9 @@ START_TEST(garbage_gives_no_figure)
 		read_at(at_s += 20);
 		for (size_t k = 0; k < set.count; k++)
 			if (set.records[k].kind == RECORD_FIGURE)
-				ck_assert_msg(set.records[k].figure.metric == METRIC_SYSTEM_CLOCK_OFFSET || set.records[k].figure.metric == METRIC_SYSTEM_SUSPENDED
-					|| set.records[k].figure.metric == METRIC_SYSTEM_LOAD || strstr(garbage[i], "99999"),
+				ck_assert_msg(set.records[k].figure.metric == METRIC_SYSTEM_CLOCK_OFFSET ||
+						set.records[k].figure.metric == METRIC_SYSTEM_SUSPENDED ||
+						set.records[k].figure.metric == METRIC_SYSTEM_LOAD || strstr(garbage[i], "99999"),
 					"%s from \"%s\"", metric_table[set.records[k].figure.metric].name, garbage[i]);
 	}
 }
@@ -378,19 +392,23 @@ END_TEST
 START_TEST(mountinfo_is_understood)
 {
 	struct mount mount;
-	ck_assert(mount_parse("36 35 98:0 /mnt1 /mnt2/a\\040b rw,noatime master:1 propagate_from:2 - ext3 /dev/root rw,errors=continue\n", &mount));
+	ck_assert(mount_parse(
+		"36 35 98:0 /mnt1 /mnt2/a\\040b rw,noatime master:1 propagate_from:2 - ext3 /dev/root rw,errors=continue\n",
+		&mount));
 	ck_assert_str_eq(mount.root, "/mnt1");
 	ck_assert_str_eq(mount.point, "/mnt2/a b");
 	ck_assert_str_eq(mount.type, "ext3");
 	ck_assert_str_eq(mount.options, "rw,errors=continue");
 	ck_assert(mount_parse("1 2 0:3 / / rw - cgroup cgroup rw,cpu,cpuacct", &mount));
 	ck_assert_str_eq(mount.options, "rw,cpu,cpuacct");
-	static const char *const bad[] = { "", "1", "1 2 0:3 / /", "1 2 0:3 / / rw", "1 2 0:3 / / rw a b c", "1 2 0:3 relative / rw - ext4 x rw" };
+	static const char *const bad[] = { "", "1", "1 2 0:3 / /", "1 2 0:3 / / rw", "1 2 0:3 / / rw a b c",
+		"1 2 0:3 relative / rw - ext4 x rw" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ck_assert_msg(!mount_parse(bad[i], &mount), "%s", bad[i]);
-	static const char text[] = "1 0 0:1 / / rw - ext4 a rw\n2 1 0:2 / /home rw - nfs b rw\n3 1 0:3 / /home2 rw - xfs c rw\n4 1 0:4 / /home rw - btrfs d rw\n";
+	static const char text[] = "1 0 0:1 / / rw - ext4 a rw\n2 1 0:2 / /home rw - nfs b rw\n3 1 0:3 / /home2 rw - xfs c "
+							   "rw\n4 1 0:4 / /home rw - btrfs d rw\n";
 	ck_assert(mounts_find(text, "/home/x", &mount));
-	ck_assert_str_eq(mount.type, "btrfs");       /* it hides the other */
+	ck_assert_str_eq(mount.type, "btrfs"); /* it hides the other */
 	ck_assert(mounts_find(text, "/home2", &mount));
 	ck_assert_str_eq(mount.type, "xfs");
 	ck_assert(mounts_find(text, "/homes", &mount));
@@ -409,8 +427,10 @@ START_TEST(the_real_machine_is_read)
 	ck_assert_int_eq(system_source.read(real_state, clock_monotonic_ns(), &real_set), STATUS_OK);
 	ck_assert_double_eq(set_figure(&real_set, METRIC_SYSTEM_CPUS, 0), (double)sysconf(_SC_NPROCESSORS_ONLN));
 	ck_assert_double_gt(set_figure(&real_set, METRIC_SYSTEM_CPU_BUSY, 0), 0);
-	ck_assert_double_eq_tol(set_figure(&real_set, METRIC_SYSTEM_MEMORY, 0), (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), 1e8);
-	ck_assert_double_eq_tol(set_figure(&real_set, METRIC_SYSTEM_CLOCK_OFFSET, 0), (double)(clock_realtime_ns() - clock_monotonic_ns()), 1e9);
+	ck_assert_double_eq_tol(set_figure(&real_set, METRIC_SYSTEM_MEMORY, 0),
+		(double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), 1e8);
+	ck_assert_double_eq_tol(set_figure(&real_set, METRIC_SYSTEM_CLOCK_OFFSET, 0),
+		(double)(clock_realtime_ns() - clock_monotonic_ns()), 1e9);
 	system_source.close(real_state);
 	sample_set_release(&real_set);
 	target_close(&real);

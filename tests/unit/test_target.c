@@ -20,10 +20,10 @@
 static struct target target;
 static struct reason reason;
 
-/* -- command lines -------------------------------------------------------------------------------------------------------------- */
+/* -- command lines -- */
 
 static const struct {
-	const char *arguments, *command;   /* arguments separated by | */
+	const char *arguments, *command; /* arguments separated by | */
 } command_rows[] = {
 	{ "python3|-u|/home/me/train.py|--lr|3", "train.py" },
 	{ "/usr/bin/python3.11|-X|dev|-Wignore|-W|error|train.py", "train.py" },
@@ -59,11 +59,12 @@ START_TEST(command_is_what_a_person_would_call_it)
 }
 END_TEST
 
-/* -- stat ----------------------------------------------------------------------------------------------------------------------- */
+/* -- stat -- */
 
 START_TEST(name_with_parentheses_and_spaces_does_not_shift_fields)
 {
-	const char text[] = "42 (a) R (b) c) S 7 1 1 0 -1 4194304 11 0 12 0 13 14 0 0 20 0 15 0 16 99 17 18446744073709551615 18 19 20 0 0\n";
+	const char text[] = "42 (a) R (b) c) S 7 1 1 0 -1 4194304 11 0 12 0 13 14 0 0 20 0 15 0 16 99 17 "
+						"18446744073709551615 18 19 20 0 0\n";
 	struct proc_stat stat;
 	ck_assert(proc_stat_parse(text, sizeof text - 1, &stat));
 	ck_assert_str_eq(stat.comm, "a) R (b) c");
@@ -102,7 +103,8 @@ END_TEST
 
 START_TEST(numbers_beyond_64_bits_are_refused)
 {
-	const char text[] = "42 (a) S 7 1 1 0 -1 4194304 99999999999999999999999 0 12 0 13 14 0 0 20 0 15 0 16 99 17 99 18 19 20 0\n";
+	const char text[] =
+		"42 (a) S 7 1 1 0 -1 4194304 99999999999999999999999 0 12 0 13 14 0 0 20 0 15 0 16 99 17 99 18 19 20 0\n";
 	struct proc_stat stat;
 	uint64_t value;
 	ck_assert(!proc_stat_parse(text, sizeof text - 1, &stat));
@@ -114,14 +116,11 @@ START_TEST(numbers_beyond_64_bits_are_refused)
 }
 END_TEST
 
-/* -- a fixture ------------------------------------------------------------------------------------------------------------------ */
+/* -- a fixture -- */
 
 static struct fake_proc proc;
 
-static void set_up_proc(void)
-{
-	fake_proc_init(&proc);
-}
+static void set_up_proc(void) { fake_proc_init(&proc); }
 
 static void tear_down_proc(void)
 {
@@ -207,7 +206,7 @@ START_TEST(unreadable_stat_is_refused_in_words)
 }
 END_TEST
 
-/* -- real processes ------------------------------------------------------------------------------------------------------------- */
+/* -- real processes -- */
 
 static void wait_body(void *argument, int in, int out)
 {
@@ -235,10 +234,7 @@ static void *thread_body(void *argument)
 	return NULL;
 }
 
-static bool is_set(void *argument)
-{
-	return __atomic_load_n((pid_t *)argument, __ATOMIC_ACQUIRE) != 0;
-}
+static bool is_set(void *argument) { return __atomic_load_n((pid_t *)argument, __ATOMIC_ACQUIRE) != 0; }
 
 START_TEST(thread_is_said_to_belong_to_its_process)
 {
@@ -309,7 +305,8 @@ static bool main_thread_is_a_zombie(void *argument)
 	size_t length;
 	struct proc_stat stat;
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)child->pid);
-	return file_read(AT_FDCWD, path, text, sizeof text, &length) == STATUS_OK && proc_stat_parse(text, length, &stat) && stat.state == 'Z';
+	return file_read(AT_FDCWD, path, text, sizeof text, &length) == STATUS_OK && proc_stat_parse(text, length, &stat) &&
+		stat.state == 'Z';
 }
 
 START_TEST(process_whose_main_thread_ended_is_still_watched)
@@ -517,7 +514,8 @@ int main(void)
 {
 	Suite *suite = suite_create("target");
 	TCase *texts = tcase_create("texts");
-	tcase_add_loop_test(texts, command_is_what_a_person_would_call_it, 0, (int)(sizeof command_rows / sizeof *command_rows));
+	tcase_add_loop_test(
+		texts, command_is_what_a_person_would_call_it, 0, (int)(sizeof command_rows / sizeof *command_rows));
 	tcase_add_test(texts, name_with_parentheses_and_spaces_does_not_shift_fields);
 	tcase_add_test(texts, every_cut_of_a_stat_line_is_refused_or_whole);
 	tcase_add_test(texts, numbers_beyond_64_bits_are_refused);

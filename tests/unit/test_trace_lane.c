@@ -8,14 +8,12 @@
 #include "src/export/trace/trace_lane.h"
 #include "tests/support/suite.h"
 
-/* Slices of a lane, as text: "batch 0 1000-2000 { 1 1000-1200 }", names of spans being numbers; "|2" where they stand on the second track beside. */
+/* Slices of a lane, as text: "batch 0 1000-2000 { 1 1000-1200 }", names of spans being numbers; "|2" where they stand
+ * on the second track beside. */
 static struct trace_lane lane;
 static char text[4096];
 
-static void setup(void)
-{
-	lane = (struct trace_lane){ .has_batch = false };
-}
+static void setup(void) { lane = (struct trace_lane){ .has_batch = false }; }
 
 static void teardown(void)
 {
@@ -31,7 +29,9 @@ static void add_span(uint32_t name, int64_t begin_ns, int64_t end_ns, uint16_t d
 
 static void end_batch(uint64_t number, int64_t begin_ns, int64_t end_ns)
 {
-	struct lane_slice slice = { .begin_ns = begin_ns, .end_ns = end_ns, .is_batch = true, .batch = { number, number, (double)NAN } };
+	struct lane_slice slice = {
+		.begin_ns = begin_ns, .end_ns = end_ns, .is_batch = true, .batch = { number, number, (double)NAN }
+	};
 	trace_lane_batch_end(&lane, &slice);
 }
 
@@ -40,8 +40,9 @@ static void say(const struct lane_slice *slice)
 	size_t length = strlen(text);
 	if (slice->is_batch)
 		length += (size_t)snprintf(text + length, sizeof text - length, "batch ");
-	length += (size_t)snprintf(text + length, sizeof text - length, "%d %d-%d%s", slice->is_batch ? (int)slice->batch.number : (int)slice->span.name,
-		(int)slice->begin_ns, (int)slice->end_ns, slice->is_unfinished ? "?" : "");
+	length += (size_t)snprintf(text + length, sizeof text - length, "%d %d-%d%s",
+		slice->is_batch ? (int)slice->batch.number : (int)slice->span.name, (int)slice->begin_ns, (int)slice->end_ns,
+		slice->is_unfinished ? "?" : "");
 	if (slice->place && slice->level == 0)
 		snprintf(text + length, sizeof text - length, "|%d", slice->place);
 }
@@ -196,7 +197,10 @@ START_TEST(messages_within_messages_have_their_lengths_before_them)
 	protobuf_end(&out, inner);
 	protobuf_end(&out, outer);
 	ck_assert_uint_eq(out.length, 11);
-	ck_assert_mem_eq(out.data, "\x0a\x09\x12\x07\x18\xac\x02\x22\x02" "ab", 11);
+	ck_assert_mem_eq(out.data,
+		"\x0a\x09\x12\x07\x18\xac\x02\x22\x02"
+		"ab",
+		11);
 	buffer_clear(&out);
 	outer = protobuf_begin(&out, 15);
 	for (unsigned i = 0; i < 200; i++)

@@ -1,4 +1,5 @@
-/* wild_steps.h: seeded step times as training runs have them: heavy tails, neighbours that are alike, drift, outliers, two modes. */
+/* wild_steps.h: seeded step times as training runs have them: heavy tails, neighbours that are alike, drift, outliers,
+ * two modes. */
 #ifndef PMTOP_TESTS_WILD_STEPS_H
 #define PMTOP_TESTS_WILD_STEPS_H
 
@@ -11,9 +12,10 @@ enum { WILD_STEPS_LEAST = 60, WILD_STEPS_MOST = 400 };
 
 /* What two runs of one program have in common. */
 struct wild_program {
-	double step_s, noise, memory;        /* noise: of the logarithm; memory: how much of it the next step keeps */
-	double outliers, tail;               /* share of the steps; Pareto's exponent of how much longer they take */
-	unsigned period;                     /* every so many-th step is of the slow mode; 0 = at random, with the share below */
+	double step_s, noise, memory; /* noise: of the logarithm; memory: how much of it the next step keeps */
+	double outliers, tail;        /* share of the steps; Pareto's exponent of how much longer they take */
+	/* every so many-th step is of the slow mode; 0 = at random, with the share below */
+	unsigned period;
 	double slow_share, slow_ratio;
 };
 
@@ -24,11 +26,15 @@ static inline double wild_between(struct chance *chance, double low, double high
 
 static inline struct wild_program wild_program(struct chance *chance)
 {
-	struct wild_program program = { .step_s = exp(wild_between(chance, log(0.002), log(2))), .noise = wild_between(chance, 0.01, 0.06), .memory = wild_between(chance, 0, 0.7),
-		.outliers = wild_between(chance, 0, 0.05), .tail = wild_between(chance, 1.2, 3) };
+	struct wild_program program = { .step_s = exp(wild_between(chance, log(0.002), log(2))),
+		.noise = wild_between(chance, 0.01, 0.06),
+		.memory = wild_between(chance, 0, 0.7),
+		.outliers = wild_between(chance, 0, 0.05),
+		.tail = wild_between(chance, 1.2, 3) };
 	double modes = chance_even(chance);
 	if (modes < 0.25)
-		program = (struct wild_program){ program.step_s, program.noise, program.memory, program.outliers, program.tail, 2 + (unsigned)(3 * chance_even(chance)), 0, wild_between(chance, 1.2, 2) };
+		program = (struct wild_program){ program.step_s, program.noise, program.memory, program.outliers, program.tail,
+			2 + (unsigned)(3 * chance_even(chance)), 0, wild_between(chance, 1.2, 2) };
 	else if (modes < 0.5) {
 		program.slow_share = wild_between(chance, 0.1, 0.4);
 		program.slow_ratio = wild_between(chance, 1.2, 1.8);
@@ -36,11 +42,14 @@ static inline struct wild_program wild_program(struct chance *chance)
 	return program;
 }
 
-/* One run of it: its own length, level (half a percent) and drift; every step `ratio` times as long. Fills steps, returns how many. */
-static inline size_t wild_run(const struct wild_program *program, struct chance *chance, double ratio, double steps[WILD_STEPS_MOST])
+/* One run of it: its own length, level (half a percent) and drift; every step `ratio` times as long. Fills steps,
+ * returns how many. */
+static inline size_t wild_run(
+	const struct wild_program *program, struct chance *chance, double ratio, double steps[WILD_STEPS_MOST])
 {
 	size_t count = WILD_STEPS_LEAST + (size_t)((WILD_STEPS_MOST - WILD_STEPS_LEAST + 1) * chance_even(chance));
-	double level = log(program->step_s * ratio) + 0.005 * chance_normal(chance), drift = wild_between(chance, -0.02, 0.04);
+	double level = log(program->step_s * ratio) + 0.005 * chance_normal(chance),
+		   drift = wild_between(chance, -0.02, 0.04);
 	double kept = program->noise * chance_normal(chance), fresh = sqrt(1 - program->memory * program->memory);
 	for (size_t i = 0; i < count; i++) {
 		kept = program->memory * kept + fresh * program->noise * chance_normal(chance);

@@ -1,5 +1,6 @@
-/* churn: a training run in which everything that can become more becomes more, many times as fast as in a real one: short epochs, slow batches that are
- * flagged, new names of spans, marks, and children that live for a moment. Until it is killed.
+/* churn: a training run in which everything that can become more becomes more, many times as fast as in a real one:
+ * short epochs, slow batches that are flagged, new names of spans, marks, and children that live for a moment. Until it
+ * is killed.
  *
  *   churn [CHILDREN A SECOND] */
 #define PMTOP_IMPLEMENTATION
@@ -13,7 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCHES_AN_EPOCH = 10, SLOW_EVERY = 10, USUAL_MS = 3, SLOW_MS = 15, CHILD_MS = 250, PUBLISHING_EVERY = 4, CHILD_BYTES = 1 << 20 };
+enum {
+	BATCHES_AN_EPOCH = 10,
+	SLOW_EVERY = 10,
+	USUAL_MS = 3,
+	SLOW_MS = 15,
+	CHILD_MS = 250,
+	PUBLISHING_EVERY = 4,
+	CHILD_BYTES = 1 << 20
+};
 
 static void wait_ms(int ms)
 {
@@ -35,9 +44,8 @@ static void start_child(struct pmtop *pm, bool publishes)
 		memset(memory, 1, CHILD_BYTES);
 	if (publishes)
 		PMTOP_SPAN(pm, "worker.fetch")
-			wait_ms(CHILD_MS);
-	else
-		wait_ms(CHILD_MS);
+	wait_ms(CHILD_MS);
+	else wait_ms(CHILD_MS);
 	if (publishes)
 		pmtop_close(pm);
 	_exit(memory != NULL ? 0 : 1);
@@ -47,9 +55,9 @@ static void do_batch(struct pmtop *pm, uint64_t batch, int ms)
 {
 	pmtop_batch_begin(pm, batch);
 	PMTOP_SPAN(pm, "data")
-		wait_ms(1);
+	wait_ms(1);
 	PMTOP_SPAN(pm, "forward")
-		wait_ms(ms - 1);
+	wait_ms(ms - 1);
 	pmtop_batch_end(pm, 1.0 / (double)(batch + 1));
 }
 

@@ -1,5 +1,5 @@
-/* spans: a training run of very many short spans, as a model makes that is called cell by cell: each thread publishes so many a second, in batches
- * of 60 ms, until it is killed.
+/* spans: a training run of very many short spans, as a model makes that is called cell by cell: each thread publishes
+ * so many a second, in batches of 60 ms, until it is killed.
  *
  *   spans [SPANS A SECOND] [THREADS] [SECONDS WITHOUT ANY, FIRST] */
 #define PMTOP_IMPLEMENTATION
@@ -33,8 +33,7 @@ static void publish_for(double seconds)
 
 	while ((passed_s = now_s() - from_s) < seconds) {
 		for (int i = 0; i < BURST_MOST && published < passed_s * rate; i++, published++)
-			PMTOP_SPAN(pm, "cell")
-				;
+			PMTOP_SPAN(pm, "cell");
 		if (published < passed_s * rate)
 			published = passed_s * rate;
 		nanosleep(&pause, NULL);
@@ -63,7 +62,7 @@ int main(int argc, char **argv)
 	for (uint64_t batch = 0;; batch++) {
 		pmtop_batch_begin(pm, batch);
 		PMTOP_SPAN(pm, "forward")
-			publish_for(0.06);
+		publish_for(0.06);
 		pmtop_batch_end(pm, 0);
 	}
 }

@@ -1,9 +1,11 @@
-/* trainer: a training run to watch. Learns to read made-up digits: data from a file (through loader processes), forward, backward,
- * optimizer; after each epoch validation and a checkpoint. Publishes itself through pmtop.h, and can be told to misbehave (--help).
+/* trainer: a training run to watch. Learns to read made-up digits: data from a file (through loader processes),
+ * forward, backward, optimizer; after each epoch validation and a checkpoint. Publishes itself through pmtop.h, and can
+ * be told to misbehave (--help).
  *
  * options.c  what it is told      digits.c   the data set      loader.c  batches from it
  * network.c  what learns          truth.c    what really happened
- * faults.c   which batches go wrong, and fault_acts.c how: with scratch.c (a file on a disk), cgroup.c, accomplice.c (other processes) */
+ * faults.c   which batches go wrong, and fault_acts.c how: with scratch.c (a file on a disk), cgroup.c, accomplice.c
+ * (other processes) */
 #define PMTOP_IMPLEMENTATION
 #include "pmtop.h"
 
@@ -39,7 +41,7 @@ struct trainer {
 	FILE *checkpoint;
 	float *validation_inputs;
 	uint8_t validation_labels[VALIDATION_BATCH];
-	void *hoard;                 /* what --leak-mb keeps: blocks that point to the one before */
+	void *hoard; /* what --leak-mb keeps: blocks that point to the one before */
 };
 
 static volatile sig_atomic_t stopping;
@@ -50,11 +52,9 @@ static void stop(int signal_number)
 	stopping = 1;
 }
 
-/* What a phase's length is measured by: where others are made to take the CPU, it is as much work as ever that takes longer. */
-static int64_t work_ns(const struct trainer *trainer)
-{
-	return trainer->options.faults.count ? cpu_ns() : now_ns();
-}
+/* What a phase's length is measured by: where others are made to take the CPU, it is as much work as ever that takes
+ * longer. */
+static int64_t work_ns(const struct trainer *trainer) { return trainer->options.faults.count ? cpu_ns() : now_ns(); }
 
 static int64_t share_ns(const struct trainer *trainer, int percent)
 {
@@ -69,10 +69,7 @@ static int64_t batch_share_ns(const struct trainer *trainer, const struct miniba
 	return share_ns(trainer, percent) * (batch->samples > usual ? batch->samples : usual) / usual;
 }
 
-static bool is_accumulating(const struct trainer *trainer)
-{
-	return trainer->options.accumulate > 1;
-}
+static bool is_accumulating(const struct trainer *trainer) { return trainer->options.accumulate > 1; }
 
 static bool is_last(const struct trainer *trainer, uint64_t index)
 {
@@ -106,16 +103,19 @@ static void crash(void)
 	raise(SIGSEGV);
 }
 
-static void leave(void)
-{
-	_exit(3);
-}
+static void leave(void) { _exit(3); }
 
 /* Faults come in the middle of backward; the truth is written first, for some of them leave no time for it. */
 static void misbehave(const struct trainer *trainer, uint64_t ordinal)
 {
-	const struct { double at; const char *name; void (*now)(void); } faults[] = {
-		{ trainer->options.hang_at, "hang", hang }, { trainer->options.crash_at, "crash", crash }, { trainer->options.exit_at, "exit", leave },
+	const struct {
+		double at;
+		const char *name;
+		void (*now)(void);
+	} faults[] = {
+		{ trainer->options.hang_at, "hang", hang },
+		{ trainer->options.crash_at, "crash", crash },
+		{ trainer->options.exit_at, "exit", leave },
 	};
 
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -138,7 +138,8 @@ static void backward(struct trainer *trainer, const struct minibatch *batch, uin
 
 static void optimizer(struct trainer *trainer)
 {
-	int64_t end_ns = work_ns(trainer) + share_ns(trainer, is_accumulating(trainer) ? 6 * OPTIMIZER_SHARE : OPTIMIZER_SHARE);
+	int64_t end_ns =
+		work_ns(trainer) + share_ns(trainer, is_accumulating(trainer) ? 6 * OPTIMIZER_SHARE : OPTIMIZER_SHARE);
 	double norm;
 
 	do
@@ -177,7 +178,8 @@ static bool train_batch(struct trainer *trainer, uint64_t index, uint64_t ordina
 		pmtop_batch_kind(pm, "accumulate");
 	faults_begin(faults, ordinal);
 	faults_at(faults, AT_BATCH, pm, ordinal, 0);
-	PMTOP_SPAN(pm, "data") {
+	PMTOP_SPAN(pm, "data")
+	{
 		faults_at(faults, AT_DATA, pm, ordinal, loader_worker(&trainer->loader, ordinal));
 		good = loader_next(&trainer->loader, pm, &batch);
 	}
@@ -186,18 +188,21 @@ static bool train_batch(struct trainer *trainer, uint64_t index, uint64_t ordina
 			pmtop_batch_samples(pm, batch.samples);
 		if (is_accumulating(trainer) && is_last(trainer, index))
 			pmtop_batch_samples(pm, batch.samples = (batch.samples + 1) / 2);
-		PMTOP_SPAN_CPU(pm, "forward") {
+		PMTOP_SPAN_CPU(pm, "forward")
+		{
 			loss = forward(trainer, &batch, ordinal);
 			faults_at(faults, AT_FORWARD, pm, ordinal, 0);
 		}
 		PMTOP_SPAN_CPU(pm, "backward")
-			backward(trainer, &batch, ordinal);
+		backward(trainer, &batch, ordinal);
 		if (steps)
-			PMTOP_SPAN_CPU(pm, "optimizer") {
+			PMTOP_SPAN_CPU(pm, "optimizer")
+			{
 				optimizer(trainer);
 				faults_at(faults, AT_OPTIMIZER, pm, ordinal, 0);
 			}
-		PMTOP_SPAN_MEMORY(pm, "bookkeeping") {
+		PMTOP_SPAN_MEMORY(pm, "bookkeeping")
+		{
 			leak(trainer);
 			faults_at(faults, AT_BOOKKEEPING, pm, ordinal, 0);
 			pmtop_count(pm, "samples", batch.samples);
@@ -223,10 +228,12 @@ static bool validate(struct trainer *trainer)
 
 		pmtop_batch_begin(trainer->pm, first / VALIDATION_BATCH);
 		PMTOP_SPAN(trainer->pm, "data")
-			good = loader_validation(trainer->loader.plan.fd, first, VALIDATION_BATCH, trainer->validation_inputs, trainer->validation_labels);
+		good = loader_validation(
+			trainer->loader.plan.fd, first, VALIDATION_BATCH, trainer->validation_inputs, trainer->validation_labels);
 		if (!good)
 			return false;
-		PMTOP_SPAN(trainer->pm, "forward") {
+		PMTOP_SPAN(trainer->pm, "forward")
+		{
 			network_forward(&trainer->network, trainer->validation_inputs, VALIDATION_BATCH);
 			loss = network_loss(&trainer->network, trainer->validation_labels, VALIDATION_BATCH, &correct);
 		}
@@ -244,7 +251,8 @@ static bool checkpoint(struct trainer *trainer)
 {
 	bool good = false;
 
-	PMTOP_SPAN(trainer->pm, "checkpoint") {
+	PMTOP_SPAN(trainer->pm, "checkpoint")
+	{
 		rewind(trainer->checkpoint);
 		good = network_write(&trainer->network, trainer->checkpoint) && fflush(trainer->checkpoint) == 0;
 	}
@@ -266,7 +274,8 @@ static bool train_epoch(struct trainer *trainer, uint32_t epoch)
 		return good;
 	pmtop_epoch_end(trainer->pm);
 	trainer->truth.epochs++;
-	printf("epoch %u: loss %.4f, validation accuracy %.3f\n", epoch, trainer->truth.final_loss, trainer->truth.accuracy);
+	printf(
+		"epoch %u: loss %.4f, validation accuracy %.3f\n", epoch, trainer->truth.final_loss, trainer->truth.accuracy);
 	fflush(stdout);
 	return true;
 }
@@ -287,20 +296,23 @@ static bool prepare(struct trainer *trainer)
 		.faults = &trainer->options.faults,
 		.is_quiet = options->quiet_workers,
 	};
-	unsigned samples_most = faults_samples_most(&options->faults, plan.batch_size), batch_most = samples_most > VALIDATION_BATCH ? samples_most : VALIDATION_BATCH;
+	unsigned samples_most = faults_samples_most(&options->faults, plan.batch_size),
+			 batch_most = samples_most > VALIDATION_BATCH ? samples_most : VALIDATION_BATCH;
 
 	trainer->loader.plan.fd = plan.fd = digits_create(plan.seed);
 	trainer->checkpoint = tmpfile();
 	trainer->validation_inputs = calloc(VALIDATION_BATCH * DIGITS_PIXELS, sizeof *trainer->validation_inputs);
 	return plan.fd >= 0 && trainer->checkpoint && trainer->validation_inputs && truth_init(&trainer->truth, options) &&
-	       network_init(&trainer->network, layer_sizes, batch_most, plan.seed + 1) && loader_start(&trainer->loader, &plan);
+		network_init(&trainer->network, layer_sizes, batch_most, plan.seed + 1) &&
+		loader_start(&trainer->loader, &plan);
 }
 
 /* As launchers set them: the rank, how many there are, and what tells one run from another. */
 static void publish_rank(struct pmtop *pm)
 {
 	static const char *const keys[] = { "RANK", "LOCAL_RANK", "WORLD_SIZE" };
-	const char *run = getenv("PMTOP_RUN_ID"), *launch = getenv("TORCHELASTIC_RUN_ID"), *address = getenv("MASTER_ADDR"), *port = getenv("MASTER_PORT");
+	const char *run = getenv("PMTOP_RUN_ID"), *launch = getenv("TORCHELASTIC_RUN_ID"), *address = getenv("MASTER_ADDR"),
+			   *port = getenv("MASTER_PORT");
 	char text[192];
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -376,7 +388,7 @@ static const char *train(struct trainer *trainer)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = stop };      /* without SA_RESTART: a wait for data ends too */
+	struct sigaction action = { .sa_handler = stop }; /* without SA_RESTART: a wait for data ends too */
 	struct trainer trainer = { .loader.plan.fd = -1 };
 	const char *ended = "failed";
 	bool is_told = true;
@@ -384,8 +396,8 @@ int main(int argc, char **argv)
 	options_parse(&trainer.options, argc, argv);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
-	if (!faults_start(&trainer.options.faults, (uint64_t)trainer.options.seed, (uint64_t)trainer.options.epochs * (uint64_t)trainer.options.batches,
-	                  (unsigned)trainer.options.workers)) {
+	if (!faults_start(&trainer.options.faults, (uint64_t)trainer.options.seed,
+			(uint64_t)trainer.options.epochs * (uint64_t)trainer.options.batches, (unsigned)trainer.options.workers)) {
 		faults_end(&trainer.options.faults);
 		return NOT_HERE;
 	}

@@ -8,31 +8,26 @@
 
 #include "src/base/text.h"
 
-static const struct cell BLANK = {' ', ROLE_NORMAL, 0};
+static const struct cell BLANK = { ' ', ROLE_NORMAL, 0 };
 
 /* Larger than any terminal; keeps width × height far from overflow. */
 enum { SIZE_LIMIT = 1 << 14 };
 
-static int clamp(int value, int least, int most)
-{
-	return value < least ? least : value > most ? most : value;
-}
+static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
 
 /* The part of `rect` inside `bounds`, whatever the numbers in `rect`. */
 static struct rect intersect(struct rect rect, struct rect bounds)
 {
-	int64_t right = (int64_t)rect.x + (rect.width > 0 ? rect.width : 0), below = (int64_t)rect.y + (rect.height > 0 ? rect.height : 0);
+	int64_t right = (int64_t)rect.x + (rect.width > 0 ? rect.width : 0),
+			below = (int64_t)rect.y + (rect.height > 0 ? rect.height : 0);
 	int right_most = bounds.x + bounds.width, below_most = bounds.y + bounds.height;
 	int x = clamp(rect.x, bounds.x, right_most), y = clamp(rect.y, bounds.y, below_most);
 	int x_end = right < x ? x : right > right_most ? right_most : (int)right;
 	int y_end = below < y ? y : below > below_most ? below_most : (int)below;
-	return (struct rect){x, y, x_end - x, y_end - y};
+	return (struct rect){ x, y, x_end - x, y_end - y };
 }
 
-static struct rect whole(const struct canvas *canvas)
-{
-	return (struct rect){0, 0, canvas->width, canvas->height};
-}
+static struct rect whole(const struct canvas *canvas) { return (struct rect){ 0, 0, canvas->width, canvas->height }; }
 
 bool canvas_resize(struct canvas *canvas, int width, int height)
 {
@@ -52,7 +47,7 @@ bool canvas_resize(struct canvas *canvas, int width, int height)
 void canvas_release(struct canvas *canvas)
 {
 	free(canvas->cells);
-	*canvas = (struct canvas){0};
+	*canvas = (struct canvas){ 0 };
 }
 
 void canvas_clear(struct canvas *canvas)
@@ -65,28 +60,43 @@ void canvas_clear(struct canvas *canvas)
 		memcpy(canvas->cells + y * width, canvas->cells, width * sizeof BLANK);
 }
 
-void canvas_clip(struct canvas *canvas, struct rect clip)
-{
-	canvas->clip = intersect(clip, whole(canvas));
-}
+void canvas_clip(struct canvas *canvas, struct rect clip) { canvas->clip = intersect(clip, whole(canvas)); }
 
-void canvas_unclip(struct canvas *canvas)
-{
-	canvas->clip = whole(canvas);
-}
+void canvas_unclip(struct canvas *canvas) { canvas->clip = whole(canvas); }
 
 /* What stands for a character where only ASCII can be shown. */
 uint32_t canvas_ascii_like(uint32_t code)
 {
-	static const struct { uint32_t first, last; const char *like; } likes[] = {
-		{0xa0, 0xbf, " ?c###|?\"c?<--r-o~23'uP.?1?>????"},
-		{0xc0, 0xff, "AAAAAAACEEEEIIIIDNOOOOOxOUUUUYTsaaaaaaaceeeeiiiidnooooo/ouuuuyty"},
-		{0x2010, 0x2017, "------|_"}, {0x2018, 0x201f, "''''\"\"\"\""}, {0x2022, 0x2027, "*>..~."}, {0x202f, 0x202f, " "}, {0x2039, 0x203a, "<>"},
-		{0x2190, 0x2195, "<^>v-|"}, {0x2212, 0x2212, "-"}, {0x2248, 0x2248, "~"}, {0x2260, 0x2265, "!=~~<>"},
-		{0x2500, 0x250b, "--||--||--||"}, {0x254c, 0x254f, "--||"}, {0x2550, 0x2551, "=|"}, {0x256d, 0x2573, "++++/\\x"}, {0x2574, 0x257f, "-|-|-|-|-|-|"},
-		{0x2580, 0x258f, "*..--+*########|"}, {0x2590, 0x2595, "#.+*-|"}, {0x2596, 0x259f, "..*####*##"},
-		{0x25a0, 0x25a1, "#o"}, {0x25b2, 0x25c5, "^^^^>>>>>>vvvv<<<<<<"}, {0x25c6, 0x25c7, "**"}, {0x25cb, 0x25cf, "oooo*"},
-		{0x26a0, 0x26a0, "!"}, {0x2713, 0x2718, "++xxxx"}, {0x2237, 0x2237, ":"},
+	static const struct {
+		uint32_t first, last;
+		const char *like;
+	} likes[] = {
+		{ 0xa0, 0xbf, " ?c###|?\"c?<--r-o~23'uP.?1?>????" },
+		{ 0xc0, 0xff, "AAAAAAACEEEEIIIIDNOOOOOxOUUUUYTsaaaaaaaceeeeiiiidnooooo/ouuuuyty" },
+		{ 0x2010, 0x2017, "------|_" },
+		{ 0x2018, 0x201f, "''''\"\"\"\"" },
+		{ 0x2022, 0x2027, "*>..~." },
+		{ 0x202f, 0x202f, " " },
+		{ 0x2039, 0x203a, "<>" },
+		{ 0x2190, 0x2195, "<^>v-|" },
+		{ 0x2212, 0x2212, "-" },
+		{ 0x2248, 0x2248, "~" },
+		{ 0x2260, 0x2265, "!=~~<>" },
+		{ 0x2500, 0x250b, "--||--||--||" },
+		{ 0x254c, 0x254f, "--||" },
+		{ 0x2550, 0x2551, "=|" },
+		{ 0x256d, 0x2573, "++++/\\x" },
+		{ 0x2574, 0x257f, "-|-|-|-|-|-|" },
+		{ 0x2580, 0x258f, "*..--+*########|" },
+		{ 0x2590, 0x2595, "#.+*-|" },
+		{ 0x2596, 0x259f, "..*####*##" },
+		{ 0x25a0, 0x25a1, "#o" },
+		{ 0x25b2, 0x25c5, "^^^^>>>>>>vvvv<<<<<<" },
+		{ 0x25c6, 0x25c7, "**" },
+		{ 0x25cb, 0x25cf, "oooo*" },
+		{ 0x26a0, 0x26a0, "!" },
+		{ 0x2713, 0x2718, "++xxxx" },
+		{ 0x2237, 0x2237, ":" },
 	};
 	if (code < 0x80)
 		return code;
@@ -109,7 +119,8 @@ static bool is_showable(uint32_t code)
 	if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
 		return false;
 	size_t length = utf8_encode(code, bytes);
-	return text_clean(clean, sizeof clean, bytes, length) == length && memcmp(bytes, clean, length) == 0 && utf8_cells(code) > 0;
+	return text_clean(clean, sizeof clean, bytes, length) == length && memcmp(bytes, clean, length) == 0 &&
+		utf8_cells(code) > 0;
 }
 
 static bool is_in_clip(const struct canvas *canvas, int64_t x, int64_t y)
@@ -118,7 +129,8 @@ static bool is_in_clip(const struct canvas *canvas, int64_t x, int64_t y)
 	return x >= clip->x && x < (int64_t)clip->x + clip->width && y >= clip->y && y < (int64_t)clip->y + clip->height;
 }
 
-/* The row from which cells x … end − 1 are about to be taken: of a wide character that lies half outside, the rest becomes a blank. */
+/* The row from which cells x … end − 1 are about to be taken: of a wide character that lies half outside, the rest
+ * becomes a blank. */
 static inline struct cell *row_to_fill(struct canvas *canvas, int x, int end, int y)
 {
 	struct cell *row = canvas->cells + (size_t)y * (size_t)canvas->width;
@@ -131,7 +143,7 @@ static inline struct cell *row_to_fill(struct canvas *canvas, int x, int end, in
 
 static inline void set_cell(struct canvas *canvas, int x, int y, uint32_t code, enum role role)
 {
-	row_to_fill(canvas, x, x + 1, y)[x] = (struct cell){code, (uint16_t)role, 0};
+	row_to_fill(canvas, x, x + 1, y)[x] = (struct cell){ code, (uint16_t)role, 0 };
 }
 
 /* `x` may lie anywhere. A wide character of which only a half is inside becomes a blank there. */
@@ -179,20 +191,13 @@ void canvas_put(struct canvas *canvas, int x, int y, uint32_t code, enum role ro
 struct reader {
 	const char *rest;
 	size_t length;
-	char marks[16];      /* what text_clean made of the last code point */
+	char marks[16]; /* what text_clean made of the last code point */
 	size_t at, count;
 };
-
-static struct reader reader_of(const char *text)
-{
-	return (struct reader){.rest = text, .length = strlen(text)};
-}
+static struct reader reader_of(const char *text) { return (struct reader){ .rest = text, .length = strlen(text) }; }
 
 /* Printable ASCII: shown as it is, in one cell. */
-static bool is_plain(char byte)
-{
-	return byte >= 0x20 && byte < 0x7f;
-}
+static bool is_plain(char byte) { return byte >= 0x20 && byte < 0x7f; }
 
 /* So are Latin letters, "·", "×" and "µ", arrows, and what plots are made of. */
 static bool is_sure(uint32_t code)
@@ -200,7 +205,8 @@ static bool is_sure(uint32_t code)
 	return (code > 0xad && code < 0x300) || (code >= 0x2190 && code < 0x2200) || is_line_or_dots(code);
 }
 
-/* The next character that takes a cell; false at the end. A combining character has no cell of its own and is left out. */
+/* The next character that takes a cell; false at the end. A combining character has no cell of its own and is left
+ * out. */
 static bool next_character(struct reader *reader, uint32_t *code, int *cells)
 {
 	if (reader->at >= reader->count && reader->length > 0 && is_plain(*reader->rest)) {
@@ -232,23 +238,21 @@ static bool next_character(struct reader *reader, uint32_t *code, int *cells)
 }
 
 /* How much of a text is drawn: its first `cells` cells, and then perhaps "…". */
-struct cut { int cells; bool has_mark; };
+struct cut {
+	int cells;
+	bool has_mark;
+};
 
-static bool is_gap(uint32_t code)
-{
-	return code == ' ' || code == 0xb7;
-}
+static bool is_gap(uint32_t code) { return code == ' ' || code == 0xb7; }
 
-static bool is_of_number(uint32_t code)
-{
-	return (code >= '0' && code <= '9') || code == '.' || code == ',';
-}
+static bool is_of_number(uint32_t code) { return (code >= '0' && code <= '9') || code == '.' || code == ','; }
 
-/* Where a first word too long for `width` ends, "…" included; not inside a number, which would read as another number. */
+/* Where a first word too long for `width` ends, "…" included; not inside a number, which would read as another
+ * number. */
 static struct cut cut_word(const char *text, int width)
 {
 	struct reader reader = reader_of(text);
-	struct cut cut = {0, true};
+	struct cut cut = { 0, true };
 	int used = 0, cells;
 	bool in_number = false;
 	uint32_t code;
@@ -270,11 +274,11 @@ static struct cut cut_text(const char *text, int width)
 	bool in_gap = true;
 	uint32_t code;
 	if (width <= 0)
-		return (struct cut){0, false};
+		return (struct cut){ 0, false };
 	while (is_plain(text[used]) && used < width)
 		used++;
 	if (!text[used])
-		return (struct cut){used, false};
+		return (struct cut){ used, false };
 	used = 0;
 	while (next_character(&reader, &code, &cells)) {
 		if (is_gap(code) && !in_gap)
@@ -284,10 +288,10 @@ static struct cut cut_text(const char *text, int width)
 			words = word;
 		in_gap = is_gap(code);
 		if (used + cells > width && !in_gap)
-			return words > 0 ? (struct cut){words, false} : cut_word(text, width);
+			return words > 0 ? (struct cut){ words, false } : cut_word(text, width);
 		used += cells;
 	}
-	return used <= width ? (struct cut){used, false} : (struct cut){word, false};
+	return used <= width ? (struct cut){ used, false } : (struct cut){ word, false };
 }
 
 /* A text's plain beginning; returns how much of it there was. */
@@ -296,12 +300,12 @@ static int draw_plain(struct canvas *canvas, int64_t x, int y, int most, enum ro
 	int count = 0;
 	while (count < most && is_plain(text[count]))
 		count++;
-	struct rect part = intersect((struct rect){(int)x, y, count, 1}, canvas->clip);
+	struct rect part = intersect((struct rect){ (int)x, y, count, 1 }, canvas->clip);
 	if (x != (int)x || part.width == 0 || part.height == 0)
 		return x == (int)x ? count : 0;
 	struct cell *row = row_to_fill(canvas, part.x, part.x + part.width, y);
 	for (int i = part.x; i < part.x + part.width; i++)
-		row[i] = (struct cell){(unsigned char)text[i - (int)x], (uint16_t)role, 0};
+		row[i] = (struct cell){ (unsigned char)text[i - (int)x], (uint16_t)role, 0 };
 	return count;
 }
 
@@ -361,7 +365,7 @@ void canvas_fill(struct canvas *canvas, struct rect rect, uint32_t code, enum ro
 	for (int y = part.y; y < part.y + part.height && part.width > 0; y++) {
 		struct cell *row = cells == 1 ? row_to_fill(canvas, part.x, end, y) : NULL;
 		if (row)
-			fill_cells(row + part.x, (size_t)part.width, (struct cell){shown, (uint16_t)role, 0});
+			fill_cells(row + part.x, (size_t)part.width, (struct cell){ shown, (uint16_t)role, 0 });
 		for (int x = part.x; !row && x < end; x++)
 			put(canvas, x, y, code, cells, role);
 	}
@@ -376,11 +380,12 @@ void canvas_reverse(struct canvas *canvas, struct rect rect)
 }
 
 /* "─ title ──── right ─" over `width` cells. The title goes first; the right one has what is left. */
-static void draw_edge(struct canvas *canvas, int x, int y, int width, const char *title, const char *right, enum role title_role)
+static void draw_edge(
+	struct canvas *canvas, int x, int y, int width, const char *title, const char *right, enum role title_role)
 {
-	enum { AROUND = 4 };                  /* a line and a blank on either side */
+	enum { AROUND = 4 }; /* a line and a blank on either side */
 	int used = 0;
-	canvas_fill(canvas, (struct rect){x, y, width, 1}, 0x2500, ROLE_BORDER);
+	canvas_fill(canvas, (struct rect){ x, y, width, 1 }, 0x2500, ROLE_BORDER);
 	if (title && width > AROUND) {
 		used = canvas_text(canvas, x + 2, y, width - AROUND, title_role, title);
 		canvas_put(canvas, x + 1, y, ' ', title_role);
@@ -397,26 +402,28 @@ static void draw_edge(struct canvas *canvas, int x, int y, int width, const char
 	}
 }
 
-struct rect canvas_rule(struct canvas *canvas, struct rect rect, const char *title, const char *right, enum role title_role)
+struct rect canvas_rule(
+	struct canvas *canvas, struct rect rect, const char *title, const char *right, enum role title_role)
 {
 	draw_edge(canvas, rect.x, rect.y, rect.width, title, right, title_role);
-	return (struct rect){rect.x, rect.y + 1, rect.width, rect.height > 0 ? rect.height - 1 : 0};
+	return (struct rect){ rect.x, rect.y + 1, rect.width, rect.height > 0 ? rect.height - 1 : 0 };
 }
 
-struct rect canvas_box(struct canvas *canvas, struct rect rect, const char *title, const char *right, enum role title_role)
+struct rect canvas_box(
+	struct canvas *canvas, struct rect rect, const char *title, const char *right, enum role title_role)
 {
 	if (rect.height <= 1 || rect.width < 4)
 		return canvas_rule(canvas, rect, title, right, title_role);
 	int last_x = rect.x + rect.width - 1, last_y = rect.y + rect.height - 1;
 	draw_edge(canvas, rect.x + 1, rect.y, rect.width - 2, title, right, title_role);
-	canvas_fill(canvas, (struct rect){rect.x + 1, last_y, rect.width - 2, 1}, 0x2500, ROLE_BORDER);
-	canvas_fill(canvas, (struct rect){rect.x, rect.y + 1, 1, rect.height - 2}, 0x2502, ROLE_BORDER);
-	canvas_fill(canvas, (struct rect){last_x, rect.y + 1, 1, rect.height - 2}, 0x2502, ROLE_BORDER);
+	canvas_fill(canvas, (struct rect){ rect.x + 1, last_y, rect.width - 2, 1 }, 0x2500, ROLE_BORDER);
+	canvas_fill(canvas, (struct rect){ rect.x, rect.y + 1, 1, rect.height - 2 }, 0x2502, ROLE_BORDER);
+	canvas_fill(canvas, (struct rect){ last_x, rect.y + 1, 1, rect.height - 2 }, 0x2502, ROLE_BORDER);
 	canvas_put(canvas, rect.x, rect.y, 0x256d, ROLE_BORDER);
 	canvas_put(canvas, last_x, rect.y, 0x256e, ROLE_BORDER);
 	canvas_put(canvas, rect.x, last_y, 0x2570, ROLE_BORDER);
 	canvas_put(canvas, last_x, last_y, 0x256f, ROLE_BORDER);
-	return (struct rect){rect.x + 1, rect.y + 1, rect.width - 2, rect.height - 2};
+	return (struct rect){ rect.x + 1, rect.y + 1, rect.width - 2, rect.height - 2 };
 }
 
 void canvas_bar(struct canvas *canvas, int x, int y, int width, double ratio, enum role role)
@@ -426,7 +433,7 @@ void canvas_bar(struct canvas *canvas, int x, int y, int width, double ratio, en
 	double filled = (ratio < 1 ? ratio : 1) * width * 8;
 	int eighths = filled < 1 ? 1 : (int)lrint(filled);
 	int full = eighths / 8, rest = eighths % 8;
-	canvas_fill(canvas, (struct rect){x, y, full, 1}, 0x2588, role);
+	canvas_fill(canvas, (struct rect){ x, y, full, 1 }, 0x2588, role);
 	if (rest == 0)
 		return;
 	if (canvas->charset == CHARSET_ASCII)

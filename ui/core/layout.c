@@ -10,7 +10,6 @@ static int at_most(int size, int room)
 struct rect rect_take_top(struct rect *rest, int size)
 {
 	struct rect taken = *rest;
-
 	taken.height = at_most(size, rest->height);
 	rest->y += taken.height;
 	rest->height -= taken.height;
@@ -20,7 +19,6 @@ struct rect rect_take_top(struct rect *rest, int size)
 struct rect rect_take_bottom(struct rect *rest, int size)
 {
 	struct rect taken = *rest;
-
 	taken.height = at_most(size, rest->height);
 	rest->height -= taken.height;
 	taken.y = rest->y + rest->height;
@@ -30,7 +28,6 @@ struct rect rect_take_bottom(struct rect *rest, int size)
 struct rect rect_take_left(struct rect *rest, int size)
 {
 	struct rect taken = *rest;
-
 	taken.width = at_most(size, rest->width);
 	rest->x += taken.width;
 	rest->width -= taken.width;
@@ -40,7 +37,6 @@ struct rect rect_take_left(struct rect *rest, int size)
 struct rect rect_take_right(struct rect *rest, int size)
 {
 	struct rect taken = *rest;
-
 	taken.width = at_most(size, rest->width);
 	rest->width -= taken.width;
 	taken.x = rest->x + rest->width;
@@ -50,7 +46,6 @@ struct rect rect_take_right(struct rect *rest, int size)
 struct rect rect_row(struct rect rect, int row)
 {
 	int y = row < 0 ? rect.height + row : row;
-
 	if (y < 0 || y >= rect.height)
 		return (struct rect){ rect.x, rect.y, rect.width, 0 };
 	return (struct rect){ rect.x, rect.y + y, rect.width, 1 };

@@ -1,4 +1,5 @@
-/* layout.h: cuts rectangles into smaller ones. A size is never negative: what does not fit is cut, and the rest is empty. */
+/* layout.h: cuts rectangles into smaller ones. A size is never negative: what does not fit is cut, and the rest is
+ * empty. */
 #ifndef PMTOP_UI_CORE_LAYOUT_H
 #define PMTOP_UI_CORE_LAYOUT_H
 

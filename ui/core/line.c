@@ -16,7 +16,6 @@ void line_add(struct line *line, int rank, enum role role, const char *format, .
 {
 	struct piece *piece;
 	va_list arguments;
-
 	if (line->count == LINE_PIECES_MAX)
 		return;
 	piece = &line->pieces[line->count++];
@@ -31,7 +30,6 @@ void line_add(struct line *line, int rank, enum role role, const char *format, .
 static int line_cells(const struct line *line)
 {
 	int cells = 0, gap = (int)text_cells(line->separator);
-
 	for (unsigned i = 0; i < line->count; i++)
 		cells += line->pieces[i].cells + (i > 0 ? gap : 0);
 	return cells;
@@ -40,7 +38,6 @@ static int line_cells(const struct line *line)
 static void leave_out_least(struct line *line)
 {
 	unsigned least = 0;
-
 	for (unsigned i = 1; i < line->count; i++)
 		if (line->pieces[i].rank >= line->pieces[least].rank)
 			least = i;
@@ -58,7 +55,6 @@ int line_fit(struct line *line, int width)
 int line_draw(struct line *line, struct canvas *canvas, int x, int y, int width)
 {
 	int used = 0;
-
 	line_fit(line, width);
 	for (unsigned i = 0; i < line->count; i++) {
 		if (i > 0)
@@ -71,14 +67,12 @@ int line_draw(struct line *line, struct canvas *canvas, int x, int y, int width)
 int line_draw_right(struct line *line, struct canvas *canvas, int x, int y, int width)
 {
 	int cells = line_fit(line, width);
-
 	return line_draw(line, canvas, x + width - cells, y, cells);
 }
 
 const char *line_text(struct line *line, int width, char *out, size_t size)
 {
 	size_t length = 0;
-
 	line_fit(line, width);
 	out[0] = '\0';
 	for (unsigned i = 0; i < line->count && length < size; i++) {

@@ -17,7 +17,7 @@ static int clear_stretch(const struct panes *panes, struct canvas *canvas, int x
 			return rect->x + rect->width;
 		end = rect->x < end ? rect->x : end;
 	}
-	canvas_fill(canvas, (struct rect){x, y, end - x, 1}, ' ', ROLE_NORMAL);
+	canvas_fill(canvas, (struct rect){ x, y, end - x, 1 }, ' ', ROLE_NORMAL);
 	return end;
 }
 

@@ -3,32 +3,36 @@
 #include <math.h>
 
 /* How the parts of a cell are addressed: braille has 2 × 4 dots, blocks have two halves. */
-struct raster { int across, down; };
+struct raster {
+	int across, down;
+};
 
 static struct raster raster_of(const struct canvas *canvas)
 {
 	static const struct raster rasters[] = {
-		[CHARSET_BRAILLE] = {2, 4}, [CHARSET_BLOCK] = {1, 2}, [CHARSET_ASCII] = {1, 1},
+		[CHARSET_BRAILLE] = { 2, 4 },
+		[CHARSET_BLOCK] = { 1, 2 },
+		[CHARSET_ASCII] = { 1, 1 },
 	};
 	return rasters[canvas->charset];
 }
 
 enum { FLAG_SIGN = 0x25b2 };
 
-static const uint32_t halves[] = {' ', 0x2580, 0x2584, 0x2588};
+static const uint32_t halves[] = { ' ', 0x2580, 0x2584, 0x2588 };
 
 /* A dot's bit: braille's own numbering, or upper and lower half. */
 static unsigned bit_of(enum charset charset, int across, int down)
 {
-	static const unsigned char braille[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
+	static const unsigned char braille[2][4] = { { 0x01, 0x02, 0x04, 0x40 }, { 0x08, 0x10, 0x20, 0x80 } };
 	return charset == CHARSET_BRAILLE ? braille[across][down] : 1u << down;
 }
 
 /* Those of the lowest `count` dots of a column. */
 static unsigned bits_below(const struct raster *raster, int across, int count)
 {
-	static const unsigned char braille[2][5] = {{0, 0x40, 0x44, 0x46, 0x47}, {0, 0x80, 0xa0, 0xb0, 0xb8}};
-	static const unsigned char blocks[3] = {0, 2, 3};
+	static const unsigned char braille[2][5] = { { 0, 0x40, 0x44, 0x46, 0x47 }, { 0, 0x80, 0xa0, 0xb0, 0xb8 } };
+	static const unsigned char blocks[3] = { 0, 2, 3 };
 	return raster->down == 4 ? braille[across][count] : blocks[count];
 }
 
@@ -62,7 +66,7 @@ static void add_bits(struct canvas *canvas, int x, int y, unsigned bits, enum ro
 	if (cell->role == ROLE_FLAG && cell->code != ' ')
 		role = ROLE_FLAG;
 	if (canvas->charset == CHARSET_BRAILLE && cell->code != 0 && (x + 1 >= canvas->width || cell[1].code != 0)) {
-		*cell = (struct cell){0x2800 + bits, (uint16_t)role, 0};
+		*cell = (struct cell){ 0x2800 + bits, (uint16_t)role, 0 };
 		return;
 	}
 	canvas_put(canvas, x, y, canvas->charset == CHARSET_BRAILLE ? 0x2800 + bits : halves[bits & 3], role);
@@ -86,9 +90,11 @@ int plot_row(const struct canvas *canvas, struct rect rect, const struct scale *
 /* Wider than any terminal in dots; a plot beyond that shows its newest points. */
 enum { COLUMNS_MOST = 4096 };
 
-struct span { int low, high; };          /* rows of dots; low > high: nothing */
+struct span {
+	int low, high;
+}; /* rows of dots; low > high: nothing */
 
-static const struct span NO_SPAN = {1, 0};
+static const struct span NO_SPAN = { 1, 0 };
 
 /* What can be drawn at all: a room and a scale. */
 static bool is_drawable(struct rect rect, const struct scale *scale)
@@ -102,9 +108,9 @@ static struct span span_of(const struct scale *scale, const struct plot_point *p
 		return NO_SPAN;
 	int high = dot_of(scale, point->high, dots);
 	if (isnan(point->low) || point->low == point->high)
-		return (struct span){high, high};
+		return (struct span){ high, high };
 	int low = dot_of(scale, point->low, dots);
-	return low < high ? (struct span){low, high} : (struct span){high, low};
+	return low < high ? (struct span){ low, high } : (struct span){ high, low };
 }
 
 /* A point's own span, and down to its lower neighbours: a lone peak is one column wide. */
@@ -135,7 +141,8 @@ static void draw_ascii_span(struct canvas *canvas, int x, int bottom, struct spa
 	}
 }
 
-static void draw_span(struct canvas *canvas, struct rect rect, size_t column, struct span span, const struct plot_point *point)
+static void draw_span(
+	struct canvas *canvas, struct rect rect, size_t column, struct span span, const struct plot_point *point)
 {
 	struct raster raster = raster_of(canvas);
 	int x = rect.x + (int)column / raster.across, bottom = rect.y + rect.height - 1;
@@ -147,7 +154,8 @@ static void draw_span(struct canvas *canvas, struct rect rect, size_t column, st
 		return;
 	int across = (int)column % raster.across, first = span.low / raster.down, last = span.high / raster.down;
 	for (int row = first; row <= last; row++) {
-		int from = row == first ? span.low % raster.down : 0, to = row == last ? span.high % raster.down : raster.down - 1;
+		int from = row == first ? span.low % raster.down : 0,
+			to = row == last ? span.high % raster.down : raster.down - 1;
 		unsigned bits = bits_below(&raster, across, to + 1) & ~bits_below(&raster, across, from);
 		add_bits(canvas, x, bottom - row, bits, point->is_flagged ? ROLE_FLAG : point->role);
 	}
@@ -172,7 +180,8 @@ static void draw_flag(struct canvas *canvas, struct rect rect, size_t column, co
 	canvas_put(canvas, rect.x + (int)(column / across), y, FLAG_SIGN, ROLE_FLAG);
 }
 
-void plot_points(struct canvas *canvas, struct rect rect, const struct scale *scale, const struct plot_point *points, size_t count, bool is_line)
+void plot_points(struct canvas *canvas, struct rect rect, const struct scale *scale, const struct plot_point *points,
+	size_t count, bool is_line)
 {
 	struct span spans[COLUMNS_MOST];
 	size_t columns = plot_resolution(canvas, rect);
@@ -207,7 +216,7 @@ void plot_level(struct canvas *canvas, struct rect rect, const struct scale *sca
 	int dot = dot_of(scale, value, rect.height * raster.down);
 	int y = rect.y + rect.height - 1 - dot / raster.down;
 	unsigned bit = bit_of(canvas->charset, 0, raster.down - 1 - dot % raster.down);
-	static const uint32_t lines[] = {[CHARSET_BLOCK] = 0x2500, [CHARSET_ASCII] = '-'};
+	static const uint32_t lines[] = { [CHARSET_BLOCK] = 0x2500, [CHARSET_ASCII] = '-' };
 	uint32_t code = canvas->charset == CHARSET_BRAILLE ? 0x2800 + bit : lines[canvas->charset];
 	for (int x = rect.x; x < rect.x + rect.width; x++)
 		if (is_blank(canvas, x, y))
@@ -228,7 +237,8 @@ static uint32_t band_code(enum charset charset, int x, int low, int high)
 	return bits ? 0x2800 + bits : ' ';
 }
 
-void plot_band(struct canvas *canvas, struct rect rect, const struct scale *scale, double low, double high, enum role role)
+void plot_band(
+	struct canvas *canvas, struct rect rect, const struct scale *scale, double low, double high, enum role role)
 {
 	struct raster raster = raster_of(canvas);
 	int dots = rect.height * raster.down;
@@ -245,15 +255,25 @@ void plot_band(struct canvas *canvas, struct rect rect, const struct scale *scal
 	}
 }
 
-struct sign { uint32_t shape; char letter; };
+struct sign {
+	uint32_t shape;
+	char letter;
+};
 
 static struct sign sign_of(enum role role)
 {
 	static const struct sign signs[] = {
-		{0x2588, 'd'}, {0x2593, 'f'}, {0x2592, 'b'}, {0x2591, 'o'}, {0x259a, 'p'}, {0x259e, 'q'}, {0x2261, 'r'}, {0xb7, 'u'},
+		{ 0x2588, 'd' },
+		{ 0x2593, 'f' },
+		{ 0x2592, 'b' },
+		{ 0x2591, 'o' },
+		{ 0x259a, 'p' },
+		{ 0x259e, 'q' },
+		{ 0x2261, 'r' },
+		{ 0xb7, 'u' },
 	};
 	if (role < ROLE_PHASE_0 || role > ROLE_PHASE_7)
-		return (struct sign){0x2588, '#'};
+		return (struct sign){ 0x2588, '#' };
 	return signs[role - ROLE_PHASE_0];
 }
 
@@ -271,7 +291,7 @@ static void draw_cursor(struct canvas *canvas, struct rect column)
 		if (is_blank(canvas, column.x, y))
 			canvas_put(canvas, column.x, y, 0x2502, ROLE_ACCENT);
 	if (top && top->role == ROLE_FLAG)
-		canvas_reverse(canvas, (struct rect){column.x, column.y, 1, 1});
+		canvas_reverse(canvas, (struct rect){ column.x, column.y, 1, 1 });
 	else
 		canvas_put(canvas, column.x, column.y, 0x25bc, ROLE_ACCENT);
 }
@@ -295,7 +315,8 @@ static const struct stack_part *main_part(const struct stack_part *parts, size_t
 	return main;
 }
 
-void plot_stack(struct canvas *canvas, struct rect rect, int x, const struct scale *scale, const struct stack_part *parts, size_t count, bool is_flagged, bool is_selected)
+void plot_stack(struct canvas *canvas, struct rect rect, int x, const struct scale *scale,
+	const struct stack_part *parts, size_t count, bool is_flagged, bool is_selected)
 {
 	int rows = 0, bottom = rect.y + rect.height - 1;
 	double sum = 0;
@@ -314,5 +335,5 @@ void plot_stack(struct canvas *canvas, struct rect rect, int x, const struct sca
 	if (is_flagged)
 		canvas_put(canvas, x, rows < rect.height ? bottom - rows : rect.y, FLAG_SIGN, ROLE_FLAG);
 	if (is_selected)
-		draw_cursor(canvas, (struct rect){x, rect.y, 1, rect.height});
+		draw_cursor(canvas, (struct rect){ x, rect.y, 1, rect.height });
 }

@@ -9,7 +9,7 @@ enum { CALM_UPDATES = 40, STEPS = 4 };
 /* The least of 1, 2, 2.5 and 5 × 10^k that is not under `value`. */
 static double round_step(double value)
 {
-	static const double rounds[] = {1, 2, 2.5, 5, 10};
+	static const double rounds[] = { 1, 2, 2.5, 5, 10 };
 	double power = pow(10, floor(log10(value)));
 	size_t i = 0;
 	while (i < 4 && rounds[i] * power < value * (1 - 1e-9))
@@ -17,10 +17,7 @@ static double round_step(double value)
 	return rounds[i] * power;
 }
 
-static double step_of(double least, double most)
-{
-	return round_step((most - least) / STEPS);
-}
+static double step_of(double least, double most) { return round_step((most - least) / STEPS); }
 
 static struct scale round_scale(double least, double most, bool from_zero)
 {
@@ -30,7 +27,7 @@ static struct scale round_scale(double least, double most, bool from_zero)
 	if (most - least < room)
 		most = least + room;
 	double step = step_of(least, most);
-	return (struct scale){floor(least / step + 1e-9) * step, ceil(most / step - 1e-9) * step, 0};
+	return (struct scale){ floor(least / step + 1e-9) * step, ceil(most / step - 1e-9) * step, 0 };
 }
 
 void scale_update(struct scale *scale, double least, double most, bool from_zero)
@@ -52,20 +49,24 @@ void scale_update(struct scale *scale, double least, double most, bool from_zero
 		*scale = wanted;
 }
 
-struct axis_unit { double least, scale; const char *name; };
+struct axis_unit {
+	double least, scale;
+	const char *name;
+};
 
 /* The unit of a whole axis: the largest that its upper end fills. */
 static const struct axis_unit *unit_of(enum plot_unit unit, double most)
 {
 	static const struct axis_unit units[][7] = {
-		[PLOT_SECONDS] = {{0.1, 1, " s"}, {1e-4, 1e-3, " ms"}, {1e-7, 1e-6, " µs"}, {0, 1e-9, " ns"}},
-		[PLOT_BYTES] = {{1e15, 1e15, " PB"}, {1e12, 1e12, " TB"}, {1e9, 1e9, " GB"}, {1e6, 1e6, " MB"}, {1e3, 1e3, " kB"}, {0, 1, " B"}},
-		[PLOT_PERCENT] = {{0, 0.01, " %"}},
-		[PLOT_COUNT] = {{1e12, 1e12, "T"}, {1e9, 1e9, "G"}, {1e6, 1e6, "M"}, {1e4, 1e3, "k"}, {0, 1, ""}},
-		[PLOT_WATTS] = {{1e4, 1e3, " kW"}, {0, 1, " W"}},
-		[PLOT_HERTZ] = {{1e9, 1e9, " GHz"}, {1e6, 1e6, " MHz"}, {1e3, 1e3, " kHz"}, {0, 1, " Hz"}},
-		[PLOT_CELSIUS] = {{0, 1, " °C"}},
-		[PLOT_CPUS] = {{0, 1e9, " CPUs"}},
+		[PLOT_SECONDS] = { { 0.1, 1, " s" }, { 1e-4, 1e-3, " ms" }, { 1e-7, 1e-6, " µs" }, { 0, 1e-9, " ns" } },
+		[PLOT_BYTES] = { { 1e15, 1e15, " PB" }, { 1e12, 1e12, " TB" }, { 1e9, 1e9, " GB" }, { 1e6, 1e6, " MB" },
+			{ 1e3, 1e3, " kB" }, { 0, 1, " B" } },
+		[PLOT_PERCENT] = { { 0, 0.01, " %" } },
+		[PLOT_COUNT] = { { 1e12, 1e12, "T" }, { 1e9, 1e9, "G" }, { 1e6, 1e6, "M" }, { 1e4, 1e3, "k" }, { 0, 1, "" } },
+		[PLOT_WATTS] = { { 1e4, 1e3, " kW" }, { 0, 1, " W" } },
+		[PLOT_HERTZ] = { { 1e9, 1e9, " GHz" }, { 1e6, 1e6, " MHz" }, { 1e3, 1e3, " kHz" }, { 0, 1, " Hz" } },
+		[PLOT_CELSIUS] = { { 0, 1, " °C" } },
+		[PLOT_CPUS] = { { 0, 1e9, " CPUs" } },
 	};
 	const struct axis_unit *chosen = units[unit];
 	while (chosen->least > 0 && most < chosen->least * (1 - 1e-9))
@@ -85,11 +86,14 @@ static int places_of(double step)
 }
 
 /* Which multiples of `step` are labelled: first, first + every, … */
-struct ticks { double step; long first, last, every; };
+struct ticks {
+	double step;
+	long first, last, every;
+};
 
 static struct ticks ticks_of(const struct scale *scale, int height)
 {
-	struct ticks ticks = {.step = step_of(scale->least, scale->most), .every = 1};
+	struct ticks ticks = { .step = step_of(scale->least, scale->most), .every = 1 };
 	ticks.first = (long)ceil(scale->least / ticks.step - 1e-6);
 	ticks.last = (long)floor(scale->most / ticks.step + 1e-6);
 	long spaces = ticks.last - ticks.first, most = (height - 1) / 2;
@@ -101,7 +105,8 @@ static struct ticks ticks_of(const struct scale *scale, int height)
 static void write_label(char out[NUMBER_SIZE], const struct ticks *ticks, long tick, const struct axis_unit *unit)
 {
 	bool is_top = tick + ticks->every > ticks->last;
-	int spacing = places_of(ticks->step * (double)ticks->every / unit->scale), first = places_of(ticks->step * (double)ticks->first / unit->scale);
+	int spacing = places_of(ticks->step * (double)ticks->every / unit->scale),
+		first = places_of(ticks->step * (double)ticks->first / unit->scale);
 	int places = tick == 0 ? 0 : spacing > first ? spacing : first;
 	snprintf(out, NUMBER_SIZE, "%.*f%s", places, (double)tick * ticks->step / unit->scale, is_top ? unit->name : "");
 }
@@ -119,8 +124,8 @@ struct rect plot_axis(struct canvas *canvas, struct rect rect, const struct scal
 		write_label(label, &ticks, tick, of);
 		width = text_cells(label) > (size_t)width ? (int)text_cells(label) : width;
 	}
-	struct rect inside = {rect.x + width + 2, rect.y, rect.width - width - 2, rect.height};
-	canvas_fill(canvas, (struct rect){inside.x - 1, rect.y, 1, rect.height}, 0x2502, ROLE_BORDER);
+	struct rect inside = { rect.x + width + 2, rect.y, rect.width - width - 2, rect.height };
+	canvas_fill(canvas, (struct rect){ inside.x - 1, rect.y, 1, rect.height }, 0x2502, ROLE_BORDER);
 	for (long tick = ticks.first; tick <= ticks.last; tick += ticks.every) {
 		int y = plot_row(canvas, inside, scale, (double)tick * ticks.step);
 		write_label(label, &ticks, tick, of);

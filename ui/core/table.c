@@ -5,7 +5,6 @@
 static int total_width(const struct table *table)
 {
 	int total = 0;
-
 	for (int i = 0; i < table->count; i++)
 		total += table->width[i] > 0 ? table->width[i] + 1 : 0;
 	return total;
@@ -15,7 +14,6 @@ static int total_width(const struct table *table)
 static int least_important(const struct table *table)
 {
 	int least = -1, rank = 1;
-
 	for (int i = 0; i < table->count; i++) {
 		if (table->width[i] == 0 || table->columns[i].rank < rank)
 			continue;
@@ -28,7 +26,6 @@ static int least_important(const struct table *table)
 void table_fit(struct table *table, const struct table_column *columns, int count, struct rect rect)
 {
 	int least, x = rect.x;
-
 	table->columns = columns;
 	table->count = count < TABLE_COLUMNS_MAX ? count : TABLE_COLUMNS_MAX;
 	for (int i = 0; i < table->count; i++)
@@ -58,7 +55,6 @@ void table_cell(const struct table *table, struct canvas *canvas, int y, int col
 void table_header(const struct table *table, struct canvas *canvas, int y, int sorted, bool is_ascending)
 {
 	int end = table->count > 0 ? table->x[table->count - 1] + table->width[table->count - 1] : 0;
-
 	if (table->count > 0)
 		canvas_fill(canvas, (struct rect){ table->x[0], y, end - table->x[0], 1 }, ' ', ROLE_HEADER);
 	for (int i = 0; i < table->count; i++) {

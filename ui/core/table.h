@@ -10,18 +10,16 @@ enum { TABLE_COLUMNS_MAX = 16 };
 
 struct table_column {
 	const char *title;
-	int width;               /* without the gap of one cell after it */
-	int rank;                /* 0 is never left out */
-	bool is_left;            /* aligned; numbers stand at the right */
-	bool takes_rest;         /* grows with the table */
+	int width;       /* without the gap of one cell after it */
+	int rank;        /* 0 is never left out */
+	bool is_left;    /* aligned; numbers stand at the right */
+	bool takes_rest; /* grows with the table */
 };
-
 struct table {
 	const struct table_column *columns;
 	int count;
-	int x[TABLE_COLUMNS_MAX], width[TABLE_COLUMNS_MAX];   /* width 0: left out */
+	int x[TABLE_COLUMNS_MAX], width[TABLE_COLUMNS_MAX]; /* width 0: left out */
 };
-
 void table_fit(struct table *table, const struct table_column *columns, int count, struct rect rect);
 /* `sorted` is the column to mark, −1 for none. */
 void table_header(const struct table *table, struct canvas *canvas, int y, int sorted, bool is_ascending);

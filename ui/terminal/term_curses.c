@@ -15,26 +15,26 @@
 #include "ui/terminal/term_tty.h"
 #include "ui/terminal/terminal.h"
 
-/* ncurses sets up, knows what the terminal understands and reads keys; frames are written by term_frame.c, which costs a tenth
- * (tests/bench/bench_draw.c). So ncurses writes to nowhere, and never touches the terminal's modes. */
+/* ncurses sets up, knows what the terminal understands and reads keys; frames are written by term_frame.c, which costs
+ * a tenth (tests/bench/bench_draw.c). So ncurses writes to nowhere, and never touches the terminal's modes. */
 
 enum {
 	ESCAPE_DELAY_MS = 25,
-	FLOOD_BYTES = 1024,           /* nobody types so much between two looks: pasted, or old */
-	PASTE_PAUSE_NS = 1000000000,  /* a paste that stops so long without its end is over */
-	CODE_PASTE = 0x7f00,          /* ncurses keeps codes in 16 bits, and gives its own from KEY_MAX up */
+	FLOOD_BYTES = 1024,          /* nobody types so much between two looks: pasted, or old */
+	PASTE_PAUSE_NS = 1000000000, /* a paste that stops so long without its end is over */
+	CODE_PASTE = 0x7f00,         /* ncurses keeps codes in 16 bits, and gives its own from KEY_MAX up */
 };
 
 struct terminal {
 	struct tty tty;
 	FILE *input, *nowhere;
 	SCREEN *screen;
-	WINDOW *pad;                  /* keys are read through a pad: reading through a window would draw it */
+	WINDOW *pad; /* keys are read through a pad: reading through a window would draw it */
 	enum charset charset;
 	enum palette palette;
 	int width, height;
 	bool has_new_size, is_pasting;
-	size_t paste_end_bytes;       /* how much of a paste's end was seen */
+	size_t paste_end_bytes; /* how much of a paste's end was seen */
 	int64_t pasted_ns;
 	struct frame_controls controls;
 	char enter[RESTORE_SIZE], leave[RESTORE_SIZE];
@@ -48,7 +48,8 @@ static const char *capability(const char *name)
 	return text == (const char *)-1 ? NULL : text;
 }
 
-/* Appends a capability without its padding ("$<5>"): no terminal of today needs the pause. All of it or, without room, nothing. */
+/* Appends a capability without its padding ("$<5>"): no terminal of today needs the pause. All of it or, without room,
+ * nothing. */
 static void append(char *out, size_t size, const char *text)
 {
 	size_t start = strlen(out), length = start;
@@ -70,7 +71,7 @@ static void append(char *out, size_t size, const char *text)
 static size_t move_ansi(char out[MOVE_SIZE], int x, int y)
 {
 	size_t length = 0;
-	int values[] = {y + 1, x + 1};
+	int values[] = { y + 1, x + 1 };
 	out[length++] = '\033';
 	out[length++] = '[';
 	for (int i = 0; i < 2; i++) {
@@ -95,9 +96,15 @@ static size_t move_other(char out[MOVE_SIZE], int x, int y)
 static void write_style(char out[CONTROL_SIZE], struct style style)
 {
 	enum { DIM_WITH_COLOR = 16, UNDERLINE_WITH_COLOR = 2, BOLD_WITH_COLOR = 32, REVERSE_WITH_COLOR = 4 };
-	const struct { bool is_wanted; int refused; const char *name; } marks[] = {
-		{style.is_bold, BOLD_WITH_COLOR, "bold"}, {style.is_dim, DIM_WITH_COLOR, "dim"},
-		{style.is_underlined, UNDERLINE_WITH_COLOR, "smul"}, {style.is_reversed, REVERSE_WITH_COLOR, "rev"},
+	const struct {
+		bool is_wanted;
+		int refused;
+		const char *name;
+	} marks[] = {
+		{ style.is_bold, BOLD_WITH_COLOR, "bold" },
+		{ style.is_dim, DIM_WITH_COLOR, "dim" },
+		{ style.is_underlined, UNDERLINE_WITH_COLOR, "smul" },
+		{ style.is_reversed, REVERSE_WITH_COLOR, "rev" },
 	};
 	bool has_color = style.foreground != COLOR_NONE || style.background != COLOR_NONE;
 	int refused = has_color && tigetnum("ncv") > 0 ? tigetnum("ncv") : 0;
@@ -127,7 +134,8 @@ static enum charset choose_charset(const struct terminal_options *options)
 {
 	if (options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		return CHARSET_ASCII;
-	return strcmp(termname(), "linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE;   /* the console's fonts have no braille */
+	/* the console's fonts have no braille */
+	return strcmp(termname(), "linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE;
 }
 
 static void write_controls(struct terminal *terminal)
@@ -154,7 +162,8 @@ static void write_enter_and_leave(struct terminal *terminal, bool has_mouse)
 {
 	const char *mouse = capability("XM") ? capability("XM") : "\033[?1000%?%p1%{1}%=%th%el%;";
 	bool is_like_xterm = capability("kmous") != NULL;
-	static const char *const enter[] = {"smcup", "sgr0", "civis", "smkx"}, *const leave[] = {"sgr0", "op", "rmkx", "cnorm"};
+	static const char *const enter[] = { "smcup", "sgr0", "civis", "smkx" },
+							 *const leave[] = { "sgr0", "op", "rmkx", "cnorm" };
 	for (size_t i = 0; i < 4; i++) {
 		append(terminal->enter, RESTORE_SIZE, capability(enter[i]));
 		append(terminal->leave, RESTORE_SIZE, capability(leave[i]));
@@ -190,12 +199,12 @@ static void give_back(struct terminal *terminal)
 /* newterm() sets handlers of its own where there are none. */
 static SCREEN *new_screen(const char *type, FILE *output, FILE *input)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
+	static const int numbers[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
 	enum { COUNT = sizeof numbers / sizeof numbers[0] };
 	struct sigaction before[COUNT];
 	for (int i = 0; i < COUNT; i++)
 		sigaction(numbers[i], NULL, &before[i]);
-	use_env(FALSE);                   /* LINES and COLUMNS are not believed */
+	use_env(FALSE); /* LINES and COLUMNS are not believed */
 	use_tioctl(TRUE);
 	SCREEN *screen = newterm(type, output, input);
 	if (!screen)
@@ -216,7 +225,7 @@ static bool open_screen(struct terminal *terminal)
 		return false;
 	terminal->screen = new_screen(getenv("TERM"), terminal->nowhere, terminal->input);
 	terminal->pad = terminal->screen ? newpad(1, 1) : NULL;
-	return terminal->pad != NULL;
+	return terminal->pad;
 }
 
 static void close_all(struct terminal *terminal)
@@ -258,7 +267,8 @@ enum status terminal_open(const struct terminal_options *options, struct termina
 	if (!open_screen(terminal) || !capability("cup") || !capability("clear")) {
 		close_all(terminal);
 		const char *type = getenv("TERM");
-		return reason_set(why_not, STATUS_UNSUPPORTED, remedy, "the terminal (TERM=%s) cannot place its cursor", type ? type : "");
+		return reason_set(
+			why_not, STATUS_UNSUPPORTED, remedy, "the terminal (TERM=%s) cannot place its cursor", type ? type : "");
 	}
 	terminal->charset = choose_charset(options);
 	terminal->palette = choose_palette(options->color);
@@ -298,10 +308,7 @@ void terminal_resized(struct terminal *terminal)
 	frame_forget(&terminal->frame);
 }
 
-void terminal_suspend(struct terminal *terminal)
-{
-	give_back(terminal);
-}
+void terminal_suspend(struct terminal *terminal) { give_back(terminal); }
 
 void terminal_resumed(struct terminal *terminal)
 {
@@ -330,23 +337,43 @@ static bool skip_paste(struct terminal *terminal)
 
 static struct key_event read_mouse(const struct terminal *terminal)
 {
-	static const struct { mmask_t button; int key; } buttons[] = {
-		{BUTTON1_PRESSED, KEY_CLICK}, {BUTTON4_PRESSED, KEY_WHEEL_UP}, {BUTTON5_PRESSED, KEY_WHEEL_DOWN},
+	static const struct {
+		mmask_t button;
+		int key;
+	} buttons[] = {
+		{ BUTTON1_PRESSED, KEY_CLICK },
+		{ BUTTON4_PRESSED, KEY_WHEEL_UP },
+		{ BUTTON5_PRESSED, KEY_WHEEL_DOWN },
 	};
 	MEVENT event;
-	if (getmouse(&event) == OK && event.x >= 0 && event.y >= 0 && event.x < terminal->width && event.y < terminal->height)
+	if (getmouse(&event) == OK && event.x >= 0 && event.y >= 0 && event.x < terminal->width &&
+		event.y < terminal->height)
 		for (size_t i = 0; i < sizeof buttons / sizeof buttons[0]; i++)
 			if (event.bstate & buttons[i].button)
-				return (struct key_event){buttons[i].key, event.x, event.y};
-	return (struct key_event){KEY_NOTHING, 0, 0};
+				return (struct key_event){ buttons[i].key, event.x, event.y };
+	return (struct key_event){ KEY_NOTHING, 0, 0 };
 }
 
 static int key_of_code(wint_t code)
 {
-	static const struct { wint_t code; int key; } keys[] = {
-		{KEY_UP, KEY_ARROW_UP}, {KEY_DOWN, KEY_ARROW_DOWN}, {KEY_LEFT, KEY_ARROW_LEFT}, {KEY_RIGHT, KEY_ARROW_RIGHT},
-		{KEY_PPAGE, KEY_PAGE_UP}, {KEY_NPAGE, KEY_PAGE_DOWN}, {KEY_HOME, KEY_TO_HOME}, {KEY_END, KEY_TO_END}, {KEY_LL, KEY_TO_END},
-		{KEY_BTAB, KEY_BACK_TAB}, {KEY_F(1), KEY_FUNCTION_1}, {KEY_BACKSPACE, KEY_ERASE}, {KEY_DC, KEY_ERASE}, {KEY_ENTER, KEY_RETURN},
+	static const struct {
+		wint_t code;
+		int key;
+	} keys[] = {
+		{ KEY_UP, KEY_ARROW_UP },
+		{ KEY_DOWN, KEY_ARROW_DOWN },
+		{ KEY_LEFT, KEY_ARROW_LEFT },
+		{ KEY_RIGHT, KEY_ARROW_RIGHT },
+		{ KEY_PPAGE, KEY_PAGE_UP },
+		{ KEY_NPAGE, KEY_PAGE_DOWN },
+		{ KEY_HOME, KEY_TO_HOME },
+		{ KEY_END, KEY_TO_END },
+		{ KEY_LL, KEY_TO_END },
+		{ KEY_BTAB, KEY_BACK_TAB },
+		{ KEY_F(1), KEY_FUNCTION_1 },
+		{ KEY_BACKSPACE, KEY_ERASE },
+		{ KEY_DC, KEY_ERASE },
+		{ KEY_ENTER, KEY_RETURN },
 	};
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (keys[i].code == code)
@@ -357,9 +384,12 @@ static int key_of_code(wint_t code)
 static int key_of_character(wint_t code)
 {
 	switch (code) {
-	case '\n': case '\r': return KEY_RETURN;
-	case '\b': case 127: return KEY_ERASE;
-	case KEY_TAB: case KEY_ESC: return (int)code;
+	case '\n':
+	case '\r': return KEY_RETURN;
+	case '\b':
+	case 127: return KEY_ERASE;
+	case KEY_TAB:
+	case KEY_ESC: return (int)code;
 	default: return code < 32 || (code >= 127 && code < 160) || code > 0x10ffff ? KEY_NOTHING : (int)code;
 	}
 }
@@ -370,7 +400,7 @@ static struct key_event read_key(struct terminal *terminal, bool *is_read)
 	enum { REDRAW = 'L' & 0x1f };
 	wint_t code = 0;
 	int kind = wget_wch(terminal->pad, &code);
-	struct key_event event = {KEY_NOTHING, 0, 0};
+	struct key_event event = { KEY_NOTHING, 0, 0 };
 	*is_read = kind != ERR;
 	if (kind == KEY_CODE_YES && code == CODE_PASTE) {
 		begin_paste(terminal);
@@ -389,11 +419,11 @@ static struct key_event read_key(struct terminal *terminal, bool *is_read)
 
 struct key_event terminal_key(struct terminal *terminal)
 {
-	struct key_event event = {KEY_NOTHING, 0, 0};
+	struct key_event event = { KEY_NOTHING, 0, 0 };
 	bool is_read = true;
 	if (terminal->has_new_size) {
 		terminal->has_new_size = false;
-		return (struct key_event){KEY_WINDOW, 0, 0};
+		return (struct key_event){ KEY_WINDOW, 0, 0 };
 	}
 	if (!terminal->is_pasting && tty_typed(&terminal->tty) > FLOOD_BYTES)
 		begin_paste(terminal);

@@ -11,7 +11,7 @@ _Static_assert(sizeof(struct cell) == 8, "cells are compared as memory");
 
 void frame_init(struct frame *frame, const struct frame_controls *controls, int fd)
 {
-	*frame = (struct frame){.controls = controls, .fd = fd};
+	*frame = (struct frame){ .controls = controls, .fd = fd };
 }
 
 void frame_release(struct frame *frame)
@@ -21,21 +21,17 @@ void frame_release(struct frame *frame)
 	buffer_release(&frame->bytes);
 }
 
-void frame_forget(struct frame *frame)
-{
-	frame->is_known = false;
-}
+void frame_forget(struct frame *frame) { frame->is_known = false; }
 
 /* Where the terminal's cursor and attributes are while a frame is written. */
 struct pen {
 	struct frame *frame;
-	int x, y;                     /* −1: not known */
+	int x, y; /* −1: not known */
 	const char *style;
-	bool has_color_only, is_like_nothing;        /* of that style */
+	bool has_color_only, is_like_nothing; /* of that style */
 	char bytes[512];
 	size_t length;
 };
-
 static void pen_flush(struct pen *pen)
 {
 	buffer_add(&pen->frame->bytes, pen->bytes, pen->length);
@@ -59,7 +55,8 @@ static void pen_style(struct pen *pen, const struct cell *cell)
 	const struct frame_controls *controls = pen->frame->controls;
 	unsigned reverse = cell->reverse != 0;
 	const char *style = controls->styles[cell->role][reverse], *color = controls->colors[cell->role][reverse];
-	if (style == pen->style || (cell->code == ' ' && pen->is_like_nothing && controls->is_like_nothing[cell->role][reverse]))
+	if (style == pen->style ||
+		(cell->code == ' ' && pen->is_like_nothing && controls->is_like_nothing[cell->role][reverse]))
 		return;
 	pen_text(pen, pen->has_color_only && color[0] ? color : style);
 	pen->style = style;
@@ -104,7 +101,7 @@ static bool start_anew(struct frame *frame, struct pen *pen, const struct canvas
 
 static void build(struct frame *frame, const struct canvas *canvas)
 {
-	struct pen pen = {.frame = frame, .x = -1, .y = -1};
+	struct pen pen = { .frame = frame, .x = -1, .y = -1 };
 	bool is_new_size = canvas->width != frame->shown.width || canvas->height != frame->shown.height;
 	if ((is_new_size || !frame->is_known) && !start_anew(frame, &pen, canvas))
 		return;
@@ -151,15 +148,9 @@ static void begin(struct frame *frame, const struct canvas *canvas)
 	write_out(frame);
 }
 
-static bool is_unfinished(const struct frame *frame)
-{
-	return frame->sent < frame->bytes.length;
-}
+static bool is_unfinished(const struct frame *frame) { return frame->sent < frame->bytes.length; }
 
-bool frame_has_backlog(const struct frame *frame)
-{
-	return is_unfinished(frame) || frame->has_waiting;
-}
+bool frame_has_backlog(const struct frame *frame) { return is_unfinished(frame) || frame->has_waiting; }
 
 /* Keeps the canvas until the frame that is going out has gone. */
 static void wait_with(struct frame *frame, const struct canvas *canvas)
@@ -168,7 +159,8 @@ static void wait_with(struct frame *frame, const struct canvas *canvas)
 	bool fits = canvas->width == frame->waiting.width && canvas->height == frame->waiting.height;
 	frame->has_waiting = fits || canvas_resize(&frame->waiting, canvas->width, canvas->height);
 	if (frame->has_waiting)
-		memcpy(frame->waiting.cells, canvas->cells, (size_t)canvas->width * (size_t)canvas->height * sizeof *canvas->cells);
+		memcpy(frame->waiting.cells, canvas->cells,
+			(size_t)canvas->width * (size_t)canvas->height * sizeof *canvas->cells);
 }
 
 void frame_flush(struct frame *frame)
@@ -185,7 +177,7 @@ void frame_abandon(struct frame *frame)
 	enum { TRIES = 10, TRY_MS = 33 };
 	frame->has_waiting = false;
 	for (int i = 0; i < TRIES && is_unfinished(frame); i++) {
-		struct pollfd ready = {.fd = frame->fd, .events = POLLOUT};
+		struct pollfd ready = { .fd = frame->fd, .events = POLLOUT };
 		poll(&ready, 1, TRY_MS);
 		write_out(frame);
 	}

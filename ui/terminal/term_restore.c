@@ -4,9 +4,25 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Crashes, and what else ends a program that nobody asked; those that ask for the end (SIGTERM, SIGHUP …) are answered by whoever has the screen. */
+/* Crashes, and what else ends a program that nobody asked; those that ask for the end (SIGTERM, SIGHUP …) are answered
+ * by whoever has the screen. */
 static const int fatal_signals[] = {
-	SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP, SIGXCPU, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2, SIGIO, SIGPWR, SIGSTKFLT,
+	SIGSEGV,
+	SIGBUS,
+	SIGFPE,
+	SIGILL,
+	SIGABRT,
+	SIGSYS,
+	SIGTRAP,
+	SIGXCPU,
+	SIGALRM,
+	SIGVTALRM,
+	SIGPROF,
+	SIGUSR1,
+	SIGUSR2,
+	SIGIO,
+	SIGPWR,
+	SIGSTKFLT,
 };
 enum { FATAL_COUNT = sizeof fatal_signals / sizeof fatal_signals[0], STACK_SIZE = 16384 };
 
@@ -38,8 +54,8 @@ static void die_restoring(int number)
 
 void restore_arm(int fd, const struct termios *modes, const char *text, size_t length)
 {
-	struct sigaction action = {.sa_handler = die_restoring, .sa_flags = SA_ONSTACK};
-	stack_t stack = {.ss_sp = armed.stack, .ss_size = sizeof armed.stack};
+	struct sigaction action = { .sa_handler = die_restoring, .sa_flags = SA_ONSTACK };
+	stack_t stack = { .ss_sp = armed.stack, .ss_size = sizeof armed.stack };
 	if (armed.is_armed)
 		restore_disarm();
 	armed.owner = getpid();

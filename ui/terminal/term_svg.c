@@ -5,31 +5,49 @@
 #include "src/base/text.h"
 #include "ui/core/theme.h"
 
-/* All lengths are in a cell of 16 × 32, so that eighths of it are whole numbers; the picture is shown at half that size. */
+/* All lengths are in a cell of 16 × 32, so that eighths of it are whole numbers; the picture is shown at half that
+ * size. */
 enum { CELL_WIDTH = 16, CELL_HEIGHT = 32, SCALE = 2, GROUND = 0x121212, INK = 0xd0d0d0 };
 
 /* How a cell's character is drawn. */
 enum shape { SHAPE_NONE, SHAPE_TEXT, SHAPE_DOTS, SHAPE_FILL, SHAPE_LINE, SHAPE_SHADE };
 
-struct part { uint8_t x, y, width, height; };       /* in eighths of a cell */
+struct part {
+	uint8_t x, y, width, height;
+}; /* in eighths of a cell */
 
 /* What of a cell blocks (without the shades) and heavy lines fill; up to two parts. */
 static size_t parts_of(uint32_t code, struct part parts[2])
 {
-	static const struct { uint32_t code; struct part parts[2]; } others[] = {
-		{0x2501, {{0, 3, 8, 1}}}, {0x2578, {{0, 3, 4, 1}}}, {0x257a, {{4, 3, 4, 1}}},
-		{0x2580, {{0, 0, 8, 4}}}, {0x2590, {{4, 0, 4, 8}}}, {0x2594, {{0, 0, 8, 1}}}, {0x2595, {{7, 0, 1, 8}}},
-		{0x2596, {{0, 4, 4, 4}}}, {0x2597, {{4, 4, 4, 4}}}, {0x2598, {{0, 0, 4, 4}}}, {0x259d, {{4, 0, 4, 4}}},
-		{0x2599, {{0, 0, 4, 8}, {4, 4, 4, 4}}}, {0x259a, {{0, 0, 4, 4}, {4, 4, 4, 4}}}, {0x259b, {{0, 0, 8, 4}, {0, 4, 4, 4}}},
-		{0x259c, {{0, 0, 8, 4}, {4, 4, 4, 4}}}, {0x259e, {{4, 0, 4, 4}, {0, 4, 4, 4}}}, {0x259f, {{4, 0, 4, 8}, {0, 4, 4, 4}}},
+	static const struct {
+		uint32_t code;
+		struct part parts[2];
+	} others[] = {
+		{ 0x2501, { { 0, 3, 8, 1 } } },
+		{ 0x2578, { { 0, 3, 4, 1 } } },
+		{ 0x257a, { { 4, 3, 4, 1 } } },
+		{ 0x2580, { { 0, 0, 8, 4 } } },
+		{ 0x2590, { { 4, 0, 4, 8 } } },
+		{ 0x2594, { { 0, 0, 8, 1 } } },
+		{ 0x2595, { { 7, 0, 1, 8 } } },
+		{ 0x2596, { { 0, 4, 4, 4 } } },
+		{ 0x2597, { { 4, 4, 4, 4 } } },
+		{ 0x2598, { { 0, 0, 4, 4 } } },
+		{ 0x259d, { { 4, 0, 4, 4 } } },
+		{ 0x2599, { { 0, 0, 4, 8 }, { 4, 4, 4, 4 } } },
+		{ 0x259a, { { 0, 0, 4, 4 }, { 4, 4, 4, 4 } } },
+		{ 0x259b, { { 0, 0, 8, 4 }, { 0, 4, 4, 4 } } },
+		{ 0x259c, { { 0, 0, 8, 4 }, { 4, 4, 4, 4 } } },
+		{ 0x259e, { { 4, 0, 4, 4 }, { 0, 4, 4, 4 } } },
+		{ 0x259f, { { 4, 0, 4, 8 }, { 0, 4, 4, 4 } } },
 	};
 	if (code >= 0x2581 && code <= 0x2588) {
 		uint8_t height = (uint8_t)(code - 0x2580);
-		parts[0] = (struct part){0, (uint8_t)(8 - height), 8, height};
+		parts[0] = (struct part){ 0, (uint8_t)(8 - height), 8, height };
 		return 1;
 	}
 	if (code >= 0x2589 && code <= 0x258f) {
-		parts[0] = (struct part){0, 0, (uint8_t)(0x2590 - code), 8};
+		parts[0] = (struct part){ 0, 0, (uint8_t)(0x2590 - code), 8 };
 		return 1;
 	}
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -45,10 +63,25 @@ enum { LEFT = 1, RIGHT = 2, UP = 4, DOWN = 8 };
 /* The arms of a line character from the middle of its cell; 0 where it is none. */
 static unsigned arms_of(uint32_t code)
 {
-	static const struct { uint32_t code; unsigned arms; } lines[] = {
-		{0x2500, LEFT | RIGHT}, {0x2502, UP | DOWN}, {0x250c, RIGHT | DOWN}, {0x2510, LEFT | DOWN}, {0x2514, RIGHT | UP}, {0x2518, LEFT | UP},
-		{0x251c, UP | DOWN | RIGHT}, {0x2524, UP | DOWN | LEFT}, {0x252c, LEFT | RIGHT | DOWN}, {0x2534, LEFT | RIGHT | UP},
-		{0x253c, LEFT | RIGHT | UP | DOWN}, {0x256d, RIGHT | DOWN}, {0x256e, LEFT | DOWN}, {0x256f, LEFT | UP}, {0x2570, RIGHT | UP},
+	static const struct {
+		uint32_t code;
+		unsigned arms;
+	} lines[] = {
+		{ 0x2500, LEFT | RIGHT },
+		{ 0x2502, UP | DOWN },
+		{ 0x250c, RIGHT | DOWN },
+		{ 0x2510, LEFT | DOWN },
+		{ 0x2514, RIGHT | UP },
+		{ 0x2518, LEFT | UP },
+		{ 0x251c, UP | DOWN | RIGHT },
+		{ 0x2524, UP | DOWN | LEFT },
+		{ 0x252c, LEFT | RIGHT | DOWN },
+		{ 0x2534, LEFT | RIGHT | UP },
+		{ 0x253c, LEFT | RIGHT | UP | DOWN },
+		{ 0x256d, RIGHT | DOWN },
+		{ 0x256e, LEFT | DOWN },
+		{ 0x256f, LEFT | UP },
+		{ 0x2570, RIGHT | UP },
 	};
 	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
 		if (lines[i].code == code)
@@ -78,7 +111,6 @@ struct layer {
 	uint32_t ink, ground;
 	bool is_bold;
 };
-
 static const struct cell *cell_in(const struct layer *layer, int x, int y)
 {
 	const struct cell *cell = &layer->canvas->cells[(size_t)y * (size_t)layer->canvas->width + (size_t)x];
@@ -108,7 +140,8 @@ static void add_fill(struct buffer *out, int x, int y, uint32_t code)
 	struct part parts[2];
 	size_t count = parts_of(code, parts);
 	for (size_t i = 0; i < count; i++)
-		rectangle(out, x * CELL_WIDTH + parts[i].x * 2, y * CELL_HEIGHT + parts[i].y * 4, parts[i].width * 2, parts[i].height * 4);
+		rectangle(out, x * CELL_WIDTH + parts[i].x * 2, y * CELL_HEIGHT + parts[i].y * 4, parts[i].width * 2,
+			parts[i].height * 4);
 }
 
 /* How many cells from x on hold the same code in this layer. */
@@ -155,13 +188,14 @@ static void add_shape(const struct layer *layer, enum shape shape, uint32_t only
 			x += count > 0 ? count : 1;
 		}
 	if (path.length > 0)
-		buffer_printf(layer->out, "<path %s=\"#%06x\" %s d=\"%s\"/>\n", shape == SHAPE_LINE ? "stroke" : "fill", (unsigned)layer->ink, attributes, path.data);
+		buffer_printf(layer->out, "<path %s=\"#%06x\" %s d=\"%s\"/>\n", shape == SHAPE_LINE ? "stroke" : "fill",
+			(unsigned)layer->ink, attributes, path.data);
 	buffer_release(&path);
 }
 
 static bool has_dot(const struct layer *layer, int column, int row)
 {
-	static const uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+	static const uint8_t bits[4][2] = { { 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 } };
 	const struct cell *cell = cell_in(layer, column / 2, row / 4);
 	return cell && shape_of(cell->code) == SHAPE_DOTS && (cell->code & bits[row % 4][column % 2]);
 }
@@ -177,10 +211,12 @@ static void add_dots(const struct layer *layer)
 			while (column < layer->canvas->width * 2 && has_dot(layer, column, row))
 				column++;
 			if (column > start)
-				buffer_printf(&path, "M%d %dh%d", start * PITCH + 1, row * PITCH + PITCH / 2, (column - start - 1) * PITCH + DOT);
+				buffer_printf(
+					&path, "M%d %dh%d", start * PITCH + 1, row * PITCH + PITCH / 2, (column - start - 1) * PITCH + DOT);
 		}
 	if (path.length > 0)
-		buffer_printf(layer->out, "<path stroke=\"#%06x\" stroke-width=\"6\" stroke-dasharray=\"6 2\" d=\"%s\"/>\n", (unsigned)layer->ink, path.data);
+		buffer_printf(layer->out, "<path stroke=\"#%06x\" stroke-width=\"6\" stroke-dasharray=\"6 2\" d=\"%s\"/>\n",
+			(unsigned)layer->ink, path.data);
 	buffer_release(&path);
 }
 
@@ -242,8 +278,9 @@ static void add_text(const struct layer *layer)
 			if (!cell || shape_of(cell->code) != SHAPE_TEXT)
 				continue;
 			int end = text_end(layer, x, y);
-			buffer_printf(layer->out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"#%06x\"%s>", x * CELL_WIDTH, y * CELL_HEIGHT + 24,
-				(end - x) * CELL_WIDTH, (unsigned)layer->ink, layer->is_bold ? " font-weight=\"bold\"" : "");
+			buffer_printf(layer->out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"#%06x\"%s>", x * CELL_WIDTH,
+				y * CELL_HEIGHT + 24, (end - x) * CELL_WIDTH, (unsigned)layer->ink,
+				layer->is_bold ? " font-weight=\"bold\"" : "");
 			for (; x < end; x++)
 				if (cell_in(layer, x, y)->code != 0)
 					add_character(layer->out, cell_in(layer, x, y)->code);
@@ -257,8 +294,9 @@ static void add_layer(const struct canvas *canvas, struct buffer *out, int role,
 	struct style style = theme_style(PALETTE_256, (enum role)role, reverse);
 	uint32_t ink = style.foreground == COLOR_NONE ? INK : theme_rgb(style.foreground);
 	uint32_t ground = style.background == COLOR_NONE ? GROUND : theme_rgb(style.background);
-	struct layer layer = {canvas, out, role, reverse, style.is_reversed ? ground : ink, style.is_reversed ? ink : ground, style.is_bold};
-	static const char *const shades[] = {"fill-opacity=\".3\"", "fill-opacity=\".5\"", "fill-opacity=\".75\""};
+	struct layer layer = { canvas, out, role, reverse, style.is_reversed ? ground : ink,
+		style.is_reversed ? ink : ground, style.is_bold };
+	static const char *const shades[] = { "fill-opacity=\".3\"", "fill-opacity=\".5\"", "fill-opacity=\".75\"" };
 	if (!is_used(&layer))
 		return;
 	if (layer.ground != GROUND)
@@ -274,8 +312,11 @@ static void add_layer(const struct canvas *canvas, struct buffer *out, int role,
 void canvas_as_svg(const struct canvas *canvas, struct buffer *out)
 {
 	int width = canvas->width * CELL_WIDTH, height = canvas->height * CELL_HEIGHT;
-	buffer_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width / SCALE, height / SCALE, width, height);
-	buffer_puts(out, "<g font-family=\"DejaVu Sans Mono,Menlo,Consolas,monospace\" font-size=\"26.6\" shape-rendering=\"crispEdges\">\n");
+	buffer_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
+		width / SCALE, height / SCALE, width, height);
+	buffer_puts(out,
+		"<g font-family=\"DejaVu Sans Mono,Menlo,Consolas,monospace\" font-size=\"26.6\" "
+		"shape-rendering=\"crispEdges\">\n");
 	buffer_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"#%06x\"/>\n", width, height, GROUND);
 	for (int role = 0; role < ROLE_COUNT; role++)
 		for (int reverse = 0; reverse < 2; reverse++)

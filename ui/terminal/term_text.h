@@ -1,4 +1,5 @@
-/* term_text.h: a canvas as plain text (--once, tests, screen readers), and as SVG (the README's pictures, --once --format=svg). */
+/* term_text.h: a canvas as plain text (--once, tests, screen readers), and as SVG (the README's pictures, --once
+ * --format=svg). */
 #ifndef PMTOP_UI_TERMINAL_TERM_TEXT_H
 #define PMTOP_UI_TERMINAL_TERM_TEXT_H
 
@@ -7,7 +8,8 @@
 
 /* Trailing blanks are left out; each row ends with a newline. */
 void canvas_as_text(const struct canvas *canvas, struct buffer *out);
-/* Colours of the 256-colour theme on a dark ground. Braille and blocks are drawn as shapes, so no font is needed for them. */
+/* Colours of the 256-colour theme on a dark ground. Braille and blocks are drawn as shapes, so no font is needed for
+ * them. */
 void canvas_as_svg(const struct canvas *canvas, struct buffer *out);
 
 #endif

@@ -17,7 +17,7 @@ bool tty_open(struct tty *tty)
 		return false;
 	int fd = ttyname_r(STDOUT_FILENO, name, sizeof name) == 0 ? open(name, FLAGS) : -1;
 	if (fd < 0)
-		fd = open("/dev/tty", FLAGS);      /* in a container, the name may be one of outside */
+		fd = open("/dev/tty", FLAGS); /* in a container, the name may be one of outside */
 	if (fd < 0)
 		return false;
 	if (tcgetattr(fd, &tty->saved) != 0) {
@@ -45,19 +45,13 @@ void tty_set_raw(const struct tty *tty)
 	tcsetattr(tty->fd, TCSANOW, &modes);
 }
 
-void tty_set_saved(const struct tty *tty)
-{
-	tcsetattr(tty->fd, TCSANOW, &tty->saved);
-}
+void tty_set_saved(const struct tty *tty) { tcsetattr(tty->fd, TCSANOW, &tty->saved); }
 
-static int sane(int size, int otherwise, int most)
-{
-	return size == 0 ? otherwise : size > most ? most : size;
-}
+static int sane(int size, int otherwise, int most) { return size == 0 ? otherwise : size > most ? most : size; }
 
 void tty_size(const struct tty *tty, int *width, int *height)
 {
-	struct winsize size = {0};
+	struct winsize size = { 0 };
 	ioctl(tty->fd, TIOCGWINSZ, &size);
 	*width = sane(size.ws_col, DEFAULT_WIDTH, WIDTH_MAX);
 	*height = sane(size.ws_row, DEFAULT_HEIGHT, HEIGHT_MAX);
@@ -68,7 +62,7 @@ void tty_send(const struct tty *tty, const char *text)
 	enum { TRIES = 10, TRY_MS = 33 };
 	size_t length = strlen(text);
 	for (int i = 0; i < TRIES && length > 0; i++) {
-		struct pollfd ready = {.fd = tty->fd, .events = POLLOUT};
+		struct pollfd ready = { .fd = tty->fd, .events = POLLOUT };
 		ssize_t taken = write(tty->fd, text, length);
 		if (taken > 0) {
 			text += taken;
@@ -83,7 +77,7 @@ void tty_send(const struct tty *tty, const char *text)
 
 bool tty_is_gone(const struct tty *tty)
 {
-	struct pollfd state = {.fd = tty->fd};
+	struct pollfd state = { .fd = tty->fd };
 	return poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
@@ -99,7 +93,7 @@ bool tty_skip_to(const struct tty *tty, const char *text, size_t *matched)
 	size_t wanted = strlen(text);
 	for (size_t skipped = 0; *matched < wanted && skipped < BYTES_MOST;) {
 		char bytes[CHUNK];
-		size_t missing = wanted - *matched;      /* so many bytes cannot reach beyond the text */
+		size_t missing = wanted - *matched; /* so many bytes cannot reach beyond the text */
 		ssize_t count = read(tty->fd, bytes, missing < CHUNK ? missing : CHUNK);
 		if (count <= 0)
 			return false;

@@ -7,11 +7,11 @@
 #include <termios.h>
 
 struct tty {
-	int fd;                       /* opened anew, so that O_NONBLOCK is ours alone and not the shell's too */
+	int fd; /* opened anew, so that O_NONBLOCK is ours alone and not the shell's too */
 	struct termios saved;
 };
-
-/* The terminal that standard output goes to; false where it goes elsewhere. Keys come from it too, whatever standard input is. */
+/* The terminal that standard output goes to; false where it goes elsewhere. Keys come from it too, whatever standard
+ * input is. */
 bool tty_open(struct tty *tty);
 void tty_close(struct tty *tty);
 /* Every key at once, nothing echoed, nothing rewritten; ^C and ^Z still are signals. */
@@ -24,8 +24,9 @@ void tty_send(const struct tty *tty, const char *text);
 bool tty_is_gone(const struct tty *tty);
 /* How many bytes were typed and not read yet. */
 size_t tty_typed(const struct tty *tty);
-/* Reads and drops what was typed, up to and with `text` (whose first byte does not come again in it) and nothing beyond; true once that was
- * found. *matched is how much of it was seen, 0 at first. Reads a quarter of a megabyte a call at most. */
+/* Reads and drops what was typed, up to and with `text` (whose first byte does not come again in it) and nothing
+ * beyond; true once that was found. *matched is how much of it was seen, 0 at first. Reads a quarter of a megabyte a
+ * call at most. */
 bool tty_skip_to(const struct tty *tty, const char *text, size_t *matched);
 
 #endif

@@ -4,16 +4,21 @@
 #include "ui/widgets/parts.h"
 
 /* An entry without a key is a heading. */
-struct entry { const char *keys, *what; };
+struct entry {
+	const char *keys, *what;
+};
 
 /* Only where they work. */
 static const struct entry replay_entries[] = {
 	{ NULL, "Recording" },
-	{ ",  .", "ten seconds back, on; ( ) by a twentieth of the whole; pressed again they add up; Esc stops on the way" },
+	{ ",  .",
+		"ten seconds back, on; ( ) by a twentieth of the whole; pressed again they add up; Esc stops on the way" },
 	{ "{  }", "half, twice the speed: from 0.25x to 1000x, then as fast as it goes" },
 	{ "Space  p", "stop the clock, and let it go on; at the end: from the beginning again" },
 	{ "^  $", "the beginning, the end; where it is still being written, its end is followed" },
-	{ "@", "go to a moment: 14:02:30, 0:05:00 or 5m since the beginning, -5m before the end, 50%, #624 (a batch), @7 (an epoch)" },
+	{ "@",
+		"go to a moment: 14:02:30, 0:05:00 or 5m since the beginning, -5m before the end, 50%, #624 (a batch), @7 (an "
+		"epoch)" },
 	{ "n  N", "the next, the previous flagged batch of the whole recording: just after its end" },
 	{ "click", "on the time line: there. On it: ▲ flagged, × blocks lost, a hole where nothing was recorded" },
 };
@@ -43,11 +48,13 @@ static const struct entry entries[] = {
 	{ "/", "find by name; n N walk the matches until Esc" },
 	{ "← →  -  +", "on 7 Code: another process, or a loader's workers; the whole run, or the last minute" },
 	{ NULL, "Warnings (8)" },
-	{ "Enter  n", "the evidence as a plot: the figure, its level, raised and cleared, Esc back; n its newest slow batch" },
+	{ "Enter  n",
+		"the evidence as a plot: the figure, its level, raised and cleared, Esc back; n its newest slow batch" },
 	{ NULL, "Mouse" },
 	{ "click", "a tab opens its view; a bar or a point chooses its batch; a row is selected" },
 	{ NULL, "Signs" },
-	{ "▲", "flagged: above the rolling median by more than 5 MAD and by half of it (flags: in pmtop.yaml), or by hand" },
+	{ "▲",
+		"flagged: above the rolling median by more than 5 MAD and by half of it (flags: in pmtop.yaml), or by hand" },
 	{ "▂  ▆", "below batches: the GPU was at its power limit (in ASCII p), was slowed by heat (t)" },
 	{ "◆", "a mark that the program published; Enter on its batch says which" },
 	{ "⚠  ·", "a warning (8 says what to try), and a remark" },
@@ -56,17 +63,17 @@ static const struct entry entries[] = {
 	{ "between", "what lies between two batches; unattributed: what no span covers" },
 	{ "ETA", "time left, validation and checkpoints included" },
 };
-enum { ENTRIES = sizeof entries / sizeof entries[0], REPLAY_ENTRIES = sizeof replay_entries / sizeof replay_entries[0], KEYS_WIDTH = 12 };
+enum {
+	ENTRIES = sizeof entries / sizeof entries[0],
+	REPLAY_ENTRIES = sizeof replay_entries / sizeof replay_entries[0],
+	KEYS_WIDTH = 12
+};
 
-static int entry_count(const struct scene *scene)
-{
-	return ENTRIES + (scene->replay != NULL ? REPLAY_ENTRIES : 0);
-}
+static int entry_count(const struct scene *scene) { return ENTRIES + (scene->replay ? REPLAY_ENTRIES : 0); }
 
 static const struct entry *entry_at(const struct scene *scene, int place)
 {
-	int before = scene->replay != NULL ? REPLAY_ENTRIES : 0;
-
+	int before = scene->replay ? REPLAY_ENTRIES : 0;
 	return place < before ? &replay_entries[place] : &entries[place - before];
 }
 
@@ -77,8 +84,7 @@ static void draw_column(const struct scene *scene, struct canvas *canvas, struct
 		const struct entry *entry = entry_at(scene, *next);
 		struct rect body = rect;
 		int rows = 1;
-
-		if (entry->keys == NULL) {
+		if (!entry->keys) {
 			canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_TITLE, entry->what);
 		} else {
 			rect_take_left(&body, KEYS_WIDTH);
@@ -94,7 +100,6 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	int next;
-
 	parts_list_settle(state, entry_count(scene), 1);
 	next = state->row;
 	rect_take_left(&rect, 1);
@@ -107,8 +112,11 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 }
 
 const struct view help_view = {
-	.name = "help", .short_name = "", .digit = '?',
+	.name = "help",
+	.short_name = "",
+	.digit = '?',
 	.keys = "q quit  Esc back  ↑↓ scroll  1 … 9 views",
 	.keys_short = "q quit  Esc back  ↑↓ scroll",
-	.draw = draw, .key = key,
+	.draw = draw,
+	.key = key,
 };

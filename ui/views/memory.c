@@ -9,9 +9,14 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-/* -- what memory is made of --------------------------------------------------------------------------------------- */
+/* -- what memory is made of -- */
 
-struct kind { const char *name, *note; double bytes; const struct series *series; enum role role; };
+struct kind {
+	const char *name, *note;
+	double bytes;
+	const struct series *series;
+	enum role role;
+};
 enum { KINDS_MOST = 4 };
 
 static bool has_children(const struct model *model)
@@ -26,14 +31,17 @@ static bool has_children(const struct model *model)
 static int kinds_of(const struct model *model, struct kind out[KINDS_MOST])
 {
 	const struct memory *memory = &model->memory;
-
 	if (has_children(model) && !isnan(memory->tree_anonymous_bytes)) {
-		out[0] = (struct kind){ "anonymous", "heap, tensors, swap", memory->tree_anonymous_bytes, model->series.tree_anonymous, ROLE_PHASE_2 };
-		out[1] = (struct kind){ "file", "mapped, largest view", memory->tree_file_bytes, model->series.tree_file, ROLE_PHASE_1 };
-		out[2] = (struct kind){ "shared", "the largest view", memory->tree_shared_bytes, model->series.tree_shared, ROLE_PHASE_0 };
+		out[0] = (struct kind){ "anonymous", "heap, tensors, swap", memory->tree_anonymous_bytes,
+			model->series.tree_anonymous, ROLE_PHASE_2 };
+		out[1] = (struct kind){ "file", "mapped, largest view", memory->tree_file_bytes, model->series.tree_file,
+			ROLE_PHASE_1 };
+		out[2] = (struct kind){ "shared", "the largest view", memory->tree_shared_bytes, model->series.tree_shared,
+			ROLE_PHASE_0 };
 		return 3;
 	}
-	out[0] = (struct kind){ "anonymous", "heap, stacks, tensors", memory->anonymous_bytes, model->series.anonymous, ROLE_PHASE_2 };
+	out[0] = (struct kind){ "anonymous", "heap, stacks, tensors", memory->anonymous_bytes, model->series.anonymous,
+		ROLE_PHASE_2 };
 	out[1] = (struct kind){ "file", "mapped files", memory->file_bytes, model->series.file, ROLE_PHASE_1 };
 	out[2] = (struct kind){ "shared", "/dev/shm, queues", memory->shared_bytes, model->series.shared, ROLE_PHASE_0 };
 	out[3] = (struct kind){ "swap", "pushed out", memory->swap_bytes, model->series.swap, ROLE_PHASE_3 };
@@ -43,23 +51,23 @@ static int kinds_of(const struct model *model, struct kind out[KINDS_MOST])
 static void draw_kind(struct canvas *canvas, struct rect row, const struct kind *kind, double whole_bytes)
 {
 	char text[NUMBER_SIZE];
-
 	canvas_put(canvas, row.x, row.y, plot_sign(canvas, kind->role), kind->role);
 	canvas_text(canvas, row.x + 2, row.y, 10, ROLE_NORMAL, kind->name);
 	canvas_text_right(canvas, row.x + 12, row.y, 9, ROLE_STRONG, format_bytes(text, kind->bytes));
-	canvas_text_right(canvas, row.x + 21, row.y, 6, ROLE_NORMAL, format_percent(text, whole_bytes > 0 ? kind->bytes / whole_bytes : NAN));
+	canvas_text_right(canvas, row.x + 21, row.y, 6, ROLE_NORMAL,
+		format_percent(text, whole_bytes > 0 ? kind->bytes / whole_bytes : NAN));
 	if (row.width > 30)
 		canvas_text(canvas, row.x + 29, row.y, row.width - 29, ROLE_DIM, kind->note);
 }
 
 /* Stacked over time; a column without a sample stays empty. */
-static void draw_stacked(struct scene *scene, const struct kind *kinds, int count, struct canvas *canvas, struct rect rect)
+static void draw_stacked(
+	struct scene *scene, const struct kind *kinds, int count, struct canvas *canvas, struct rect rect)
 {
 	struct plot_point points[KINDS_MOST][TRACE_POINTS_MAX / 4];
 	struct scale *scale = &scene->state->scales[SCALE_STEPS];
 	int64_t from_ns = trace_since(scene, scene->state->zoom);
 	double most = 0;
-
 	for (int kind = 0; kind < count; kind++) {
 		double low = NAN, high = NAN;
 
@@ -89,7 +97,6 @@ static void draw_stacked(struct scene *scene, const struct kind *kinds, int coun
 static double whole_of(const struct kind *kinds, int count)
 {
 	double whole = 0;
-
 	for (int kind = 0; kind < count; kind++)
 		whole += isnan(kinds[kind].bytes) ? 0 : kinds[kind].bytes;
 	return whole;
@@ -102,11 +109,11 @@ static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect 
 	int count = kinds_of(scene->model, kinds);
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "target %s", format_bytes(text, memory->rss_bytes));
 	line_add(&line, 1, ROLE_NORMAL, "its peak %s", format_bytes(text, memory->peak_rss_bytes));
-	struct rect inside = parts_panel(canvas, rect, "By kind", &line, ROLE_TITLE), plot = rect_take_top(&inside, inside.height - count);
+	struct rect inside = parts_panel(canvas, rect, "By kind", &line, ROLE_TITLE),
+				plot = rect_take_top(&inside, inside.height - count);
 
 	rect_take_left(&inside, 1);
 	if (plot.height >= 3)
@@ -122,7 +129,6 @@ static void kinds_line(const struct model *model, struct canvas *canvas, struct 
 	int count = kinds_of(model, kinds);
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, "  ");
 	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, model->memory.rss_bytes));
 	for (int kind = 0; kind < count; kind++)
@@ -130,34 +136,35 @@ static void kinds_line(const struct model *model, struct canvas *canvas, struct 
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
-/* -- the verdict --------------------------------------------------------------------------------------------------------------- */
+/* -- the verdict -- */
 
 static void grower_line(const struct memory *memory, struct line *line)
 {
 	char text[NUMBER_SIZE];
-
 	line_start(line, " · ");
 	if (memory->grower[0]) {
-		line_add(line, 0, ROLE_NORMAL, "%s has %s of the growth", memory->grower, format_percent(text, memory->grower_share_ratio));
+		line_add(line, 0, ROLE_NORMAL, "%s has %s of the growth", memory->grower,
+			format_percent(text, memory->grower_share_ratio));
 		if (memory->grower_kind)
 			line_add(line, 1, ROLE_NORMAL, "%s memory", memory->grower_kind);
 	}
 	if (!isnan(memory->growth_per_epoch) && memory_is_growing(memory))
 		line_add(line, 3, ROLE_NORMAL, "+%s an epoch", format_bytes(text, memory->growth_per_epoch));
 	if (memory->spikes > 0)
-		line_add(line, 2, ROLE_WARNING, "%u spike%s in 5 min, the last +%s", memory->spikes, memory->spikes > 1 ? "s" : "", format_bytes(text, memory->spike_bytes));
+		line_add(line, 2, ROLE_WARNING, "%u spike%s in 5 min, the last +%s", memory->spikes,
+			memory->spikes > 1 ? "s" : "", format_bytes(text, memory->spike_bytes));
 }
 
 static void limit_line(const struct memory *memory, struct line *line)
 {
 	char text[NUMBER_SIZE], whole[NUMBER_SIZE];
-
 	line_start(line, " · ");
-	if (memory->limit == NULL) {
+	if (!memory->limit) {
 		line_add(line, 0, ROLE_DIM, "no limit is known");
 		return;
 	}
-	line_add(line, 0, ROLE_NORMAL, "%s: %s left of %s", memory->limit, format_bytes(text, memory->limit_room_bytes), format_bytes(whole, memory->limit_bytes));
+	line_add(line, 0, ROLE_NORMAL, "%s: %s left of %s", memory->limit, format_bytes(text, memory->limit_room_bytes),
+		format_bytes(whole, memory->limit_bytes));
 	if (!isnan(memory->limit_in_s))
 		line_add(line, 0, ROLE_WARNING, "full in %s at this pace", parts_waiting(text, memory->limit_in_s));
 }
@@ -168,7 +175,6 @@ static void panel_verdict(const struct memory *memory, struct canvas *canvas, st
 {
 	char text[2 * LINE_PIECE_SIZE + 300];
 	struct line line;
-
 	limit_line(memory, &line);
 	struct rect inside = parts_panel(canvas, rect, "Verdict", &line, ROLE_TITLE);
 
@@ -182,29 +188,29 @@ static void panel_verdict(const struct memory *memory, struct canvas *canvas, st
 		row = rect_take_top(&inside, 1);
 		line_draw(&line, canvas, row.x, row.y, row.width);
 	}
-	snprintf(text, sizeof text, "%s%s%s", parts_is_roomy(canvas) ? memory_meaning(memory) : "", parts_is_roomy(canvas) ? " " : "", memory_next_step(memory));
+	snprintf(text, sizeof text, "%s%s%s", parts_is_roomy(canvas) ? memory_meaning(memory) : "",
+		parts_is_roomy(canvas) ? " " : "", memory_next_step(memory));
 	parts_wrap(canvas, inside, memory_is_growing(memory) ? ROLE_NORMAL : ROLE_DIM, text);
 }
 
-/* -- the whole ----------------------------------------------------------------------------------------------------------------- */
+/* -- the whole -- */
 
 static void processes_title(const struct model *model, struct line *line)
 {
 	unsigned living = 0;
 	char text[NUMBER_SIZE];
-
 	for (size_t i = 0; i < model->process_count; i++)
 		living += !model->processes[i].is_gone;
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_NORMAL, "%u", living);
-	line_add(line, 1, ROLE_NORMAL, "together %s at most: shared pages count once for each", format_bytes(text, model->memory.tree_rss_bytes));
+	line_add(line, 1, ROLE_NORMAL, "together %s at most: shared pages count once for each",
+		format_bytes(text, model->memory.tree_rss_bytes));
 }
 
 static void draw_kinds_and_allocator(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	int rows = rect.height >= 20 ? rect.height * 2 / 5 : rect.height >= 10 ? parts_panel_rows(canvas) + 1 : 1;
 	struct rect allocator = rect_take_bottom(&rect, has_allocator(scene_run(scene)) ? rows : 0);
-
 	panel_kinds(scene, canvas, rect);
 	if (allocator.height > 0)
 		panel_allocator(scene, scene_run(scene), canvas, allocator, scene->state->zoom);
@@ -214,7 +220,6 @@ static struct rect take_processes(struct rect *rect, int frame, int rows)
 {
 	int least = rect->height / 4 > 3 ? rect->height / 4 : 3, most = rect->height / 2;
 	int table = rows < least ? least : rows > most ? most : rows;
-
 	return rect_take_bottom(rect, rect->height < 8 ? 0 : frame + 1 + table);
 }
 
@@ -223,14 +228,15 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	const struct process *shown[PROCESS_ROWS_MAX];
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct line line;
-
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (model_target(scene->model) == NULL) {
-		parts_note(canvas, rect, "Memory", "Nothing has been read of the process yet. 8 lists what could not be read, and why.");
+		parts_note(canvas, rect, "Memory",
+			"Nothing has been read of the process yet. 8 lists what could not be read, and why.");
 		return;
 	}
 	struct rect processes = take_processes(&rect, frame, rows);
-	struct rect verdict = rect_take_bottom(&rect, rect.height < 12 ? (rect.height >= 6 ? frame + 1 : 0) : frame + VERDICT_ROWS);
+	struct rect verdict =
+		rect_take_bottom(&rect, rect.height < 12 ? (rect.height >= 6 ? frame + 1 : 0) : frame + VERDICT_ROWS);
 
 	if (rect.width >= 100) {
 		draw_kinds_and_allocator(scene, canvas, rect_take_right(&rect, rect.width * 9 / 20));
@@ -255,7 +261,6 @@ static bool walk_matches(struct scene *scene, int step)
 	struct view_state *state = scene->state;
 	const struct process *rows[PROCESS_ROWS_MAX];
 	int count = (int)process_rows(scene, rows);
-
 	if (state->search[0] == '\0')
 		return false;
 	for (int i = 1; i <= count; i++) {
@@ -274,10 +279,10 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	const struct process *rows[PROCESS_ROWS_MAX];
-
 	(void)rect;
 	switch (event.key) {
-	case '+': case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
+	case '+':
+	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
 	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
 	case 'n': return walk_matches(scene, 1);
 	case 'N': return walk_matches(scene, -1);
@@ -287,11 +292,11 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 
 enum { WRITTEN_COLUMNS = 512 };
 
-static void write_series(const struct scene *scene, const struct series *const series[], size_t count, struct buffer *out)
+static void write_series(
+	const struct scene *scene, const struct series *const series[], size_t count, struct buffer *out)
 {
 	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
 	struct series_column columns[9][WRITTEN_COLUMNS];
-
 	if (width_ns <= 0)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -313,19 +318,23 @@ static void write_series(const struct scene *scene, const struct series *const s
 static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct model *model = scene->model;
-	const struct series *const series[] = { model->series.tree_resident, model->series.resident, model->series.anonymous, model->series.file,
-	                                        model->series.shared, model->series.swap, model->series.tree_anonymous, model->series.tree_file,
-	                                        model->series.tree_shared };
-
-	buffer_puts(out, "time_ns,time,tree_resident_bytes,resident_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes,"
-	                  "tree_anonymous_bytes,tree_file_bytes,tree_shared_bytes\n");
+	const struct series *const series[] = { model->series.tree_resident, model->series.resident,
+		model->series.anonymous, model->series.file, model->series.shared, model->series.swap,
+		model->series.tree_anonymous, model->series.tree_file, model->series.tree_shared };
+	buffer_puts(out,
+		"time_ns,time,tree_resident_bytes,resident_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes,"
+		"tree_anonymous_bytes,tree_file_bytes,tree_shared_bytes\n");
 	write_series(scene, series, sizeof series / sizeof series[0], out);
 }
 
 const struct view memory_view = {
-	.name = "Memory", .short_name = "Mem", .digit = '4',
+	.name = "Memory",
+	.short_name = "Mem",
+	.digit = '4',
 	.keys = "q quit  Tab view  ↑↓ process  +/- zoom  / search  n/N match  Space pause  w write  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ process  +/- zoom  / search  w write  ? help",
 	.can_search = true,
-	.draw = draw, .key = key, .write = write,
+	.draw = draw,
+	.key = key,
+	.write = write,
 };

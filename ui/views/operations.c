@@ -1,4 +1,5 @@
-/* Operations: the guides' PERFORMANCE SUMMARY and AGGREGATE STATISTICS, live: every span name, nested, with unattributed time as a row. */
+/* Operations: the guides' PERFORMANCE SUMMARY and AGGREGATE STATISTICS, live: every span name, nested, with
+ * unattributed time as a row. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,20 @@
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
 
-enum operation_cell { CELL_NAME, CELL_COUNT, CELL_TOTAL, CELL_SELF, CELL_MEAN, CELL_MIN, CELL_MAX, CELL_P95, CELL_CPU, CELL_SHARE, CELL_BAR, CELLS };
+enum operation_cell {
+	CELL_NAME,
+	CELL_COUNT,
+	CELL_TOTAL,
+	CELL_SELF,
+	CELL_MEAN,
+	CELL_MIN,
+	CELL_MAX,
+	CELL_P95,
+	CELL_CPU,
+	CELL_SHARE,
+	CELL_BAR,
+	CELLS
+};
 
 static const struct table_column columns[CELLS] = {
 	[CELL_NAME] = { "OPERATION", 18, 0, true, true },
@@ -42,12 +56,12 @@ static double sort_value(const struct operation *operation, int column)
 	}
 }
 
-/* Whether `left` stands before `right` among rows of one parent. Modes stay together; what is unknown comes last; equals keep their order. */
+/* Whether `left` stands before `right` among rows of one parent. Modes stay together; what is unknown comes last;
+ * equals keep their order. */
 static bool comes_before(const struct run *run, size_t left, size_t right, const struct view_state *state)
 {
 	const struct operation *a = &run->operations[left], *b = &run->operations[right];
 	double x = sort_value(a, state->sort), y = sort_value(b, state->sort);
-
 	if (a->mode != b->mode)
 		return false;
 	if (state->sort == CELL_NAME) {
@@ -62,24 +76,26 @@ static bool comes_before(const struct run *run, size_t left, size_t right, const
 
 enum { DEPTH_MOST = 48 };
 
-struct order { size_t count; uint16_t rows[OPERATIONS_MAX]; };
+struct order {
+	size_t count;
+	uint16_t rows[OPERATIONS_MAX];
+};
 
 /* The row after `at` and all that is nested in it. */
 static size_t past_children(const struct run *run, size_t at, size_t to)
 {
 	size_t end = at + 1;
-
 	while (end < to && run->operations[end].depth > run->operations[at].depth)
 		end++;
 	return end;
 }
 
 /* Adds the rows in [from, to), outermost ones sorted among themselves, each followed by its children, sorted alike. */
-static void add_sorted(const struct run *run, const struct view_state *state, size_t from, size_t to, int depth, struct order *order)
+static void add_sorted(
+	const struct run *run, const struct view_state *state, size_t from, size_t to, int depth, struct order *order)
 {
 	uint16_t siblings[OPERATIONS_MAX];
 	size_t count = 0;
-
 	for (size_t i = from; i < to; i = past_children(run, i, to)) {
 		size_t at = count++;
 
@@ -101,7 +117,6 @@ static void add_sorted(const struct run *run, const struct view_state *state, si
 static void sort_rows(const struct run *run, const struct view_state *state, struct order *order)
 {
 	size_t count = run->operation_count < OPERATIONS_MAX ? run->operation_count : OPERATIONS_MAX;
-
 	order->count = 0;
 	if (state->sort != CELL_NAME || state->sort_ascending) {
 		add_sorted(run, state, 0, count, 0, order);
@@ -111,15 +126,16 @@ static void sort_rows(const struct run *run, const struct view_state *state, str
 		order->rows[order->count++] = (uint16_t)i;
 }
 
-/* -- drawing ------------------------------------------------------------------------------------------------------------------- */
+/* -- drawing -- */
 
 /* What the columns of times are like, so that each keeps one unit: totals, and single times. */
-struct likes { double total_s, single_s; };
+struct likes {
+	double total_s, single_s;
+};
 
 static struct likes likes_of(const struct run *run)
 {
 	struct likes likes = { 0, 0 };
-
 	for (size_t i = 0; i < run->operation_count; i++) {
 		const struct operation *operation = &run->operations[i];
 
@@ -133,10 +149,10 @@ static struct likes likes_of(const struct run *run)
 	return likes;
 }
 
-static const char *cell_text(const struct operation *operation, enum operation_cell cell, const struct likes *likes, char out[NUMBER_SIZE])
+static const char *cell_text(
+	const struct operation *operation, enum operation_cell cell, const struct likes *likes, char out[NUMBER_SIZE])
 {
 	bool is_total = cell == CELL_TOTAL || cell == CELL_SELF || cell == CELL_CPU;
-
 	if (cell == CELL_COUNT)
 		return parts_thousands(out, (double)operation->count);
 	if (cell == CELL_SHARE)
@@ -150,15 +166,14 @@ static void name_text(const struct run *run, const struct operation *operation, 
 {
 	int indent = 2 * (int)(operation->depth < 12 ? operation->depth : 12);
 	bool is_main = is_main_mode(run, operation->mode);
-
-	snprintf(out, size, is_main ? "%*s%s" : "%*s%s (%s)", indent, "", run_name(run, operation->name), is_main ? "" : run_name(run, operation->mode));
+	snprintf(out, size, is_main ? "%*s%s" : "%*s%s (%s)", indent, "", run_name(run, operation->name),
+		is_main ? "" : run_name(run, operation->mode));
 }
 
 /* The column of names is as wide as they are. */
 static void fit_columns(const struct run *run, struct rect rect, struct table *table, struct table_column fitted[CELLS])
 {
 	char text[300];
-
 	memcpy(fitted, columns, sizeof columns);
 	for (size_t i = 0; i < run->operation_count; i++) {
 		name_text(run, &run->operations[i], text, sizeof text);
@@ -170,33 +185,39 @@ static void fit_columns(const struct run *run, struct rect rect, struct table *t
 	table_fit(table, fitted, CELLS, rect);
 }
 
-static void draw_operation(const struct scene *scene, const struct run *run, const struct operation *operation, const struct likes *likes,
-                           const struct table *table, struct canvas *canvas, int y)
+static void draw_operation(const struct scene *scene, const struct run *run, const struct operation *operation,
+	const struct likes *likes, const struct table *table, struct canvas *canvas, int y)
 {
 	const char *search = scene->state->search;
 	bool is_match = search[0] != '\0' && parts_matches(run_name(run, operation->name), search);
 	bool is_own_row = operation->name == NAME_UNATTRIBUTED || operation->name == NAME_BETWEEN;
 	int x = table->x[CELL_NAME], width = table->width[CELL_NAME], used;
 	char text[300];
-
 	name_text(run, operation, text, sizeof text);
-	used = canvas_text(canvas, x, y, width, is_match ? ROLE_KEY : is_own_row || operation->depth > 0 ? ROLE_DIM : ROLE_NORMAL, text);
-	if (is_main_mode(run, operation->mode) && parts_is_warned(scene->alerts, scene->run, operation->name) && used + 2 <= width)
+	used = canvas_text(canvas, x, y, width,
+		is_match                                 ? ROLE_KEY
+			: is_own_row || operation->depth > 0 ? ROLE_DIM
+												 : ROLE_NORMAL,
+		text);
+	if (is_main_mode(run, operation->mode) && parts_is_warned(scene->alerts, scene->run, operation->name) &&
+		used + 2 <= width)
 		canvas_text(canvas, x + used + 1, y, 1, ROLE_WARNING, "⚠");
 	for (int cell = CELL_COUNT; cell < CELL_BAR; cell++) {
-		enum role role = cell == CELL_SHARE || cell == CELL_MEAN ? ROLE_STRONG : operation->depth > 0 ? ROLE_DIM : ROLE_NORMAL;
+		enum role role = cell == CELL_SHARE || cell == CELL_MEAN ? ROLE_STRONG
+			: operation->depth > 0                               ? ROLE_DIM
+																 : ROLE_NORMAL;
 
 		table_cell(table, canvas, y, cell, role, cell_text(operation, (enum operation_cell)cell, likes, text));
 	}
 	if (table->width[CELL_BAR] > 0 && !isnan(operation->share_ratio))
-		canvas_bar(canvas, table->x[CELL_BAR] + 1, y, table->width[CELL_BAR] - 1, operation->share_ratio, phase_role(run, operation->name));
+		canvas_bar(canvas, table->x[CELL_BAR] + 1, y, table->width[CELL_BAR] - 1, operation->share_ratio,
+			phase_role(run, operation->name));
 }
 
 static void operations_title(const struct run *run, struct line *line)
 {
 	const struct track *track = run_main(run);
 	char text[NUMBER_SIZE];
-
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_NORMAL, "whole run, %s steps", parts_thousands(text, (double)track->step.count));
 	line_add(line, 1, ROLE_NORMAL, "total %s", format_seconds(text, track->step.total_s));
@@ -212,33 +233,43 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	struct order order;
 	struct table table;
 	struct line right;
-
 	state->list = (struct rect){ 0, 0, 0, 0 };
 	struct rect requests = rect_take_top(&rect, panel_requests_height(scene, canvas, rect.height));
 
 	if (requests.height > 0)
 		panel_requests(scene, canvas, requests);
-	if (run != NULL && run->is_counted) {
-		parts_note(canvas, rect, "Operations", "This run publishes nothing: its batches were counted from outside, and what they are made of is not known.\n"
-		           "7 shows which lines of Python the time goes to.\n"
-		           "import pmtop.torch; pmtop.torch.instrument() before training makes rows here: data, forward, backward, optimizer.");
+	if (run && run->is_counted) {
+		parts_note(canvas, rect, "Operations",
+			"This run publishes nothing: its batches were counted from outside, and what they are made of is not "
+			"known.\n"
+			"7 shows which lines of Python the time goes to.\n"
+			"import pmtop.torch; pmtop.torch.instrument() before training makes rows here: data, forward, backward, "
+			"optimizer.");
 		return;
 	}
-	if (run == NULL || run->operation_count == 0) {
-		parts_note(canvas, rect, "Operations", run == NULL ? "Nothing publishes spans here. PMTOP_SPAN(pm, \"forward\") { … } in C or C++ makes a row; 1 shows "
-		           "the process itself meanwhile." : "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } makes a row.");
+	if (!run || run->operation_count == 0) {
+		parts_note(canvas, rect, "Operations",
+			run == NULL
+				? "Nothing publishes spans here. PMTOP_SPAN(pm, \"forward\") { … } in C or C++ makes a row; 1 shows "
+				  "the process itself meanwhile."
+				: "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } makes a row.");
 		return;
 	}
 	struct rect figures = rect_take_bottom(&rect, panel_figures_height(run, canvas, rect.height));
-	int frame = parts_panel_rows(canvas), least = frame + 3, room = rect.height - (frame + 1 + (int)run->operation_count);
-	struct rect epochs = rect_take_bottom(&rect, run->epoch_count == 0 || room < least ? 0 : room > rect.height / 2 ? rect.height / 2 : room);
+	int frame = parts_panel_rows(canvas), least = frame + 3,
+		room = rect.height - (frame + 1 + (int)run->operation_count);
+	struct rect epochs = rect_take_bottom(&rect,
+		run->epoch_count == 0 || room < least ? 0
+			: room > rect.height / 2          ? rect.height / 2
+											  : room);
 
 	if (epochs.height > 0)
 		panel_epochs(scene, run, canvas, epochs);
 	if (figures.height > 0)
 		panel_figures(run, canvas, figures);
 	operations_title(run, &right);
-	struct rect inside = parts_panel(canvas, rect, "Operations", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
+	struct rect inside = parts_panel(canvas, rect, "Operations", &right, ROLE_TITLE),
+				header = rect_take_top(&inside, 1);
 
 	struct likes likes = likes_of(run);
 
@@ -257,13 +288,12 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	}
 }
 
-/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static bool walk_matches(struct scene *scene, const struct run *run, int step)
 {
 	struct view_state *state = scene->state;
 	struct order order;
-
 	if (state->search[0] == '\0')
 		return false;
 	sort_rows(run, state, &order);
@@ -284,7 +314,6 @@ static bool click_header(const struct run *run, struct view_state *state, struct
 	struct table_column fitted[CELLS];
 	struct table table;
 	int column;
-
 	if (event.y != state->list.y - 1 || state->list.height == 0)
 		return false;
 	fit_columns(run, state->list, &table, fitted);
@@ -300,9 +329,8 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	const struct run *run = scene_run(scene);
 	struct view_state *state = scene->state;
-
 	(void)rect;
-	if (run == NULL || run->operation_count == 0)
+	if (!run || run->operation_count == 0)
 		return false;
 	switch (event.key) {
 	case '<': state->sort = (state->sort + CELL_BAR - 1) % CELL_BAR; return true;
@@ -323,8 +351,7 @@ static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct run *run = scene_run(scene);
 	struct order order;
-
-	if (run == NULL)
+	if (!run)
 		return;
 	sort_rows(run, scene->state, &order);
 	buffer_puts(out, "mode,operation,parent,depth,count,total_s,self_s,mean_s,min_s,max_s,p95_s,cpu_s,share_ratio\n");
@@ -343,9 +370,13 @@ static void write(const struct scene *scene, struct buffer *out)
 }
 
 const struct view operations_view = {
-	.name = "Operations", .short_name = "Ops", .digit = '3',
+	.name = "Operations",
+	.short_name = "Ops",
+	.digit = '3',
 	.keys = "q quit  Tab view  ↑↓ row  <> sort  I reverse  / search  n/N match  Space pause  w write  ? help",
 	.keys_short = "q quit  Tab view  <> sort  I reverse  / search  w write  ? help",
 	.can_search = true,
-	.draw = draw, .key = key, .write = write,
+	.draw = draw,
+	.key = key,
+	.write = write,
 };

@@ -1,5 +1,5 @@
-/* Warnings: each with the verdict, why, and what to do next; Enter shows the evidence as a plot. Those that have cleared stay, with their times;
- * then which figures are missing, and what would bring them. */
+/* Warnings: each with the verdict, why, and what to do next; Enter shows the evidence as a plot. Those that have
+ * cleared stay, with their times; then which figures are missing, and what would bring them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +12,9 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-/* -- rows: warnings first, then missing figures --------------------------------------------------------------------------------- */
+/* -- rows: warnings first, then missing figures -- */
 
-static int row_count(const struct scene *scene)
-{
-	return (int)(scene->alerts->count + scene->model->missing_count);
-}
+static int row_count(const struct scene *scene) { return (int)(scene->alerts->count + scene->model->missing_count); }
 
 /* NULL where the row is no warning. */
 static const struct alert *alert_at(const struct scene *scene, int row)
@@ -28,7 +25,6 @@ static const struct alert *alert_at(const struct scene *scene, int row)
 static const struct missing *missing_at(const struct scene *scene, int row)
 {
 	int at = row - (int)scene->alerts->count;
-
 	return at >= 0 && at < (int)scene->model->missing_count ? &scene->model->missing[at] : NULL;
 }
 
@@ -38,10 +34,9 @@ static uint64_t identity(const struct scene *scene, int row)
 	const struct alert *alert = alert_at(scene, row);
 	const struct missing *missing = missing_at(scene, row);
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (const char *c = alert != NULL ? alert->rule : missing != NULL ? missing->figure : ""; *c != '\0'; c++)
+	for (const char *c = alert ? alert->rule : missing ? missing->figure : ""; *c != '\0'; c++)
 		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	if (alert != NULL)
+	if (alert)
 		hash = (hash ^ ((uint64_t)alert->run << 32 | alert->subject)) * UINT64_C(0x100000001b3);
 	return hash != 0 ? hash : 1;
 }
@@ -50,7 +45,6 @@ static uint64_t identity(const struct scene *scene, int row)
 static void follow_chosen(struct scene *scene)
 {
 	struct view_state *state = scene->state;
-
 	for (int row = 0; state->chosen != 0 && row < row_count(scene); row++)
 		if (identity(scene, row) == state->chosen) {
 			state->row = row;
@@ -64,7 +58,6 @@ static void choose(struct scene *scene)
 {
 	struct view_state *state = scene->state;
 	uint64_t now = identity(scene, state->row);
-
 	if (now == state->chosen)
 		return;
 	state->chosen = now;
@@ -72,7 +65,7 @@ static void choose(struct scene *scene)
 	memset(state->scales, 0, sizeof state->scales);
 }
 
-/* -- the list ------------------------------------------------------------------------------------------------------------------ */
+/* -- the list -- */
 
 /* A critical one is told apart without colour too. */
 static const char *sign_of(const struct alert *alert)
@@ -84,10 +77,10 @@ static const char *sign_of(const struct alert *alert)
 static const char *when_of(const struct scene *scene, const struct alert *alert, bool is_wide, char *out, size_t size)
 {
 	char from[NUMBER_SIZE], to[NUMBER_SIZE];
-
 	parts_clock(from, scene, alert->since_ns);
 	if (alert->is_raised)
-		snprintf(out, size, is_wide ? "since %s · %s" : "%.0s%s", from, parts_waiting(to, seconds_between(alert->since_ns, scene->now_ns)));
+		snprintf(out, size, is_wide ? "since %s · %s" : "%.0s%s", from,
+			parts_waiting(to, seconds_between(alert->since_ns, scene->now_ns)));
 	else
 		snprintf(out, size, is_wide ? "%s – %s" : "%.0suntil %s", from, parts_clock(to, scene, alert->cleared_ns));
 	return out;
@@ -97,7 +90,6 @@ static void draw_alert_row(const struct scene *scene, const struct alert *alert,
 {
 	enum role role = alert->is_raised ? parts_severity_role(alert->severity) : ROLE_DIM;
 	bool is_wide = row.width >= 96, has_when = row.width >= 50;
-
 	rect_take_right(&row, parts_is_roomy(canvas) ? 1 : 0);
 	char when[2 * NUMBER_SIZE + 8];
 	int right = has_when ? 2 + (int)text_cells(when_of(scene, alert, is_wide, when, sizeof when)) : 0;
@@ -123,7 +115,6 @@ static void draw_missing_row(const struct missing *missing, struct canvas *canva
 static void list_title(const struct scene *scene, struct line *line)
 {
 	size_t raised = alerts_raised(scene->alerts), cleared = scene->alerts->count - raised;
-
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_NORMAL, "%zu raised", raised);
 	if (cleared > 0)
@@ -137,7 +128,6 @@ static void draw_list(struct scene *scene, struct canvas *canvas, struct rect re
 	struct view_state *state = scene->state;
 	int count = row_count(scene);
 	struct line right;
-
 	list_title(scene, &right);
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &right, ROLE_TITLE);
 
@@ -157,16 +147,16 @@ static void draw_list(struct scene *scene, struct canvas *canvas, struct rect re
 	}
 }
 
-/* -- the selected one ---------------------------------------------------------------------------------------------------------- */
+/* -- the selected one -- */
 
 enum { HEADING = 9 };
 
 /* A heading and its text, indented; returns what lies below. */
-static struct rect draw_section(struct canvas *canvas, struct rect rect, const char *heading, enum role role, const char *text)
+static struct rect draw_section(
+	struct canvas *canvas, struct rect rect, const char *heading, enum role role, const char *text)
 {
 	struct rect body = rect;
 	int rows;
-
 	if (text[0] == '\0')
 		return rect;
 	canvas_text(canvas, rect.x, rect.y, HEADING, ROLE_HEADER, rect.height > 0 ? heading : "");
@@ -181,10 +171,10 @@ static struct rect draw_words(const struct alert *alert, bool is_short, struct c
 {
 	const char *meaning = is_short ? "" : alert->meaning;
 	char text[512];
-
 	rect = draw_section(canvas, rect, "verdict", ROLE_STRONG, alert->message);
 	rect = draw_section(canvas, rect, "why", ROLE_NORMAL, meaning);
-	rect = draw_section(canvas, rect, meaning[0] != '\0' ? "" : "why", ROLE_INFO, evidence_words(alert, text, sizeof text));
+	rect = draw_section(
+		canvas, rect, meaning[0] != '\0' ? "" : "why", ROLE_INFO, evidence_words(alert, text, sizeof text));
 	for (size_t i = 0; i < alert->advice_count; i++) {
 		snprintf(text, sizeof text, "%zu. %s", i + 1, alert->advice[i]);
 		rect = draw_section(canvas, rect, i == 0 ? "next" : "", i == 0 ? ROLE_ACCENT : ROLE_NORMAL, text);
@@ -197,16 +187,15 @@ static int words_height(const struct alert *alert, bool is_short, int width)
 {
 	enum { ENDLESS = 10000 };
 	struct canvas nothing = { .charset = CHARSET_BRAILLE };
-
 	return ENDLESS - draw_words(alert, is_short, &nothing, (struct rect){ 0, 0, width - 3, ENDLESS }).height;
 }
 
 static void detail_title(const struct scene *scene, const struct alert *alert, struct line *line)
 {
 	char when[2 * NUMBER_SIZE + 8];
-
 	line_start(line, " · ");
-	line_add(line, 0, alert->is_raised ? parts_severity_role(alert->severity) : ROLE_DIM, "%s", alert->is_raised ? severity_name(alert->severity) : "cleared");
+	line_add(line, 0, alert->is_raised ? parts_severity_role(alert->severity) : ROLE_DIM, "%s",
+		alert->is_raised ? severity_name(alert->severity) : "cleared");
 	line_add(line, 2, ROLE_NORMAL, "%s", when_of(scene, alert, true, when, sizeof when));
 	if (evidence_kind(scene, alert) != EVIDENCE_NONE)
 		line_add(line, 1, ROLE_KEY, scene->state->is_open ? "Esc back" : "Enter evidence");
@@ -218,10 +207,10 @@ enum { PLOT_LEAST = 8, PLOT_MOST = 30 };
 static void draw_detail(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
 {
 	struct line right;
-	int words = words_height(alert, false, rect.width), frame = parts_panel_rows(canvas), room = rect.height - frame - words;
+	int words = words_height(alert, false, rect.width), frame = parts_panel_rows(canvas),
+		room = rect.height - frame - words;
 	bool has_plot = room >= PLOT_LEAST && evidence_kind(scene, alert) != EVIDENCE_NONE;
 	struct rect plot = rect_take_bottom(&rect, !has_plot ? 0 : room < PLOT_MOST ? room : PLOT_MOST);
-
 	detail_title(scene, alert, &right);
 	struct rect inside = parts_panel(canvas, rect, alert->rule, &right, ROLE_TITLE);
 
@@ -234,7 +223,6 @@ static void draw_detail(struct scene *scene, const struct alert *alert, struct c
 static void draw_missing(const struct missing *missing, struct canvas *canvas, struct rect rect)
 {
 	struct rect inside = parts_panel(canvas, rect, "Missing figure", NULL, ROLE_TITLE);
-
 	rect_take_left(&inside, 1);
 	inside = draw_section(canvas, inside, "missing", ROLE_STRONG, missing->figure);
 	inside = draw_section(canvas, inside, "why", ROLE_NORMAL, missing->text);
@@ -244,9 +232,9 @@ static void draw_missing(const struct missing *missing, struct canvas *canvas, s
 /* The evidence over all of the view, the words as far as there is room. */
 static void draw_open(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
 {
-	int frame = parts_panel_rows(canvas), most = rect.height * 2 / 5, words = frame + words_height(alert, false, rect.width);
+	int frame = parts_panel_rows(canvas), most = rect.height * 2 / 5,
+		words = frame + words_height(alert, false, rect.width);
 	bool is_short = words > most;
-
 	words = is_short ? frame + words_height(alert, true, rect.width) : words;
 	struct rect below = rect_take_bottom(&rect, words < most ? words : most);
 	struct line right;
@@ -263,18 +251,19 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	int count = row_count(scene), frame = parts_panel_rows(canvas);
-
 	state->list = state->plot = (struct rect){ 0, 0, 0, 0 };
 	if (count == 0) {
-		parts_note(canvas, rect, "Warnings", "Nothing to warn of so far, and no figure is missing. Slow first batches, flagged batches, variance, operations that "
-		           "take most of the time, waiting for data, growing memory and a busy machine are watched for.");
+		parts_note(canvas, rect, "Warnings",
+			"Nothing to warn of so far, and no figure is missing. Slow first batches, flagged batches, variance, "
+			"operations that "
+			"take most of the time, waiting for data, growing memory and a busy machine are watched for.");
 		return;
 	}
 	follow_chosen(scene);
 	parts_list_settle(state, count, rect.height);
 	const struct alert *alert = alert_at(scene, state->row);
 
-	if (state->is_open && alert != NULL) {
+	if (state->is_open && alert) {
 		draw_open(scene, alert, canvas, rect);
 		return;
 	}
@@ -284,30 +273,29 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	draw_list(scene, canvas, is_beside ? rect_take_left(&rect, rect.width * 9 / 20) : rect_take_top(&rect, rows));
 	if (rect.height == 0)
 		return;
-	if (alert != NULL)
+	if (alert)
 		draw_detail(scene, alert, canvas, rect);
 	else
 		draw_missing(missing_at(scene, state->row), canvas, rect);
 }
 
-/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static bool row_matches(const struct scene *scene, int row)
 {
 	const struct alert *alert = alert_at(scene, row);
 	const struct missing *missing = missing_at(scene, row);
 	const char *search = scene->state->search;
-
-	if (alert != NULL)
-		return parts_matches(alert->rule, search) || parts_matches(alert->message, search) || parts_matches(alert->meaning, search);
-	return missing != NULL && (parts_matches(missing->figure, search) || parts_matches(missing->text, search));
+	if (alert)
+		return parts_matches(alert->rule, search) || parts_matches(alert->message, search) ||
+			parts_matches(alert->meaning, search);
+	return missing && (parts_matches(missing->figure, search) || parts_matches(missing->text, search));
 }
 
 static void walk_matches(struct scene *scene, int step)
 {
 	struct view_state *state = scene->state;
 	int count = row_count(scene);
-
 	for (int i = 1; i <= count; i++) {
 		int row = (state->row + (step > 0 ? i : count - i)) % count;
 
@@ -323,7 +311,7 @@ static void walk_matches(struct scene *scene, int step)
 /* The newest slow batch of the run that the warning is about, explained. */
 static void go_to_batch(struct scene *scene, const struct alert *alert, int key)
 {
-	if (alert == NULL || evidence_kind(scene, alert) != EVIDENCE_STEPS) {
+	if (!alert || evidence_kind(scene, alert) != EVIDENCE_STEPS) {
 		snprintf(scene->message, sizeof scene->message, "this is about no batch of its own; Enter shows the evidence");
 		return;
 	}
@@ -338,8 +326,9 @@ static void go_to_batch(struct scene *scene, const struct alert *alert, int key)
 
 static void open_evidence(struct scene *scene, const struct alert *alert)
 {
-	if (alert == NULL || evidence_kind(scene, alert) == EVIDENCE_NONE) {
-		snprintf(scene->message, sizeof scene->message, alert == NULL ? "a missing figure has no plot" : "no plot belongs to this warning");
+	if (!alert || evidence_kind(scene, alert) == EVIDENCE_NONE) {
+		snprintf(scene->message, sizeof scene->message,
+			alert == NULL ? "a missing figure has no plot" : "no plot belongs to this warning");
 		return;
 	}
 	choose(scene);
@@ -349,7 +338,7 @@ static void open_evidence(struct scene *scene, const struct alert *alert)
 static void zoom(struct scene *scene, const struct alert *alert, int step)
 {
 	choose(scene);
-	if (alert != NULL && evidence_can_zoom(scene, alert, step))
+	if (alert && evidence_can_zoom(scene, alert, step))
 		scene->state->zoom += step;
 }
 
@@ -357,7 +346,6 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	const struct alert *alert;
-
 	(void)rect;
 	if (row_count(scene) == 0)
 		return false;
@@ -370,9 +358,11 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 			return false;
 		state->is_open = false;
 		return true;
-	case '+': case '=': zoom(scene, alert, 1); return true;
+	case '+':
+	case '=': zoom(scene, alert, 1); return true;
 	case '-': zoom(scene, alert, -1); return true;
-	case 'n': case 'N':
+	case 'n':
+	case 'N':
 		if (state->search[0] != '\0')
 			walk_matches(scene, event.key == 'n' ? 1 : -1);
 		else
@@ -388,7 +378,8 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 
 static void write(const struct scene *scene, struct buffer *out)
 {
-	buffer_puts(out, "since_ns,since,rule,severity,raised,message,meaning,advice,cleared_ns,cleared,value,level,guide\n");
+	buffer_puts(
+		out, "since_ns,since,rule,severity,raised,message,meaning,advice,cleared_ns,cleared,value,level,guide\n");
 	for (size_t i = 0; i < scene->alerts->count; i++) {
 		const struct alert *alert = &scene->alerts->list[i];
 
@@ -408,9 +399,14 @@ static void write(const struct scene *scene, struct buffer *out)
 }
 
 const struct view warnings_view = {
-	.name = "Warnings", .short_name = "Warn", .digit = '8',
-	.keys = "q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n its batch  / search  Space pause  w write  ? help",
+	.name = "Warnings",
+	.short_name = "Warn",
+	.digit = '8',
+	.keys =
+		"q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n its batch  / search  Space pause  w write  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ warning  Enter evidence  n batch  / search  ? help",
 	.can_search = true,
-	.draw = draw, .key = key, .write = write,
+	.draw = draw,
+	.key = key,
+	.write = write,
 };

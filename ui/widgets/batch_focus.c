@@ -14,8 +14,7 @@ void batch_range(const struct track *track, uint64_t *first, uint64_t *end)
 	*end = track->end;
 	while (*end > *first) {
 		const struct batch *batch = track_batch(track, *end - 1);
-
-		if (batch != NULL && !isnan(batch->step_s))
+		if (batch && !isnan(batch->step_s))
 			break;
 		(*end)--;
 	}
@@ -33,51 +32,50 @@ const struct batch *batch_find(const struct run *run, const struct track *track,
 {
 	const struct batch *batch = track_batch(track, ordinal);
 	const struct flagged *flagged = find_flagged(run, track, ordinal);
-
-	if (usual != NULL && flagged != NULL)
+	if (usual && flagged)
 		*usual = flagged->usual;
-	else if (usual != NULL && batch != NULL)
+	else if (usual && batch)
 		track_usual(track, ordinal, usual);
-	return batch != NULL ? batch : flagged != NULL ? &flagged->batch : NULL;
+	return batch ? batch : flagged ? &flagged->batch : NULL;
 }
 
-bool batch_explain(const struct scene *scene, const struct run *run, const struct track *track, uint64_t ordinal, struct explanation *out)
+bool batch_explain(const struct scene *scene, const struct run *run, const struct track *track, uint64_t ordinal,
+	struct explanation *out)
 {
 	struct usual usual;
 	struct around around;
 	const struct batch *batch = batch_find(run, track, ordinal, &usual);
 	const struct flagged *flagged = find_flagged(run, track, ordinal);
-	const struct around *seen = flagged != NULL ? flagged->around : NULL;
-
-	if (batch == NULL)
+	const struct around *seen = flagged ? flagged->around : NULL;
+	if (!batch)
 		return false;
-	if (seen == NULL && model_around(scene->model, run, batch, &around))
+	if (!seen && model_around(scene->model, run, batch, &around))
 		seen = &around;
 	explain_batch(run, batch, &usual, seen, out);
 	return true;
 }
 
-const char *batch_kind(char out[BATCH_KIND_SIZE], const struct run *run, const struct track *track, const struct batch *batch)
+const char *batch_kind(
+	char out[BATCH_KIND_SIZE], const struct run *run, const struct track *track, const struct batch *batch)
 {
 	const char *kind = track_kind_name(run, track, batch->kind);
 	unsigned accumulation = run_accumulation(run);
-
 	if (batch->place > 0 && accumulation > 0)
 		snprintf(out, BATCH_KIND_SIZE, "micro-batch %u of %u", batch->place, accumulation);
 	else
-		snprintf(out, BATCH_KIND_SIZE, "%s%.50s", kind != NULL ? "kind: " : "", kind != NULL ? kind : "");
+		snprintf(out, BATCH_KIND_SIZE, "%s%.50s", kind ? "kind: " : "", kind ? kind : "");
 	return out;
 }
 
-size_t batch_marks(const struct run *run, const struct track *track, uint64_t first, uint64_t end, uint64_t out[RUN_MARKS_MAX])
+size_t batch_marks(
+	const struct run *run, const struct track *track, uint64_t first, uint64_t end, uint64_t out[RUN_MARKS_MAX])
 {
 	size_t mark = 0, count = 0;
 	uint64_t before = UINT64_MAX;
-
 	for (uint64_t ordinal = first; ordinal < end && mark < run->mark_count; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
 
-		if (batch == NULL)
+		if (!batch)
 			continue;
 		for (; mark < run->mark_count && run->marks[mark].time_ns < batch->begin_ns; mark++)
 			if (before != UINT64_MAX)
@@ -93,7 +91,6 @@ const struct batch *batch_focused(const struct scene *scene, const struct run *r
 {
 	const struct track *track = scene_track(scene, run);
 	uint64_t first, end;
-
 	batch_range(track, &first, &end);
 	if (scene->focus.at_live_end)
 		return end > first ? track_batch(track, end - 1) : NULL;
@@ -103,14 +100,13 @@ const struct batch *batch_focused(const struct scene *scene, const struct run *r
 size_t batch_flagged(const struct run *run, const struct track *track, const struct flagged *out[RUN_FLAGGED_MAX])
 {
 	size_t count = 0;
-
 	for (size_t i = 0; i < run->flagged_count && count < RUN_FLAGGED_MAX; i++)
 		if (is_mode_of(run, run->flagged[i].mode, track))
 			out[count++] = &run->flagged[i];
 	return count;
 }
 
-/* -- moving -------------------------------------------------------------------------------------------------------------------- */
+/* -- moving -- */
 
 void batch_focus(struct scene *scene, uint64_t ordinal)
 {
@@ -121,7 +117,6 @@ void batch_focus(struct scene *scene, uint64_t ordinal)
 static void move(struct scene *scene, const struct run *run, int64_t by)
 {
 	uint64_t first, end, from;
-
 	batch_range(scene_track(scene, run), &first, &end);
 	if (end == first)
 		return;
@@ -140,12 +135,10 @@ struct walk {
 	bool is_from_live, has_ahead, has_any;
 	uint64_t here, ahead, wrap;
 };
-
 static void walk_offer(struct walk *walk, uint64_t ordinal)
 {
 	bool is_newest_wanted = walk->is_from_live || walk->direction < 0;
 	bool is_ahead = !walk->is_from_live && (walk->direction > 0 ? ordinal > walk->here : ordinal < walk->here);
-
 	if (!walk->has_any || (is_newest_wanted ? ordinal > walk->wrap : ordinal < walk->wrap))
 		walk->wrap = ordinal;
 	walk->has_any = true;
@@ -155,15 +148,11 @@ static void walk_offer(struct walk *walk, uint64_t ordinal)
 	}
 }
 
-static bool is_number(const char *text)
-{
-	return text[0] != '\0' && strspn(text, "0123456789/") == strlen(text);
-}
+static bool is_number(const char *text) { return text[0] != '\0' && strspn(text, "0123456789/") == strlen(text); }
 
 static bool is_named(const struct run *run, const struct batch *batch, const char *search)
 {
 	char name[NUMBER_SIZE];
-
 	parts_batch_name(name, run, batch);
 	return strcmp(name, search) == 0 || strcmp(strchr(name, '/') + 1, search) == 0;
 }
@@ -171,7 +160,6 @@ static bool is_named(const struct run *run, const struct batch *batch, const cha
 static bool has_cause(const struct run *run, const struct flagged *flagged, const char *search)
 {
 	struct explanation why;
-
 	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	for (size_t i = 0; i < why.cause_count; i++)
 		if (parts_matches(why.causes[i].what, search))
@@ -184,7 +172,6 @@ static void offer_matches(const struct run *run, const struct track *track, cons
 	const struct flagged *flagged[RUN_FLAGGED_MAX];
 	size_t count = batch_flagged(run, track, flagged);
 	uint64_t first, end;
-
 	for (size_t i = 0; i < count; i++)
 		if (is_named(run, &flagged[i]->batch, search) || (!is_number(search) && has_cause(run, flagged[i], search)))
 			walk_offer(walk, flagged[i]->batch.ordinal);
@@ -194,7 +181,7 @@ static void offer_matches(const struct run *run, const struct track *track, cons
 	for (uint64_t ordinal = first; ordinal < end; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
 
-		if (batch != NULL && is_named(run, batch, search))
+		if (batch && is_named(run, batch, search))
 			walk_offer(walk, ordinal);
 	}
 }
@@ -203,7 +190,6 @@ static void offer_flagged(const struct run *run, const struct track *track, stru
 {
 	const struct flagged *flagged[RUN_FLAGGED_MAX];
 	size_t count = batch_flagged(run, track, flagged);
-
 	for (size_t i = 0; i < count; i++)
 		walk_offer(walk, flagged[i]->batch.ordinal);
 }
@@ -213,7 +199,6 @@ static void walk(struct scene *scene, const struct run *run, int direction)
 	const struct track *track = scene_track(scene, run);
 	const char *search = scene->state->search;
 	struct walk walk = { .direction = direction, .is_from_live = scene->focus.at_live_end, .here = scene->focus.batch };
-
 	if (search[0] != '\0')
 		offer_matches(run, track, search, &walk);
 	else
@@ -221,7 +206,8 @@ static void walk(struct scene *scene, const struct run *run, int direction)
 	if (walk.has_any)
 		batch_focus(scene, walk.has_ahead ? walk.ahead : walk.wrap);
 	else if (search[0] != '\0')
-		snprintf(scene->message, sizeof scene->message, "no batch matches \"%s\": a number as 7/624 or 624, or a phase that made a batch slow", search);
+		snprintf(scene->message, sizeof scene->message,
+			"no batch matches \"%s\": a number as 7/624 or 624, or a phase that made a batch slow", search);
 	else
 		snprintf(scene->message, sizeof scene->message, "no batch is flagged; f flags the one under the cursor");
 }
@@ -230,8 +216,7 @@ static void toggle_flag(struct scene *scene, const struct run *run)
 {
 	const struct batch *batch = batch_focused(scene, run);
 	char name[NUMBER_SIZE];
-
-	if (batch == NULL)
+	if (!batch)
 		return;
 	bool flagged = !batch->is_flagged;
 	uint64_t ordinal = batch->ordinal;
@@ -251,7 +236,6 @@ static void toggle_flag(struct scene *scene, const struct run *run)
 static bool close_or_go_live(struct scene *scene)
 {
 	bool did = scene->focus.is_open || !scene->focus.at_live_end;
-
 	if (!scene->focus.is_open)
 		scene->focus.at_live_end = true;
 	scene->focus.is_open = false;
@@ -261,7 +245,6 @@ static bool close_or_go_live(struct scene *scene)
 void batch_next_mode(struct scene *scene, const struct run *run)
 {
 	unsigned at = (unsigned)(scene_track(scene, run) - run->tracks);
-
 	for (unsigned i = 1; i < run->track_count; i++) {
 		const struct track *track = &run->tracks[(at + i) % run->track_count];
 
@@ -270,17 +253,19 @@ void batch_next_mode(struct scene *scene, const struct run *run)
 		scene->focus = (struct focus){ .at_live_end = true, .has_mode = track != run_main(run), .mode = track->mode };
 		return;
 	}
-	snprintf(scene->message, sizeof scene->message, "all batches that are kept are of mode %s", run_name(run, run->tracks[at].mode));
+	snprintf(scene->message, sizeof scene->message, "all batches that are kept are of mode %s",
+		run_name(run, run->tracks[at].mode));
 }
 
 bool batch_key(struct scene *scene, const struct run *run, struct key_event event)
 {
 	int64_t page = scene->state->plot_columns > 1 ? (int64_t)scene->state->plot_columns : 50;
 	uint64_t first, end;
-
 	switch (event.key) {
-	case KEY_ARROW_LEFT: case 'h': move(scene, run, -1); return true;
-	case KEY_ARROW_RIGHT: case 'l': move(scene, run, 1); return true;
+	case KEY_ARROW_LEFT:
+	case 'h': move(scene, run, -1); return true;
+	case KEY_ARROW_RIGHT:
+	case 'l': move(scene, run, 1); return true;
 	case KEY_PAGE_UP: move(scene, run, -page); return true;
 	case KEY_PAGE_DOWN: move(scene, run, page); return true;
 	case KEY_TO_HOME:
@@ -297,7 +282,7 @@ bool batch_key(struct scene *scene, const struct run *run, struct key_event even
 	}
 }
 
-/* -- CSV ----------------------------------------------------------------------------------------------------------------------- */
+/* -- CSV -- */
 
 enum { WRITTEN_PHASES_MAX = 64 };
 
@@ -309,7 +294,8 @@ static double outermost_seconds(const struct batch *batch, uint32_t name)
 	return NAN;
 }
 
-static void write_batch(const struct scene *scene, const struct batch *batch, const struct phase_row *phases, size_t count, struct buffer *out)
+static void write_batch(const struct scene *scene, const struct batch *batch, const struct phase_row *phases,
+	size_t count, struct buffer *out)
 {
 	parts_csv_time(out, true, scene, batch->begin_ns);
 	parts_csv_integer(out, false, batch->epoch);
@@ -330,8 +316,7 @@ void batch_write(const struct scene *scene, uint64_t first, uint64_t end, struct
 	struct phase_row phases[WRITTEN_PHASES_MAX];
 	const struct track *track;
 	size_t batches, count;
-
-	if (run == NULL)
+	if (!run)
 		return;
 	track = scene_track(scene, run);
 	count = track_phases(track, RUN_RECENT, phases, WRITTEN_PHASES_MAX, &batches);
@@ -347,7 +332,7 @@ void batch_write(const struct scene *scene, uint64_t first, uint64_t end, struct
 	for (uint64_t ordinal = first; ordinal < end; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
 
-		if (batch != NULL)
+		if (batch)
 			write_batch(scene, batch, phases, count, out);
 	}
 }

@@ -19,7 +19,7 @@ const struct view *const all_views[] = { VIEWS(VIEW_POINTER) };
 #undef VIEW_POINTER
 const int view_count = sizeof all_views / sizeof all_views[0];
 
-/* -- the header ---------------------------------------------------------------------------------------------------------------- */
+/* -- the header -- */
 
 /* In whole seconds: the header does not flicker. */
 static const char *age(char out[NUMBER_SIZE], double seconds)
@@ -28,33 +28,37 @@ static const char *age(char out[NUMBER_SIZE], double seconds)
 }
 
 /* Which rank this is, and the slowest. */
-static void add_rank(const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
+static void add_rank(
+	const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
 {
 	if (run->rank[0] != '\0')
 		line_add(line, 3, ROLE_NORMAL, run->world[0] != '\0' ? "rank %s/%s" : "rank %s", run->rank, run->world);
 	if (ranks->slowest >= 0)
-		line_add(line, 3, ROLE_WARNING, is_wide ? "slowest: rank %ld" : "slowest %ld", ranks->list[ranks->slowest].number);
+		line_add(
+			line, 3, ROLE_WARNING, is_wide ? "slowest: rank %ld" : "slowest %ld", ranks->list[ranks->slowest].number);
 	if (scene->model->run_count > 1 && scene->model->run_count > ranks->count)
 		line_add(line, 3, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, scene->model->run_count);
 }
 
-static void add_who(const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
+static void add_who(
+	const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
 {
 	const struct model *model = scene->model;
 	char text[NUMBER_SIZE];
-
 	line_start(line, "  ·  ");
 	if (!is_wide)
 		line->separator = " · ";
 	if (model->has_target)
-		line_add(line, 1, ROLE_TITLE, is_wide ? "%s  pid %d" : "%s %d", model->command[0] != '\0' ? model->command : "?", model->target_pid);
-	if (run != NULL)
-		line_add(line, 2, run->is_counted ? ROLE_NORMAL : ROLE_STRONG, "%s", run->is_counted ? "counted from outside" : run->name);
-	if (run != NULL && run->inner_pid != 0 && run->inner_pid != run->pid)
+		line_add(line, 1, ROLE_TITLE, is_wide ? "%s  pid %d" : "%s %d",
+			model->command[0] != '\0' ? model->command : "?", model->target_pid);
+	if (run)
+		line_add(line, 2, run->is_counted ? ROLE_NORMAL : ROLE_STRONG, "%s",
+			run->is_counted ? "counted from outside" : run->name);
+	if (run && run->inner_pid != 0 && run->inner_pid != run->pid)
 		line_add(line, 7, ROLE_DIM, "pid %d inside", run->inner_pid);
-	if (run != NULL)
+	if (run)
 		add_rank(scene, run, ranks, is_wide, line);
-	if (run != NULL && run->start_ns > 0 && !run->is_counted)
+	if (run && run->start_ns > 0 && !run->is_counted)
 		line_add(line, 4, ROLE_NORMAL, "up %s", age(text, seconds_between(run->start_ns, scene->now_ns)));
 	else if (model->first_ns > 0)
 		line_add(line, 4, ROLE_NORMAL, "watched %s", age(text, seconds_between(model->first_ns, scene->now_ns)));
@@ -66,35 +70,35 @@ static void add_who(const struct scene *scene, const struct run *run, const stru
 static bool add_still_rank(const struct scene *scene, const struct ranks *ranks, struct line *line)
 {
 	const struct rank *rank = ranks->still >= 0 ? &ranks->list[ranks->still] : NULL;
-
-	if (rank == NULL || (rank->state == RANK_STUCK && (int)rank->run == scene->run))
+	if (!rank || (rank->state == RANK_STUCK && (int)rank->run == scene->run))
 		return false;
 	line_add(line, 0, ROLE_CRITICAL, "⚠ rank %ld %s", rank->number, rank_state_name(rank->state));
 	return true;
 }
 
-static void add_state(const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_ascii, struct line *line)
+static void add_state(
+	const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_ascii, struct line *line)
 {
 	int64_t when_ns;
 	char text[160];
-
 	if (scene->is_paused)
 		line_add(line, 0, ROLE_WARNING, "‖ PAUSED");
-	else if (scene->replay != NULL)
-		line_add(line, 2, scene->replay->state == REPLAY_PAUSED ? ROLE_WARNING : ROLE_ACCENT, "%s", replay_line_state(scene->replay, text, sizeof text));
+	else if (scene->replay)
+		line_add(line, 2, scene->replay->state == REPLAY_PAUSED ? ROLE_WARNING : ROLE_ACCENT, "%s",
+			replay_line_state(scene->replay, text, sizeof text));
 	if (scene->is_recording)
 		line_add(line, 1, ROLE_CRITICAL, is_ascii ? "rec %s" : "● rec %s", format_bytes(text, scene->recorded_bytes));
 	if (progress_ended(scene, run, &when_ns))
 		line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
 	else if (add_still_rank(scene, ranks, line))
 		;
-	else if (run != NULL && progress_hang(scene, run, text, sizeof text))
+	else if (run && progress_hang(scene, run, text, sizeof text))
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %s", text);
-	else if (!scene->is_paused && scene->replay == NULL)
+	else if (!scene->is_paused && !scene->replay)
 		line_add(line, 3, ROLE_GOOD, "● live");
-	if (run != NULL && run->lost_events > 0)
+	if (run && run->lost_events > 0)
 		line_add(line, 4, ROLE_WARNING, "lost %s", format_count(text, (double)run->lost_events));
-	if (run != NULL && run_refused_gaps(run) > 0)
+	if (run && run_refused_gaps(run) > 0)
 		line_add(line, 4, ROLE_WARNING, "refused %s", format_count(text, (double)run_refused_gaps(run)));
 }
 
@@ -103,7 +107,6 @@ static void add_cost(const struct scene *scene, bool is_wide, int64_t clock_ns, 
 	time_t seconds = (time_t)(clock_ns / NS_PER_S);
 	struct tm parts;
 	char text[NUMBER_SIZE];
-
 	if (period_ns > 0)
 		line_add(line, 6, ROLE_DIM, "%.3g Hz", (double)NS_PER_S / (double)period_ns);
 	snprintf(text, sizeof text, "–");
@@ -114,14 +117,14 @@ static void add_cost(const struct scene *scene, bool is_wide, int64_t clock_ns, 
 		line_add(line, 7, ROLE_NORMAL, "%s", text);
 }
 
-void chrome_header(const struct scene *scene, struct canvas *canvas, struct rect row, int64_t clock_ns, int64_t period_ns)
+void chrome_header(
+	const struct scene *scene, struct canvas *canvas, struct rect row, int64_t clock_ns, int64_t period_ns)
 {
 	const struct run *run = scene_run(scene);
 	bool is_wide = canvas->width >= 100;
 	struct ranks ranks;
 	struct line who, how;
 	int left;
-
 	ranks_compare(scene->model, scene->run < 0 ? scene->model->run_count : (unsigned)scene->run, &ranks);
 	line_start(&how, "  ");
 	add_state(scene, run, &ranks, canvas->charset == CHARSET_ASCII, &how);
@@ -139,12 +142,11 @@ void chrome_header(const struct scene *scene, struct canvas *canvas, struct rect
 	line_draw_right(&how, canvas, row.x, row.y, row.width);
 }
 
-/* -- the tabs ------------------------------------------------------------------------------------------------------------------ */
+/* -- the tabs -- */
 
 static int warning_count(const struct alerts *alerts)
 {
 	int count = 0;
-
 	for (size_t i = 0; i < alerts->count; i++)
 		count += alerts->list[i].is_raised && alerts->list[i].severity > SEVERITY_INFO;
 	return count;
@@ -155,7 +157,6 @@ static int tab_text(const struct scene *scene, int view, bool is_wide, char *out
 {
 	const char *name = is_wide ? all_views[view]->name : all_views[view]->short_name;
 	int warnings = all_views[view] == &warnings_view ? warning_count(scene->alerts) : 0, length;
-
 	length = snprintf(out, size, is_wide ? " %c %s" : " %c%s", all_views[view]->digit, name);
 	if (warnings > 0)
 		length += snprintf(out + length, size - (size_t)length, is_wide ? " ⚠%d" : "⚠%d", warnings);
@@ -168,7 +169,6 @@ static bool tabs_are_wide(const struct scene *scene, int width)
 {
 	char text[64];
 	int used = 0;
-
 	for (int view = 0; view < view_count; view++)
 		used += tab_text(scene, view, true, text, sizeof text);
 	return used <= width;
@@ -188,7 +188,6 @@ void chrome_tabs(const struct scene *scene, struct canvas *canvas, struct rect r
 {
 	bool is_wide = tabs_are_wide(scene, row.width);
 	char text[64];
-
 	canvas_fill(canvas, row, ' ', ROLE_TAB);
 	for (int view = 0, x = row.x; view < view_count && x < row.x + row.width; view++) {
 		int cells = tab_text(scene, view, is_wide, text, sizeof text), room = row.x + row.width - x;
@@ -206,7 +205,6 @@ int chrome_tab_at(const struct scene *scene, struct rect row, int x)
 {
 	bool is_wide = tabs_are_wide(scene, row.width);
 	char text[64];
-
 	for (int view = 0, from = row.x; view < view_count; view++) {
 		int cells = tab_text(scene, view, is_wide, text, sizeof text);
 
@@ -217,7 +215,7 @@ int chrome_tab_at(const struct scene *scene, struct rect row, int x)
 	return -1;
 }
 
-/* -- the last line ------------------------------------------------------------------------------------------------------------- */
+/* -- the last line -- */
 
 /* "n/N flag  Enter why": the first word of each is the key. Whole entries only. Returns what is left of the row. */
 static struct rect draw_hints(struct canvas *canvas, struct rect row, const char *hints)
@@ -225,7 +223,7 @@ static struct rect draw_hints(struct canvas *canvas, struct rect row, const char
 	while (*hints != '\0' && row.width > 0) {
 		const char *end = strstr(hints, "  ");
 		char text[80];
-		size_t length = end != NULL ? (size_t)(end - hints) : strlen(hints), key;
+		size_t length = end ? (size_t)(end - hints) : strlen(hints), key;
 		int used;
 
 		if (length >= sizeof text)
@@ -239,24 +237,27 @@ static struct rect draw_hints(struct canvas *canvas, struct rect row, const char
 		text[key] = '\0';
 		canvas_text(canvas, row.x, row.y, row.width, ROLE_KEY, text);
 		rect_take_left(&row, used + 2);
-		hints += length + (end != NULL ? 2 : 0);
+		hints += length + (end ? 2 : 0);
 	}
 	return row;
 }
 
-void chrome_last_line(const struct scene *scene, const struct view *view, struct canvas *canvas, struct rect row, const char *typed)
+void chrome_last_line(
+	const struct scene *scene, const struct view *view, struct canvas *canvas, struct rect row, const char *typed)
 {
 	rect_take_left(&row, 1);
-	if (typed != NULL) {
+	if (typed) {
 		canvas_printf(canvas, row.x, row.y, row.width, ROLE_STRONG, "/%s_", typed);
 	} else if (scene->message[0] != '\0') {
 		canvas_text(canvas, row.x, row.y, row.width, ROLE_ACCENT, scene->message);
 	} else if (scene->state->search[0] != '\0') {
-		rect_take_left(&row, canvas_printf(canvas, row.x, row.y, row.width, ROLE_STRONG, "/%s", scene->state->search) + 2);
+		rect_take_left(
+			&row, canvas_printf(canvas, row.x, row.y, row.width, ROLE_STRONG, "/%s", scene->state->search) + 2);
 		draw_hints(canvas, row, "n/N match  Esc ends the search");
 	} else {
-		if (scene->replay != NULL && scene->replay->state != REPLAY_STILL && scene->replay->has_span)
-			row = draw_hints(canvas, row, scene->replay->state == REPLAY_SEEKING ? "Esc stop  ,. 10 s  @ go to" : ",. 10 s  {} speed  @ go to");
+		if (scene->replay && scene->replay->state != REPLAY_STILL && scene->replay->has_span)
+			row = draw_hints(canvas, row,
+				scene->replay->state == REPLAY_SEEKING ? "Esc stop  ,. 10 s  @ go to" : ",. 10 s  {} speed  @ go to");
 		draw_hints(canvas, row, canvas->width >= 100 ? view->keys : view->keys_short);
 	}
 }
@@ -267,14 +268,14 @@ void chrome_one_line(const struct scene *scene, struct canvas *canvas)
 	int warnings = warning_count(scene->alerts);
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	if (scene->is_paused)
 		line_add(&line, 5, ROLE_WARNING, "PAUSED");
-	if (run != NULL)
+	if (run)
 		progress_pieces(scene, run, &line);
 	else if (scene->model->has_target)
-		line_add(&line, 0, ROLE_NORMAL, "%s", scene->model->target_ended ? "ended" : format_bytes(text, scene->model->memory.tree_rss_bytes));
+		line_add(&line, 0, ROLE_NORMAL, "%s",
+			scene->model->target_ended ? "ended" : format_bytes(text, scene->model->memory.tree_rss_bytes));
 	if (warnings > 0)
 		line_add(&line, 1, ROLE_WARNING, "⚠%d", warnings);
 	if (line_draw(&line, canvas, 0, 0, canvas->width) == 0)

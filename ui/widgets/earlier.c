@@ -9,7 +9,7 @@
 
 enum { RING = 0x2218, CUT = 0x2191, SAMPLES_MOST = 4096 };
 
-/* -- figures ------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 static uint64_t end_of(const struct earlier *earlier, uint64_t end)
 {
@@ -20,7 +20,6 @@ double earlier_mean(const struct earlier *earlier, uint64_t first, uint64_t end)
 {
 	double sum_s = 0;
 	size_t count = 0;
-
 	for (uint64_t i = first; i < end_of(earlier, end); i++)
 		if (!isnan(earlier->steps_s[i])) {
 			sum_s += (double)earlier->steps_s[i];
@@ -32,7 +31,6 @@ double earlier_mean(const struct earlier *earlier, uint64_t first, uint64_t end)
 double earlier_longest(const struct earlier *earlier, uint64_t first, uint64_t end)
 {
 	double most = NAN;
-
 	for (uint64_t i = first; i < end_of(earlier, end); i++)
 		if (!isnan(earlier->steps_s[i]) && !((double)earlier->steps_s[i] <= most))
 			most = (double)earlier->steps_s[i];
@@ -43,7 +41,6 @@ double earlier_median(const struct earlier *earlier, uint64_t first, uint64_t en
 {
 	double values[SAMPLES_MOST];
 	size_t count = 0;
-
 	end = end_of(earlier, end);
 	uint64_t stride = end > first ? (end - first + SAMPLES_MOST - 1) / SAMPLES_MOST : 1;
 
@@ -53,12 +50,12 @@ double earlier_median(const struct earlier *earlier, uint64_t first, uint64_t en
 	return count > 0 ? median_of(values, count) : NAN;
 }
 
-const char *earlier_words(const struct earlier *earlier, uint64_t first, uint64_t end, double now_s, char *out, size_t size)
+const char *earlier_words(
+	const struct earlier *earlier, uint64_t first, uint64_t end, double now_s, char *out, size_t size)
 {
 	char text[NUMBER_SIZE];
-
 	out[0] = '\0';
-	if (earlier == NULL || !earlier->is_shown)
+	if (!earlier || !earlier->is_shown)
 		return out;
 	double median_s = earlier_median(earlier, first, end);
 
@@ -71,21 +68,18 @@ const char *earlier_words(const struct earlier *earlier, uint64_t first, uint64_
 	else if (isnan(now_s) || !(median_s > 0))
 		snprintf(out, size, "earlier %s", parts_time(text, median_s, median_s));
 	else
-		snprintf(out, size, "earlier %s, now %+.0f %%", parts_time(text, median_s, now_s), 100 * (now_s / median_s - 1));
+		snprintf(
+			out, size, "earlier %s, now %+.0f %%", parts_time(text, median_s, now_s), 100 * (now_s / median_s - 1));
 	return out;
 }
 
-/* -- drawing ------------------------------------------------------------------------------------------------------------------- */
+/* -- drawing -- */
 
-static uint32_t ring(const struct canvas *canvas)
-{
-	return canvas->charset == CHARSET_ASCII ? '=' : RING;
-}
+static uint32_t ring(const struct canvas *canvas) { return canvas->charset == CHARSET_ASCII ? '=' : RING; }
 
 static const struct cell *cell_of(const struct canvas *canvas, int x, int y)
 {
 	bool is_inside = x >= 0 && y >= 0 && x < canvas->width && y < canvas->height;
-
 	return is_inside ? &canvas->cells[y * canvas->width + x] : NULL;
 }
 
@@ -104,16 +98,15 @@ static uint32_t sign(const struct canvas *canvas, const struct scale *scale, dou
 static bool has_room(const struct canvas *canvas, int x, int y)
 {
 	const struct cell *cell = cell_of(canvas, x, y), *above = cell_of(canvas, x, y - 1);
-
-	if (cell == NULL || cell->code == ' ')
-		return cell != NULL;
-	return x % 4 == 0 && cell->role == ROLE_PLOT && above != NULL && above->role != ROLE_PLOT && above->role != ROLE_FLAG;
+	if (!cell || cell->code == ' ')
+		return cell;
+	return x % 4 == 0 && cell->role == ROLE_PLOT && above && above->role != ROLE_PLOT && above->role != ROLE_FLAG;
 }
 
-void earlier_plot(struct canvas *canvas, struct rect rect, const struct scale *scale, const double *values, size_t count)
+void earlier_plot(
+	struct canvas *canvas, struct rect rect, const struct scale *scale, const double *values, size_t count)
 {
 	size_t across = rect.width > 0 ? count / (size_t)rect.width : 0;
-
 	across = across > 0 ? across : 1;
 	for (size_t i = 0; i < count; i += across) {
 		double value = NAN;
@@ -131,8 +124,7 @@ void earlier_mark(struct canvas *canvas, struct rect rect, int x, const struct s
 {
 	int y = is_on(scale, value) ? plot_row(canvas, rect, scale, value) : -1;
 	const struct cell *cell = cell_of(canvas, x, y);
-
-	if (cell != NULL && cell->role != ROLE_FLAG && cell->role != ROLE_ACCENT)
+	if (cell && cell->role != ROLE_FLAG && cell->role != ROLE_ACCENT)
 		canvas_put(canvas, x, y, sign(canvas, scale, value), ROLE_EARLIER);
 }
 

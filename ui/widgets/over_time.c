@@ -4,21 +4,20 @@
 
 #include "ui/widgets/trace.h"
 
-void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale, const struct series *series,
-                      int64_t from_ns, enum role role)
+void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,
+	const struct series *series, int64_t from_ns, enum role role)
 {
 	struct plot_point points[TRACE_POINTS_MAX];
 	size_t columns = plot_resolution(canvas, rect);
-
 	columns = columns > TRACE_POINTS_MAX ? TRACE_POINTS_MAX : columns;
 	trace_series(scene, series, from_ns, role, points, columns);
 	plot_points(canvas, rect, scale, points, columns, true);
 }
 
-struct rect over_time_draw(struct scene *scene, struct canvas *canvas, struct rect rect, struct scale *scale, const struct over_time *what)
+struct rect over_time_draw(
+	struct scene *scene, struct canvas *canvas, struct rect rect, struct scale *scale, const struct over_time *what)
 {
 	double least = NAN, most = NAN;
-
 	for (size_t i = 0; i < what->count; i++)
 		trace_extremes(scene, what->lines[i].series, what->from_ns, &least, &most);
 	if (isnan(most)) {
@@ -31,7 +30,9 @@ struct rect over_time_draw(struct scene *scene, struct canvas *canvas, struct re
 	if (most - least < fabs(most) / 20)
 		least = most - fabs(most) / 20;
 	/* nothing at all: as much as one would look for, not one byte */
-	static const double looked_for[] = { [PLOT_BYTES] = 1e6, [PLOT_HERTZ] = 1e9, [PLOT_CPUS] = 1e9, [PLOT_WATTS] = 10, [PLOT_COUNT] = 1 };
+	static const double looked_for[] = {
+		[PLOT_BYTES] = 1e6, [PLOT_HERTZ] = 1e9, [PLOT_CPUS] = 1e9, [PLOT_WATTS] = 10, [PLOT_COUNT] = 1
+	};
 
 	if (most <= 0 && least >= 0 && what->unit < sizeof looked_for / sizeof looked_for[0])
 		most = looked_for[what->unit];

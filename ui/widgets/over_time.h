@@ -12,18 +12,22 @@
 enum { OVER_TIME_LINES = 3 };
 
 struct over_time {
-	int64_t from_ns;                 /* up to now */
+	int64_t from_ns; /* up to now */
 	enum plot_unit unit;
 	bool from_zero;
-	double level;                    /* the scale has room for it too; NAN = none */
+	double level; /* the scale has room for it too; NAN = none */
 	size_t count;
-	struct { const struct series *series; enum role role; } lines[OVER_TIME_LINES];      /* the first is drawn last, on top */
+	/* the first is drawn last, on top */
+	struct {
+		const struct series *series;
+		enum role role;
+	} lines[OVER_TIME_LINES];
 };
-
 /* Returns where the plot stands, its axis left out; empty where nothing is known yet, which it says. */
-struct rect over_time_draw(struct scene *scene, struct canvas *canvas, struct rect rect, struct scale *scale, const struct over_time *what);
+struct rect over_time_draw(
+	struct scene *scene, struct canvas *canvas, struct rect rect, struct scale *scale, const struct over_time *what);
 /* One figure on a scale that is already there, without an axis. */
-void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale, const struct series *series,
-                      int64_t from_ns, enum role role);
+void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,
+	const struct series *series, int64_t from_ns, enum role role);
 
 #endif

@@ -9,39 +9,34 @@
 #include "src/base/clock.h"
 #include "ui/core/layout.h"
 
-bool parts_is_roomy(const struct canvas *canvas)
-{
-	return canvas->width >= 100 && canvas->height >= 30;
-}
+bool parts_is_roomy(const struct canvas *canvas) { return canvas->width >= 100 && canvas->height >= 30; }
 
-int parts_panel_rows(const struct canvas *canvas)
-{
-	return parts_is_roomy(canvas) ? 2 : 1;
-}
+int parts_panel_rows(const struct canvas *canvas) { return parts_is_roomy(canvas) ? 2 : 1; }
 
-struct rect parts_panel(struct canvas *canvas, struct rect rect, const char *title, struct line *right, enum role title_role)
+struct rect parts_panel(
+	struct canvas *canvas, struct rect rect, const char *title, struct line *right, enum role title_role)
 {
 	char text[512];
 	const char *shown = NULL;
 	int room = rect.width - (int)text_cells(title) - 10;
-
-	if (right != NULL && line_fit(right, room) > 0)
+	if (right && line_fit(right, room) > 0)
 		shown = line_text(right, room, text, sizeof text);
 	bool is_box = parts_is_roomy(canvas) && rect.height > 1 && rect.width >= 4;
-	struct rect inside = parts_is_roomy(canvas) ? canvas_box(canvas, rect, title, shown, title_role) : canvas_rule(canvas, rect, title, shown, title_role);
+	struct rect inside = parts_is_roomy(canvas) ? canvas_box(canvas, rect, title, shown, title_role)
+												: canvas_rule(canvas, rect, title, shown, title_role);
 
 	/* once more over the plain text, each piece in its own role */
-	if (shown != NULL)
+	if (shown)
 		line_draw_right(right, canvas, rect.x, rect.y, rect.width - (is_box ? 3 : 2));
 	return inside;
 }
 
-/* The length in bytes of what fits into `width` cells of `text`, cut before a word; at least one byte of a word that is too long. */
+/* The length in bytes of what fits into `width` cells of `text`, cut before a word; at least one byte of a word that is
+ * too long. */
 static size_t fitting(const char *text, int width)
 {
 	size_t length = strlen(text), at = 0, word_end = 0;
 	int cells = 0;
-
 	while (at < length && text[at] != '\n') {
 		uint32_t code;
 		size_t used = utf8_decode(text + at, length - at, &code);
@@ -60,7 +55,6 @@ int parts_wrap(struct canvas *canvas, struct rect rect, enum role role, const ch
 {
 	char row[1024];
 	int rows = 0;
-
 	while (*text != '\0' && rect.width > 0) {
 		size_t length = fitting(text, rect.width), kept = length < sizeof row ? length : sizeof row - 1;
 
@@ -79,7 +73,6 @@ int parts_wrap(struct canvas *canvas, struct rect rect, enum role role, const ch
 void parts_note(struct canvas *canvas, struct rect rect, const char *title, const char *text)
 {
 	struct rect box = rect, nowhere = { 0, 0, 0, 0 };
-
 	box.width = rect.width < 76 ? rect.width : 76;
 	nowhere.width = box.width - 6;
 	box.height = parts_wrap(canvas, nowhere, ROLE_NORMAL, text) + 4;
@@ -105,7 +98,6 @@ const char *parts_clock(char out[NUMBER_SIZE], const struct scene *scene, int64_
 {
 	time_t seconds = (time_t)(realtime_of(scene, time_ns) / NS_PER_S);
 	struct tm parts;
-
 	if (time_ns == 0 || localtime_r(&seconds, &parts) == NULL || strftime(out, NUMBER_SIZE, "%H:%M:%S", &parts) == 0)
 		snprintf(out, NUMBER_SIZE, "–");
 	return out;
@@ -117,14 +109,18 @@ static const struct time_form {
 	int places;
 	const char *unit;
 } time_forms[] = {
-	{ 100, 1, 1, "s" }, { 10, 1, 2, "s" }, { 0.02, 1, 3, "s" }, { 0.002, 1e3, 2, "ms" }, { 0.0002, 1e3, 3, "ms" }, { 0.00002, 1e6, 1, "µs" },
+	{ 100, 1, 1, "s" },
+	{ 10, 1, 2, "s" },
+	{ 0.02, 1, 3, "s" },
+	{ 0.002, 1e3, 2, "ms" },
+	{ 0.0002, 1e3, 3, "ms" },
+	{ 0.00002, 1e6, 1, "µs" },
 	{ -INFINITY, 1e6, 2, "µs" },
 };
 
 static const struct time_form *time_form_of(double like)
 {
 	const struct time_form *form = time_forms;
-
 	if (isnan(like))
 		like = 1;
 	while (like < form->from)
@@ -132,21 +128,18 @@ static const struct time_form *time_form_of(double like)
 	return form;
 }
 
-const char *parts_time_unit(double like)
-{
-	return time_form_of(like)->unit;
-}
+const char *parts_time_unit(double like) { return time_form_of(like)->unit; }
 
 const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, bool is_signed)
 {
 	const struct time_form *form = time_form_of(like);
 	double value = seconds * form->scale;
 	bool is_nothing = fabs(value) < 0.5 * pow(10, -form->places);
-
 	if (isnan(seconds))
 		snprintf(out, NUMBER_SIZE, "–");
 	else if (is_nothing)
-		snprintf(out, NUMBER_SIZE, is_signed || seconds <= 0 ? "%.*f" : "<%.*f", form->places, is_signed || seconds <= 0 ? 0 : pow(10, -form->places));
+		snprintf(out, NUMBER_SIZE, is_signed || seconds <= 0 ? "%.*f" : "<%.*f", form->places,
+			is_signed || seconds <= 0 ? 0 : pow(10, -form->places));
 	else
 		snprintf(out, NUMBER_SIZE, is_signed ? "%+.*f" : "%.*f", form->places, value);
 	return out;
@@ -155,7 +148,6 @@ const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, 
 const char *parts_time(char out[NUMBER_SIZE], double seconds, double like)
 {
 	char bare[NUMBER_SIZE];
-
 	if (isnan(seconds))
 		snprintf(out, NUMBER_SIZE, "–");
 	else
@@ -166,7 +158,6 @@ const char *parts_time(char out[NUMBER_SIZE], double seconds, double like)
 const char *parts_loss(char out[NUMBER_SIZE], double loss)
 {
 	double size = fabs(loss);
-
 	if (isnan(loss))
 		snprintf(out, NUMBER_SIZE, "–");
 	else
@@ -176,7 +167,8 @@ const char *parts_loss(char out[NUMBER_SIZE], double loss)
 
 const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const struct batch *batch)
 {
-	snprintf(out, NUMBER_SIZE, "%u/%llu", run_epoch_number(run, batch->epoch_ordinal), (unsigned long long)batch->index);
+	snprintf(
+		out, NUMBER_SIZE, "%u/%llu", run_epoch_number(run, batch->epoch_ordinal), (unsigned long long)batch->index);
 	return out;
 }
 
@@ -184,7 +176,6 @@ const char *parts_thousands(char out[NUMBER_SIZE], double count)
 {
 	char digits[NUMBER_SIZE];
 	size_t length, written = 0;
-
 	if (isnan(count) || fabs(count) >= 1e12)
 		return format_count(out, count);
 	length = (size_t)snprintf(digits, sizeof digits, "%.0f", count);
@@ -222,10 +213,13 @@ void parts_list_settle(struct view_state *state, int count, int height)
 bool parts_list_key(struct view_state *state, struct key_event event, int count, struct rect list)
 {
 	int page = list.height > 1 ? list.height - 1 : 1;
-
 	switch (event.key) {
-	case KEY_ARROW_UP: case 'k': case KEY_WHEEL_UP: state->row--; break;
-	case KEY_ARROW_DOWN: case 'j': case KEY_WHEEL_DOWN: state->row++; break;
+	case KEY_ARROW_UP:
+	case 'k':
+	case KEY_WHEEL_UP: state->row--; break;
+	case KEY_ARROW_DOWN:
+	case 'j':
+	case KEY_WHEEL_DOWN: state->row++; break;
 	case KEY_PAGE_UP: state->row -= page; break;
 	case KEY_PAGE_DOWN: state->row += page; break;
 	case KEY_TO_HOME: state->row = 0; break;
@@ -254,7 +248,8 @@ bool parts_is_warned(const struct alerts *alerts, int run, uint32_t name)
 	for (size_t i = 0; i < alerts->count; i++) {
 		const struct alert *alert = &alerts->list[i];
 
-		if (alert->is_raised && alert->severity > SEVERITY_INFO && alert->subject == name && name != NAME_NONE && (int)alert->run == run)
+		if (alert->is_raised && alert->severity > SEVERITY_INFO && alert->subject == name && name != NAME_NONE &&
+			(int)alert->run == run)
 			return true;
 	}
 	return false;
@@ -263,19 +258,14 @@ bool parts_is_warned(const struct alerts *alerts, int run, uint32_t name)
 enum role parts_severity_role(enum severity severity)
 {
 	static const enum role roles[] = { ROLE_INFO, ROLE_WARNING, ROLE_CRITICAL };
-
 	return roles[severity];
 }
 
-const char *parts_severity_sign(enum severity severity)
-{
-	return severity == SEVERITY_INFO ? "·" : "⚠";
-}
+const char *parts_severity_sign(enum severity severity) { return severity == SEVERITY_INFO ? "·" : "⚠"; }
 
 bool parts_matches(const char *text, const char *part)
 {
 	size_t length = strlen(part);
-
 	for (; *text != '\0' || length == 0; text++) {
 		size_t same = 0;
 
@@ -328,11 +318,12 @@ void parts_csv_time(struct buffer *out, bool is_first, const struct scene *scene
 	time_t seconds = (time_t)(realtime_ns / NS_PER_S);
 	struct tm parts;
 	char text[40];
-
 	csv_comma(out, is_first);
-	if (time_ns == 0 || gmtime_r(&seconds, &parts) == NULL || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
+	if (time_ns == 0 || gmtime_r(&seconds, &parts) == NULL ||
+		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
 		buffer_puts(out, ",");
 		return;
 	}
-	buffer_printf(out, "%lld,%s.%03lldZ", (long long)realtime_ns, text, (long long)(realtime_ns % NS_PER_S / NS_PER_MS));
+	buffer_printf(
+		out, "%lld,%s.%03lldZ", (long long)realtime_ns, text, (long long)(realtime_ns % NS_PER_S / NS_PER_MS));
 }

@@ -9,7 +9,19 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/view.h"
 
-enum picker_cell { CELL_PID, CELL_RUN, CELL_RANK, CELL_EPOCH, CELL_BATCH, CELL_RATE, CELL_MEMORY, CELL_GPU, CELL_STATE, CELL_HOW, CELLS };
+enum picker_cell {
+	CELL_PID,
+	CELL_RUN,
+	CELL_RANK,
+	CELL_EPOCH,
+	CELL_BATCH,
+	CELL_RATE,
+	CELL_MEMORY,
+	CELL_GPU,
+	CELL_STATE,
+	CELL_HOW,
+	CELLS
+};
 
 static const struct table_column columns[CELLS] = {
 	[CELL_PID] = { "PID", 8, 0, false, false },
@@ -26,29 +38,21 @@ static const struct table_column columns[CELLS] = {
 
 enum { SHOWN_MAX = 512, HOW_BESIDE_GPU = 17 };
 
-void picker_init(struct picker *picker)
-{
-	*picker = (struct picker){ .row = 0 };
-}
+void picker_init(struct picker *picker) { *picker = (struct picker){ .row = 0 }; }
 
-static const char *text_of(const char *text)
-{
-	return text != NULL && text[0] != '\0' ? text : "–";
-}
+static const char *text_of(const char *text) { return text && text[0] != '\0' ? text : "–"; }
 
 static bool is_shown(const struct picker *picker, const struct picker_row *row)
 {
 	char pid[NUMBER_SIZE];
-
 	snprintf(pid, sizeof pid, "%d", row->pid);
-	return parts_matches(pid, picker->filter) || parts_matches(text_of(row->run), picker->filter) || parts_matches(text_of(row->state), picker->filter) ||
-	       parts_matches(text_of(row->how), picker->filter);
+	return parts_matches(pid, picker->filter) || parts_matches(text_of(row->run), picker->filter) ||
+		parts_matches(text_of(row->state), picker->filter) || parts_matches(text_of(row->how), picker->filter);
 }
 
 static int shown_rows(const struct picker *picker, const struct picker_row *rows, size_t count, int shown[SHOWN_MAX])
 {
 	int found = 0;
-
 	for (size_t i = 0; i < count && found < SHOWN_MAX; i++)
 		if (is_shown(picker, &rows[i]))
 			shown[found++] = (int)i;
@@ -66,7 +70,6 @@ static void follow(struct picker *picker, const struct picker_row *rows, const i
 static void settle(struct picker *picker, const struct picker_row *rows, const int *shown, int count)
 {
 	struct view_state list = { .row = picker->row, .scroll = picker->scroll };
-
 	parts_list_settle(&list, count, picker->list.height);
 	picker->row = list.row;
 	picker->scroll = list.scroll;
@@ -77,17 +80,15 @@ static void settle(struct picker *picker, const struct picker_row *rows, const i
 int picker_selected(const struct picker *picker, const struct picker_row *rows, size_t count)
 {
 	int shown[SHOWN_MAX], found = shown_rows(picker, rows, count, shown);
-
 	return found > 0 && picker->row < found ? shown[picker->row] : -1;
 }
 
-/* -- drawing ------------------------------------------------------------------------------------------------------------------- */
+/* -- drawing -- */
 
 static void draw_row(const struct table *table, const struct picker_row *row, struct canvas *canvas, int y)
 {
 	enum role role = row->is_ended ? ROLE_DIM : ROLE_NORMAL;
 	char pid[NUMBER_SIZE];
-
 	snprintf(pid, sizeof pid, "%d", row->pid);
 	table_cell(table, canvas, y, CELL_PID, role, pid);
 	table_cell(table, canvas, y, CELL_RUN, row->is_ended ? ROLE_DIM : ROLE_STRONG, text_of(row->run));
@@ -97,22 +98,25 @@ static void draw_row(const struct table *table, const struct picker_row *row, st
 	table_cell(table, canvas, y, CELL_RATE, role, text_of(row->rate));
 	table_cell(table, canvas, y, CELL_MEMORY, role, text_of(row->memory));
 	table_cell(table, canvas, y, CELL_GPU, role, text_of(row->gpu));
-	table_cell(table, canvas, y, CELL_STATE, row->is_ended ? ROLE_DIM : row->is_slowest ? ROLE_WARNING : ROLE_GOOD, text_of(row->state));
+	table_cell(table, canvas, y, CELL_STATE,
+		row->is_ended         ? ROLE_DIM
+			: row->is_slowest ? ROLE_WARNING
+							  : ROLE_GOOD,
+		text_of(row->state));
 	table_cell(table, canvas, y, CELL_HOW, ROLE_DIM, text_of(row->how));
 }
 
-static const char nothing_to_watch[] =
-	"Nothing that can be watched was found.\n"
-	"pmtop -p PID watches any process of yours. A run shows its batches once it publishes them: one C header, pmtop.h, and five lines (man 3 pmtop.h).\n"
-	"make demo, in pmtop's source, starts a run to look at.";
+static const char nothing_to_watch[] = "Nothing that can be watched was found.\n"
+									   "pmtop -p PID watches any process of yours. A run shows its batches once it "
+									   "publishes them: one C header, pmtop.h, and five lines (man 3 pmtop.h).\n"
+									   "make demo, in pmtop's source, starts a run to look at.";
 
 /* Who uses a GPU is shown where anybody does; then the row below the list says in full how one can be watched. */
 static void choose_columns(const struct picker_row *rows, size_t count, struct table_column out[CELLS])
 {
 	bool has_gpu = false;
-
 	for (size_t i = 0; i < count; i++)
-		has_gpu = has_gpu || (rows[i].gpu != NULL && rows[i].gpu[0] != '\0');
+		has_gpu = has_gpu || (rows[i].gpu && rows[i].gpu[0] != '\0');
 	memcpy(out, columns, sizeof columns);
 	if (has_gpu)
 		out[CELL_HOW].width = HOW_BESIDE_GPU;
@@ -120,19 +124,20 @@ static void choose_columns(const struct picker_row *rows, size_t count, struct t
 		out[CELL_GPU].width = 0;
 }
 
-static void draw_list(struct picker *picker, const struct picker_row *rows, size_t count, struct canvas *canvas, struct rect rect)
+static void draw_list(
+	struct picker *picker, const struct picker_row *rows, size_t count, struct canvas *canvas, struct rect rect)
 {
 	int shown[SHOWN_MAX], found = shown_rows(picker, rows, count, shown);
 	char text[NUMBER_SIZE];
 	struct table_column chosen[CELLS];
 	struct table table;
 	struct line right;
-
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "%s", parts_thousands(text, (double)found));
 	if (picker->filter[0] != '\0')
 		line_add(&right, 0, ROLE_KEY, "/%s", picker->filter);
-	struct rect inside = parts_panel(canvas, rect, "What can be watched", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
+	struct rect inside = parts_panel(canvas, rect, "What can be watched", &right, ROLE_TITLE),
+				header = rect_take_top(&inside, 1);
 	struct rect detail = rect_take_bottom(&inside, inside.height > 6 ? 1 : 0);
 
 	choose_columns(rows, count, chosen);
@@ -142,8 +147,8 @@ static void draw_list(struct picker *picker, const struct picker_row *rows, size
 	follow(picker, rows, shown, found);
 	settle(picker, rows, shown, found);
 	if (detail.height > 0 && found > 0)
-		canvas_printf(canvas, detail.x + 1, detail.y, detail.width - 1, ROLE_DIM, "%d  %s  %s", picker->pid, text_of(rows[shown[picker->row]].state),
-		              text_of(rows[shown[picker->row]].how));
+		canvas_printf(canvas, detail.x + 1, detail.y, detail.width - 1, ROLE_DIM, "%d  %s  %s", picker->pid,
+			text_of(rows[shown[picker->row]].state), text_of(rows[shown[picker->row]].how));
 	if (found == 0)
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "nothing here matches; Esc shows all");
 	for (int i = 0; i < inside.height && picker->scroll + i < found; i++) {
@@ -158,8 +163,8 @@ static void draw_list(struct picker *picker, const struct picker_row *rows, size
 void picker_draw(struct picker *picker, const struct picker_row *rows, size_t count, struct canvas *canvas)
 {
 	struct rect rest = { 0, 0, canvas->width, canvas->height };
-	struct rect header = rect_take_top(&rest, rest.height > 3 ? 1 : 0), last = rect_take_bottom(&rest, rest.height > 3 ? 1 : 0);
-
+	struct rect header = rect_take_top(&rest, rest.height > 3 ? 1 : 0),
+				last = rect_take_bottom(&rest, rest.height > 3 ? 1 : 0);
 	canvas_unclip(canvas);
 	canvas_clear(canvas);
 	picker->list = (struct rect){ 0, 0, 0, 0 };
@@ -179,13 +184,12 @@ void picker_draw(struct picker *picker, const struct picker_row *rows, size_t co
 		canvas_text(canvas, 1, last.y, last.width - 1, ROLE_DIM, "Enter watch  ↑↓ choose  / filter  q quit");
 }
 
-/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static void type_filter(struct picker *picker, struct key_event event)
 {
 	size_t length = strlen(picker->filter), size;
 	char bytes[4];
-
 	if (event.key == KEY_RETURN) {
 		picker->is_typing = false;
 	} else if (event.key == KEY_ESC) {
@@ -195,7 +199,8 @@ static void type_filter(struct picker *picker, struct key_event event)
 		while (length > 0 && (picker->filter[--length] & 0xc0) == 0x80)
 			;
 		picker->filter[length] = '\0';
-	} else if (event.key >= ' ' && event.key < KEY_ARROW_UP && length + (size = utf8_encode((uint32_t)event.key, bytes)) < sizeof picker->filter) {
+	} else if (event.key >= ' ' && event.key < KEY_ARROW_UP &&
+		length + (size = utf8_encode((uint32_t)event.key, bytes)) < sizeof picker->filter) {
 		memcpy(picker->filter + length, bytes, size);
 		picker->filter[length + size] = '\0';
 	}
@@ -211,7 +216,6 @@ static enum picker_wish move(struct picker *picker, const struct picker_row *row
 {
 	int shown[SHOWN_MAX], found = shown_rows(picker, rows, count, shown), before = picker->row;
 	struct view_state list = { .row = picker->row, .scroll = picker->scroll };
-
 	if (found == 0 || !parts_list_key(&list, event, found, picker->list))
 		return PICKER_NOTHING;
 	picker->row = list.row;

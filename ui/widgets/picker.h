@@ -1,4 +1,5 @@
-/* picker.h: `pmtop` alone: what can be watched, as a list to choose from. The caller gives the rows anew each time; the selection follows its process and run. */
+/* picker.h: `pmtop` alone: what can be watched, as a list to choose from. The caller gives the rows anew each time; the
+ * selection follows its process and run. */
 #ifndef PMTOP_UI_WIDGETS_PICKER_H
 #define PMTOP_UI_WIDGETS_PICKER_H
 
@@ -13,18 +14,17 @@
 struct picker_row {
 	int32_t pid;
 	const char *run, *rank, *epoch, *batch, *rate, *memory;
-	const char *gpu;             /* "0: 38.9 GB" */
-	const char *state;           /* "training", "ended 14:02 (killed), last events kept" */
-	const char *how;             /* "published (pmtop.h 1.0)", "pmtop -p 51377" */
+	const char *gpu;   /* "0: 38.9 GB" */
+	const char *state; /* "training", "ended 14:02 (killed), last events kept" */
+	const char *how;   /* "published (pmtop.h 1.0)", "pmtop -p 51377" */
 	bool is_ended;
-	bool is_slowest;             /* of the ranks of its run */
+	bool is_slowest; /* of the ranks of its run */
 };
-
 struct picker {
 	/* private */
-	int row, scroll;             /* among the shown rows */
+	int row, scroll; /* among the shown rows */
 	int32_t pid;
-	char run[128];               /* what was selected when it was last drawn */
+	char run[128]; /* what was selected when it was last drawn */
 	bool is_typing;
 	char filter[64];
 	struct rect list;

@@ -9,18 +9,17 @@
 #include "ui/core/layout.h"
 #include "ui/widgets/parts.h"
 
-/* -- a batch that does not end ------------------------------------------------------------------------------------------------- */
+/* -- a batch that does not end -- */
 
 /* The newest that has begun, of whatever mode. */
 static const struct batch *last_batch(const struct run *run)
 {
 	const struct batch *last = NULL;
-
 	for (unsigned i = 0; i < run->track_count; i++) {
 		const struct track *track = &run->tracks[i];
 		const struct batch *batch = track->end > 0 ? track_batch(track, track->end - 1) : NULL;
 
-		if (batch != NULL && (last == NULL || batch->begin_ns > last->begin_ns))
+		if (batch && (!last || batch->begin_ns > last->begin_ns))
 			last = batch;
 	}
 	return last;
@@ -30,8 +29,7 @@ static const struct batch *last_batch(const struct run *run)
 static double usual_step(const struct run *run)
 {
 	const struct track *track = run_track_of(run, run->state.mode);
-
-	return track != NULL && track->recent.count > 0 ? track->recent.p50_s : run_main(run)->recent.p50_s;
+	return track && track->recent.count > 0 ? track->recent.p50_s : run_main(run)->recent.p50_s;
 }
 
 /* The innermost of "backward › all_reduce". */
@@ -39,8 +37,7 @@ static const char *innermost(const char *stack)
 {
 	static const char between[] = " › ";
 	const char *last = stack;
-
-	for (const char *next = strstr(last, between); next != NULL; next = strstr(last, between))
+	for (const char *next = strstr(last, between); next; next = strstr(last, between))
 		last = next + sizeof between - 1;
 	return last;
 }
@@ -49,7 +46,6 @@ bool progress_hang(const struct scene *scene, const struct run *run, char *out, 
 {
 	struct stall stall;
 	char elapsed[NUMBER_SIZE];
-
 	if (!stall_find(scene->model, run, &stall))
 		return false;
 	parts_waiting(elapsed, stall.seconds);
@@ -62,18 +58,17 @@ bool progress_hang(const struct scene *scene, const struct run *run, char *out, 
 	return true;
 }
 
-/* -- the end ------------------------------------------------------------------------------------------------------------------- */
+/* -- the end -- */
 
 bool progress_ended(const struct scene *scene, const struct run *run, int64_t *when_ns)
 {
 	const struct model *model = scene->model;
-	const struct batch *last = run != NULL ? last_batch(run) : NULL;
-	int64_t epoch_ns = run != NULL && run->epoch_count > 0 ? run->epochs[run->epoch_count - 1].end_ns : 0;
-
+	const struct batch *last = run ? last_batch(run) : NULL;
+	int64_t epoch_ns = run && run->epoch_count > 0 ? run->epochs[run->epoch_count - 1].end_ns : 0;
 	*when_ns = model->target_ended ? model->target_ended_ns : 0;
-	if (!model->target_ended && (run == NULL || (run->is_live && !run->state.is_ended)))
+	if (!model->target_ended && (!run || (run->is_live && !run->state.is_ended)))
 		return false;
-	if (*when_ns == 0 && last != NULL)
+	if (*when_ns == 0 && last)
 		*when_ns = last->end_ns > epoch_ns ? last->end_ns : epoch_ns;
 	return true;
 }
@@ -83,7 +78,6 @@ static void summary_pieces(const struct scene *scene, const struct run *run, int
 	const struct track *track = run_main(run);
 	double peak_bytes = scene->model->memory.tree_peak_bytes;
 	char text[NUMBER_SIZE];
-
 	line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
 	if (run->ended[0] != '\0' && strcmp(run->ended, "ended") != 0)
 		line_add(line, 1, ROLE_WARNING, "%s", run->ended);
@@ -93,18 +87,21 @@ static void summary_pieces(const struct scene *scene, const struct run *run, int
 	if (run->start_ns > 0 && when_ns > run->start_ns)
 		line_add(line, 2, ROLE_NORMAL, "took %s", format_seconds(text, seconds_between(run->start_ns, when_ns)));
 	line_add(line, 3, ROLE_NORMAL, "mean step %s", parts_time(text, track->step.mean_s, track->step.mean_s));
-	line_add(line, 3, track->flagged_count > 0 ? ROLE_FLAG : ROLE_NORMAL, "%llu flagged", (unsigned long long)track->flagged_count);
+	line_add(line, 3, track->flagged_count > 0 ? ROLE_FLAG : ROLE_NORMAL, "%llu flagged",
+		(unsigned long long)track->flagged_count);
 	if (!isnan(run->loss))
 		line_add(line, 2, ROLE_NORMAL, "loss %s", parts_loss(text, run->loss));
 	if (!isnan(peak_bytes) && peak_bytes > 0)
 		line_add(line, 4, ROLE_NORMAL, "peak %s", format_bytes(text, peak_bytes));
 }
 
-/* -- the two lines ------------------------------------------------------------------------------------------------------------- */
+/* -- the two lines -- */
 
 enum { ROWS = 2, COLUMNS = 3, CELL_SIZE = 80 };
 
-struct cells { char text[ROWS][COLUMNS][CELL_SIZE]; };
+struct cells {
+	char text[ROWS][COLUMNS][CELL_SIZE];
+};
 
 static const char *trend_sign(const struct run *run)
 {
@@ -115,9 +112,11 @@ static const char *trend_sign(const struct run *run)
 static void pass_cell(const struct run *run, char *out, size_t size)
 {
 	const struct track *track = run_track_of(run, run->state.mode);
-	bool is_newest = track != NULL && track == &run->tracks[run->newest_track];
-	unsigned long long done = is_newest ? track->pass_count : 0, before = track == NULL ? 0 : is_newest ? track->pass_before : track->pass_count;
-
+	bool is_newest = track && track == &run->tracks[run->newest_track];
+	unsigned long long done = is_newest ? track->pass_count : 0,
+					   before = track == NULL ? 0
+		: is_newest                           ? track->pass_before
+											  : track->pass_count;
 	if (before >= done && before > 0)
 		snprintf(out, size, "%.40s %llu/%llu", run_name(run, run->state.mode), done, before);
 	else
@@ -129,7 +128,6 @@ static void batch_cell(const struct run *run, char *out, size_t size)
 	const struct run_state *state = &run->state;
 	char planned[NUMBER_SIZE];
 	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)state->batches_per_epoch);
-
 	if (!is_main_mode(run, state->mode))
 		pass_cell(run, out, size);
 	else if (state->batches_per_epoch > 0)
@@ -148,7 +146,6 @@ static void fill_cells(const struct run *run, bool is_ended, struct cells *cells
 {
 	const struct track *track = run_main(run);
 	char text[NUMBER_SIZE];
-
 	memset(cells, 0, sizeof *cells);
 	batch_cell(run, cells->text[0][0], CELL_SIZE);
 	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_sign(run));
@@ -164,7 +161,6 @@ static void fill_cells(const struct run *run, bool is_ended, struct cells *cells
 static int column_width(const struct cells *cells, int column)
 {
 	int first = (int)text_cells(cells->text[0][column]), second = (int)text_cells(cells->text[1][column]);
-
 	return first > second ? first : second;
 }
 
@@ -174,7 +170,6 @@ static void draw_bar(struct canvas *canvas, int x, int y, int width, double rati
 	int halves = isnan(ratio) ? 0 : (int)lrint((ratio < 0 ? 0 : ratio > 1 ? 1 : ratio) * 2 * width);
 	bool is_ascii = canvas->charset == CHARSET_ASCII;
 	char text[NUMBER_SIZE];
-
 	for (int cell = 0; cell < width; cell++) {
 		bool is_done = 2 * cell + 1 < halves, is_half = 2 * cell + 1 == halves;
 
@@ -196,12 +191,12 @@ static double epoch_ratio(const struct run *run)
 	return (double)run->state.batches_in_epoch / (double)run->state.batches_per_epoch;
 }
 
-static void draw_second_line(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, int after_bar)
+static void draw_second_line(
+	const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, int after_bar)
 {
 	char hang[160], usual[NUMBER_SIZE];
 	int64_t when_ns;
 	struct line line;
-
 	if (progress_ended(scene, run, &when_ns)) {
 		canvas_fill(canvas, row, ' ', ROLE_NORMAL);
 		line_start(&line, " · ");
@@ -209,7 +204,6 @@ static void draw_second_line(const struct scene *scene, const struct run *run, s
 		line_draw(&line, canvas, row.x, row.y, row.width);
 	} else if (progress_hang(scene, run, hang, sizeof hang)) {
 		double usual_s = usual_step(run);
-
 		rect_take_left(&row, after_bar);
 		canvas_fill(canvas, row, ' ', ROLE_NORMAL);
 		line_start(&line, " · ");
@@ -226,10 +220,10 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 	struct cells cells;
 	char label[NUMBER_SIZE];
 	int columns = COLUMNS, used = 0, gap = parts_is_roomy(canvas) ? 3 : 2;
-
 	fill_cells(run, is_ended, &cells);
 	if (run->state.epochs_planned > 0)
-		snprintf(label, sizeof label, "Epoch %u/%u ", run_epoch_number(run, run->state.epochs_begun), run->state.epochs_planned);
+		snprintf(label, sizeof label, "Epoch %u/%u ", run_epoch_number(run, run->state.epochs_begun),
+			run->state.epochs_planned);
 	else
 		snprintf(label, sizeof label, "Epoch %u ", run_epoch_number(run, run->state.epochs_begun));
 	int label_width = (int)text_cells(label), least = label_width + 12 + 6;
@@ -261,7 +255,6 @@ void progress_pieces(const struct scene *scene, const struct run *run, struct li
 	const struct track *track = run_main(run);
 	char text[160], number[NUMBER_SIZE];
 	int64_t when_ns;
-
 	if (progress_ended(scene, run, &when_ns)) {
 		summary_pieces(scene, run, when_ns, line);
 		return;

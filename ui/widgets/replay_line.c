@@ -12,7 +12,7 @@
 
 enum { CLOCK_CELLS = 8, CLOCK_LEAST = 60, WIDE = 100, RIGHT_WIDE = 34, RIGHT = 15, RIGHT_NARROW = 10, EIGHTHS = 8 };
 
-/* -- how much room ------------------------------------------------------------------------------------------------------------- */
+/* -- how much room -- */
 
 int replay_line_rows(const struct replay_line *line, const struct canvas *canvas)
 {
@@ -27,30 +27,25 @@ int replay_line_rows(const struct replay_line *line, const struct canvas *canvas
 static int format_elapsed(char out[NUMBER_SIZE], int64_t ns)
 {
 	long long seconds = ns > 0 ? ns / NS_PER_S : 0;
-
 	return snprintf(out, NUMBER_SIZE, "%lld:%02d:%02d", seconds / 3600, (int)(seconds / 60 % 60), (int)(seconds % 60));
 }
 
 static int left_cells(const struct replay_line *line, int width)
 {
 	char total[NUMBER_SIZE];
-
-	return 1 + (width >= CLOCK_LEAST ? CLOCK_CELLS + 2 : 0) + 2 * format_elapsed(total, line->end_ns - line->begin_ns) + 3 + 2;
+	return 1 + (width >= CLOCK_LEAST ? CLOCK_CELLS + 2 : 0) + 2 * format_elapsed(total, line->end_ns - line->begin_ns) +
+		3 + 2;
 }
 
-static int right_cells(int width)
-{
-	return width >= WIDE ? RIGHT_WIDE : width >= CLOCK_LEAST ? RIGHT : RIGHT_NARROW;
-}
+static int right_cells(int width) { return width >= WIDE ? RIGHT_WIDE : width >= CLOCK_LEAST ? RIGHT : RIGHT_NARROW; }
 
 int replay_line_bar(const struct replay_line *line, int width)
 {
 	int cells = width - left_cells(line, width) - right_cells(width) - 2;
-
 	return !line->has_span || cells < 4 ? 0 : cells > REPLAY_COLUMNS_MAX ? REPLAY_COLUMNS_MAX : cells;
 }
 
-/* -- words --------------------------------------------------------------------------------------------------------------------- */
+/* -- words -- */
 
 static const char *format_speed(const struct replay_line *line, char out[NUMBER_SIZE])
 {
@@ -64,7 +59,6 @@ static const char *format_speed(const struct replay_line *line, char out[NUMBER_
 const char *replay_line_state(const struct replay_line *line, char *out, size_t size)
 {
 	char speed[NUMBER_SIZE];
-
 	switch (line->state) {
 	case REPLAY_PAUSED: snprintf(out, size, "‖ paused"); break;
 	case REPLAY_FOLLOWING: snprintf(out, size, "● following"); break;
@@ -80,7 +74,6 @@ static void draw_right(const struct replay_line *line, struct canvas *canvas, st
 {
 	char text[NUMBER_SIZE];
 	struct line words;
-
 	line_start(&words, "  ");
 	switch (line->state) {
 	case REPLAY_PAUSED: line_add(&words, 0, ROLE_WARNING, "paused"); break;
@@ -90,7 +83,8 @@ static void draw_right(const struct replay_line *line, struct canvas *canvas, st
 	default: line_add(&words, 0, ROLE_STRONG, "%s", format_speed(line, text)); break;
 	}
 	if (line->lost_blocks > 0)
-		line_add(&words, 1, ROLE_WARNING, rect.width >= RIGHT_WIDE ? "%s block%s lost" : "%s lost", format_count(text, (double)line->lost_blocks), line->lost_blocks == 1 ? "" : "s");
+		line_add(&words, 1, ROLE_WARNING, rect.width >= RIGHT_WIDE ? "%s block%s lost" : "%s lost",
+			format_count(text, (double)line->lost_blocks), line->lost_blocks == 1 ? "" : "s");
 	if (line->flag_count > 0)
 		line_add(&words, 2, ROLE_FLAG, "▲%s", format_count(text, (double)line->flag_count));
 	line_draw(&words, canvas, rect.x, rect.y, rect.width);
@@ -102,7 +96,6 @@ static void draw_left(const struct replay_line *line, struct canvas *canvas, str
 	char text[NUMBER_SIZE], total[NUMBER_SIZE];
 	struct tm parts;
 	int digits;
-
 	if (canvas->width >= CLOCK_LEAST) {
 		if (localtime_r(&seconds, &parts) != NULL && strftime(text, sizeof text, "%H:%M:%S", &parts) > 0)
 			canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_NORMAL, text);
@@ -116,58 +109,62 @@ static void draw_left(const struct replay_line *line, struct canvas *canvas, str
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, text);
 }
 
-/* -- the bar ------------------------------------------------------------------------------------------------------------------- */
+/* -- the bar -- */
 
 /* What a cell of the bar says, in the order in which one thing covers another. */
-static const struct { uint32_t code, ascii; enum role role; } signs[] = {
-	{ 0x2588, '#', ROLE_ACCENT },        /* █ the place */
-	{ 0x00d7, 'x', ROLE_WARNING },       /* × lost */
-	{ 0x25b2, '^', ROLE_FLAG },          /* ▲ */
-	{ ' ', ' ', ROLE_NORMAL },           /* silent */
-	{ 0x2501, '=', ROLE_ACCENT },        /* ━ before the place */
-	{ 0x2500, '-', ROLE_DIM },           /* ─ after it */
+static const struct {
+	uint32_t code, ascii;
+	enum role role;
+} signs[] = {
+	{ 0x2588, '#', ROLE_ACCENT },  /* █ the place */
+	{ 0x00d7, 'x', ROLE_WARNING }, /* × lost */
+	{ 0x25b2, '^', ROLE_FLAG },    /* ▲ */
+	{ ' ', ' ', ROLE_NORMAL },     /* silent */
+	{ 0x2501, '=', ROLE_ACCENT },  /* ━ before the place */
+	{ 0x2500, '-', ROLE_DIM },     /* ─ after it */
 };
 
 static size_t sign_of(const struct replay_line *line, int column, int place)
 {
 	const struct replay_column *told = (size_t)column < line->column_count ? &line->columns[column] : NULL;
-
 	if (column == place)
 		return 0;
-	if (told != NULL && told->is_lost)
+	if (told && told->is_lost)
 		return 1;
-	if (told != NULL && (told->is_flagged || told->is_silent))
+	if (told && (told->is_flagged || told->is_silent))
 		return told->is_flagged ? 2 : 3;
 	return column < place ? 4 : 5;
 }
 
 static void draw_bar(const struct replay_line *line, struct canvas *canvas)
 {
-	double share = line->end_ns > line->begin_ns ? (double)(line->at_ns - line->begin_ns) / (double)(line->end_ns - line->begin_ns) : 0;
+	double share = line->end_ns > line->begin_ns
+		? (double)(line->at_ns - line->begin_ns) / (double)(line->end_ns - line->begin_ns)
+		: 0;
 	int place = (int)(fmax(fmin(share, 1), 0) * (double)line->bar.width);
-
 	if (place >= line->bar.width)
 		place = line->bar.width - 1;
 	for (int column = 0; column < line->bar.width; column++) {
 		size_t sign = sign_of(line, column, place);
 		bool is_ascii = canvas->charset == CHARSET_ASCII;
 
-		canvas_put(canvas, line->bar.x + column, line->bar.y, is_ascii ? signs[sign].ascii : signs[sign].code, signs[sign].role);
+		canvas_put(canvas, line->bar.x + column, line->bar.y, is_ascii ? signs[sign].ascii : signs[sign].code,
+			signs[sign].role);
 	}
 }
 
-/* -- the outline --------------------------------------------------------------------------------------------------------------- */
+/* -- the outline -- */
 
 static void draw_outline(const struct replay_line *line, struct canvas *canvas, struct rect rect)
 {
 	double most = 0;
 	char text[NUMBER_SIZE];
-
 	for (size_t i = 0; i < line->column_count; i++)
 		most = fmax(most, line->columns[i].step_s);
 	if (most <= 0 || rect.height <= 0)
 		return;
-	canvas_printf(canvas, 1, rect.y, rect.x - 2, ROLE_DIM, canvas->width >= CLOCK_LEAST ? "step time, to %s" : "to %s", format_seconds(text, most));
+	canvas_printf(canvas, 1, rect.y, rect.x - 2, ROLE_DIM, canvas->width >= CLOCK_LEAST ? "step time, to %s" : "to %s",
+		format_seconds(text, most));
 	for (size_t i = 0; i < line->column_count && (int)i < rect.width; i++) {
 		double height = line->columns[i].step_s / most * (double)(rect.height * EIGHTHS);
 
@@ -177,7 +174,8 @@ static void draw_outline(const struct replay_line *line, struct canvas *canvas, 
 			int eighths = (int)fmin(fmax(ceil(height) - row * EIGHTHS, 0), EIGHTHS);
 
 			if (eighths > 0)
-				canvas_put(canvas, rect.x + (int)i, rect.y + rect.height - 1 - row, (uint32_t)(0x2580 + eighths), ROLE_PLOT);
+				canvas_put(
+					canvas, rect.x + (int)i, rect.y + rect.height - 1 - row, (uint32_t)(0x2580 + eighths), ROLE_PLOT);
 		}
 	}
 }
@@ -186,7 +184,6 @@ void replay_line_draw(struct replay_line *line, struct canvas *canvas, struct re
 {
 	struct rect row = rect_take_bottom(&rect, 1), left;
 	int cells = replay_line_bar(line, canvas->width);
-
 	rect_take_left(&row, 1);
 	left = rect_take_left(&row, left_cells(line, canvas->width) - 1);
 	draw_left(line, canvas, left);
@@ -206,13 +203,15 @@ void replay_line_prompt(const struct replay_line *line, struct canvas *canvas, s
 {
 	rect_take_left(&row, 1);
 	rect_take_left(&row, canvas_printf(canvas, row.x, row.y, row.width, ROLE_STRONG, "go to: %s_", line->typed) + 3);
-	canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, "14:02:30  0:05:00  5m  -5m  50%  #624 (batch)  @7 (epoch)  begin  end");
+	canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM,
+		"14:02:30  0:05:00  5m  -5m  50%  #624 (batch)  @7 (epoch)  begin  end");
 }
 
 bool replay_line_hit(const struct replay_line *line, int x, int y, int64_t *time_ns)
 {
 	if (line->bar.width < 2 || !rect_has(line->bar, x, y))
 		return false;
-	*time_ns = line->begin_ns + (int64_t)((double)(line->end_ns - line->begin_ns) * (double)(x - line->bar.x) / (double)(line->bar.width - 1));
+	*time_ns = line->begin_ns +
+		(int64_t)((double)(line->end_ns - line->begin_ns) * (double)(x - line->bar.x) / (double)(line->bar.width - 1));
 	return true;
 }

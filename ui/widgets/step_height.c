@@ -27,7 +27,6 @@ void step_height_add(struct step_height *height, double step_s, bool is_warmup)
 double step_height_reach(const struct step_height *height)
 {
 	size_t most = height->count / STEPS_A_LONE;
-
 	if (height->count == 0)
 		return height->warmups > 0 ? height->warmup_s : NAN;
 	most = most < 1 ? 1 : most > STEPS_LONE_MOST ? STEPS_LONE_MOST : most;
@@ -39,8 +38,7 @@ double step_height_reach(const struct step_height *height)
 
 bool step_height_scale(struct scale *scale, const struct step_height *height, const struct step_height *earlier)
 {
-	double reach_s = step_height_reach(height), earlier_s = earlier != NULL ? step_height_reach(earlier) : NAN;
-
+	double reach_s = step_height_reach(height), earlier_s = earlier ? step_height_reach(earlier) : NAN;
 	if (isnan(reach_s))
 		return false;
 	reach_s = earlier_s > reach_s ? earlier_s : reach_s;
@@ -56,14 +54,14 @@ bool step_is_cut(const struct scale *scale, double step_s)
 	return scale->most > scale->least && step_s > scale->most;
 }
 
-/* -- the mark ------------------------------------------------------------------------------------------------------------------ */
+/* -- the mark -- */
 
 enum { FLAG_SIGN = 0x25b2, CURSOR_SIGN = 0x25bc, CUT_SIGN = 0x2191 };
 
 static struct cell *cell_in(struct canvas *canvas, struct rect plot, int x, int y)
 {
-	bool is_inside = x >= plot.x && x < plot.x + plot.width && x >= 0 && x < canvas->width && y >= 0 && y < canvas->height;
-
+	bool is_inside =
+		x >= plot.x && x < plot.x + plot.width && x >= 0 && x < canvas->width && y >= 0 && y < canvas->height;
 	return is_inside ? &canvas->cells[y * canvas->width + x] : NULL;
 }
 
@@ -73,7 +71,7 @@ static bool is_free(struct canvas *canvas, struct rect plot, int x, int cells)
 	for (int i = x; i < x + cells; i++) {
 		const struct cell *cell = cell_in(canvas, plot, i, plot.y);
 
-		if (cell == NULL || (cell->code != ' ' && cell->role != ROLE_BAND && cell->role != ROLE_MEDIAN))
+		if (!cell || (cell->code != ' ' && cell->role != ROLE_BAND && cell->role != ROLE_MEDIAN))
 			return false;
 	}
 	return true;
@@ -90,7 +88,6 @@ static void write_beside(struct canvas *canvas, struct rect plot, int x, double 
 	char words[NUMBER_SIZE];
 	int cells = (int)text_cells(format_seconds(words, step_s)), room = cells + 2;
 	int from = is_free(canvas, plot, x + 1, room) ? x + 1 : is_free(canvas, plot, x - room, room) ? x - room : -1;
-
 	if (from < 0)
 		return;
 	canvas_fill(canvas, (struct rect){ from, plot.y, room, 1 }, ' ', ROLE_NORMAL);
@@ -100,10 +97,9 @@ static void write_beside(struct canvas *canvas, struct rect plot, int x, double 
 void step_mark_cut(struct canvas *canvas, struct rect plot, int x, int width, double step_s)
 {
 	struct cell *top = cell_in(canvas, plot, x, plot.y), *below = cell_in(canvas, plot, x, plot.y + 1);
-
-	if (top == NULL || plot.height < 1)
+	if (!top || plot.height < 1)
 		return;
-	if (plot.height > 1 && below != NULL && (is_sign(canvas, top, FLAG_SIGN) || is_sign(canvas, top, CURSOR_SIGN)))
+	if (plot.height > 1 && below && (is_sign(canvas, top, FLAG_SIGN) || is_sign(canvas, top, CURSOR_SIGN)))
 		*below = *top;
 	enum role role = top->role == ROLE_FLAG ? ROLE_FLAG : ROLE_STRONG;
 

@@ -12,16 +12,12 @@ void lane_of_run(const struct scene *scene, const struct run *run, struct lane *
 	lane->count = run_gpus(scene->model, run, lane->gpus);
 }
 
-static bool is_held(const struct series_column *column)
-{
-	return column->has && column->max > 0;
-}
+static bool is_held(const struct series_column *column) { return column->has && column->max > 0; }
 
 /* Whether it ever was: most never are, and that is known at once. */
 static bool was_held(const struct series *series)
 {
 	double least, most;
-
 	return series_extremes(series, &least, &most) && most > 0;
 }
 
@@ -29,7 +25,6 @@ static void find_of(const struct gpu *gpu, int64_t from_ns, int64_t to_ns, unsig
 {
 	struct series_column all[FINE], heat[FINE];
 	bool has_heat = was_held(gpu->series.throttled_heat);
-
 	series_columns(gpu->series.throttled, from_ns, to_ns, all, FINE);
 	if (has_heat)
 		series_columns(gpu->series.throttled_heat, from_ns, to_ns, heat, FINE);
@@ -53,7 +48,6 @@ double lane_share(const struct lane *lane, int64_t from_ns, int64_t to_ns)
 {
 	unsigned char held[FINE];
 	size_t count = 0, known = 0;
-
 	find(lane, from_ns, to_ns, held);
 	for (size_t i = 0; i < FINE; i++) {
 		known += (held[i] & KNOWN) != 0;
@@ -65,14 +59,12 @@ double lane_share(const struct lane *lane, int64_t from_ns, int64_t to_ns)
 static size_t place_of(int64_t time_ns, int64_t from_ns, int64_t to_ns)
 {
 	double at = (double)(time_ns - from_ns) / (double)(to_ns - from_ns) * FINE;
-
 	return at <= 0 ? 0 : at >= FINE - 1 ? FINE - 1 : (size_t)at;
 }
 
 static unsigned held_in(const unsigned char held[FINE], const struct lane_cell *cell, int64_t from_ns, int64_t to_ns)
 {
 	unsigned found = 0;
-
 	if (cell->from_ns >= cell->to_ns)
 		return 0;
 	for (size_t i = place_of(cell->from_ns, from_ns, to_ns); i <= place_of(cell->to_ns - 1, from_ns, to_ns); i++)
@@ -83,7 +75,6 @@ static unsigned held_in(const unsigned char held[FINE], const struct lane_cell *
 static void draw_mark(struct canvas *canvas, int x, int y, unsigned found)
 {
 	bool is_ascii = canvas->charset == CHARSET_ASCII;
-
 	if (found & HEAT)
 		canvas_put(canvas, x, y, is_ascii ? 't' : 0x2586, ROLE_CRITICAL);
 	else if (found & POWER)
@@ -93,7 +84,6 @@ static void draw_mark(struct canvas *canvas, int x, int y, unsigned found)
 static void draw_label(struct canvas *canvas, struct rect row, unsigned found)
 {
 	static const char *const labels[] = { "", "power", "heat", "limits" };
-
 	if (row.x < LABEL_WIDTH + 2)
 		return;
 	canvas_text_right(canvas, row.x - LABEL_WIDTH - 2, row.y, LABEL_WIDTH, ROLE_DIM, labels[found]);
@@ -103,24 +93,25 @@ static void draw_label(struct canvas *canvas, struct rect row, unsigned found)
 /* What the marks stand for, where the row has none. */
 static void draw_legend(struct canvas *canvas, struct rect row, unsigned found, size_t first, size_t last)
 {
-	static const char *const texts[] = { "", "GPU at its power limit", "GPU slowed by heat", "GPU slowed: ▂ power ▆ heat" };
-	static const char *const ascii_texts[] = { "", "p: GPU at its power limit", "t: GPU slowed by heat", "GPU slowed: p power, t heat" };
+	static const char *const texts[] = { "", "GPU at its power limit", "GPU slowed by heat",
+		"GPU slowed: ▂ power ▆ heat" };
+	static const char *const ascii_texts[] = { "", "p: GPU at its power limit", "t: GPU slowed by heat",
+		"GPU slowed: p power, t heat" };
 	const char *text = (canvas->charset == CHARSET_ASCII ? ascii_texts : texts)[found];
 	int cells = (int)text_cells(text);
-
 	if ((int)first > cells + 2)
 		canvas_text(canvas, row.x + 1, row.y, cells, ROLE_DIM, text);
 	else if (row.width - (int)last > cells + 3)
 		canvas_text(canvas, row.x + row.width - cells - 1, row.y, cells, ROLE_DIM, text);
 }
 
-void lane_draw(const struct lane *lane, struct canvas *canvas, struct rect row, const struct lane_cell *cells, size_t count)
+void lane_draw(
+	const struct lane *lane, struct canvas *canvas, struct rect row, const struct lane_cell *cells, size_t count)
 {
 	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
 	unsigned char held[FINE];
 	unsigned all = 0;
 	size_t first = 0, last = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		if (cells[i].from_ns >= cells[i].to_ns)
 			continue;

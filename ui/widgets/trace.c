@@ -7,7 +7,7 @@
 #include "src/model/statistics/statistics.h"
 #include "ui/widgets/batch_focus.h"
 
-/* -- steps --------------------------------------------------------------------------------------------------------------------- */
+/* -- steps -- */
 
 static const uint64_t step_levels[] = { 10, 25, 50, 100, RUN_RECENT, 500, 1000, 2000, 5000 };
 enum { STEP_LEVELS = sizeof step_levels / sizeof step_levels[0], STEP_DEFAULT = 4, FIGURES_MAX = 8192 };
@@ -15,7 +15,6 @@ enum { STEP_LEVELS = sizeof step_levels / sizeof step_levels[0], STEP_DEFAULT = 
 static bool level_is_whole(const struct track *track, int zoom)
 {
 	int level = STEP_DEFAULT - zoom;
-
 	if (level < 0)
 		return false;
 	return level >= STEP_LEVELS || (level >= STEP_DEFAULT && step_levels[level] >= track->count);
@@ -24,23 +23,21 @@ static bool level_is_whole(const struct track *track, int zoom)
 bool trace_can_zoom(const struct scene *scene, const struct run *run, int step)
 {
 	int zoom = scene->state->zoom;
-
 	return step > 0 ? zoom < STEP_DEFAULT : !level_is_whole(run_main(run), zoom);
 }
 
 static void stretch_times(const struct track *track, struct stretch *out)
 {
-	const struct batch *first = track_batch(track, out->first), *last = out->end > 0 ? track_batch(track, out->end - 1) : NULL;
-
-	out->from_ns = first != NULL ? first->begin_ns : 0;
-	out->to_ns = last != NULL ? last->end_ns : out->from_ns;
+	const struct batch *first = track_batch(track, out->first),
+					   *last = out->end > 0 ? track_batch(track, out->end - 1) : NULL;
+	out->from_ns = first ? first->begin_ns : 0;
+	out->to_ns = last ? last->end_ns : out->from_ns;
 }
 
 void trace_stretch(const struct scene *scene, const struct run *run, struct stretch *out)
 {
 	const struct track *track = run_main(run);
 	uint64_t length, kept, end;
-
 	*out = (struct stretch){ .is_whole = level_is_whole(track, scene->state->zoom) };
 	out->is_binned = out->is_whole && track->first > 0 && run->bin_count > 0;
 	if (out->is_binned) {
@@ -56,7 +53,6 @@ void trace_stretch(const struct scene *scene, const struct run *run, struct stre
 	out->first = end - length;
 	if (scene_has_focus(scene, run, track) && scene->focus.batch < out->first) {
 		uint64_t before = length / 2;
-
 		out->first = scene->focus.batch > kept + before ? scene->focus.batch - before : kept;
 	}
 	out->end = out->first + length;
@@ -77,7 +73,6 @@ static void column_items(size_t count, size_t column, size_t columns, size_t *fr
 static size_t column_of(size_t item, size_t count, size_t columns)
 {
 	size_t column = item * columns / count, from, to;
-
 	column_items(count, column, columns, &from, &to);
 	while (to <= item && column + 1 < columns)
 		column_items(count, ++column, columns, &from, &to);
@@ -95,7 +90,6 @@ static void widen(struct plot_point *point, double low, double high)
 static void mark_flagged_bins(const struct run *run, struct plot_point *points, size_t columns)
 {
 	size_t bin = 0;
-
 	for (size_t i = 0; i < run->flagged_count; i++) {
 		int64_t begin_ns = run->flagged[i].batch.begin_ns;
 
@@ -108,7 +102,6 @@ static void mark_flagged_bins(const struct run *run, struct plot_point *points, 
 void trace_steps(const struct run *run, const struct stretch *stretch, struct plot_point *points, size_t columns)
 {
 	const struct track *track = run_main(run);
-
 	for (size_t column = 0; column < columns; column++) {
 		size_t from, to;
 
@@ -119,10 +112,11 @@ void trace_steps(const struct run *run, const struct stretch *stretch, struct pl
 
 			if (stretch->is_binned) {
 				widen(&points[column], run->bins[i].min_s, run->bins[i].max_s);
-			} else if (batch != NULL) {
+			} else if (batch) {
 				widen(&points[column], batch_pace_s(batch), batch_pace_s(batch));
 				/* a batch that is wider than a column is marked once */
-				points[column].is_flagged |= batch->is_flagged && (column == 0 || (column - 1) * stretch->count / columns < i);
+				points[column].is_flagged |=
+					batch->is_flagged && (column == 0 || (column - 1) * stretch->count / columns < i);
 			}
 		}
 	}
@@ -135,7 +129,6 @@ static uint64_t main_ordinal(const struct run *run, size_t bin, bool is_end)
 {
 	const struct bin *last = &run->bins[run->bin_count - 1];
 	uint64_t number = run->bins[bin].first + (is_end ? run->bins[bin].count : 0);
-
 	return (uint64_t)((double)number * (double)run_main(run)->count / (double)(last->first + last->count));
 }
 
@@ -148,19 +141,19 @@ void trace_ordinals(const struct run *run, const struct stretch *stretch, uint64
 void trace_height(const struct run *run, const struct stretch *stretch, struct step_height *out)
 {
 	const struct track *track = run_main(run);
-
 	*out = (struct step_height){ .count = 0 };
 	for (size_t i = 0; i < stretch->count; i++) {
 		const struct batch *batch = stretch->is_binned ? NULL : track_batch(track, stretch->first + i);
 
 		if (stretch->is_binned)
 			step_height_add(out, run->bins[i].max_s, false);
-		else if (batch != NULL)
+		else if (batch)
 			step_height_add(out, batch_pace_s(batch), batch->is_warmup);
 	}
 }
 
-void trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values, size_t columns)
+void trace_earlier(
+	const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values, size_t columns)
 {
 	for (size_t column = 0; column < columns; column++) {
 		size_t from, to;
@@ -169,8 +162,9 @@ void trace_earlier(const struct run *run, const struct stretch *stretch, const s
 		to = to < stretch->count ? to : stretch->count;
 		values[column] = NAN;
 		if (from < to)
-			values[column] = stretch->is_binned ? earlier_mean(earlier, main_ordinal(run, from, false), main_ordinal(run, to - 1, true))
-			                                    : earlier_mean(earlier, stretch->first + from, stretch->first + to);
+			values[column] = stretch->is_binned
+				? earlier_mean(earlier, main_ordinal(run, from, false), main_ordinal(run, to - 1, true))
+				: earlier_mean(earlier, stretch->first + from, stretch->first + to);
 	}
 }
 
@@ -182,19 +176,19 @@ bool trace_column(const struct stretch *stretch, uint64_t ordinal, size_t column
 	return true;
 }
 
-bool trace_batch_at(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, uint64_t *ordinal)
+bool trace_batch_at(
+	const struct run *run, const struct stretch *stretch, size_t column, size_t columns, uint64_t *ordinal)
 {
 	const struct track *track = run_main(run);
 	size_t from, to;
 	double slowest = -1;
-
 	if (stretch->is_binned || column >= columns)
 		return false;
 	column_items(stretch->count, column, columns, &from, &to);
 	for (size_t i = from; i < to && i < stretch->count; i++) {
 		const struct batch *batch = track_batch(track, stretch->first + i);
 
-		if (batch != NULL && batch_pace_s(batch) > slowest) {
+		if (batch && batch_pace_s(batch) > slowest) {
 			slowest = batch_pace_s(batch);
 			*ordinal = stretch->first + i;
 		}
@@ -202,25 +196,26 @@ bool trace_batch_at(const struct run *run, const struct stretch *stretch, size_t
 	return slowest >= 0;
 }
 
-static bool bin_times(const struct run *run, const struct stretch *stretch, size_t from, size_t to, int64_t *from_ns, int64_t *to_ns)
+static bool bin_times(
+	const struct run *run, const struct stretch *stretch, size_t from, size_t to, int64_t *from_ns, int64_t *to_ns)
 {
 	*from_ns = from < run->bin_count ? run->bins[from].begin_ns : 0;
 	*to_ns = to < run->bin_count ? run->bins[to].begin_ns : stretch->to_ns;
 	return *from_ns != 0 && *from_ns < *to_ns;
 }
 
-bool trace_times(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, int64_t *from_ns, int64_t *to_ns)
+bool trace_times(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, int64_t *from_ns,
+	int64_t *to_ns)
 {
 	bool has = false;
 	size_t from, to;
-
 	column_items(stretch->count, column, columns, &from, &to);
 	if (stretch->is_binned)
 		return bin_times(run, stretch, from, to, from_ns, to_ns);
 	for (size_t i = from; i < to && i < stretch->count; i++) {
 		const struct batch *batch = track_batch(run_main(run), stretch->first + i);
 
-		if (batch == NULL || batch->end_ns == 0)
+		if (!batch || batch->end_ns == 0)
 			continue;
 		*from_ns = has ? *from_ns : batch->begin_ns;
 		*to_ns = batch->end_ns;
@@ -232,18 +227,18 @@ bool trace_times(const struct run *run, const struct stretch *stretch, size_t co
 static int ascending(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
-
 	return (a > b) - (a < b);
 }
 
 struct figures trace_figures(const struct run *run, const struct stretch *stretch)
 {
 	const struct track *track = run_main(run);
-	struct figures out = { .count = 0, .p50_s = NAN, .p95_s = NAN, .max_s = NAN, .min_s = NAN, .mean_s = NAN, .last_s = NAN };
+	struct figures out = {
+		.count = 0, .p50_s = NAN, .p95_s = NAN, .max_s = NAN, .min_s = NAN, .mean_s = NAN, .last_s = NAN
+	};
 	double values[FIGURES_MAX];
 	uint64_t first, end;
 	size_t count = 0;
-
 	if (stretch->is_whole)
 		return track->step;
 	batch_range(track, &first, &end);
@@ -252,7 +247,7 @@ struct figures trace_figures(const struct run *run, const struct stretch *stretc
 	for (uint64_t ordinal = stretch->first; ordinal < stretch->end && count < FIGURES_MAX; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
 
-		if (batch != NULL && !isnan(batch_pace_s(batch)))
+		if (batch && !isnan(batch_pace_s(batch)))
 			values[count++] = batch_pace_s(batch);
 	}
 	if (count == 0)
@@ -270,18 +265,17 @@ uint64_t trace_flagged(const struct run *run, const struct stretch *stretch)
 {
 	const struct track *track = run_main(run);
 	uint64_t flagged = 0;
-
 	if (stretch->is_whole)
 		return track->flagged_count;
 	for (uint64_t ordinal = stretch->first; ordinal < stretch->end; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
 
-		flagged += batch != NULL && batch->is_flagged;
+		flagged += batch && batch->is_flagged;
 	}
 	return flagged;
 }
 
-/* -- figures over time --------------------------------------------------------------------------------------------------------- */
+/* -- figures over time -- */
 
 static const int time_levels_s[] = { 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600 };
 enum { TIME_LEVELS = sizeof time_levels_s / sizeof time_levels_s[0], TIME_DEFAULT = 2 };
@@ -290,7 +284,6 @@ int64_t trace_since(const struct scene *scene, int zoom)
 {
 	int64_t first_ns = scene->model->first_ns;
 	int level = TIME_DEFAULT - zoom;
-
 	if (level >= TIME_LEVELS)
 		return first_ns;
 	if (level < 0)
@@ -305,11 +298,11 @@ bool trace_can_zoom_time(const struct scene *scene, int zoom, int step)
 	return step > 0 ? zoom < TIME_DEFAULT : trace_since(scene, zoom) > scene->model->first_ns;
 }
 
-void trace_extremes(const struct scene *scene, const struct series *series, int64_t from_ns, double *least, double *most)
+void trace_extremes(
+	const struct scene *scene, const struct series *series, int64_t from_ns, double *least, double *most)
 {
 	struct series_column found[256];
 	size_t count = sizeof found / sizeof found[0];
-
 	if (scene->now_ns <= from_ns)
 		return;
 	series_columns(series, from_ns, scene->now_ns + 1, found, count);
@@ -321,13 +314,13 @@ void trace_extremes(const struct scene *scene, const struct series *series, int6
 	}
 }
 
-void trace_series(const struct scene *scene, const struct series *series, int64_t from_ns, enum role role, struct plot_point *points, size_t columns)
+void trace_series(const struct scene *scene, const struct series *series, int64_t from_ns, enum role role,
+	struct plot_point *points, size_t columns)
 {
 	struct series_column found[TRACE_POINTS_MAX];
 	double column_s = seconds_between(from_ns, scene->now_ns) / (double)(columns > 0 ? columns : 1);
 	double bridge_s = 3 * scene->settings->refresh_s + 2 * column_s;
 	size_t last = columns;
-
 	if (columns > TRACE_POINTS_MAX)
 		columns = TRACE_POINTS_MAX;
 	for (size_t i = 0; i < columns; i++) {

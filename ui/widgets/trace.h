@@ -1,5 +1,5 @@
-/* trace.h: what stretch of a run a plot shows, and that stretch as points: step times batch by batch or, for the whole run, from its bins;
- * memory and other figures over time. */
+/* trace.h: what stretch of a run a plot shows, and that stretch as points: step times batch by batch or, for the whole
+ * run, from its bins; memory and other figures over time. */
 #ifndef PMTOP_UI_WIDGETS_TRACE_H
 #define PMTOP_UI_WIDGETS_TRACE_H
 
@@ -17,10 +17,9 @@ enum { TRACE_POINTS_MAX = 2048 };
 struct stretch {
 	bool is_whole, is_binned;
 	uint64_t first, end;
-	size_t count;                /* batches, or bins */
+	size_t count; /* batches, or bins */
 	int64_t from_ns, to_ns;
 };
-
 /* Which steps `zoom` shows: the newest, unless the focus lies before them. */
 void trace_stretch(const struct scene *scene, const struct run *run, struct stretch *out);
 /* Whether one more step of zoom (+1 or −1) would show anything else. */
@@ -30,15 +29,18 @@ void trace_steps(const struct run *run, const struct stretch *stretch, struct pl
 /* What they ask of a scale. */
 void trace_height(const struct run *run, const struct stretch *stretch, struct step_height *out);
 /* The means of an earlier run's batches of the same ordinals; NAN beyond its end. */
-void trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values, size_t columns);
+void trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values,
+	size_t columns);
 /* Which ordinals of the main track it shows. */
 void trace_ordinals(const struct run *run, const struct stretch *stretch, uint64_t *first, uint64_t *end);
 /* The column that holds a batch; false where the stretch does not hold it. */
 bool trace_column(const struct stretch *stretch, uint64_t ordinal, size_t columns, size_t *column);
 /* The slowest batch in a column; false where there is none. */
-bool trace_batch_at(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, uint64_t *ordinal);
+bool trace_batch_at(
+	const struct run *run, const struct stretch *stretch, size_t column, size_t columns, uint64_t *ordinal);
 /* When the batches in a column began and the last of them ended; false where it holds none. */
-bool trace_times(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, int64_t *from_ns, int64_t *to_ns);
+bool trace_times(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, int64_t *from_ns,
+	int64_t *to_ns);
 /* Count, median, p95, max and flagged of what is shown. */
 struct figures trace_figures(const struct run *run, const struct stretch *stretch);
 uint64_t trace_flagged(const struct run *run, const struct stretch *stretch);
@@ -47,8 +49,11 @@ uint64_t trace_flagged(const struct run *run, const struct stretch *stretch);
 int64_t trace_since(const struct scene *scene, int zoom);
 bool trace_can_zoom_time(const struct scene *scene, int zoom, int step);
 /* Widens *least and *most (NAN at first) to what the series was since then. */
-void trace_extremes(const struct scene *scene, const struct series *series, int64_t from_ns, double *least, double *most);
-/* One point a column over [from_ns, now]. Columns between two samples that are not far apart are joined; a longer silence stays a gap. */
-void trace_series(const struct scene *scene, const struct series *series, int64_t from_ns, enum role role, struct plot_point *points, size_t columns);
+void trace_extremes(
+	const struct scene *scene, const struct series *series, int64_t from_ns, double *least, double *most);
+/* One point a column over [from_ns, now]. Columns between two samples that are not far apart are joined; a longer
+ * silence stays a gap. */
+void trace_series(const struct scene *scene, const struct series *series, int64_t from_ns, enum role role,
+	struct plot_point *points, size_t columns);
 
 #endif

@@ -10,17 +10,25 @@ const struct run *scene_run(const struct scene *scene)
 }
 
 /* Names that publishers use for the same thing; the Python adapters use the first of each. */
-static const struct { const char *name; enum role role; } known_phases[] = {
-	{ "data", ROLE_PHASE_0 }, { "load", ROLE_PHASE_0 }, { "data_loading", ROLE_PHASE_0 }, { "dataloader", ROLE_PHASE_0 },
-	{ "forward", ROLE_PHASE_1 }, { "backward", ROLE_PHASE_2 },
-	{ "optimizer", ROLE_PHASE_3 }, { "optimizer_step", ROLE_PHASE_3 }, { "step", ROLE_PHASE_3 },
+static const struct {
+	const char *name;
+	enum role role;
+} known_phases[] = {
+	{ "data", ROLE_PHASE_0 },
+	{ "load", ROLE_PHASE_0 },
+	{ "data_loading", ROLE_PHASE_0 },
+	{ "dataloader", ROLE_PHASE_0 },
+	{ "forward", ROLE_PHASE_1 },
+	{ "backward", ROLE_PHASE_2 },
+	{ "optimizer", ROLE_PHASE_3 },
+	{ "optimizer_step", ROLE_PHASE_3 },
+	{ "step", ROLE_PHASE_3 },
 };
 
 const struct track *scene_track(const struct scene *scene, const struct run *run)
 {
 	const struct track *track = scene->focus.has_mode ? run_track_of(run, scene->focus.mode) : NULL;
-
-	return track != NULL ? track : run_main(run);
+	return track ? track : run_main(run);
 }
 
 bool scene_has_focus(const struct scene *scene, const struct run *run, const struct track *track)
@@ -33,16 +41,12 @@ bool is_mode_of(const struct run *run, uint32_t mode, const struct track *track)
 	return mode == track->mode || strcmp(run_name(run, mode), run_name(run, track->mode)) == 0;
 }
 
-bool is_main_mode(const struct run *run, uint32_t mode)
-{
-	return is_mode_of(run, mode, run_main(run));
-}
+bool is_main_mode(const struct run *run, uint32_t mode) { return is_mode_of(run, mode, run_main(run)); }
 
 enum role phase_role(const struct run *run, uint32_t name)
 {
 	const char *text = run_name(run, name);
 	unsigned place = 0;
-
 	for (size_t i = 0; i < sizeof known_phases / sizeof known_phases[0]; i++)
 		if (strcmp(text, known_phases[i].name) == 0)
 			return known_phases[i].role;

@@ -13,20 +13,16 @@ enum status status_of_errno(int error)
 	switch (error) {
 	case ENOENT:
 	case ESRCH:
-	case ENOTDIR:
-		return STATUS_NOT_FOUND;
+	case ENOTDIR: return STATUS_NOT_FOUND;
 	case EACCES:
-	case EPERM:
-		return STATUS_DENIED;
-	case ENOMEM:
-		return STATUS_NO_MEMORY;
-	default:
-		return STATUS_IO;
+	case EPERM: return STATUS_DENIED;
+	case ENOMEM: return STATUS_NO_MEMORY;
+	default: return STATUS_IO;
 	}
 }
 
-/* The kernel's seq_file gives what fits in a page at a time, so a short read may not be the last; one of less than half a page is, and
- * asking again would make it write the whole file anew. */
+/* The kernel's seq_file gives what fits in a page at a time, so a short read may not be the last; one of less than half
+ * a page is, and asking again would make it write the whole file anew. */
 enum { CERTAIN_END = 2048 };
 
 enum status file_reread(int fd, char *out, size_t size, size_t *length)
@@ -113,8 +109,13 @@ int file_stat(int directory_fd, const char *path, struct stat *out, int flags)
 	int result = statx(directory_fd, path, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &file);
 	hang_end();
 	if (result == 0)
-		*out = (struct stat){ .st_dev = makedev(file.stx_dev_major, file.stx_dev_minor), .st_ino = file.stx_ino, .st_mode = file.stx_mode,
-			.st_uid = file.stx_uid, .st_gid = file.stx_gid, .st_size = (off_t)file.stx_size, .st_blocks = (blkcnt_t)file.stx_blocks };
+		*out = (struct stat){ .st_dev = makedev(file.stx_dev_major, file.stx_dev_minor),
+			.st_ino = file.stx_ino,
+			.st_mode = file.stx_mode,
+			.st_uid = file.stx_uid,
+			.st_gid = file.stx_gid,
+			.st_size = (off_t)file.stx_size,
+			.st_blocks = (blkcnt_t)file.stx_blocks };
 	return result;
 }
 

@@ -1,7 +1,9 @@
-/* file.h: small files that are read again and again, by a kept descriptor, and what else is asked of /proc, /sys and foreign folders.
+/* file.h: small files that are read again and again, by a kept descriptor, and what else is asked of /proc, /sys and
+ * foreign folders.
  *
- * Every call here may be left behind if it never returns (hang_watch.h), so whoever runs on the sampler thread reads such files with these.
- * Results that are not enum status are those of the system call: −1 and errno, ETIMEDOUT for a file that does not answer. */
+ * Every call here may be left behind if it never returns (hang_watch.h), so whoever runs on the sampler thread reads
+ * such files with these. Results that are not enum status are those of the system call: −1 and errno, ETIMEDOUT for a
+ * file that does not answer. */
 #ifndef PMTOP_BASE_FILES_FILE_H
 #define PMTOP_BASE_FILES_FILE_H
 
@@ -15,7 +17,8 @@
 
 #include "src/base/status.h"
 
-/* Reads from the start of `fd` into `out` (NUL-terminated, at most size − 1 bytes). *length is set. A process that is gone: STATUS_NOT_FOUND. */
+/* Reads from the start of `fd` into `out` (NUL-terminated, at most size − 1 bytes). *length is set. A process that is
+ * gone: STATUS_NOT_FOUND. */
 enum status file_reread(int fd, char *out, size_t size, size_t *length);
 /* Opens (O_RDONLY|O_CLOEXEC|O_NOCTTY|O_NONBLOCK), reads and closes; `directory_fd` as for openat. */
 enum status file_read(int directory_fd, const char *path, char *out, size_t size, size_t *length);

@@ -19,12 +19,12 @@ enum { POINTS_MAX = 64, CONTENT_MAX = 1 << 20 };
 #define LOOK_NS NS_PER_S
 #define AGAIN_NS (30 * NS_PER_S)
 
-/* -- which files ---------------------------------------------------------------------------------------------------------------- */
+/* -- which files -- */
 
 /* What may hang among the mounts below /proc and /sys. */
 static struct {
 	pthread_mutex_t lock;
-	FILE *mountinfo;                  /* stays open: poll(2) reports changes */
+	FILE *mountinfo; /* stays open: poll(2) reports changes */
 	_Atomic int64_t next_ns;
 	_Atomic size_t count;
 	char points[POINTS_MAX][HANG_PATH_SIZE];
@@ -38,8 +38,9 @@ static void read_mounts(void)
 	struct mount mount;
 	rewind(mounted.mountinfo);
 	while (count < POINTS_MAX && getline(&line, &size, mounted.mountinfo) > 0)
-		if (mount_parse(line, &mount) && mount_may_hang(&mount) && (path_is_below(mount.point, "/proc") || path_is_below(mount.point, "/sys"))
-		    && strcmp(mount.type, "autofs") != 0 && strlen(mount.point) < HANG_PATH_SIZE)
+		if (mount_parse(line, &mount) && mount_may_hang(&mount) &&
+			(path_is_below(mount.point, "/proc") || path_is_below(mount.point, "/sys")) &&
+			strcmp(mount.type, "autofs") != 0 && strlen(mount.point) < HANG_PATH_SIZE)
 			memcpy(mounted.points[count++], mount.point, strlen(mount.point) + 1);
 	mounted.count = count;
 	free(line);
@@ -80,14 +81,19 @@ bool file_is_aside(int directory_fd, const char *path, char whole[HANG_PATH_SIZE
 	return is_mounted(whole);
 }
 
-/* -- reading them --------------------------------------------------------------------------------------------------------------- */
+/* -- reading them -- */
 
 /* One child for the program: such files are few. */
 static struct {
 	pthread_mutex_t lock;
 	struct remote_reader *reader;
 	size_t left_count;
-	struct { pid_t child; int64_t next_ns; char path[HANG_PATH_SIZE]; } left[REMOTE_LEFT_MAX];    /* children that wait, for what, and when to ask again */
+	/* children that wait, for what, and when to ask again */
+	struct {
+		pid_t child;
+		int64_t next_ns;
+		char path[HANG_PATH_SIZE];
+	} left[REMOTE_LEFT_MAX];
 } aside = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* A file whose reader has ended has answered after all; or the thread that asked has ended, and the reader with it. */

@@ -1,8 +1,10 @@
-/* file_aside.h: files whose reader may wait for ever and cannot be killed then, so that pmtop's own process would never end.
+/* file_aside.h: files whose reader may wait for ever and cannot be killed then, so that pmtop's own process would never
+ * end.
  *
- * These are files below /proc and /sys that lie on FUSE (lxcfs serves /proc/stat and others in containers), whose server took a request and never
- * answers. A child reads them for us (remote_reader.h). Any thread. A mapped file cannot do the same to /proc/PID/cmdline and environ: the kernel reads
- * anonymous memory only there (FOLL_ANON, since 4.17). */
+ * These are files below /proc and /sys that lie on FUSE (lxcfs serves /proc/stat and others in containers), whose
+ * server took a request and never answers. A child reads them for us (remote_reader.h). Any thread. A mapped file
+ * cannot do the same to /proc/PID/cmdline and environ: the kernel reads anonymous memory only there (FOLL_ANON,
+ * since 4.17). */
 #ifndef PMTOP_BASE_FILES_FILE_ASIDE_H
 #define PMTOP_BASE_FILES_FILE_ASIDE_H
 

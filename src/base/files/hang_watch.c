@@ -17,21 +17,22 @@
 #define CHECK_NS (100 * NS_PER_MS)
 
 struct hang_watch {
-	_Atomic uint64_t turn;     /* odd: in a read; ABANDONED: for good */
-	int directory_fd;          /* of that read */
+	_Atomic uint64_t turn; /* odd: in a read; ABANDONED: for good */
+	int directory_fd;      /* of that read */
 	const char *path;
 };
 
 static _Thread_local struct hang_watch *current;
 
-/* The files that do not answer. They belong to the machine and not to any reader, so there is one list for the program. */
+/* The files that do not answer. They belong to the machine and not to any reader, so there is one list for the
+ * program. */
 static struct {
 	pthread_mutex_t lock;
 	_Atomic size_t count;
 	struct hang_path paths[HANG_PATHS_MAX];
 } refused = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* -- which files do not answer -------------------------------------------------------------------------------------------------- */
+/* -- which files do not answer -- */
 
 void hang_write_path(int directory_fd, const char *path, char out[HANG_PATH_SIZE])
 {
@@ -69,7 +70,8 @@ size_t hang_paths(struct hang_path paths[HANG_PATHS_MAX])
 static bool has_many_silent(const char *path)
 {
 	enum { MANY = 6 };
-	const char *end = strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9' ? strchr(path + 6, '/') : NULL;
+	const char *end =
+		strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9' ? strchr(path + 6, '/') : NULL;
 	size_t count = 0, length = end ? (size_t)(end - path) + 1 : 0;
 	for (size_t i = 0; end && i < refused.count; i++)
 		count += strncmp(refused.paths[i].path, path, length) == 0;
@@ -116,7 +118,7 @@ void hang_accept(const char *path)
 	pthread_mutex_unlock(&refused.lock);
 }
 
-/* -- the thread that reads ------------------------------------------------------------------------------------------------------ */
+/* -- the thread that reads -- */
 
 bool hang_begin(int directory_fd, const char *path)
 {
@@ -147,7 +149,7 @@ void hang_end(void)
 	pthread_exit(NULL);
 }
 
-/* -- who watches it ------------------------------------------------------------------------------------------------------------- */
+/* -- who watches it -- */
 
 struct start {
 	void (*run)(void *context);
@@ -165,7 +167,8 @@ static void *begin_thread(void *argument)
 	return NULL;
 }
 
-/* A fault raised by an instruction of the thread itself cannot wait: blocked, it would kill the program without its handler. */
+/* A fault raised by an instruction of the thread itself cannot wait: blocked, it would kill the program without its
+ * handler. */
 static int create_thread(pthread_t *thread, struct start *start)
 {
 	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL };

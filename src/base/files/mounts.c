@@ -9,7 +9,8 @@ static bool take_word(const char **at, char *out, size_t size)
 	size_t used = 0;
 	while (*from && *from != ' ' && *from != '\n') {
 		unsigned char byte = (unsigned char)*from++;
-		if (byte == '\\' && from[0] >= '0' && from[0] <= '3' && from[1] >= '0' && from[1] <= '7' && from[2] >= '0' && from[2] <= '7') {
+		if (byte == '\\' && from[0] >= '0' && from[0] <= '3' && from[1] >= '0' && from[1] <= '7' && from[2] >= '0' &&
+			from[2] <= '7') {
 			byte = (unsigned char)((from[0] - '0') << 6 | (from[1] - '0') << 3 | (from[2] - '0'));
 			from += 3;
 		}
@@ -32,7 +33,8 @@ bool mount_parse(const char *line, struct mount *out)
 	for (int i = 0; i < 3; i++)
 		if (!take_word(&line, NULL, 0))
 			return false;
-	if (!take_word(&line, out->root, sizeof out->root) || !take_word(&line, out->point, sizeof out->point) || !take_word(&line, NULL, 0))
+	if (!take_word(&line, out->root, sizeof out->root) || !take_word(&line, out->point, sizeof out->point) ||
+		!take_word(&line, NULL, 0))
 		return false;
 	while (*line && *line != '\n') {
 		bool is_short = take_word(&line, word, sizeof word);
@@ -73,9 +75,11 @@ bool mounts_find(const char *mountinfo, const char *path, struct mount *out)
 
 bool mount_may_hang(const struct mount *mount)
 {
-	/* A user's own file system (fuse.sshfs, fuse.s3fs …) answers when its process does; autofs mounts what it stands for. */
-	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "ceph", "9p", "virtiofs", "afs", "coda", "lustre", "gpfs", "beegfs",
-		"orangefs", "pvfs2", "panfs", "wekafs", "glusterfs", "ocfs2", "gfs2", "fuse", "fuseblk", "autofs" };
+	/* A user's own file system (fuse.sshfs, fuse.s3fs …) answers when its process does; autofs mounts what it stands
+	 * for. */
+	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "ceph", "9p", "virtiofs",
+		"afs", "coda", "lustre", "gpfs", "beegfs", "orangefs", "pvfs2", "panfs", "wekafs", "glusterfs", "ocfs2", "gfs2",
+		"fuse", "fuseblk", "autofs" };
 	if (strncmp(mount->type, "fuse.", strlen("fuse.")) == 0)
 		return true;
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)

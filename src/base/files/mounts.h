@@ -1,5 +1,5 @@
-/* mounts.h: what is mounted where, by mountinfo (proc_pid_mountinfo(5)), which says so without touching any of the file systems: one whose server is
- * gone would not answer. */
+/* mounts.h: what is mounted where, by mountinfo (proc_pid_mountinfo(5)), which says so without touching any of the file
+ * systems: one whose server is gone would not answer. */
 #ifndef PMTOP_BASE_FILES_MOUNTS_H
 #define PMTOP_BASE_FILES_MOUNTS_H
 
@@ -9,9 +9,9 @@
 enum { MOUNTS_PATH_SIZE = 1024 };
 
 struct mount {
-	char root[MOUNTS_PATH_SIZE], point[MOUNTS_PATH_SIZE];    /* unescaped: which part of the file system stands where */
+	char root[MOUNTS_PATH_SIZE], point[MOUNTS_PATH_SIZE]; /* unescaped: which part of the file system stands where */
 	char type[32];
-	char options[256];               /* the super block's: for a cgroup its controllers */
+	char options[256]; /* the super block's: for a cgroup its controllers */
 };
 
 /* False: not a line of mountinfo, or one with a path that is too long. `line` ends with a newline or its NUL. */

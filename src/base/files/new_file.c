@@ -17,7 +17,7 @@ int new_file_create(const char *path)
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, NEW_FILE_PRIVATE);
 }
 
-/* -- where it goes ---------------------------------------------------------------------------------------------------------------- */
+/* -- where it goes -- */
 
 /* The length of the path's folder with its slash; 0: the working directory. */
 static int folder_length(const char *path)
@@ -26,8 +26,8 @@ static int folder_length(const char *path)
 	return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* As the kernel's fs.protected_symlinks and protected_fifos (Documentation/admin-guide/sysctl/fs.rst): in a folder where everybody may write, such as
- * /tmp, a link or a FIFO counts only if it is ours or the folder's owner made it. */
+/* As the kernel's fs.protected_symlinks and protected_fifos (Documentation/admin-guide/sysctl/fs.rst): in a folder
+ * where everybody may write, such as /tmp, a link or a FIFO counts only if it is ours or the folder's owner made it. */
 static bool is_trusted(const char *path, const struct stat *link)
 {
 	char folder[NEW_FILE_PATH_SIZE];
@@ -61,7 +61,8 @@ static int find_place(struct new_file *file, const char *path, bool *is_straight
 	if (*is_straight || lstat(path, &link) < 0)
 		return 0;
 	bool is_link = S_ISLNK(link.st_mode);
-	if ((!S_ISREG(link.st_mode) && !S_ISDIR(link.st_mode) && !is_trusted(path, &link)) || (is_link && stat(path, there) < 0))
+	if ((!S_ISREG(link.st_mode) && !S_ISDIR(link.st_mode) && !is_trusted(path, &link)) ||
+		(is_link && stat(path, there) < 0))
 		return 0;
 	if (!is_link)
 		*there = link;
@@ -75,7 +76,7 @@ static int find_place(struct new_file *file, const char *path, bool *is_straight
 	return 0;
 }
 
-/* -- writing ---------------------------------------------------------------------------------------------------------------------- */
+/* -- writing -- */
 
 static int open_beside(struct new_file *file, mode_t mode)
 {
@@ -84,7 +85,8 @@ static int open_beside(struct new_file *file, mode_t mode)
 		uint64_t random;
 		if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
 			return EIO;
-		int length = snprintf(file->beside, sizeof file->beside, "%.*s.pmtop-%016" PRIx64 ".tmp", folder_length(file->path), file->path, random);
+		int length = snprintf(file->beside, sizeof file->beside, "%.*s.pmtop-%016" PRIx64 ".tmp",
+			folder_length(file->path), file->path, random);
 		if (length >= (int)sizeof file->beside)
 			return ENAMETOOLONG;
 		file->fd = open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, mode);
@@ -100,7 +102,8 @@ static int open_straight(struct new_file *file, const struct stat *there)
 	file->fd = open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
 	if (file->fd < 0)
 		return errno;
-	if (!there->st_mode || (fstat(file->fd, &opened) == 0 && opened.st_dev == there->st_dev && opened.st_ino == there->st_ino))
+	if (!there->st_mode ||
+		(fstat(file->fd, &opened) == 0 && opened.st_dev == there->st_dev && opened.st_ino == there->st_ino))
 		return 0;
 	new_file_drop(file);
 	return EBUSY;

@@ -1,7 +1,9 @@
-/* new_file.h: a file that pmtop makes: never written through a link that somebody else put there, and read by its owner only.
+/* new_file.h: a file that pmtop makes: never written through a link that somebody else put there, and read by its owner
+ * only.
  *
- * One that replaces another is written beside it, under a random name, and takes its name once it is whole: who reads meets the old one or the new
- * one, and of several that are written at once the last stays. What is no regular file (a device, a FIFO, /dev/stdout) is written as it is. */
+ * One that replaces another is written beside it, under a random name, and takes its name once it is whole: who reads
+ * meets the old one or the new one, and of several that are written at once the last stays. What is no regular file (a
+ * device, a FIFO, /dev/stdout) is written as it is. */
 #ifndef PMTOP_BASE_FILES_NEW_FILE_H
 #define PMTOP_BASE_FILES_NEW_FILE_H
 
@@ -12,11 +14,12 @@ enum { NEW_FILE_PATH_SIZE = 4096, NEW_FILE_PRIVATE = 0600, NEW_FILE_PUBLIC = 064
 
 struct new_file {
 	int fd;
-	char path[NEW_FILE_PATH_SIZE];       /* its name in the end, links followed */
-	char beside[NEW_FILE_PATH_SIZE];     /* what it is called until then; empty: written straight */
+	char path[NEW_FILE_PATH_SIZE];   /* its name in the end, links followed */
+	char beside[NEW_FILE_PATH_SIZE]; /* what it is called until then; empty: written straight */
 };
 
-/* `mode`: one of the above; the umask may take more. One that is replaced and is the caller's own leaves its mode. 0, or errno. */
+/* `mode`: one of the above; the umask may take more. One that is replaced and is the caller's own leaves its mode. 0,
+ * or errno. */
 int new_file_open(struct new_file *file, const char *path, mode_t mode);
 /* Closes it and gives it its name. 0, or errno: then what was there before still is. */
 int new_file_keep(struct new_file *file);

@@ -21,22 +21,26 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 
-/* PIECES_MAX: UIO_MAXIOV. BYTES_MAX: more than a walk wants at once, for its copies have to be of one moment; only pages that are used exist. */
+/* PIECES_MAX: UIO_MAXIOV. BYTES_MAX: more than a walk wants at once, for its copies have to be of one moment; only
+ * pages that are used exist. */
 enum { PIECES_MAX = 1024, BYTES_MAX = 4 << 20, SLICE_MS = 20, PATIENCE = 20, STAT_SIZE = 512 };
 
 enum operation { READ_MEMORY, OPEN_MAPS, READ_MAPS, READ_FILE, TEST_SELF };
 
 /* A number that one side counts up and the other waits for. */
-struct bell { _Atomic uint32_t number; _Atomic bool is_awaited; };
+struct bell {
+	_Atomic uint32_t number;
+	_Atomic bool is_awaited;
+};
 
 /* Shared with the child. */
 struct channel {
-	struct bell asked, answered;         /* numbers of the newest request and answer */
-	_Atomic bool is_left;                /* nobody waits for it any more */
+	struct bell asked, answered; /* numbers of the newest request and answer */
+	_Atomic bool is_left;        /* nobody waits for it any more */
 	enum operation operation;
 	pid_t pid;
-	int error;                           /* errno; 0 = it was read */
-	size_t count, size;                  /* pieces, and bytes of them all; size: what was read, in the answer */
+	int error;          /* errno; 0 = it was read */
+	size_t count, size; /* pieces, and bytes of them all; size: what was read, in the answer */
 	int64_t cpu_ns;
 	struct iovec there[PIECES_MAX];
 	unsigned char bytes[BYTES_MAX];
@@ -44,10 +48,10 @@ struct channel {
 
 struct remote_reader {
 	int64_t limit_ns, stuck_ns;
-	struct channel *channel;             /* NULL: no child */
+	struct channel *channel; /* NULL: no child */
 	pid_t child;
-	int64_t ended_cpu_ns;                /* of children before this one */
-	pid_t stuck_child;                   /* left behind since the last resume */
+	int64_t ended_cpu_ns; /* of children before this one */
+	pid_t stuck_child;    /* left behind since the last resume */
 	size_t left_count;
 	pid_t left[REMOTE_LEFT_MAX];
 };
@@ -55,15 +59,9 @@ struct remote_reader {
 /* Readers of memory are called at all depths, with the pid of a process and nothing else of ours. */
 static _Thread_local struct remote_reader *used;
 
-void remote_reader_use(struct remote_reader *reader)
-{
-	used = reader;
-}
+void remote_reader_use(struct remote_reader *reader) { used = reader; }
 
-struct remote_reader *remote_reader_used(void)
-{
-	return used;
-}
+struct remote_reader *remote_reader_used(void) { return used; }
 
 static void bell_ring(struct bell *bell, uint32_t number)
 {
@@ -80,7 +78,7 @@ static void bell_wait(struct bell *bell, uint32_t number, const struct timespec 
 	atomic_store(&bell->is_awaited, false);
 }
 
-/* -- the child: a fork of a program with threads, so it makes system calls only ---------------------------------------------------- */
+/* -- the child: a fork of a program with threads, so it makes system calls only -- */
 
 static int read_memory(struct channel *channel)
 {
@@ -176,7 +174,7 @@ static _Noreturn void serve(struct channel *channel, pid_t parent)
 	}
 }
 
-/* -- starting and ending it ---------------------------------------------------------------------------------------------------------- */
+/* -- starting and ending it -- */
 
 /* What is left behind is collected once it has ended. */
 static void collect(struct remote_reader *reader)
@@ -196,7 +194,8 @@ static bool start(struct remote_reader *reader)
 		errno = EAGAIN;
 		return false;
 	}
-	struct channel *channel = mmap(NULL, sizeof *channel, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct channel *channel =
+		mmap(NULL, sizeof *channel, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (channel == MAP_FAILED)
 		return false;
 	/* Signals are for the parent: it ends the child. */
@@ -260,15 +259,9 @@ void remote_reader_free(struct remote_reader *reader)
 	free(reader);
 }
 
-void remote_reader_set_limit(struct remote_reader *reader, int64_t limit_ns)
-{
-	reader->limit_ns = limit_ns;
-}
+void remote_reader_set_limit(struct remote_reader *reader, int64_t limit_ns) { reader->limit_ns = limit_ns; }
 
-int64_t remote_reader_stuck_ns(const struct remote_reader *reader)
-{
-	return reader->stuck_ns;
-}
+int64_t remote_reader_stuck_ns(const struct remote_reader *reader) { return reader->stuck_ns; }
 
 pid_t remote_reader_resume(struct remote_reader *reader)
 {
@@ -292,7 +285,7 @@ int64_t remote_reader_cpu_ns(const struct remote_reader *reader)
 	return reader->ended_cpu_ns + (reader->channel ? reader->channel->cpu_ns : 0);
 }
 
-/* -- requests ------------------------------------------------------------------------------------------------------------------------ */
+/* -- requests -- */
 
 /* On a busy machine the child may not have had a CPU yet: that is no stuck read. */
 static bool is_waiting_for_cpu(const struct remote_reader *reader)
@@ -326,7 +319,8 @@ static bool await_answer(struct remote_reader *reader, uint32_t number)
 		int64_t waited_ns = clock_monotonic_ns() - begin_ns;
 		if (waited_ns > SLICE_MS * NS_PER_MS && has_ended(reader))
 			return false;
-		if (waited_ns >= reader->limit_ns && (waited_ns >= PATIENCE * reader->limit_ns || !is_waiting_for_cpu(reader))) {
+		if (waited_ns >= reader->limit_ns &&
+			(waited_ns >= PATIENCE * reader->limit_ns || !is_waiting_for_cpu(reader))) {
 			give_up(reader, begin_ns);
 			errno = ETIMEDOUT;
 			return false;
@@ -366,7 +360,8 @@ bool remote_reader_pieces(struct remote_reader *reader, pid_t pid, const struct 
 		if (!channel)
 			return false;
 		channel->size = 0;
-		for (end = begin; end < count && end - begin < PIECES_MAX && pieces[end].size <= BYTES_MAX - channel->size; end++) {
+		for (end = begin; end < count && end - begin < PIECES_MAX && pieces[end].size <= BYTES_MAX - channel->size;
+			 end++) {
 			channel->there[end - begin] = (struct iovec){ (void *)(uintptr_t)pieces[end].address, pieces[end].size };
 			channel->size += pieces[end].size;
 		}

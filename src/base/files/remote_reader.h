@@ -1,13 +1,16 @@
-/* remote_reader.h: a child process that reads other processes' memory, and files that may never answer, for one thread of ours.
+/* remote_reader.h: a child process that reads other processes' memory, and files that may never answer, for one thread
+ * of ours.
  *
- * Such a read can block for ever, and its process then cannot always be killed: a page that userfaultfd or FUSE never delivers, a process that keeps
- * its own mmap_lock. So the child blocks instead of us. It is a fork that keeps no descriptor of ours, answers through shared memory and a futex, and
- * dies with the thread that started it: the next read then fails with EIO, and the one after it has a new child.
+ * Such a read can block for ever, and its process then cannot always be killed: a page that userfaultfd or FUSE never
+ * delivers, a process that keeps its own mmap_lock. So the child blocks instead of us. It is a fork that keeps no
+ * descriptor of ours, answers through shared memory and a futex, and dies with the thread that started it: the next
+ * read then fails with EIO, and the one after it has a new child.
  *
  *   our thread: request ──futex──▶ child: process_vm_readv ──futex──▶ our thread copies the bytes
  *
- * A read that takes longer than the limit is given up: the child gets SIGKILL (one that reads a file ends by itself once it is answered) and is
- * collected later, without waiting. All further reads fail with ETIMEDOUT at once, until remote_reader_resume. One thread at a time. */
+ * A read that takes longer than the limit is given up: the child gets SIGKILL (one that reads a file ends by itself
+ * once it is answered) and is collected later, without waiting. All further reads fail with ETIMEDOUT at once, until
+ * remote_reader_resume. One thread at a time. */
 #ifndef PMTOP_BASE_FILES_REMOTE_READER_H
 #define PMTOP_BASE_FILES_REMOTE_READER_H
 
@@ -16,12 +19,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Children that were left behind and have not ended yet. Beyond so many no new one is started, and reads fail with EAGAIN. */
+/* Children that were left behind and have not ended yet. Beyond so many no new one is started, and reads fail with
+ * EAGAIN. */
 enum { REMOTE_LEFT_MAX = 16 };
 
 struct remote_reader;
 /* Of another process's memory. */
-struct remote_piece { uint64_t address; void *out; size_t size; };
+struct remote_piece {
+	uint64_t address;
+	void *out;
+	size_t size;
+};
 
 /* NULL: no memory. The child starts with the first read. */
 struct remote_reader *remote_reader_new(int64_t limit_ns);

@@ -11,7 +11,7 @@ static int set_actions(posix_spawn_file_actions_t *actions, int output)
 	int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	if (!error)
 		error = output >= 0 ? posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO)
-		                    : posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+							: posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	if (!error)
 		error = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
@@ -33,7 +33,8 @@ static int set_attributes(posix_spawnattr_t *attributes)
 	if (!error)
 		error = posix_spawnattr_setpgroup(attributes, 0);
 	if (!error)
-		error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+		error = posix_spawnattr_setflags(
+			attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	return error;
 }
 

@@ -33,8 +33,8 @@ static uint32_t with_table(uint32_t crc, const unsigned char *at, size_t length)
 {
 	for (; length >= SLICES; at += SLICES, length -= SLICES) {
 		uint32_t low = little(at) ^ crc, high = little(at + 4);
-		crc = table[7][low & 0xff] ^ table[6][low >> 8 & 0xff] ^ table[5][low >> 16 & 0xff] ^ table[4][low >> 24] ^ table[3][high & 0xff] ^
-		      table[2][high >> 8 & 0xff] ^ table[1][high >> 16 & 0xff] ^ table[0][high >> 24];
+		crc = table[7][low & 0xff] ^ table[6][low >> 8 & 0xff] ^ table[5][low >> 16 & 0xff] ^ table[4][low >> 24] ^
+			table[3][high & 0xff] ^ table[2][high >> 8 & 0xff] ^ table[1][high >> 16 & 0xff] ^ table[0][high >> 24];
 	}
 	for (; length > 0; at++, length--)
 		crc = crc >> 8 ^ table[0][(crc ^ *at) & 0xff];

@@ -1,4 +1,5 @@
-/* crc32c.h: the CRC of Castagnoli (polynomial 0x1EDC6F41, reflected; RFC 3720, appendix B.4), as iSCSI, ext4 and TensorBoard use it. */
+/* crc32c.h: the CRC of Castagnoli (polynomial 0x1EDC6F41, reflected; RFC 3720, appendix B.4), as iSCSI, ext4 and
+ * TensorBoard use it. */
 #ifndef PMTOP_BASE_FORMATS_CRC32C_H
 #define PMTOP_BASE_FORMATS_CRC32C_H
 

@@ -13,7 +13,7 @@
 struct json {
 	struct buffer *out;
 	bool need_comma;
-	size_t rows_max;             /* lists that grow with the run are cut to so many of their rows; 0 = they are not */
+	size_t rows_max; /* lists that grow with the run are cut to so many of their rows; 0 = they are not */
 };
 
 /* `key` is NULL inside an array and for the outermost value. */
@@ -21,12 +21,14 @@ void json_open_object(struct json *json, const char *key);
 void json_close_object(struct json *json);
 void json_open_array(struct json *json, const char *key);
 void json_close_array(struct json *json);
-void json_text(struct json *json, const char *key, const char *value);       /* NULL: left out */
-void json_number(struct json *json, const char *key, double value);          /* not finite: left out; 12 significant digits */
+void json_text(struct json *json, const char *key, const char *value); /* NULL: left out */
+/* not finite: left out; 12 significant digits */
+void json_number(struct json *json, const char *key, double value);
 void json_integer(struct json *json, const char *key, int64_t value);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_bool(struct json *json, const char *key, bool value);
-/* Of a list of `count` rows, how many are left out. The caller writes the others, and beside the list how many those were: nothing where all are there. */
+/* Of a list of `count` rows, how many are left out. The caller writes the others, and beside the list how many those
+ * were: nothing where all are there. */
 size_t json_cut(const struct json *json, size_t count);
 void json_left_out(struct json *json, const char *key, size_t count);
 

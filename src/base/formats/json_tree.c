@@ -10,7 +10,11 @@
 
 enum { DEPTH_MOST = 64, CHUNK_BYTES = 64 * 1024, NUMBER_LENGTH_MOST = 63 };
 
-struct chunk { struct chunk *next; size_t used, size; _Alignas(16) char bytes[]; };
+struct chunk {
+	struct chunk *next;
+	size_t used, size;
+	_Alignas(16) char bytes[];
+};
 
 struct json_tree {
 	struct chunk *chunks;
@@ -21,7 +25,7 @@ struct reading {
 	struct json_tree *tree;
 	const char *at, *end;
 	unsigned line, depth;
-	const char *fault;           /* the first; NULL: none yet */
+	const char *fault; /* the first; NULL: none yet */
 };
 
 static void *take(struct reading *reading, size_t size)
@@ -71,7 +75,9 @@ static uint32_t read_hex(struct reading *reading)
 	uint32_t code = 0;
 	for (int i = 0; i < 4; i++) {
 		int sign = reading->at < reading->end ? (unsigned char)*reading->at++ : -1;
-		int value = sign >= '0' && sign <= '9' ? sign - '0' : (sign | 32) >= 'a' && (sign | 32) <= 'f' ? (sign | 32) - 'a' + 10 : -1;
+		int value = sign >= '0' && sign <= '9'         ? sign - '0'
+			: (sign | 32) >= 'a' && (sign | 32) <= 'f' ? (sign | 32) - 'a' + 10
+													   : -1;
 		if (sign < 0 || value < 0) {
 			refuse(reading, "\\u takes four hexadecimal digits");
 			return 0;
@@ -95,7 +101,8 @@ static size_t read_escape(struct reading *reading, char *out)
 		return 0;
 	}
 	uint32_t code = read_hex(reading);
-	if (code >= 0xd800 && code < 0xdc00 && reading->end - reading->at > 1 && reading->at[0] == '\\' && reading->at[1] == 'u') {
+	if (code >= 0xd800 && code < 0xdc00 && reading->end - reading->at > 1 && reading->at[0] == '\\' &&
+		reading->at[1] == 'u') {
 		reading->at += 2;
 		uint32_t low = read_hex(reading);
 		code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00)) : 0xfffd;
@@ -163,10 +170,15 @@ static bool is_json_number(const char *text)
 
 static void read_word(struct reading *reading, struct json_value *value)
 {
-	static const struct { const char *word; enum json_kind kind; double number; } words[] = { { "null", JSON_NULL, 0 }, { "true", JSON_BOOL, 1 }, { "false", JSON_BOOL, 0 } };
+	static const struct {
+		const char *word;
+		enum json_kind kind;
+		double number;
+	} words[] = { { "null", JSON_NULL, 0 }, { "true", JSON_BOOL, 1 }, { "false", JSON_BOOL, 0 } };
 	char word[NUMBER_LENGTH_MOST + 1];
 	size_t length = 0;
-	while (reading->at + length < reading->end && reading->at[length] && strchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", reading->at[length]))
+	while (reading->at + length < reading->end && reading->at[length] &&
+		strchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", reading->at[length]))
 		length++;
 	if (length == 0 || length > NUMBER_LENGTH_MOST) {
 		refuse(reading, "a value is wanted here");
@@ -267,10 +279,7 @@ void json_tree_free(struct json_tree *tree)
 	free(tree);
 }
 
-const struct json_value *json_tree_root(const struct json_tree *tree)
-{
-	return tree->root;
-}
+const struct json_value *json_tree_root(const struct json_tree *tree) { return tree->root; }
 
 const struct json_value *json_member(const struct json_value *object, const char *key, enum json_kind kind)
 {

@@ -19,10 +19,7 @@ static void add_varint(struct buffer *out, uint64_t value)
 	buffer_add(out, bytes, encode(bytes, value));
 }
 
-static void add_tag(struct buffer *out, unsigned field, unsigned wire)
-{
-	add_varint(out, (uint64_t)field << 3 | wire);
-}
+static void add_tag(struct buffer *out, unsigned field, unsigned wire) { add_varint(out, (uint64_t)field << 3 | wire); }
 
 void protobuf_uint(struct buffer *out, unsigned field, uint64_t value)
 {
@@ -30,10 +27,7 @@ void protobuf_uint(struct buffer *out, unsigned field, uint64_t value)
 	add_varint(out, value);
 }
 
-void protobuf_int(struct buffer *out, unsigned field, int64_t value)
-{
-	protobuf_uint(out, field, (uint64_t)value);
-}
+void protobuf_int(struct buffer *out, unsigned field, int64_t value) { protobuf_uint(out, field, (uint64_t)value); }
 
 void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value)
 {

@@ -1,4 +1,5 @@
-/* protobuf.h: writes the wire format of Protocol Buffers into a buffer: what a message's fields are is the caller's to know. */
+/* protobuf.h: writes the wire format of Protocol Buffers into a buffer: what a message's fields are is the caller's to
+ * know. */
 #ifndef PMTOP_BASE_FORMATS_PROTOBUF_H
 #define PMTOP_BASE_FORMATS_PROTOBUF_H
 
@@ -8,7 +9,7 @@
 #include "src/base/buffer.h"
 
 void protobuf_uint(struct buffer *out, unsigned field, uint64_t value);
-void protobuf_int(struct buffer *out, unsigned field, int64_t value);        /* int32, int64: no zigzag */
+void protobuf_int(struct buffer *out, unsigned field, int64_t value); /* int32, int64: no zigzag */
 void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value);
 void protobuf_double(struct buffer *out, unsigned field, double value);
 void protobuf_text(struct buffer *out, unsigned field, const char *text);

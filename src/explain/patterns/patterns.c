@@ -10,12 +10,15 @@
 #include "src/explain/patterns/patterns_private.h"
 
 enum { ROUNDS_MOST = 6 };
-/* Of many steps a few new ones change little, and a look costs more: it is for the part that is new, and for so many once a second. */
+/* Of many steps a few new ones change little, and a look costs more: it is for the part that is new, and for so many
+ * once a second. */
 enum { STEPS_A_LOOK = 512, STEPS_A_SECOND = 512 };
 
 const char *pattern_kind_name(enum pattern_kind kind)
 {
-	static const char *const names[] = { [PATTERN_PERIOD] = "period", [PATTERN_DRIFT] = "drift", [PATTERN_KINDS] = "kinds" };
+	static const char *const names[] = {
+		[PATTERN_PERIOD] = "period", [PATTERN_DRIFT] = "drift", [PATTERN_KINDS] = "kinds"
+	};
 	return names[kind];
 }
 
@@ -32,7 +35,8 @@ static double weight(const struct pattern *pattern, double step_s)
 {
 	double excess_s = pattern->after_s - pattern->before_s;
 	switch (pattern->kind) {
-	case PATTERN_PERIOD: return pattern->unit == PATTERN_BATCHES ? excess_s / pattern->period : excess_s * step_s / pattern->period;
+	case PATTERN_PERIOD:
+		return pattern->unit == PATTERN_BATCHES ? excess_s / pattern->period : excess_s * step_s / pattern->period;
 	case PATTERN_KINDS: return excess_s * (double)pattern->count / (double)pattern->of;
 	default: return excess_s;
 	}
@@ -56,7 +60,8 @@ static bool is_told(const struct patterns *patterns, const struct pattern *patte
 {
 	for (size_t i = 0; i < patterns->count; i++) {
 		const struct pattern *other = &patterns->list[i];
-		if (other->kind == pattern->kind && other->unit == pattern->unit && fabs(other->period - pattern->period) <= 0.02 * pattern->period)
+		if (other->kind == pattern->kind && other->unit == pattern->unit &&
+			fabs(other->period - pattern->period) <= 0.02 * pattern->period)
 			return true;
 	}
 	return false;
@@ -70,9 +75,14 @@ static bool is_meant(const struct steps *steps, const struct pattern *pattern)
 }
 
 /* A period that was found, with its members; they are marked only once it is chosen. */
-struct found_period { bool is_found; struct pattern pattern; bool members[STEPS_MOST]; };
+struct found_period {
+	bool is_found;
+	struct pattern pattern;
+	bool members[STEPS_MOST];
+};
 
-static void try_period(struct steps *steps, bool (*find)(struct steps *steps, struct pattern *out), struct found_period *out)
+static void try_period(
+	struct steps *steps, bool (*find)(struct steps *steps, struct pattern *out), struct found_period *out)
 {
 	size_t size = steps->count * sizeof *steps->is_member;
 	out->is_found = find(steps, &out->pattern);
@@ -93,8 +103,9 @@ static double slow_members_since(const struct steps *steps, const struct found_p
 	return slow;
 }
 
-/* The surer ones first: each later one has to explain noticeably more to be taken instead. A count of batches is exact, so what leaves it now and
- * then is a matter of time; and of what a period makes a little slower, some stand out that look like a longer one. */
+/* The surer ones first: each later one has to explain noticeably more to be taken instead. A count of batches is exact,
+ * so what leaves it now and then is a matter of time; and of what a period makes a little slower, some stand out that
+ * look like a longer one. */
 static bool find_period(struct steps *steps, bool has_epoch_first, struct pattern *out)
 {
 	static const double more = 1.3, more_in_time = 1.08, clearly_slower = 1.5;
@@ -108,7 +119,9 @@ static bool find_period(struct steps *steps, bool has_epoch_first, struct patter
 	if (explained_s(comb) > (first->is_found ? more : 1) * explained_s(first))
 		best = comb;
 	try_period(steps, find_beat, beat);
-	if (beat->is_found && (!best->is_found || (double)beat->pattern.count > more_in_time * slow_members_since(steps, best, beat->pattern.first) + 1))
+	if (beat->is_found &&
+		(!best->is_found ||
+			(double)beat->pattern.count > more_in_time * slow_members_since(steps, best, beat->pattern.first) + 1))
 		best = beat;
 	if (!best->is_found || best->pattern.after_s < clearly_slower * best->pattern.before_s)
 		try_period(steps, find_mild, mild);
@@ -172,7 +185,9 @@ static void keep_since(struct patterns *found, const struct patterns *before, in
 
 static void look(struct patterns *patterns, const struct model *model, const struct run *run)
 {
-	struct patterns found = { .renewed_ns = patterns->renewed_ns, .seen = patterns->seen, .looks = patterns->looks + 1 };
+	struct patterns found = {
+		.renewed_ns = patterns->renewed_ns, .seen = patterns->seen, .looks = patterns->looks + 1
+	};
 	struct pattern pattern;
 	struct steps *steps = malloc(sizeof *steps);
 	if (!steps)
@@ -193,11 +208,13 @@ static void look(struct patterns *patterns, const struct model *model, const str
 void patterns_update(struct patterns *patterns, const struct model *model, const struct run *run)
 {
 	const struct track *track = run_main(run);
-	uint64_t kept = track->end - track->first < STEPS_MOST ? track->end - track->first : STEPS_MOST, least = 1 + kept / STEPS_A_LOOK;
+	uint64_t kept = track->end - track->first < STEPS_MOST ? track->end - track->first : STEPS_MOST,
+			 least = 1 + kept / STEPS_A_LOOK;
 	int64_t pause_ns = (int64_t)(1 + kept / STEPS_A_SECOND) * NS_PER_S;
 	if (patterns->renewed_ns && model->now_ns - patterns->renewed_ns < pause_ns && run->is_live)
 		return;
-	if (track->end == patterns->seen || (track->end > patterns->seen && track->end - patterns->seen < least && run->is_live))
+	if (track->end == patterns->seen ||
+		(track->end > patterns->seen && track->end - patterns->seen < least && run->is_live))
 		return;
 	patterns->renewed_ns = model->now_ns;
 	patterns->seen = track->end;
@@ -225,7 +242,8 @@ static void name_batch(const struct run *run, uint64_t ordinal, char out[NUMBER_
 {
 	const struct batch *batch = track_batch(run_main(run), ordinal);
 	if (batch && batch->epoch_ordinal)
-		snprintf(out, NUMBER_SIZE * 2, "%u/%llu", (unsigned)run_epoch_number(run, batch->epoch_ordinal), (unsigned long long)batch->index);
+		snprintf(out, NUMBER_SIZE * 2, "%u/%llu", (unsigned)run_epoch_number(run, batch->epoch_ordinal),
+			(unsigned long long)batch->index);
 	else
 		snprintf(out, NUMBER_SIZE * 2, "%llu", (unsigned long long)(batch ? batch->index : ordinal));
 }
@@ -240,15 +258,17 @@ static const char *period_name(const struct pattern *pattern, char out[64])
 	else if (pattern->unit == PATTERN_SECONDS)
 		snprintf(out, 64, "every %s a batch", format_seconds(seconds, pattern->period));
 	else
-		snprintf(out, 64, "every %llu%s batch%s", period, ordinal_ending(period), pattern->is_by_index ? " of an epoch" : "");
+		snprintf(out, 64, "every %llu%s batch%s", period, ordinal_ending(period),
+			pattern->is_by_index ? " of an epoch" : "");
 	return out;
 }
 
 static void period_words(const struct pattern *pattern, const char *where, char *out, size_t size)
 {
 	char name[64];
-	snprintf(out, size, "%s is %.1f× slower%s (%llu of %llu)", period_name(pattern, name), pattern->after_s / pattern->before_s, where,
-		(unsigned long long)pattern->count, (unsigned long long)pattern->of);
+	snprintf(out, size, "%s is %.1f× slower%s (%llu of %llu)", period_name(pattern, name),
+		pattern->after_s / pattern->before_s, where, (unsigned long long)pattern->count,
+		(unsigned long long)pattern->of);
 }
 
 const char *pattern_label(const struct pattern *pattern, const struct run *run, char *out, size_t size)
@@ -257,13 +277,15 @@ const char *pattern_label(const struct pattern *pattern, const struct run *run, 
 	if (pattern->kind != PATTERN_PERIOD)
 		return pattern_words(pattern, run, out, size);
 	name_batch(run, pattern->first, first);
-	snprintf(out, size, "%s (%llu of %llu, from %s)", period_name(pattern, name), (unsigned long long)pattern->count, (unsigned long long)pattern->of, first);
+	snprintf(out, size, "%s (%llu of %llu, from %s)", period_name(pattern, name), (unsigned long long)pattern->count,
+		(unsigned long long)pattern->of, first);
 	return out;
 }
 
 const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size)
 {
-	char where[sizeof pattern->what + 8], before[NUMBER_SIZE], after[NUMBER_SIZE], first[NUMBER_SIZE * 2], share[NUMBER_SIZE];
+	char where[sizeof pattern->what + 8], before[NUMBER_SIZE], after[NUMBER_SIZE], first[NUMBER_SIZE * 2],
+		share[NUMBER_SIZE];
 	if (size == 0)
 		return out;
 	add_where(pattern, where, sizeof where);
@@ -271,11 +293,11 @@ const char *pattern_words(const struct pattern *pattern, const struct run *run, 
 	format_seconds(after, pattern->after_s);
 	name_batch(run, pattern->first, first);
 	switch (pattern->kind) {
-	case PATTERN_PERIOD:
-		period_words(pattern, where, out, size);
-		break;
+	case PATTERN_PERIOD: period_words(pattern, where, out, size); break;
 	case PATTERN_DRIFT:
-		snprintf(out, size, pattern->is_creeping ? "slower and slower since batch %s: a step took %s, now %s%s" : "slower since batch %s: a step took %s, now %s%s",
+		snprintf(out, size,
+			pattern->is_creeping ? "slower and slower since batch %s: a step took %s, now %s%s"
+								 : "slower since batch %s: a step took %s, now %s%s",
 			first, before, after, where);
 		break;
 	case PATTERN_KINDS:

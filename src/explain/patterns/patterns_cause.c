@@ -1,4 +1,5 @@
-/* What a pattern's batches have in common: the phase that is longer, the cause that explanations name, and what could make just this pattern. */
+/* What a pattern's batches have in common: the phase that is longer, the cause that explanations name, and what could
+ * make just this pattern. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +13,14 @@
 #include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/statistics.h"
 
-enum { PHASES_COMPARED_MOST = 48, FLAGGED_EXPLAINED = 4, ACCUMULATION_MOST = 64, ROUND_LEAST = 10, MARKED_LEAST = 3, REFRESHES_MOST = 4 };
+enum {
+	PHASES_COMPARED_MOST = 48,
+	FLAGGED_EXPLAINED = 4,
+	ACCUMULATION_MOST = 64,
+	ROUND_LEAST = 10,
+	MARKED_LEAST = 3,
+	REFRESHES_MOST = 4
+};
 /* Of the members, and at most so many of the others, where something goes with them. */
 #define MEMBERS_RATIO 0.8
 #define OTHERS_RATIO 0.1
@@ -23,13 +31,16 @@ enum { PHASES_COMPARED_MOST = 48, FLAGGED_EXPLAINED = 4, ACCUMULATION_MOST = 64,
 
 /* -- phases -- */
 
-struct phase_excess { uint32_t name, parent; double excess_s; };
+struct phase_excess {
+	uint32_t name, parent;
+	double excess_s;
+};
 
 struct comparison {
 	const struct steps *steps;
 	const struct compared *others, *these;
-	double excess_s;             /* of the whole step */
-	enum cause_kind cause;       /* so say the explanations */
+	double excess_s;       /* of the whole step */
+	enum cause_kind cause; /* so say the explanations */
 	size_t count;
 	struct phase_excess phases[PHASES_COMPARED_MOST];
 };
@@ -68,7 +79,8 @@ static bool has_row(const struct comparison *comparison, const struct phase_time
 	return false;
 }
 
-static void compare(const struct steps *steps, const struct compared *others, const struct compared *these, struct comparison *out)
+static void compare(
+	const struct steps *steps, const struct compared *others, const struct compared *these, struct comparison *out)
 {
 	*out = (struct comparison){ .steps = steps, .others = others, .these = these };
 	out->excess_s = median_of_steps(steps, these) - median_of_steps(steps, others);
@@ -78,7 +90,8 @@ static void compare(const struct steps *steps, const struct compared *others, co
 			const struct phase_time *phase = &batch->phases[k];
 			if (has_row(out, phase))
 				continue;
-			double excess_s = median_of_phase(steps, these, phase->name, phase->parent) - median_of_phase(steps, others, phase->name, phase->parent);
+			double excess_s = median_of_phase(steps, these, phase->name, phase->parent) -
+				median_of_phase(steps, others, phase->name, phase->parent);
 			out->phases[out->count++] = (struct phase_excess){ phase->name, phase->parent, excess_s };
 		}
 	}
@@ -89,7 +102,8 @@ static const struct phase_excess *main_part(const struct comparison *comparison,
 {
 	const struct phase_excess *most = NULL;
 	for (size_t i = 0; i < comparison->count; i++)
-		if (comparison->phases[i].parent == parent && comparison->phases[i].name != parent && (!most || comparison->phases[i].excess_s > most->excess_s))
+		if (comparison->phases[i].parent == parent && comparison->phases[i].name != parent &&
+			(!most || comparison->phases[i].excess_s > most->excess_s))
 			most = &comparison->phases[i];
 	return most && most->excess_s > MAIN_RATIO * excess_s ? most : NULL;
 }
@@ -104,15 +118,22 @@ static void name_phase(const struct comparison *comparison, struct pattern *patt
 		return;
 	pattern->phase = part->name;
 	int used = snprintf(path, sizeof path, "%s", run_name(comparison->steps->run, part->name));
-	for (unsigned depth = 1; depth < RUN_PHASES_MAX && (size_t)used < sizeof path && (part = main_part(comparison, part->name, part->excess_s)); depth++)
-		used += snprintf(path + used, sizeof path - (size_t)used, " › %s", run_name(comparison->steps->run, part->name));
+	for (unsigned depth = 1; depth < RUN_PHASES_MAX && (size_t)used < sizeof path &&
+		 (part = main_part(comparison, part->name, part->excess_s));
+		 depth++)
+		used +=
+			snprintf(path + used, sizeof path - (size_t)used, " › %s", run_name(comparison->steps->run, part->name));
 	text_clean(pattern->what, sizeof pattern->what, path, strlen(path));
 }
 
 /* -- what the explanations of its flagged batches say -- */
 
 /* Of one kind of cause in one phase; `what` where all agree. */
-struct said { struct cause cause; double share; bool differs; };
+struct said {
+	struct cause cause;
+	double share;
+	bool differs;
+};
 
 static void add_said(struct said *list, size_t *count, const struct cause *cause)
 {
@@ -180,8 +201,7 @@ static unsigned long published_count(const struct run *run, const char *key)
 	return count > 0 && *end == '\0' && count < 100000 ? count : 0;
 }
 
-__attribute__((format(printf, 2, 3)))
-static bool say(struct pattern *pattern, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool say(struct pattern *pattern, const char *format, ...)
 {
 	char text[256];
 	va_list arguments;
@@ -194,25 +214,30 @@ static bool say(struct pattern *pattern, const char *format, ...)
 
 static bool is_in_data(const struct comparison *comparison, const struct pattern *pattern)
 {
-	enum phase_kind kind = pattern->phase == NAME_NONE ? PHASE_DATA : phase_kind(comparison->steps->run, pattern->phase);
+	enum phase_kind kind =
+		pattern->phase == NAME_NONE ? PHASE_DATA : phase_kind(comparison->steps->run, pattern->phase);
 	return kind == PHASE_DATA || kind == PHASE_BETWEEN;
 }
 
-static bool goes_with(const struct comparison *comparison, bool (*has)(const struct steps *steps, size_t row, const void *what), const void *what)
+static bool goes_with(const struct comparison *comparison,
+	bool (*has)(const struct steps *steps, size_t row, const void *what), const void *what)
 {
 	size_t these = 0, others = 0;
 	for (size_t i = 0; i < comparison->these->count; i++)
 		these += has(comparison->steps, comparison->these->rows[i], what);
 	for (size_t i = 0; i < comparison->others->count; i++)
 		others += has(comparison->steps, comparison->others->rows[i], what);
-	return these > 0 && (double)these >= MEMBERS_RATIO * (double)comparison->these->count && (double)others <= OTHERS_RATIO * (double)comparison->others->count;
+	return these > 0 && (double)these >= MEMBERS_RATIO * (double)comparison->these->count &&
+		(double)others <= OTHERS_RATIO * (double)comparison->others->count;
 }
 
 static bool is_epoch_begin(const struct comparison *comparison, struct pattern *pattern)
 {
 	const char *persistent = loader_meta(comparison->steps->run, "persistent_workers");
-	bool is_off = persistent && (strcmp(persistent, "False") == 0 || strcmp(persistent, "false") == 0 || strcmp(persistent, "0") == 0);
-	return pattern->is_epoch_first && say(pattern, "epoch length %.0f%s", pattern->period, is_off ? "; persistent_workers is off" : "");
+	bool is_off = persistent &&
+		(strcmp(persistent, "False") == 0 || strcmp(persistent, "false") == 0 || strcmp(persistent, "0") == 0);
+	return pattern->is_epoch_first &&
+		say(pattern, "epoch length %.0f%s", pattern->period, is_off ? "; persistent_workers is off" : "");
 }
 
 static bool has_span(const struct steps *steps, size_t row, const void *what)
@@ -226,7 +251,8 @@ static bool is_span(const struct comparison *comparison, struct pattern *pattern
 	for (size_t i = 0; i < comparison->count; i++) {
 		const struct phase_excess *phase = &comparison->phases[i];
 		bool is_published = phase->name != NAME_UNATTRIBUTED && phase->name != NAME_BETWEEN;
-		if (is_published && phase->excess_s > MAIN_RATIO * comparison->excess_s && goes_with(comparison, has_span, phase))
+		if (is_published && phase->excess_s > MAIN_RATIO * comparison->excess_s &&
+			goes_with(comparison, has_span, phase))
 			return say(pattern, "only these have “%.60s”", run_name(comparison->steps->run, phase->name));
 	}
 	return false;
@@ -258,7 +284,8 @@ static bool is_other_mode(const struct comparison *comparison, struct pattern *p
 		return false;
 	if (goes_with(comparison, follows_other_mode, NULL))
 		return say(pattern, "%.60s ran just before each", other_mode(comparison->steps));
-	return goes_with(comparison, precedes_other_mode, NULL) && say(pattern, "%.60s runs after each", other_mode(comparison->steps));
+	return goes_with(comparison, precedes_other_mode, NULL) &&
+		say(pattern, "%.60s runs after each", other_mode(comparison->steps));
 }
 
 static bool has_mark(const struct steps *steps, size_t row, const void *what)
@@ -281,10 +308,12 @@ static bool is_mark(const struct comparison *comparison, struct pattern *pattern
 	if (run->mark_count < MARKED_LEAST)
 		return false;
 	for (size_t i = 0; i < comparison->these->count; i++)
-		if (comparison->steps->batches[comparison->these->rows[i]]->begin_ns >= run->marks[0].time_ns - (int64_t)(comparison->excess_s * 2e9))
+		if (comparison->steps->batches[comparison->these->rows[i]]->begin_ns >=
+			run->marks[0].time_ns - (int64_t)(comparison->excess_s * 2e9))
 			newest.rows[newest.count++] = comparison->these->rows[i];
 	struct comparison shorter = { .steps = comparison->steps, .these = &newest, .others = comparison->others };
-	return newest.count >= MARKED_LEAST && goes_with(&shorter, has_mark, NULL) && say(pattern, "each has a mark: “%.60s”", run->marks[run->mark_count - 1].text);
+	return newest.count >= MARKED_LEAST && goes_with(&shorter, has_mark, NULL) &&
+		say(pattern, "each has a mark: “%.60s”", run->marks[run->mark_count - 1].text);
 }
 
 static double median_samples(const struct steps *steps, const struct compared *rows)
@@ -299,8 +328,10 @@ static double median_samples(const struct steps *steps, const struct compared *r
 
 static bool is_bigger(const struct comparison *comparison, struct pattern *pattern)
 {
-	double these = median_samples(comparison->steps, comparison->these), others = median_samples(comparison->steps, comparison->others);
-	return these >= BIGGER_RATIO * others && say(pattern, "bigger batches: %.0f samples, the others %.0f", these, others);
+	double these = median_samples(comparison->steps, comparison->these),
+		   others = median_samples(comparison->steps, comparison->others);
+	return these >= BIGGER_RATIO * others &&
+		say(pattern, "bigger batches: %.0f samples, the others %.0f", these, others);
 }
 
 /* Only some batches end with a step of the optimizer. */
@@ -308,8 +339,9 @@ static bool is_accumulation(const struct comparison *comparison, struct pattern 
 {
 	const struct run *run = comparison->steps->run;
 	bool is_known = run_accumulation(run) || comparison->steps->track->kind_count > 1;
-	return !is_known && pattern->period <= ACCUMULATION_MOST && pattern->phase != NAME_NONE && phase_kind(run, pattern->phase) == PHASE_OPTIMIZER
-		&& say(pattern, "gradient accumulation over %.0f batches, as it seems", pattern->period);
+	return !is_known && pattern->period <= ACCUMULATION_MOST && pattern->phase != NAME_NONE &&
+		phase_kind(run, pattern->phase) == PHASE_OPTIMIZER &&
+		say(pattern, "gradient accumulation over %.0f batches, as it seems", pattern->period);
 }
 
 static bool is_epoch_length(const struct comparison *comparison, struct pattern *pattern)
@@ -329,20 +361,23 @@ static bool is_loader(const struct comparison *comparison, struct pattern *patte
 		return false;
 	if (factor > 1 && pattern->period == (double)(workers * factor))
 		return say(pattern, "prefetch_factor %lu × %lu workers", factor, workers);
-	return workers > 1 && pattern->period == (double)workers && say(pattern, "%lu workers: one of them is slower", workers);
+	return workers > 1 && pattern->period == (double)workers &&
+		say(pattern, "%lu workers: one of them is slower", workers);
 }
 
 static bool is_round(const struct comparison *comparison, struct pattern *pattern)
 {
 	bool is_in_loader = pattern->phase != NAME_NONE && phase_kind(comparison->steps->run, pattern->phase) == PHASE_DATA;
-	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_LEAST) == 0 && say(pattern, "a round number: logging or saving every %.0f?", pattern->period);
+	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_LEAST) == 0 &&
+		say(pattern, "a round number: logging or saving every %.0f?", pattern->period);
 }
 
 static bool is_round_time(const struct comparison *comparison, struct pattern *pattern)
 {
 	double whole = round(pattern->period);
 	(void)comparison;
-	return whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole && say(pattern, "a round time: something that runs every %.0f s?", whole);
+	return whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole &&
+		say(pattern, "a round time: something that runs every %.0f s?", whole);
 }
 
 /* Where all CPUs are taken, whoever looks takes one. */
@@ -350,16 +385,19 @@ static bool is_own_refresh(const struct comparison *comparison, struct pattern *
 {
 	double times = round(pattern->period / comparison->steps->model->refresh_s);
 	char refresh[NUMBER_SIZE];
-	return comparison->cause == CAUSE_CPU_WAIT && times >= 1 && times <= REFRESHES_MOST
-		&& fabs(pattern->period - times * comparison->steps->model->refresh_s) <= ROUND_SECONDS_RATIO * pattern->period
-		&& say(pattern, "pmtop's own refresh, every %s: -d 2 takes less", format_seconds(refresh, comparison->steps->model->refresh_s));
+	return comparison->cause == CAUSE_CPU_WAIT && times >= 1 && times <= REFRESHES_MOST &&
+		fabs(pattern->period - times * comparison->steps->model->refresh_s) <= ROUND_SECONDS_RATIO * pattern->period &&
+		say(pattern, "pmtop's own refresh, every %s: -d 2 takes less",
+			format_seconds(refresh, comparison->steps->model->refresh_s));
 }
 
 typedef bool candidate_test(const struct comparison *comparison, struct pattern *pattern);
 
 /* The surest first. */
-static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_other_mode, is_mark, is_bigger, is_epoch_length, is_loader, is_round, NULL };
-static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_other_mode, is_mark, is_bigger, is_round_time, NULL };
+static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_other_mode, is_mark,
+	is_bigger, is_epoch_length, is_loader, is_round, NULL };
+static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_other_mode, is_mark, is_bigger, is_round_time,
+	NULL };
 
 /* -- the three -- */
 
@@ -386,11 +424,13 @@ void describe_period(const struct steps *steps, struct pattern *pattern)
 	compare(steps, &others, &these, &comparison);
 	name_phase(&comparison, pattern);
 	comparison.cause = take_explanations(steps, pattern);
-	for (candidate_test *const *test = pattern->unit == PATTERN_BATCHES ? of_batches : of_seconds; *test && !(*test)(&comparison, pattern);)
+	for (candidate_test *const *test = pattern->unit == PATTERN_BATCHES ? of_batches : of_seconds;
+		 *test && !(*test)(&comparison, pattern);)
 		test++;
 }
 
-void describe_drift(const struct steps *steps, const struct compared *before, const struct compared *after, struct pattern *pattern)
+void describe_drift(
+	const struct steps *steps, const struct compared *before, const struct compared *after, struct pattern *pattern)
 {
 	struct comparison comparison;
 	size_t first = steps_row(steps, pattern->first);
@@ -406,7 +446,8 @@ static bool has_fewer(const struct steps *steps, size_t row, const void *samples
 	return steps->batches[row]->samples < *(const double *)samples;
 }
 
-void describe_kinds(const struct steps *steps, const struct compared *fast, const struct compared *slow, struct pattern *pattern)
+void describe_kinds(
+	const struct steps *steps, const struct compared *fast, const struct compared *slow, struct pattern *pattern)
 {
 	struct comparison comparison;
 	compare(steps, fast, slow, &comparison);

@@ -1,19 +1,36 @@
-/* Slower since a batch, or slower and slower: steps against their own kind and size, by rank, with what the places in an epoch explain left out. */
+/* Slower since a batch, or slower and slower: steps against their own kind and size, by rank, with what the places in
+ * an epoch explain left out. */
 #include <math.h>
 
 #include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
 
-enum { SIDE_LEAST = 50, WINDOW_LEAST = 2 * SIDE_LEAST, BLOCKS_MOST = 256, CALM_BLOCK = 10, SIZES = 8, CLASS_LEAST = 8, CREEP_LEAST = 400, CREEP_POINTS = 64, SAME_PLACE_LEAST = 20,
-	HISTORY_BLOCKS = 64, CALM_BLOCKS = 16, REFINEMENTS = 3, AFTER_LEAST_OF = 8, AFTER_LEAST_MOST = 150 };
+enum {
+	SIDE_LEAST = 50,
+	WINDOW_LEAST = 2 * SIDE_LEAST,
+	BLOCKS_MOST = 256,
+	CALM_BLOCK = 10,
+	SIZES = 8,
+	CLASS_LEAST = 8,
+	CREEP_LEAST = 400,
+	CREEP_POINTS = 64,
+	SAME_PLACE_LEAST = 20,
+	HISTORY_BLOCKS = 64,
+	CALM_BLOCKS = 16,
+	REFINEMENTS = 3,
+	AFTER_LEAST_OF = 8,
+	AFTER_LEAST_MOST = 150
+};
 #define DRIFT_RATIO 0.1
 #define DRIFT_DEVIATIONS 3
-/* Before and after have to last so long; where they are shorter the growth has to be larger by as much: a machine wavers within a second. */
+/* Before and after have to last so long; where they are shorter the growth has to be larger by as much: a machine
+ * wavers within a second. */
 #define DRIFT_LEAST_S 2.0
 #define DRIFT_P_MOST 1e-7
 #define SIZES_DIFFER 1.05
-/* What was so slow before, for a while, is no news: this quantile of what was, and how much of the growth has to lie above it. */
+/* What was so slow before, for a while, is no news: this quantile of what was, and how much of the growth has to lie
+ * above it. */
 #define HISTORY_QUANTILE 0.9
 #define HISTORY_RATIO 0.3
 #define THROUGHOUT_RATIO 0.9
@@ -22,11 +39,17 @@ enum { SIDE_LEAST = 50, WINDOW_LEAST = 2 * SIDE_LEAST, BLOCKS_MOST = 256, CALM_B
 #define MAD_TO_DEVIATION 1.4826
 
 /* Rows, with their step as a share of what is usual for their kind and size. */
-struct relative { size_t count; uint16_t rows[STEPS_MOST]; double values[STEPS_MOST]; };
+struct relative {
+	size_t count;
+	uint16_t rows[STEPS_MOST];
+	double values[STEPS_MOST];
+};
 
 /* -- leaving out what kinds and sizes explain -- */
 
-struct sizes { double least, most; };
+struct sizes {
+	double least, most;
+};
 
 static struct sizes sizes_of(const struct steps *steps)
 {
@@ -57,7 +80,7 @@ static void make_relative(const struct steps *steps, struct relative *out)
 		classes[row] = (uint8_t)class_of(steps, &sizes, row);
 		counts[classes[row]] += !steps->is_taken[row];
 	}
-	for (unsigned class = 0; class < RUN_KINDS_MAX * SIZES; class++) {
+	for (unsigned class = 0; class < RUN_KINDS_MAX * SIZES; class ++) {
 		size_t count = 0;
 		usual[class] = NAN;
 		if (counts[class] < CLASS_LEAST)
@@ -87,7 +110,8 @@ static double median_between(const struct relative *all, size_t from, size_t to)
 }
 
 /* At most `most` of them. */
-static size_t medians_of_blocks(const struct relative *all, size_t from, size_t to, size_t block, double *out, size_t most)
+static size_t medians_of_blocks(
+	const struct relative *all, size_t from, size_t to, size_t block, double *out, size_t most)
 {
 	size_t count = 0;
 	for (; count < most && block > 0 && from + block <= to; from += block)
@@ -106,7 +130,8 @@ static double wavering(const struct relative *all, size_t from, size_t to, doubl
 
 /* -- places in the epoch -- */
 
-/* Whether batches of the same places in earlier epochs, from before the change, were as slow: then the place is what makes it. */
+/* Whether batches of the same places in earlier epochs, from before the change, were as slow: then the place is what
+ * makes it. */
 static bool is_by_place(const struct steps *steps, const struct relative *all, size_t at, double halfway)
 {
 	double values[STEPS_MOST];
@@ -138,7 +163,8 @@ static bool was_so_before(const struct relative *all, size_t at, double after, d
 	return after - quantile_of(blocks, count, HISTORY_QUANTILE) < HISTORY_RATIO * grown;
 }
 
-/* The longer it went well the longer it takes to say that it no longer does: there were more chances of a passing burst. */
+/* The longer it went well the longer it takes to say that it no longer does: there were more chances of a passing
+ * burst. */
 static size_t after_least(size_t before)
 {
 	size_t least = before / AFTER_LEAST_OF;
@@ -151,7 +177,8 @@ static size_t after_least(size_t before)
 static bool is_slower_throughout(const struct relative *all, size_t from, double halfway)
 {
 	double blocks[STEPS_MOST / CALM_BLOCK + 1];
-	size_t length = all->count - from, block = length / CALM_BLOCKS > CALM_BLOCK ? length / CALM_BLOCKS : CALM_BLOCK, slower = 0;
+	size_t length = all->count - from, block = length / CALM_BLOCKS > CALM_BLOCK ? length / CALM_BLOCKS : CALM_BLOCK,
+		   slower = 0;
 	size_t count = medians_of_blocks(all, from, all->count, block, blocks, sizeof blocks / sizeof *blocks);
 	for (size_t i = 0; i < count; i++)
 		slower += blocks[i] > halfway;
@@ -159,7 +186,7 @@ static bool is_slower_throughout(const struct relative *all, size_t from, double
 }
 
 struct drift {
-	size_t from, to, at;         /* before: from … to; after: at … the newest */
+	size_t from, to, at; /* before: from … to; after: at … the newest */
 	double before, after;
 	bool is_creeping;
 };
@@ -203,7 +230,8 @@ static double growth_least(const struct steps *steps, const struct relative *all
 static bool is_worth_telling(const struct steps *steps, const struct relative *all, const struct drift *drift)
 {
 	double grown = drift->after - drift->before, halfway = (drift->after + drift->before) / 2;
-	double waver = fmax(wavering(all, drift->from, drift->to, drift->before), wavering(all, drift->at, all->count, drift->after));
+	double waver =
+		fmax(wavering(all, drift->from, drift->to, drift->before), wavering(all, drift->at, all->count, drift->after));
 	if (grown < growth_least(steps, all, drift) * drift->before || grown < DRIFT_DEVIATIONS * waver)
 		return false;
 	/* It is still so. */
@@ -256,7 +284,8 @@ static bool find_creep(const struct steps *steps, const struct relative *all, st
 	*out = (struct drift){ .to = all->count / 4, .at = all->count * 3 / 4, .is_creeping = true };
 	if (!grows_in_each_quarter(all, &out->before, &out->after))
 		return false;
-	size_t block = (all->count + CREEP_POINTS - 1) / CREEP_POINTS, count = medians_of_blocks(all, 0, all->count, block, blocks, CREEP_POINTS);
+	size_t block = (all->count + CREEP_POINTS - 1) / CREEP_POINTS,
+		   count = medians_of_blocks(all, 0, all->count, block, blocks, CREEP_POINTS);
 	for (size_t i = 0; i < count; i++)
 		at[i] = (double)i;
 	if (!theil_sen(at, blocks, count, &slope) || !(slope.low_per_s > 0) || !is_worth_telling(steps, all, out))
@@ -286,14 +315,22 @@ static double usual_step(const struct steps *steps, const struct relative *all)
 	return median_of(values, all->count);
 }
 
-static void make_pattern(const struct steps *steps, const struct relative *all, const struct drift *drift, struct pattern *out)
+static void make_pattern(
+	const struct steps *steps, const struct relative *all, const struct drift *drift, struct pattern *out)
 {
 	double usual_s = usual_step(steps, all);
 	size_t slower = drift->is_creeping ? 0 : drift->at;
 	struct compared before, after;
-	*out = (struct pattern){ .kind = PATTERN_DRIFT, .unit = PATTERN_BATCHES, .period = NAN, .is_creeping = drift->is_creeping,
-		.count = all->count - slower, .of = all->count - slower, .first = steps->batches[all->rows[slower]]->ordinal,
-		.last = steps->batches[all->rows[all->count - 1]]->ordinal, .before_s = drift->before * usual_s, .after_s = drift->after * usual_s };
+	*out = (struct pattern){ .kind = PATTERN_DRIFT,
+		.unit = PATTERN_BATCHES,
+		.period = NAN,
+		.is_creeping = drift->is_creeping,
+		.count = all->count - slower,
+		.of = all->count - slower,
+		.first = steps->batches[all->rows[slower]]->ordinal,
+		.last = steps->batches[all->rows[all->count - 1]]->ordinal,
+		.before_s = drift->before * usual_s,
+		.after_s = drift->after * usual_s };
 	spread_rows(all, drift->from, drift->to, &before);
 	spread_rows(all, drift->at, all->count, &after);
 	describe_drift(steps, &before, &after, out);
@@ -305,7 +342,8 @@ bool find_drift(struct steps *steps, struct pattern *out)
 	struct relative all;
 	struct drift drift;
 	make_relative(steps, &all);
-	bool is_found = all.count >= WINDOW_LEAST && (find_creep(steps, &all, &drift) || find_change(steps, &all, 0, &drift));
+	bool is_found =
+		all.count >= WINDOW_LEAST && (find_creep(steps, &all, &drift) || find_change(steps, &all, 0, &drift));
 	for (size_t window = all.count / 2; !is_found && window >= WINDOW_LEAST; window /= 2)
 		is_found = find_change(steps, &all, all.count - window, &drift);
 	if (is_found)

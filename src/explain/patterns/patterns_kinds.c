@@ -19,9 +19,16 @@ enum { MIXED_MOST = 1024, MIXED_LEAST = 100, EACH_LEAST = 20 };
 /* In stretches: then something changes with time, and not from batch to batch. */
 #define STRETCHES_Z (-4)
 
-struct mixed { size_t count; uint16_t rows[MIXED_MOST]; double logs[MIXED_MOST]; };
+struct mixed {
+	size_t count;
+	uint16_t rows[MIXED_MOST];
+	double logs[MIXED_MOST];
+};
 
-struct heaps { double low, high, border; size_t low_count, high_count; };
+struct heaps {
+	double low, high, border;
+	size_t low_count, high_count;
+};
 
 static unsigned commonest_kind(const struct steps *steps)
 {
@@ -71,13 +78,15 @@ static bool find_heaps(const struct mixed *mixed, struct heaps *out)
 	if (!split_in_two(sorted, mixed->count, &groups))
 		return false;
 	size_t low = groups.low_count, high = mixed->count - low, smaller = low < high ? low : high, between = 0;
-	*out = (struct heaps){ quantile_of_sorted(sorted, low, 0.5), quantile_of_sorted(sorted + low, high, 0.5), sorted[low], low, high };
+	*out = (struct heaps){ quantile_of_sorted(sorted, low, 0.5), quantile_of_sorted(sorted + low, high, 0.5),
+		sorted[low], low, high };
 	double apart = out->high - out->low;
 	for (size_t i = 0; i < mixed->count; i++)
 		between += sorted[i] > out->low + VALLEY_FROM * apart && sorted[i] < out->low + VALLEY_TO * apart;
-	return smaller >= EACH_LEAST && (double)smaller >= EACH_SHARE * (double)mixed->count && exp(apart) >= HEAPS_RATIO
-		&& apart >= HEAPS_DEVIATIONS * deviation_of(sorted, low, out->low) && apart >= HEAPS_DEVIATIONS * deviation_of(sorted + low, high, out->high)
-		&& (double)between <= VALLEY_MOST * (double)smaller;
+	return smaller >= EACH_LEAST && (double)smaller >= EACH_SHARE * (double)mixed->count && exp(apart) >= HEAPS_RATIO &&
+		apart >= HEAPS_DEVIATIONS * deviation_of(sorted, low, out->low) &&
+		apart >= HEAPS_DEVIATIONS * deviation_of(sorted + low, high, out->high) &&
+		(double)between <= VALLEY_MOST * (double)smaller;
 }
 
 static bool are_mixed(const struct mixed *mixed, const struct heaps *heaps)
@@ -101,9 +110,15 @@ bool find_kinds(struct steps *steps, struct pattern *out)
 		if (heap->count < COMPARED_MOST)
 			heap->rows[heap->count++] = mixed.rows[i];
 	}
-	*out = (struct pattern){ .kind = PATTERN_KINDS, .unit = PATTERN_BATCHES, .period = NAN, .count = heaps.high_count, .of = mixed.count,
-		.first = steps->batches[mixed.rows[mixed.count - 1]]->ordinal, .last = steps->batches[mixed.rows[0]]->ordinal,
-		.before_s = exp(heaps.low), .after_s = exp(heaps.high) };
+	*out = (struct pattern){ .kind = PATTERN_KINDS,
+		.unit = PATTERN_BATCHES,
+		.period = NAN,
+		.count = heaps.high_count,
+		.of = mixed.count,
+		.first = steps->batches[mixed.rows[mixed.count - 1]]->ordinal,
+		.last = steps->batches[mixed.rows[0]]->ordinal,
+		.before_s = exp(heaps.low),
+		.after_s = exp(heaps.high) };
 	describe_kinds(steps, &fast, &slow, out);
 	return true;
 }

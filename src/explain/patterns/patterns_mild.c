@@ -1,4 +1,5 @@
-/* Every k-th batch a little slower, too little for each to stand out: the scores of all steps folded by k. What is dear is looked at in turn. */
+/* Every k-th batch a little slower, too little for each to stand out: the scores of all steps folded by k. What is dear
+ * is looked at in turn. */
 #include <math.h>
 #include <string.h>
 
@@ -14,11 +15,16 @@ enum { MILD_PERIOD_MOST = 1024, ALWAYS_MOST = 16, TURNS = 16, FOLDED_MOST = 64, 
 #define PAIRS_RATIO 0.75
 #define MILD_RATIO 0.05
 
-struct fold { enum clock_kind clock; uint32_t period, remainder, from; double z; };
+struct fold {
+	enum clock_kind clock;
+	uint32_t period, remainder, from;
+	double z;
+};
 
 #define KNOWN_Z_LEAST 5.0
 
-static void fold_clock(const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t from, uint32_t period, float *sums)
+static void fold_clock(
+	const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t from, uint32_t period, float *sums)
 {
 	if (clock == CLOCK_RUN) {
 		fold_into(scores + from, steps->places - from, from, period, sums);
@@ -28,11 +34,13 @@ static void fold_clock(const struct steps *steps, const float *scores, enum cloc
 		const struct span_of_epoch *epoch = &steps->epochs[i];
 		uint32_t first = epoch->first_place > from ? epoch->first_place : from;
 		if (epoch->last_place >= first)
-			fold_into(scores + first, epoch->last_place - first + 1, epoch->first_index + (first - epoch->first_place), period, sums);
+			fold_into(scores + first, epoch->last_place - first + 1, epoch->first_index + (first - epoch->first_place),
+				period, sums);
 	}
 }
 
-static void try_period(const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t period, struct fold *best)
+static void try_period(
+	const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t period, struct fold *best)
 {
 	float sums[MILD_PERIOD_MOST];
 	uint32_t most = period * FOLDED_MOST, from = steps->places > most ? steps->places - most : 0;
@@ -53,8 +61,8 @@ static void try_period(const struct steps *steps, const float *scores, enum cloc
 static void mark_members(struct steps *steps, const struct fold *fold)
 {
 	for (size_t row = 0; row < steps->count; row++)
-		steps->is_member[row] = steps->place[row] >= fold->from && !steps->is_taken[row]
-			&& steps_remainder(steps, fold->clock, fold->period, row) == fold->remainder;
+		steps->is_member[row] = steps->place[row] >= fold->from && !steps->is_taken[row] &&
+			steps_remainder(steps, fold->clock, fold->period, row) == fold->remainder;
 }
 
 /* Whether those that are marked are slower than those next to them. */
@@ -62,7 +70,9 @@ static bool measure(const struct steps *steps, const struct fold *fold, struct p
 {
 	double these[STEPS_MOST], others[STEPS_MOST], excess[STEPS_MOST];
 	size_t count = 0, above = 0;
-	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = fold->period,
+	*out = (struct pattern){ .kind = PATTERN_PERIOD,
+		.unit = PATTERN_BATCHES,
+		.period = fold->period,
 		.is_by_index = fold->clock == CLOCK_EPOCH };
 	for (size_t row = 0; row < steps->count; row++) {
 		double around = steps->is_member[row] ? steps_around(steps, row) : NAN;
@@ -79,7 +89,8 @@ static bool measure(const struct steps *steps, const struct fold *fold, struct p
 	out->count = above;
 	out->of = count;
 	double members = (double)count;
-	if (count < MEMBERS_LEAST || (double)above < PAIRS_RATIO * members || (2 * (double)above - members) / sqrt(members) < fmin(PAIRS_Z_LEAST, sqrt(members)))
+	if (count < MEMBERS_LEAST || (double)above < PAIRS_RATIO * members ||
+		(2 * (double)above - members) / sqrt(members) < fmin(PAIRS_Z_LEAST, sqrt(members)))
 		return false;
 	out->after_s = median_of(these, count);
 	out->before_s = median_of(others, count);
@@ -114,10 +125,13 @@ bool find_mild(struct steps *steps, struct pattern *out)
 	uint32_t most = steps->places / MEMBERS_LEAST < MILD_PERIOD_MOST ? steps->places / MEMBERS_LEAST : MILD_PERIOD_MOST;
 	spread_scores(steps, scores);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
-		for (uint32_t period = 2; period <= most; period = period < ALWAYS_MOST ? period + 1 : period == ALWAYS_MOST ? period + 1 + before->looks % TURNS : period + TURNS)
+		for (uint32_t period = 2; period <= most; period = period < ALWAYS_MOST ? period + 1
+				 : period == ALWAYS_MOST                                        ? period + 1 + before->looks % TURNS
+																				: period + TURNS)
 			try_period(steps, scores, clock, period, &best);
 		for (size_t i = 0; i < before->count; i++)
-			if (before->list[i].kind == PATTERN_PERIOD && before->list[i].unit == PATTERN_BATCHES && before->list[i].period >= 2 && before->list[i].period <= most)
+			if (before->list[i].kind == PATTERN_PERIOD && before->list[i].unit == PATTERN_BATCHES &&
+				before->list[i].period >= 2 && before->list[i].period <= most)
 				try_period(steps, scores, clock, (uint32_t)before->list[i].period, &best);
 	}
 	if (best.period == 0)

@@ -1,4 +1,5 @@
-/* Every k-th batch, by walking back from the newest slow ones: k is one where nearly all that it would make slow are, and chance would not do that. */
+/* Every k-th batch, by walking back from the newest slow ones: k is one where nearly all that it would make slow are,
+ * and chance would not do that. */
 #include <math.h>
 
 #include "src/explain/patterns/patterns_private.h"
@@ -9,13 +10,16 @@ enum { PERIOD_MOST = 2048, ANCHORS_MOST = 32, MISSES_MOST = 3, EPOCHS_LEAST = 3 
 #define HITS_LEAST_RATIO 0.8
 /* A walk that has met so few is not going to get there. */
 #define HOPELESS_RATIO 0.6
-/* ln 5e-4: of the chance that steps without any period look like this one, all periods and begins that were tried taken together. */
+/* ln 5e-4: of the chance that steps without any period look like this one, all periods and begins that were tried taken
+ * together. */
 #define CHANCE_MOST (-7.6)
-/* What is known already is not given up at once: ln of how much likelier chance may be, and how many of the batches may fail. */
+/* What is known already is not given up at once: ln of how much likelier chance may be, and how many of the batches may
+ * fail. */
 #define KNOWN_BONUS 6
 #define KNOWN_HITS_RATIO 0.7
 
-/* What stands in each place; a walk that meets nothing slow in its first places is over, and of thousands of walks most are. */
+/* What stands in each place; a walk that meets nothing slow in its first places is over, and of thousands of walks most
+ * are. */
 enum mark { MARK_FAST, MARK_SLOW, MARK_NONE };
 
 struct walk {
@@ -26,11 +30,14 @@ struct walk {
 	bool is_known;
 };
 
-struct cursor { uint32_t place; size_t epoch; };
+struct cursor {
+	uint32_t place;
+	size_t epoch;
+};
 
 struct ground {
-	uint8_t marks[STEPS_MOST];           /* by place */
-	uint16_t slow_before[STEPS_MOST + 1];        /* by row */
+	uint8_t marks[STEPS_MOST];            /* by place */
+	uint16_t slow_before[STEPS_MOST + 1]; /* by row */
 };
 
 static size_t epoch_of(const struct steps *steps, uint32_t place)
@@ -91,13 +98,15 @@ static size_t due_since(const struct steps *steps, enum clock_kind clock, uint32
 	for (size_t i = at; i < steps->epoch_count && due < MISSES_MOST; i++) {
 		const struct span_of_epoch *epoch = &steps->epochs[i];
 		uint32_t from = i == at ? index_at(epoch, place) + 1 : epoch->first_index;
-		due += counted(index_at(epoch, epoch->last_place), period, remainder) - (from > 0 ? counted(from - 1, period, remainder) : 0);
+		due += counted(index_at(epoch, epoch->last_place), period, remainder) -
+			(from > 0 ? counted(from - 1, period, remainder) : 0);
 	}
 	return due;
 }
 
 /* How likely it is that steps of which as many are slow have any such period. */
-static double chance_of(const struct steps *steps, const uint16_t *slow_before, const struct walk *walk, size_t expected)
+static double chance_of(
+	const struct steps *steps, const uint16_t *slow_before, const struct walk *walk, size_t expected)
 {
 	uint32_t from = walk->first_place > walk->period ? walk->first_place - walk->period : 0;
 	size_t first = 0;
@@ -185,11 +194,15 @@ static void make_pattern(struct steps *steps, const struct walk *walk, struct pa
 {
 	size_t anchor = (size_t)steps->row_at[walk->last_place] - 1;
 	uint32_t remainder = steps_remainder(steps, walk->clock, walk->period, anchor);
-	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = walk->period, .count = walk->hits, .of = walk->expected,
+	*out = (struct pattern){ .kind = PATTERN_PERIOD,
+		.unit = PATTERN_BATCHES,
+		.period = walk->period,
+		.count = walk->hits,
+		.of = walk->expected,
 		.is_by_index = walk->clock == CLOCK_EPOCH };
 	for (size_t row = 0; row < steps->count; row++)
-		steps->is_member[row] = steps->place[row] >= walk->first_place && !steps->is_taken[row]
-			&& steps_remainder(steps, walk->clock, walk->period, row) == remainder;
+		steps->is_member[row] = steps->place[row] >= walk->first_place && !steps->is_taken[row] &&
+			steps_remainder(steps, walk->clock, walk->period, row) == remainder;
 	measure_members(steps, out);
 }
 
@@ -200,7 +213,9 @@ static void lay_ground(const struct steps *steps, struct ground *ground)
 		ground->slow_before[row + 1] = (uint16_t)(ground->slow_before[row] + steps->is_slow[row]);
 	for (uint32_t place = 0; place < steps->places; place++) {
 		uint16_t row = steps->row_at[place];
-		ground->marks[place] = row == 0 || steps->is_taken[row - 1] ? MARK_NONE : steps->is_slow[row - 1] ? MARK_SLOW : MARK_FAST;
+		ground->marks[place] = row == 0 || steps->is_taken[row - 1] ? MARK_NONE
+			: steps->is_slow[row - 1]                               ? MARK_SLOW
+																	: MARK_FAST;
 	}
 }
 
@@ -261,7 +276,8 @@ bool find_comb(struct steps *steps, struct pattern *out)
 	}
 	if (best.period == 0)
 		return false;
-	uint32_t remainder = steps_remainder(steps, best.clock, best.period, (size_t)steps->row_at[best.last_place] - 1), whole = best.period;
+	uint32_t remainder = steps_remainder(steps, best.clock, best.period, (size_t)steps->row_at[best.last_place] - 1),
+			 whole = best.period;
 	best.period = steps_part(steps, best.clock, best.period, remainder, best.first_place);
 	make_pattern(steps, &best, out);
 	if (best.period != whole)
@@ -275,7 +291,8 @@ static bool is_epoch_first(const struct steps *steps, size_t i)
 {
 	uint16_t row = steps->row_at[steps->epochs[i].first_place];
 	const struct batch *batch = steps->batches[row - 1], *before = row > 1 ? steps->batches[row - 2] : NULL;
-	return batch->index == 0 || (before && before->ordinal + 1 == batch->ordinal && before->epoch_ordinal != batch->epoch_ordinal);
+	return batch->index == 0 ||
+		(before && before->ordinal + 1 == batch->ordinal && before->epoch_ordinal != batch->epoch_ordinal);
 }
 
 static double epoch_length(const struct steps *steps)
@@ -312,7 +329,11 @@ bool find_epoch_first(struct steps *steps, struct pattern *out)
 		slow += steps->is_slow[row];
 	if (chance_of_hits(steps->count - from, slow, best_expected, best_hits) + log((double)best_expected) > CHANCE_MOST)
 		return false;
-	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = PATTERN_BATCHES, .period = epoch_length(steps), .count = best_hits, .of = best_expected,
+	*out = (struct pattern){ .kind = PATTERN_PERIOD,
+		.unit = PATTERN_BATCHES,
+		.period = epoch_length(steps),
+		.count = best_hits,
+		.of = best_expected,
 		.is_epoch_first = true };
 	for (size_t i = first; i < steps->epoch_count; i++)
 		if (is_epoch_first(steps, i))

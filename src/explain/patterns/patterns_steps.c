@@ -6,7 +6,8 @@
 #include "src/model/statistics/statistics.h"
 
 enum { STEPS_LEAST = 12, BLOCK = 64, SIDE = 4, ADDED_LEAST = 3 };
-/* A step stands out where it is so many deviations and such a share above the others; a deviation is at least so much of the step. */
+/* A step stands out where it is so many deviations and such a share above the others; a deviation is at least so much
+ * of the step. */
 #define SLOW_DEVIATIONS 4
 #define SLOW_RATIO 0.1
 #define DEVIATION_LEAST 0.002
@@ -35,7 +36,8 @@ static void add_row(struct steps *steps, const struct batch *batch)
 static void gather_rows(struct steps *steps)
 {
 	const struct track *track = steps->track;
-	uint64_t ordinal = track->end > STEPS_MOST && track->end - STEPS_MOST > track->first ? track->end - STEPS_MOST : track->first;
+	uint64_t ordinal =
+		track->end > STEPS_MOST && track->end - STEPS_MOST > track->first ? track->end - STEPS_MOST : track->first;
 	memset(steps->row_at, 0, sizeof steps->row_at);
 	for (; ordinal < track->end; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
@@ -71,7 +73,8 @@ bool steps_knew(const struct steps *steps, uint32_t period)
 
 static bool is_next_in_epoch(const struct batch *before, const struct batch *batch)
 {
-	return batch->epoch_ordinal == before->epoch_ordinal && batch->index > before->index && batch->index - before->index == batch->ordinal - before->ordinal;
+	return batch->epoch_ordinal == before->epoch_ordinal && batch->index > before->index &&
+		batch->index - before->index == batch->ordinal - before->ordinal;
 }
 
 /* Runs whose indexes go on through the epochs, and such with one epoch, have but one clock. */
@@ -230,7 +233,8 @@ static bool is_in(const struct steps *steps, enum clock_kind clock, uint32_t per
 }
 
 /* By how much the members are slower than those next to them; and how many of them by so much and more. */
-static double excess_of(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder, bool is_of_period, double above, size_t counts[2])
+static double excess_of(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder,
+	bool is_of_period, double above, size_t counts[2])
 {
 	double excess[STEPS_MOST];
 	size_t count = 0;
@@ -259,7 +263,8 @@ uint32_t steps_part(struct steps *steps, enum clock_kind clock, uint32_t period,
 			steps->is_member[row] = steps->place[row] >= from && is_in(steps, clock, part, remainder % part, row);
 		double usual = excess_of(steps, clock, period, remainder, true, 0, counts);
 		double added = excess_of(steps, clock, period, remainder, false, usual / 2, counts);
-		if (counts[0] >= ADDED_LEAST && added >= PART_RATIO * usual && (double)counts[1] >= PART_HITS_RATIO * (double)counts[0])
+		if (counts[0] >= ADDED_LEAST && added >= PART_RATIO * usual &&
+			(double)counts[1] >= PART_HITS_RATIO * (double)counts[0])
 			found = part;
 	}
 	memset(steps->is_member, 0, steps->count * sizeof *steps->is_member);

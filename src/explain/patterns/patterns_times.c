@@ -1,5 +1,5 @@
-/* A beat: slow batches at even distances of time, or at distances in batches that waver. Found by walking back from the newest one with the
- * distance between it and one before, which each match makes more exact. */
+/* A beat: slow batches at even distances of time, or at distances in batches that waver. Found by walking back from the
+ * newest one with the distance between it and one before, which each match makes more exact. */
 #include <math.h>
 
 #include "src/base/clock.h"
@@ -9,7 +9,7 @@
 
 enum { BEATS_MOST = 64, PARTNERS_MOST = 8, ANCHORS = 8, BEATS_LEAST = 5, SLIPS_MOST = 3, HOPELESS_AFTER = 6 };
 #define BEAT_HITS_RATIO 0.8
-#define BEAT_CHANCE_MOST (-9.2)      /* ln 1e-4 */
+#define BEAT_CHANCE_MOST (-9.2) /* ln 1e-4 */
 /* Of the distance, beside one step: of timers, and of what keeps time less well. */
 static const double beat_slacks[] = { 0.005, 0.03 };
 #define STEPS_BETWEEN_LEAST 4
@@ -19,11 +19,24 @@ static const double beat_slacks[] = { 0.005, 0.03 };
 #define SAME_RATIO 0.02
 
 /* A slow batch, or several in a row. */
-struct beat_event { size_t first_row, last_row; double at; };
+struct beat_event {
+	size_t first_row, last_row;
+	double at;
+};
 
-struct axis { enum pattern_unit unit; double step, now; const struct patterns *before; size_t count; struct beat_event events[BEATS_MOST]; };
+struct axis {
+	enum pattern_unit unit;
+	double step, now;
+	const struct patterns *before;
+	size_t count;
+	struct beat_event events[BEATS_MOST];
+};
 
-struct beat { double period, chance, spread; size_t hits, expected; size_t matched[BEATS_MOST]; };
+struct beat {
+	double period, chance, spread;
+	size_t hits, expected;
+	size_t matched[BEATS_MOST];
+};
 
 /* Newest first. */
 static void gather_events(const struct steps *steps, enum pattern_unit unit, struct axis *axis)
@@ -34,7 +47,8 @@ static void gather_events(const struct steps *steps, enum pattern_unit unit, str
 		if (!steps->is_slow[row])
 			continue;
 		const struct batch *batch = steps->batches[row];
-		double at = unit == PATTERN_BATCHES ? steps->place[row] : seconds_between(zero_ns, batch->begin_ns) + batch->step_s / 2;
+		double at =
+			unit == PATTERN_BATCHES ? steps->place[row] : seconds_between(zero_ns, batch->begin_ns) + batch->step_s / 2;
 		struct beat_event *newest = axis->count ? &axis->events[axis->count - 1] : NULL;
 		if (newest && newest->first_row == row + 1) {
 			newest->first_row = row;
@@ -47,7 +61,9 @@ static void gather_events(const struct steps *steps, enum pattern_unit unit, str
 	}
 	size_t newest = steps->count - 1;
 	axis->step = unit == PATTERN_BATCHES ? 1 : steps->base_s[newest];
-	axis->now = unit == PATTERN_BATCHES ? steps->place[newest] : seconds_between(zero_ns, steps->batches[newest]->begin_ns) + steps->step_s[newest];
+	axis->now = unit == PATTERN_BATCHES
+		? steps->place[newest]
+		: seconds_between(zero_ns, steps->batches[newest]->begin_ns) + steps->step_s[newest];
 }
 
 /* The nearest event to this moment, if it is near enough; events count back in time. */
@@ -55,15 +71,13 @@ static size_t event_near(const struct axis *axis, size_t from, double at, double
 {
 	size_t found = axis->count;
 	for (size_t i = from; i < axis->count && axis->events[i].at >= at - slack; i++)
-		if (fabs(axis->events[i].at - at) <= slack && (found == axis->count || fabs(axis->events[i].at - at) < fabs(axis->events[found].at - at)))
+		if (fabs(axis->events[i].at - at) <= slack &&
+			(found == axis->count || fabs(axis->events[i].at - at) < fabs(axis->events[found].at - at)))
 			found = i;
 	return found;
 }
 
-static double ln_choose(double n, double k)
-{
-	return ln_gamma(n + 1) - ln_gamma(k + 1) - ln_gamma(n - k + 1);
-}
+static double ln_choose(double n, double k) { return ln_gamma(n + 1) - ln_gamma(k + 1) - ln_gamma(n - k + 1); }
 
 /* Two events make the distance; the others have to fall on it. */
 static void rate_beat(const struct axis *axis, double slack, struct beat *beat)
@@ -73,7 +87,8 @@ static void rate_beat(const struct axis *axis, double slack, struct beat *beat)
 	double length = anchor->at - axis->events[last].at + beat->period;
 	for (size_t i = 0; i < axis->count && axis->events[i].at >= axis->events[last].at; i++)
 		before++;
-	double by_chance = fmin((double)before / length * 2 * slack, 0.95), tried = 2 * (double)axis->count * PARTNERS_MOST * (double)beat->expected;
+	double by_chance = fmin((double)before / length * 2 * slack, 0.95),
+		   tried = 2 * (double)axis->count * PARTNERS_MOST * (double)beat->expected;
 	double free_hits = (double)beat->hits - 2, free_expected = (double)beat->expected - 2;
 	beat->chance = ln_choose(free_expected, free_hits) + free_hits * log(by_chance) + log(tried);
 }
@@ -102,7 +117,8 @@ static bool knew(const struct axis *axis, double period)
 {
 	for (size_t i = 0; i < axis->before->count; i++) {
 		const struct pattern *pattern = &axis->before->list[i];
-		if (pattern->kind == PATTERN_PERIOD && pattern->unit == axis->unit && fabs(pattern->period - period) <= SAME_RATIO * period)
+		if (pattern->kind == PATTERN_PERIOD && pattern->unit == axis->unit &&
+			fabs(pattern->period - period) <= SAME_RATIO * period)
 			return true;
 	}
 	return false;
@@ -140,7 +156,8 @@ static bool follow(const struct axis *axis, size_t anchor, size_t partner, doubl
 	}
 	beat->expected += due;
 	bool is_known = knew(axis, period);
-	if (beat->hits < BEATS_LEAST || (double)beat->hits < (is_known ? KNOWN_HITS_RATIO : BEAT_HITS_RATIO) * (double)beat->expected)
+	if (beat->hits < BEATS_LEAST ||
+		(double)beat->hits < (is_known ? KNOWN_HITS_RATIO : BEAT_HITS_RATIO) * (double)beat->expected)
 		return false;
 	fit(axis, turns, beat);
 	rate_beat(axis, slack, beat);
@@ -155,7 +172,8 @@ static bool best_beat(const struct axis *axis, struct beat *best)
 	for (size_t anchor = 0; anchor < ANCHORS && anchor < axis->count; anchor++) {
 		for (size_t i = SLACKS; i < (PARTNERS_MOST + 1) * SLACKS && anchor + i / SLACKS < axis->count; i++) {
 			struct beat beat;
-			if (!follow(axis, anchor, anchor + i / SLACKS, beat_slacks[i % SLACKS], &beat) || (is_found && beat.chance >= best->chance))
+			if (!follow(axis, anchor, anchor + i / SLACKS, beat_slacks[i % SLACKS], &beat) ||
+				(is_found && beat.chance >= best->chance))
 				continue;
 			*best = beat;
 			is_found = true;

@@ -10,7 +10,7 @@
 struct row {
 	const struct model *model;
 	const struct run *run;
-	const struct track *track;       /* the run's main one */
+	const struct track *track; /* the run's main one */
 	const struct batch *newest;
 	const struct process *target;
 };
@@ -22,10 +22,7 @@ static double running_epoch(const struct row *row)
 	return row->run && row->run->state.epochs_begun ? (double)row->run->state.epoch_index : NAN;
 }
 
-static double figure(const struct figures *figures, double value)
-{
-	return figures->count ? value : NAN;
-}
+static double figure(const struct figures *figures, double value) { return figures->count ? value : NAN; }
 
 /* The numeric columns, in their order: COLUMN(name, value from `row`, or NAN). */
 #define RUN_FIGURE(value) (row->run ? (value) : NAN)
@@ -33,38 +30,41 @@ static double figure(const struct figures *figures, double value)
 #define GPU_FIGURE(metric) run_gpu_figure(row->model, row->run, METRIC_GPU_##metric)
 #define ENERGY_FIGURE(name) (energy_is_metered(&row->model->energy) ? row->model->energy.name : NAN)
 #define COLUMNS(X) \
-	X(epoch,                running_epoch(row)) \
-	X(batch,                row->newest ? count_of(row->newest->index) : NAN) \
-	X(batches,              RUN_FIGURE(count_of(row->track->count))) \
-	X(step_last_s,          RUN_FIGURE(figure(&row->track->step, row->track->step.last_s))) \
-	X(step_mean_s,          RUN_FIGURE(figure(&row->track->step, row->track->step.mean_s))) \
-	X(rate_per_s,           RUN_FIGURE(row->track->rate_per_s)) \
-	X(batch_last_s,         RUN_FIGURE(figure(&row->track->batch, row->track->batch.last_s))) \
-	X(batch_mean_s,         RUN_FIGURE(figure(&row->track->batch, row->track->batch.mean_s))) \
-	X(loss,                 RUN_FIGURE(row->run->loss)) \
-	X(samples_per_s,        RUN_FIGURE(row->track->samples_per_s)) \
-	X(flagged,              RUN_FIGURE(count_of(row->track->flagged_count))) \
-	X(run_eta_s,            RUN_FIGURE(row->run->run_eta_s)) \
-	X(rss_bytes,            row->model->memory.rss_bytes) \
-	X(peak_rss_bytes,       row->model->memory.peak_rss_bytes) \
-	X(tree_rss_bytes,       row->model->memory.tree_rss_bytes) \
-	X(swap_bytes,           row->model->memory.swap_bytes) \
-	X(cpu_ratio,            TARGET_FIGURE(row->target->cpu_ratio)) \
+	X(epoch, running_epoch(row)) \
+	X(batch, row->newest ? count_of(row->newest->index) : NAN) \
+	X(batches, RUN_FIGURE(count_of(row->track->count))) \
+	X(step_last_s, RUN_FIGURE(figure(&row->track->step, row->track->step.last_s))) \
+	X(step_mean_s, RUN_FIGURE(figure(&row->track->step, row->track->step.mean_s))) \
+	X(rate_per_s, RUN_FIGURE(row->track->rate_per_s)) \
+	X(batch_last_s, RUN_FIGURE(figure(&row->track->batch, row->track->batch.last_s))) \
+	X(batch_mean_s, RUN_FIGURE(figure(&row->track->batch, row->track->batch.mean_s))) \
+	X(loss, RUN_FIGURE(row->run->loss)) \
+	X(samples_per_s, RUN_FIGURE(row->track->samples_per_s)) \
+	X(flagged, RUN_FIGURE(count_of(row->track->flagged_count))) \
+	X(run_eta_s, RUN_FIGURE(row->run->run_eta_s)) \
+	X(rss_bytes, row->model->memory.rss_bytes) \
+	X(peak_rss_bytes, row->model->memory.peak_rss_bytes) \
+	X(tree_rss_bytes, row->model->memory.tree_rss_bytes) \
+	X(swap_bytes, row->model->memory.swap_bytes) \
+	X(cpu_ratio, TARGET_FIGURE(row->target->cpu_ratio)) \
 	X(run_queue_wait_ratio, TARGET_FIGURE(row->target->run_queue_wait_ratio)) \
-	X(major_faults_per_s,   TARGET_FIGURE(row->target->major_faults_per_s)) \
-	X(read_bytes_per_s,     TARGET_FIGURE(row->target->read_bytes_per_s)) \
-	X(write_bytes_per_s,    TARGET_FIGURE(row->target->write_bytes_per_s)) \
-	X(lost_events,          RUN_FIGURE(count_of(row->run->lost_events))) \
+	X(major_faults_per_s, TARGET_FIGURE(row->target->major_faults_per_s)) \
+	X(read_bytes_per_s, TARGET_FIGURE(row->target->read_bytes_per_s)) \
+	X(write_bytes_per_s, TARGET_FIGURE(row->target->write_bytes_per_s)) \
+	X(lost_events, RUN_FIGURE(count_of(row->run->lost_events))) \
 	X(gpu_utilisation_ratio, GPU_FIGURE(BUSY)) \
-	X(gpu_sm_active_ratio,  GPU_FIGURE(SM_ACTIVE)) \
+	X(gpu_sm_active_ratio, GPU_FIGURE(SM_ACTIVE)) \
 	X(gpu_memory_used_bytes, GPU_FIGURE(MEMORY_USED)) \
 	X(gpu_process_memory_bytes, run_gpu_memory(row->model, row->run)) \
-	X(gpu_power_w,          GPU_FIGURE(POWER)) \
-	X(gpu_temperature_c,    GPU_FIGURE(TEMPERATURE)) \
-	X(gpu_clock_hz,         GPU_FIGURE(CLOCK)) \
-	X(cpu_power_w,          ENERGY_FIGURE(cpu_watts)) \
-	X(energy_j,             energy_is_metered(&row->model->energy) ? energy_total(row->model->energy.cpu_joules, row->model->energy.gpu_joules) : NAN) \
-	X(energy_per_batch_j,   ENERGY_FIGURE(joules_per_batch))
+	X(gpu_power_w, GPU_FIGURE(POWER)) \
+	X(gpu_temperature_c, GPU_FIGURE(TEMPERATURE)) \
+	X(gpu_clock_hz, GPU_FIGURE(CLOCK)) \
+	X(cpu_power_w, ENERGY_FIGURE(cpu_watts)) \
+	X(energy_j, \
+		energy_is_metered(&row->model->energy) \
+			? energy_total(row->model->energy.cpu_joules, row->model->energy.gpu_joules) \
+			: NAN) \
+	X(energy_per_batch_j, ENERGY_FIGURE(joules_per_batch))
 
 static void add_number(struct buffer *out, double value)
 {

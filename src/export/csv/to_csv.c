@@ -14,7 +14,11 @@
 enum { KNOWN_MOST = 512 };
 
 /* The column of a name of a rank's: asked for by text only once. */
-struct known { unsigned rank; uint32_t name, parent; unsigned column; };
+struct known {
+	unsigned rank;
+	uint32_t name, parent;
+	unsigned column;
+};
 
 struct table {
 	struct wide *wide;
@@ -29,8 +33,8 @@ struct row {
 	const struct run *run;
 	const struct track *track;
 	const struct batch *batch;
-	const struct evidence *evidence;     /* all NAN where there is none */
-	const struct explanation *why;       /* NULL: it is not flagged */
+	const struct evidence *evidence; /* all NAN where there is none */
+	const struct explanation *why;   /* NULL: it is not flagged */
 };
 
 static const char *cause(const struct row *row)
@@ -43,42 +47,39 @@ static double cause_share(const struct row *row)
 	return row->why && row->why->cause_count ? row->why->causes[0].share_ratio : NAN;
 }
 
-static double epoch_of(const struct batch *batch)
-{
-	return batch->epoch_ordinal ? (double)batch->epoch : NAN;
-}
+static double epoch_of(const struct batch *batch) { return batch->epoch_ordinal ? (double)batch->epoch : NAN; }
 
 /* The columns that are always there: TEXT, TIME and INTEGER have types of their own. */
 #define BATCH (row->batch)
 #define COLUMNS(TEXT, INTEGER, TIME, NUMBER) \
-	TEXT(run,                        row->run->name) \
-	TEXT(rank,                       row->run->rank) \
-	INTEGER(pid,                     row->run->pid) \
-	TEXT(mode,                       scope_mode_name(row->run, row->track->mode)) \
-	NUMBER(epoch,                    epoch_of(BATCH)) \
-	INTEGER(index,                   (int64_t)BATCH->index) \
-	INTEGER(ordinal,                 (int64_t)BATCH->ordinal) \
-	INTEGER(begin_ns,                scene_realtime_ns(row->scene, BATCH->begin_ns)) \
-	TIME(begin,                      scene_realtime_ns(row->scene, BATCH->begin_ns)) \
-	NUMBER(batch_s,                  BATCH->batch_s) \
-	NUMBER(step_s,                   BATCH->step_s) \
-	NUMBER(samples,                  BATCH->samples) \
-	NUMBER(loss,                     BATCH->loss) \
-	TEXT(kind,                       track_kind_name(row->run, row->track, BATCH->kind)) \
-	NUMBER(resident_bytes,           BATCH->resident_bytes) \
-	NUMBER(allocated_bytes,          BATCH->allocated_bytes) \
-	NUMBER(cpu_s,                    row->evidence->cpu_s) \
-	NUMBER(run_queue_wait_s,         row->evidence->run_queue_wait_s) \
-	NUMBER(minor_faults,             row->evidence->minor_faults) \
-	NUMBER(major_faults,             row->evidence->major_faults) \
-	NUMBER(voluntary_switches,       row->evidence->voluntary_switches) \
-	NUMBER(involuntary_switches,     row->evidence->involuntary_switches) \
-	NUMBER(blocks_read,              row->evidence->blocks_read) \
-	INTEGER(warmup,                  BATCH->is_warmup) \
-	INTEGER(flagged,                 BATCH->is_flagged) \
-	NUMBER(usual_s,                  BATCH->median_s) \
-	TEXT(cause,                      cause(row)) \
-	NUMBER(cause_share_ratio,        cause_share(row))
+	TEXT(run, row->run->name) \
+	TEXT(rank, row->run->rank) \
+	INTEGER(pid, row->run->pid) \
+	TEXT(mode, scope_mode_name(row->run, row->track->mode)) \
+	NUMBER(epoch, epoch_of(BATCH)) \
+	INTEGER(index, (int64_t)BATCH->index) \
+	INTEGER(ordinal, (int64_t)BATCH->ordinal) \
+	INTEGER(begin_ns, scene_realtime_ns(row->scene, BATCH->begin_ns)) \
+	TIME(begin, scene_realtime_ns(row->scene, BATCH->begin_ns)) \
+	NUMBER(batch_s, BATCH->batch_s) \
+	NUMBER(step_s, BATCH->step_s) \
+	NUMBER(samples, BATCH->samples) \
+	NUMBER(loss, BATCH->loss) \
+	TEXT(kind, track_kind_name(row->run, row->track, BATCH->kind)) \
+	NUMBER(resident_bytes, BATCH->resident_bytes) \
+	NUMBER(allocated_bytes, BATCH->allocated_bytes) \
+	NUMBER(cpu_s, row->evidence->cpu_s) \
+	NUMBER(run_queue_wait_s, row->evidence->run_queue_wait_s) \
+	NUMBER(minor_faults, row->evidence->minor_faults) \
+	NUMBER(major_faults, row->evidence->major_faults) \
+	NUMBER(voluntary_switches, row->evidence->voluntary_switches) \
+	NUMBER(involuntary_switches, row->evidence->involuntary_switches) \
+	NUMBER(blocks_read, row->evidence->blocks_read) \
+	INTEGER(warmup, BATCH->is_warmup) \
+	INTEGER(flagged, BATCH->is_flagged) \
+	NUMBER(usual_s, BATCH->median_s) \
+	TEXT(cause, cause(row)) \
+	NUMBER(cause_share_ratio, cause_share(row))
 
 enum {
 #define COLUMN_ID(name, value) COLUMN_##name,
@@ -118,7 +119,8 @@ static void *open_table(const struct export_scene *scene)
 	return table;
 }
 
-static unsigned column_of(struct table *table, const struct finished_batch *told, uint32_t name, uint32_t parent, const char *text)
+static unsigned column_of(
+	struct table *table, const struct finished_batch *told, uint32_t name, uint32_t parent, const char *text)
 {
 	for (size_t i = 0; i < table->known_count; i++) {
 		const struct known *known = &table->known[i];
@@ -149,7 +151,8 @@ static void add_figures(struct table *table, const struct finished_batch *told)
 	char name[300];
 	for (unsigned i = 0; i < batch->figure_count; i++) {
 		snprintf(name, sizeof name, "figure.%s", run_name(told->run, batch->figures[i].name));
-		cell_float(wide_cell(table->wide, column_of(table, told, batch->figures[i].name, UINT32_MAX, name)), batch->figures[i].value);
+		cell_float(wide_cell(table->wide, column_of(table, told, batch->figures[i].name, UINT32_MAX, name)),
+			batch->figures[i].value);
 	}
 }
 
@@ -171,8 +174,9 @@ static void add_row(struct table *table, const struct export_scene *scene, const
 {
 	static const struct evidence none = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	struct explanation why;
-	const struct row whole = { scene, told->run, told->track, told->batch, told->batch->has_evidence ? &told->batch->evidence : &none,
-		finished_explain(told, &why) ? &why : NULL }, *row = &whole;
+	const struct row whole = { scene, told->run, told->track, told->batch,
+		told->batch->has_evidence ? &told->batch->evidence : &none, finished_explain(told, &why) ? &why : NULL },
+					 *row = &whole;
 #define CELL(name) wide_cell(table->wide, COLUMN_##name)
 #define ADD_TEXT(name, value) cell_text(CELL(name), value);
 #define ADD_INTEGER(name, value) buffer_printf(CELL(name), "%" PRId64, (int64_t)(value));
@@ -213,5 +217,10 @@ static void end_table(void *state, const struct export_scene *scene)
 }
 
 const struct exporter csv_exporter = {
-	.name = "csv", .help = "a row a batch: step, phases, loss, memory, evidence, cause", .open = open_table, .add = add_set, .end = end_table, .close = close_table,
+	.name = "csv",
+	.help = "a row a batch: step, phases, loss, memory, evidence, cause",
+	.open = open_table,
+	.add = add_set,
+	.end = end_table,
+	.close = close_table,
 };

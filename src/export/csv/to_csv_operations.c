@@ -14,16 +14,16 @@ static void *open_table(const struct export_scene *scene)
 	return &none;
 }
 
-static void close_table(void *state)
-{
-	(void)state;
-}
+static void close_table(void *state) { (void)state; }
 
 /* "data/decode/read": rows stand depth first, under their parents. */
 enum { DEPTHS_MOST = 16, PATH_SIZE = 1024 };
-struct path { const struct operation *above[DEPTHS_MOST]; };
+struct path {
+	const struct operation *above[DEPTHS_MOST];
+};
 
-static const char *path_of(struct path *path, const struct run *run, const struct operation *operation, char out[PATH_SIZE])
+static const char *path_of(
+	struct path *path, const struct run *run, const struct operation *operation, char out[PATH_SIZE])
 {
 	size_t used = 0;
 	unsigned depth = operation->depth < DEPTHS_MOST ? operation->depth : DEPTHS_MOST - 1;
@@ -31,14 +31,16 @@ static const char *path_of(struct path *path, const struct run *run, const struc
 	out[0] = '\0';
 	for (unsigned i = 0; i <= depth && used < PATH_SIZE; i++)
 		if (path->above[i])
-			used += (size_t)snprintf(out + used, PATH_SIZE - used, "%s%s", used ? "/" : "", run_name(run, path->above[i]->name));
+			used += (size_t)snprintf(
+				out + used, PATH_SIZE - used, "%s%s", used ? "/" : "", run_name(run, path->above[i]->name));
 	return out;
 }
 
 static void add_row(struct buffer *out, const struct run *run, const struct operation *operation, const char *path)
 {
-	const double figures[] = { operation->total_s, operation->self_s, operation->mean_s, operation->min_s, operation->max_s, operation->p50_s, operation->p95_s,
-		operation->last_s, operation->cpu_s, operation->memory_bytes, operation->share_ratio };
+	const double figures[] = { operation->total_s, operation->self_s, operation->mean_s, operation->min_s,
+		operation->max_s, operation->p50_s, operation->p95_s, operation->last_s, operation->cpu_s,
+		operation->memory_bytes, operation->share_ratio };
 	cell_text(out, run->name);
 	buffer_puts(out, ",");
 	cell_text(out, run->rank);
@@ -60,7 +62,9 @@ static void end_table(void *state, const struct export_scene *scene)
 {
 	char text[PATH_SIZE];
 	(void)state;
-	buffer_puts(scene->out, "run,rank,pid,mode,operation,path,depth,count,total_s,self_s,mean_s,min_s,max_s,p50_s,p95_s,last_s,cpu_s,memory_bytes,share_ratio\n");
+	buffer_puts(scene->out,
+		"run,rank,pid,mode,operation,path,depth,count,total_s,self_s,mean_s,min_s,max_s,p50_s,p95_s,last_s,cpu_s,"
+		"memory_bytes,share_ratio\n");
 	for (unsigned i = 0; i < scene->model->run_count; i++) {
 		const struct run *run = &scene->model->runs[i];
 		struct path path = { .above = { NULL } };
@@ -73,5 +77,9 @@ static void end_table(void *state, const struct export_scene *scene)
 }
 
 const struct exporter csv_operations_exporter = {
-	.name = "csv-operations", .help = "a row an operation: count, total, mean, p95, CPU, share", .open = open_table, .end = end_table, .close = close_table,
+	.name = "csv-operations",
+	.help = "a row an operation: count, total, mean, p95, CPU, share",
+	.open = open_table,
+	.end = end_table,
+	.close = close_table,
 };

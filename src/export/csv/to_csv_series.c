@@ -1,4 +1,5 @@
-/* --to=csv-series: a row a reading of the samplers: the target, its tree, the machine, its hardware. --to=csv-processes: a row a process and reading. */
+/* --to=csv-series: a row a reading of the samplers: the target, its tree, the machine, its hardware.
+ * --to=csv-processes: a row a process and reading. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,9 @@
 #include "src/export/wide.h"
 
 /* What a set has figures of: what it has not keeps no old value. */
-struct seen { bool process, system, hardware; };
+struct seen {
+	bool process, system, hardware;
+};
 
 static struct seen look(const struct sample_set *set)
 {
@@ -35,13 +38,13 @@ static void add_time(struct buffer *out, int64_t realtime_ns)
 	cell_time(out, realtime_ns, 9);
 }
 
-/* -- csv-series ----------------------------------------------------------------------------------------------------------------- */
+/* -- csv-series -- */
 
 struct series_row {
 	const struct model *model;
 	const struct memory *memory;
 	const struct system *system;
-	const struct process *target;        /* NULL: none */
+	const struct process *target; /* NULL: none */
 };
 
 static double living(const struct model *model)
@@ -60,55 +63,53 @@ static double target_figure(const struct series_row *row, enum metric metric)
 #define TARGET(member) (row->target ? row->target->member : NAN)
 #define SYSTEM_NOW(metric) (row->system->now[METRIC_##metric])
 #define PROCESS_COLUMNS(X) \
-	X(resident_bytes,          row->memory->rss_bytes) \
-	X(anonymous_bytes,         row->memory->anonymous_bytes) \
-	X(file_bytes,              row->memory->file_bytes) \
-	X(shared_bytes,            row->memory->shared_bytes) \
-	X(swap_bytes,              row->memory->swap_bytes) \
-	X(cpu_ratio,               TARGET(cpu_ratio)) \
-	X(run_queue_wait_ratio,    TARGET(run_queue_wait_ratio)) \
-	X(major_faults_per_s,      TARGET(major_faults_per_s)) \
-	X(read_bytes_per_s,        TARGET(read_bytes_per_s)) \
-	X(write_bytes_per_s,       TARGET(write_bytes_per_s)) \
-	X(threads,                 target_figure(row, METRIC_PROCESS_THREADS)) \
-	X(processes,               living(row->model)) \
-	X(tree_resident_bytes,     row->memory->tree_rss_bytes) \
-	X(tree_anonymous_bytes,    row->memory->tree_anonymous_bytes) \
-	X(tree_file_bytes,         row->memory->tree_file_bytes) \
-	X(tree_shared_bytes,       row->memory->tree_shared_bytes) \
-	X(tree_cpu_ratio,          scope_tree_cpu_ratio(row->model))
+	X(resident_bytes, row->memory->rss_bytes) \
+	X(anonymous_bytes, row->memory->anonymous_bytes) \
+	X(file_bytes, row->memory->file_bytes) \
+	X(shared_bytes, row->memory->shared_bytes) \
+	X(swap_bytes, row->memory->swap_bytes) \
+	X(cpu_ratio, TARGET(cpu_ratio)) \
+	X(run_queue_wait_ratio, TARGET(run_queue_wait_ratio)) \
+	X(major_faults_per_s, TARGET(major_faults_per_s)) \
+	X(read_bytes_per_s, TARGET(read_bytes_per_s)) \
+	X(write_bytes_per_s, TARGET(write_bytes_per_s)) \
+	X(threads, target_figure(row, METRIC_PROCESS_THREADS)) \
+	X(processes, living(row->model)) \
+	X(tree_resident_bytes, row->memory->tree_rss_bytes) \
+	X(tree_anonymous_bytes, row->memory->tree_anonymous_bytes) \
+	X(tree_file_bytes, row->memory->tree_file_bytes) \
+	X(tree_shared_bytes, row->memory->tree_shared_bytes) \
+	X(tree_cpu_ratio, scope_tree_cpu_ratio(row->model))
 #define SYSTEM_COLUMNS(X) \
-	X(system_cpu_ratio,        row->system->cpu_ratio) \
-	X(system_io_wait_ratio,    row->system->io_wait_ratio) \
-	X(system_stolen_ratio,     row->system->stolen_ratio) \
-	X(system_running,          SYSTEM_NOW(SYSTEM_RUNNING)) \
-	X(system_blocked,          SYSTEM_NOW(SYSTEM_BLOCKED)) \
-	X(system_load,             SYSTEM_NOW(SYSTEM_LOAD)) \
-	X(system_memory_bytes,     SYSTEM_NOW(SYSTEM_MEMORY)) \
-	X(system_available_bytes,  SYSTEM_NOW(SYSTEM_MEMORY_AVAILABLE)) \
-	X(system_cached_bytes,     SYSTEM_NOW(SYSTEM_MEMORY_CACHED)) \
-	X(system_swap_used_bytes,  row->system->swap_used_bytes) \
+	X(system_cpu_ratio, row->system->cpu_ratio) \
+	X(system_io_wait_ratio, row->system->io_wait_ratio) \
+	X(system_stolen_ratio, row->system->stolen_ratio) \
+	X(system_running, SYSTEM_NOW(SYSTEM_RUNNING)) \
+	X(system_blocked, SYSTEM_NOW(SYSTEM_BLOCKED)) \
+	X(system_load, SYSTEM_NOW(SYSTEM_LOAD)) \
+	X(system_memory_bytes, SYSTEM_NOW(SYSTEM_MEMORY)) \
+	X(system_available_bytes, SYSTEM_NOW(SYSTEM_MEMORY_AVAILABLE)) \
+	X(system_cached_bytes, SYSTEM_NOW(SYSTEM_MEMORY_CACHED)) \
+	X(system_swap_used_bytes, row->system->swap_used_bytes) \
 	X(system_swap_bytes_per_s, row->system->swap_per_s) \
-	X(pressure_cpu_ratio,      row->system->pressure_cpu_ratio) \
-	X(pressure_memory_ratio,   row->system->pressure_memory_ratio) \
-	X(pressure_io_ratio,       row->system->pressure_io_ratio) \
-	X(shm_used_bytes,          SYSTEM_NOW(SYSTEM_SHM_USED)) \
-	X(space_free_bytes,        SYSTEM_NOW(SYSTEM_SPACE_FREE)) \
-	X(cgroup_cpu_ratio,        row->system->cgroup_cpu_ratio) \
-	X(cgroup_throttled_ratio,  row->system->throttled_ratio) \
-	X(cgroup_memory_bytes,     SYSTEM_NOW(CGROUP_MEMORY))
+	X(pressure_cpu_ratio, row->system->pressure_cpu_ratio) \
+	X(pressure_memory_ratio, row->system->pressure_memory_ratio) \
+	X(pressure_io_ratio, row->system->pressure_io_ratio) \
+	X(shm_used_bytes, SYSTEM_NOW(SYSTEM_SHM_USED)) \
+	X(space_free_bytes, SYSTEM_NOW(SYSTEM_SPACE_FREE)) \
+	X(cgroup_cpu_ratio, row->system->cgroup_cpu_ratio) \
+	X(cgroup_throttled_ratio, row->system->throttled_ratio) \
+	X(cgroup_memory_bytes, SYSTEM_NOW(CGROUP_MEMORY))
 
 enum {
-	COLUMN_time_ns, COLUMN_time,
+	COLUMN_time_ns,
+	COLUMN_time,
 #define COLUMN_ID(name, value) COLUMN_##name,
 	PROCESS_COLUMNS(COLUMN_ID) SYSTEM_COLUMNS(COLUMN_ID)
 #undef COLUMN_ID
 };
 
-static void close_series(void *state)
-{
-	wide_free(state);
-}
+static void close_series(void *state) { wide_free(state); }
 
 static void *open_series(const struct export_scene *scene)
 {
@@ -132,7 +133,8 @@ static const struct run *run_of(const struct model *model, unsigned id)
 	return NULL;
 }
 
-/* What the run publishes beside its batches, under its own name: "gauge.cuda.allocated_bytes", of further ranks "gauge.rank1.…". */
+/* What the run publishes beside its batches, under its own name: "gauge.cuda.allocated_bytes", of further ranks
+ * "gauge.rank1.…". */
 static bool add_gauges(struct wide *wide, const struct export_scene *scene, const struct sample_set *set)
 {
 	bool has_any = false;
@@ -143,7 +145,8 @@ static bool add_gauges(struct wide *wide, const struct export_scene *scene, cons
 		if (!run)
 			continue;
 		bool has_ranks = scene->model->run_count > 1 && run->rank[0];
-		snprintf(name, sizeof name, "gauge.%s%s%s%s", has_ranks ? "rank" : "", has_ranks ? run->rank : "", has_ranks ? "." : "", run_name(run, record->gauge.name));
+		snprintf(name, sizeof name, "gauge.%s%s%s%s", has_ranks ? "rank" : "", has_ranks ? run->rank : "",
+			has_ranks ? "." : "", run_name(run, record->gauge.name));
 		cell_number(wide_cell(wide, wide_column(wide, name)), record->gauge.value);
 		has_any = true;
 	}
@@ -152,7 +155,9 @@ static bool add_gauges(struct wide *wide, const struct export_scene *scene, cons
 
 static void add_series(void *state, const struct export_scene *scene, const struct sample_set *set)
 {
-	const struct series_row whole = { scene->model, &scene->model->memory, &scene->model->system, model_target(scene->model) }, *row = &whole;
+	const struct series_row whole = { scene->model, &scene->model->memory, &scene->model->system,
+		model_target(scene->model) },
+							*row = &whole;
 	struct wide *wide = state;
 	struct seen seen = look(set);
 	int64_t realtime_ns = scene_realtime_ns(scene, set->time_ns);
@@ -166,38 +171,44 @@ static void add_series(void *state, const struct export_scene *scene, const stru
 	buffer_printf(wide_cell(wide, COLUMN_time_ns), "%" PRId64, realtime_ns);
 	cell_time(wide_cell(wide, COLUMN_time), realtime_ns, 9);
 #define ADD_COLUMN(name, value) cell_number(wide_cell(wide, COLUMN_##name), value);
-	if (seen.process) { PROCESS_COLUMNS(ADD_COLUMN) }
-	if (seen.system) { SYSTEM_COLUMNS(ADD_COLUMN) }
+	if (seen.process) {
+		PROCESS_COLUMNS(ADD_COLUMN)
+	}
+	if (seen.system) {
+		SYSTEM_COLUMNS(ADD_COLUMN)
+	}
 #undef ADD_COLUMN
 	wide_end_row(wide);
 }
 
-static void end_series(void *state, const struct export_scene *scene)
-{
-	wide_write(state, scene);
-}
+static void end_series(void *state, const struct export_scene *scene) { wide_write(state, scene); }
 
 const struct exporter csv_series_exporter = {
-	.name = "csv-series", .help = "a row a reading: memory, CPU, the machine, GPUs, published gauges", .open = open_series, .add = add_series, .end = end_series, .close = close_series,
+	.name = "csv-series",
+	.help = "a row a reading: memory, CPU, the machine, GPUs, published gauges",
+	.open = open_series,
+	.add = add_series,
+	.end = end_series,
+	.close = close_series,
 };
 
-/* -- csv-processes -------------------------------------------------------------------------------------------------------------- */
+/* -- csv-processes -- */
 
 #define NOW(metric) (process->now[METRIC_##metric])
 #define OF_PROCESS(X) \
-	X(resident_bytes,       NOW(PROCESS_RESIDENT)) \
-	X(anonymous_bytes,      NOW(PROCESS_ANONYMOUS)) \
-	X(file_bytes,           NOW(PROCESS_FILE)) \
-	X(shared_bytes,         NOW(PROCESS_SHARED)) \
-	X(swap_bytes,           NOW(PROCESS_SWAP)) \
-	X(threads,              NOW(PROCESS_THREADS)) \
-	X(cpu_ratio,            process->cpu_ratio) \
-	X(cpu_user_s,           NOW(PROCESS_CPU_USER) * 1e-9) \
-	X(cpu_system_s,         NOW(PROCESS_CPU_SYSTEM) * 1e-9) \
+	X(resident_bytes, NOW(PROCESS_RESIDENT)) \
+	X(anonymous_bytes, NOW(PROCESS_ANONYMOUS)) \
+	X(file_bytes, NOW(PROCESS_FILE)) \
+	X(shared_bytes, NOW(PROCESS_SHARED)) \
+	X(swap_bytes, NOW(PROCESS_SWAP)) \
+	X(threads, NOW(PROCESS_THREADS)) \
+	X(cpu_ratio, process->cpu_ratio) \
+	X(cpu_user_s, NOW(PROCESS_CPU_USER) * 1e-9) \
+	X(cpu_system_s, NOW(PROCESS_CPU_SYSTEM) * 1e-9) \
 	X(run_queue_wait_ratio, process->run_queue_wait_ratio) \
-	X(major_faults_per_s,   process->major_faults_per_s) \
-	X(read_bytes_per_s,     process->read_bytes_per_s) \
-	X(write_bytes_per_s,    process->write_bytes_per_s)
+	X(major_faults_per_s, process->major_faults_per_s) \
+	X(read_bytes_per_s, process->read_bytes_per_s) \
+	X(write_bytes_per_s, process->write_bytes_per_s)
 
 static void *open_processes(const struct export_scene *scene)
 {
@@ -207,10 +218,7 @@ static void *open_processes(const struct export_scene *scene)
 	return scene->out;
 }
 
-static void close_processes(void *state)
-{
-	(void)state;
-}
+static void close_processes(void *state) { (void)state; }
 
 static const struct process *process_of(const struct model *model, int32_t pid)
 {
@@ -234,7 +242,9 @@ static void add_processes(void *state, const struct export_scene *scene, const s
 		buffer_printf(out, ",%d,%d,", (int)process->pid, (int)process->parent);
 		cell_text(out, process->command);
 		buffer_printf(out, ",%d", process->is_target);
-#define ADD_OF_PROCESS(name, value) buffer_puts(out, ","); cell_number(out, value);
+#define ADD_OF_PROCESS(name, value) \
+	buffer_puts(out, ","); \
+	cell_number(out, value);
 		OF_PROCESS(ADD_OF_PROCESS)
 #undef ADD_OF_PROCESS
 		buffer_puts(out, "\n");
@@ -248,5 +258,10 @@ static void end_processes(void *state, const struct export_scene *scene)
 }
 
 const struct exporter csv_processes_exporter = {
-	.name = "csv-processes", .help = "a row a process and reading: memory, CPU, reads and writes", .open = open_processes, .add = add_processes, .end = end_processes, .close = close_processes,
+	.name = "csv-processes",
+	.help = "a row a process and reading: memory, CPU, reads and writes",
+	.open = open_processes,
+	.add = add_processes,
+	.end = end_processes,
+	.close = close_processes,
 };

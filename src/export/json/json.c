@@ -238,8 +238,10 @@ static void write_modes(struct json *json, const struct run *run)
 	json_close_object(json);
 }
 
-/* Its mode, where that is not the main one, its kind, where there are several, its samples, where they are more than usual. */
-static void write_what_it_was(struct json *json, const struct run *run, const struct flagged *flagged, const struct explanation *why)
+/* Its mode, where that is not the main one, its kind, where there are several, its samples, where they are more than
+ * usual. */
+static void write_what_it_was(
+	struct json *json, const struct run *run, const struct flagged *flagged, const struct explanation *why)
 {
 	const struct track *track = run_track_of(run, flagged->mode);
 	if (flagged->mode != run_main(run)->mode)
@@ -305,7 +307,8 @@ static void write_meta(struct json *json, const struct run *run)
 	json_close_object(json);
 }
 
-static void write_run(struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
+static void write_run(
+	struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
 {
 	const struct track *track = run_main(run);
 	json_text(json, "run", run->name);
@@ -389,7 +392,8 @@ static void write_damage(struct json *json, const struct model *model)
 	json_unsigned(json, "damaged_bytes", model->damaged_bytes);
 }
 
-static void write_object(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns, size_t rows_max)
+static void write_object(struct buffer *out, const struct model *model, const struct alerts *alerts, int run,
+	int64_t realtime_ns, size_t rows_max)
 {
 	struct json json = { .out = out, .rows_max = rows_max };
 	const struct run *chosen = scope_run(model, run);
@@ -422,12 +426,14 @@ static void write_object(struct buffer *out, const struct model *model, const st
 	buffer_puts(out, "\n");
 }
 
-void export_json(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
+void export_json(
+	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
 {
 	write_object(out, model, alerts, run, realtime_ns, 0);
 }
 
-void export_json_newest(struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
+void export_json_newest(
+	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns)
 {
 	write_object(out, model, alerts, run, realtime_ns, ROWS_MAX);
 }

@@ -1,4 +1,5 @@
-/* json_code.h: `code{}` of the JSON object: where the Python code of the run spends its time. Internal to src/export. */
+/* json_code.h: `code{}` of the JSON object: where the Python code of the run spends its time. Internal to
+ * src/export. */
 #ifndef PMTOP_EXPORT_JSON_JSON_CODE_H
 #define PMTOP_EXPORT_JSON_JSON_CODE_H
 

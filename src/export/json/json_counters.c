@@ -73,11 +73,22 @@ void json_counters(struct json *json, const struct model *model, const struct ru
 {
 	const struct perf *perf = &model->perf;
 	double mfu = run ? run_mfu(model, run) : NAN;
-	const struct { const char *key; double value; } rows[] = {
-		{ "cpus", perf->cpus }, { "ipc", perf->ipc }, { "clock_hz", perf->clock_hz }, { "cache_miss_ratio", perf->cache_miss_ratio },
-		{ "branch_miss_ratio", perf->branch_miss_ratio }, { "stalled_front_ratio", perf->stalled_front_ratio },
-		{ "stalled_back_ratio", perf->stalled_back_ratio }, { "flops_per_s", perf->flops_per_s }, { "flops_per_batch", perf->flops_per_batch },
-		{ "flops_per_sample", perf->flops_per_sample }, { "memory_bytes_per_s", perf->bytes_per_s }, { "flops_per_byte", perf->intensity },
+	const struct {
+		const char *key;
+		double value;
+	} rows[] = {
+		{ "cpus", perf->cpus },
+		{ "ipc", perf->ipc },
+		{ "clock_hz", perf->clock_hz },
+		{ "cache_miss_ratio", perf->cache_miss_ratio },
+		{ "branch_miss_ratio", perf->branch_miss_ratio },
+		{ "stalled_front_ratio", perf->stalled_front_ratio },
+		{ "stalled_back_ratio", perf->stalled_back_ratio },
+		{ "flops_per_s", perf->flops_per_s },
+		{ "flops_per_batch", perf->flops_per_batch },
+		{ "flops_per_sample", perf->flops_per_sample },
+		{ "memory_bytes_per_s", perf->bytes_per_s },
+		{ "flops_per_byte", perf->intensity },
 		{ "mfu_ratio", mfu },
 	};
 	if (perf->seen_ns == 0 && !isfinite(mfu))

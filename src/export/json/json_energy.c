@@ -2,11 +2,22 @@
 
 static void write_sums(struct json *json, const struct energy *energy, int64_t realtime_offset_ns)
 {
-	const struct { const char *key; double value; } rows[] = {
-		{ "power_w", energy_total(energy->cpu_watts, energy->gpu_watts) }, { "cpu_power_w", energy->cpu_watts }, { "gpu_power_w", energy->gpu_watts },
-		{ "energy_j", energy_total(energy->cpu_joules, energy->gpu_joules) }, { "cpu_energy_j", energy->cpu_joules }, { "gpu_energy_j", energy->gpu_joules },
-		{ "per_batch_j", energy->joules_per_batch }, { "cpu_per_batch_j", energy->cpu_joules_per_batch }, { "gpu_per_batch_j", energy->gpu_joules_per_batch },
-		{ "per_sample_j", energy->joules_per_sample }, { "grid_g_per_kwh", energy->grid_g_per_kwh }, { "co2_g", energy->co2_g },
+	const struct {
+		const char *key;
+		double value;
+	} rows[] = {
+		{ "power_w", energy_total(energy->cpu_watts, energy->gpu_watts) },
+		{ "cpu_power_w", energy->cpu_watts },
+		{ "gpu_power_w", energy->gpu_watts },
+		{ "energy_j", energy_total(energy->cpu_joules, energy->gpu_joules) },
+		{ "cpu_energy_j", energy->cpu_joules },
+		{ "gpu_energy_j", energy->gpu_joules },
+		{ "per_batch_j", energy->joules_per_batch },
+		{ "cpu_per_batch_j", energy->cpu_joules_per_batch },
+		{ "gpu_per_batch_j", energy->gpu_joules_per_batch },
+		{ "per_sample_j", energy->joules_per_sample },
+		{ "grid_g_per_kwh", energy->grid_g_per_kwh },
+		{ "co2_g", energy->co2_g },
 		{ "co2_per_epoch_g", energy->co2_g_per_epoch },
 	};
 	json_integer(json, "since_ns", energy->since_ns + realtime_offset_ns);

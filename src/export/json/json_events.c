@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-static void write_cause(struct json *json, const struct run *run, const struct explanation *why, const struct cause *cause)
+static void write_cause(
+	struct json *json, const struct run *run, const struct explanation *why, const struct cause *cause)
 {
 	json_open_object(json, NULL);
 	json_text(json, "what", cause->what);

@@ -1,4 +1,5 @@
-/* json_events.h: what happened in a run, as JSON: members of an object that is open, the same in pmtop's one object and in its lines. Internal to src/export. */
+/* json_events.h: what happened in a run, as JSON: members of an object that is open, the same in pmtop's one object and
+ * in its lines. Internal to src/export. */
 #ifndef PMTOP_EXPORT_JSON_JSON_EVENTS_H
 #define PMTOP_EXPORT_JSON_JSON_EVENTS_H
 

@@ -17,7 +17,10 @@ void json_gpu_identity(struct json *json, const struct model *model, const struc
 	json_text(json, "uuid", gpu->uuid[0] ? gpu->uuid : NULL);
 }
 
-struct row { const char *key; double value; };
+struct row {
+	const char *key;
+	double value;
+};
 
 /* One of which nothing is known is not there. */
 static void write_part(struct json *json, const char *key, const struct row *rows, size_t count)
@@ -49,7 +52,8 @@ static void write_throttle(struct json *json, const struct gpu *gpu)
 #define ROW(name, value) { #name, value },
 void json_gpu_figures(struct json *json, const struct gpu *gpu)
 {
-	const struct row figures[] = { GPU_FIGURES(ROW) }, pcie[] = { GPU_PCIE_FIGURES(ROW) }, nvlink[] = { GPU_NVLINK_FIGURES(ROW) }, ecc[] = { GPU_ECC_FIGURES(ROW) };
+	const struct row figures[] = { GPU_FIGURES(ROW) }, pcie[] = { GPU_PCIE_FIGURES(ROW) },
+					 nvlink[] = { GPU_NVLINK_FIGURES(ROW) }, ecc[] = { GPU_ECC_FIGURES(ROW) };
 	write_part(json, NULL, figures, sizeof figures / sizeof *figures);
 	write_throttle(json, gpu);
 	write_part(json, "pcie", pcie, sizeof pcie / sizeof *pcie);

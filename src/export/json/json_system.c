@@ -2,9 +2,11 @@
 
 #include <math.h>
 
-
 /* One figure of a part of the object. */
-struct row { const char *key; double value; };
+struct row {
+	const char *key;
+	double value;
+};
 
 #define ROWS(rows) rows, sizeof rows / sizeof *rows
 
@@ -31,8 +33,12 @@ static void write_part(struct json *json, const char *key, const struct row *row
 static void write_cpu(struct json *json, const struct system *system)
 {
 	const struct row rows[] = {
-		{ "count", system->now[METRIC_SYSTEM_CPUS] }, { "busy_ratio", system->cpu_ratio }, { "io_wait_ratio", system->io_wait_ratio },
-		{ "stolen_ratio", system->stolen_ratio }, { "running", system->now[METRIC_SYSTEM_RUNNING] }, { "blocked", system->now[METRIC_SYSTEM_BLOCKED] },
+		{ "count", system->now[METRIC_SYSTEM_CPUS] },
+		{ "busy_ratio", system->cpu_ratio },
+		{ "io_wait_ratio", system->io_wait_ratio },
+		{ "stolen_ratio", system->stolen_ratio },
+		{ "running", system->now[METRIC_SYSTEM_RUNNING] },
+		{ "blocked", system->now[METRIC_SYSTEM_BLOCKED] },
 		{ "load", system->now[METRIC_SYSTEM_LOAD] },
 	};
 	write_part(json, "cpu", ROWS(rows));
@@ -41,7 +47,9 @@ static void write_cpu(struct json *json, const struct system *system)
 static void write_pressure(struct json *json, const struct system *system)
 {
 	const struct row rows[] = {
-		{ "cpu_ratio", system->pressure_cpu_ratio }, { "memory_ratio", system->pressure_memory_ratio }, { "io_ratio", system->pressure_io_ratio },
+		{ "cpu_ratio", system->pressure_cpu_ratio },
+		{ "memory_ratio", system->pressure_memory_ratio },
+		{ "io_ratio", system->pressure_io_ratio },
 	};
 	write_part(json, "pressure", ROWS(rows));
 }
@@ -50,16 +58,22 @@ static void write_memory(struct json *json, const struct system *system)
 {
 	const double *now = system->now;
 	const struct row memory[] = {
-		{ "total_bytes", now[METRIC_SYSTEM_MEMORY] }, { "available_bytes", now[METRIC_SYSTEM_MEMORY_AVAILABLE] }, { "used_ratio", system->memory_ratio },
-		{ "cached_bytes", now[METRIC_SYSTEM_MEMORY_CACHED] }, { "dirty_bytes", now[METRIC_SYSTEM_MEMORY_DIRTY] },
+		{ "total_bytes", now[METRIC_SYSTEM_MEMORY] },
+		{ "available_bytes", now[METRIC_SYSTEM_MEMORY_AVAILABLE] },
+		{ "used_ratio", system->memory_ratio },
+		{ "cached_bytes", now[METRIC_SYSTEM_MEMORY_CACHED] },
+		{ "dirty_bytes", now[METRIC_SYSTEM_MEMORY_DIRTY] },
 	};
 	const struct row swap[] = {
-		{ "total_bytes", now[METRIC_SYSTEM_SWAP] }, { "used_bytes", system->swap_used_bytes }, { "in_bytes_per_s", system->swap_in_bytes_per_s },
+		{ "total_bytes", now[METRIC_SYSTEM_SWAP] },
+		{ "used_bytes", system->swap_used_bytes },
+		{ "in_bytes_per_s", system->swap_in_bytes_per_s },
 		{ "out_bytes_per_s", system->swap_out_bytes_per_s },
 	};
-	const struct row shm[] = { { "total_bytes", now[METRIC_SYSTEM_SHM] }, { "used_bytes", now[METRIC_SYSTEM_SHM_USED] }, { "used_ratio", system->shm_ratio },
-		{ "own_bytes", now[METRIC_SYSTEM_SHM_OWN] } };
-	const struct row space[] = { { "total_bytes", now[METRIC_SYSTEM_SPACE] }, { "free_bytes", now[METRIC_SYSTEM_SPACE_FREE] }, { "used_ratio", system->space_ratio } };
+	const struct row shm[] = { { "total_bytes", now[METRIC_SYSTEM_SHM] }, { "used_bytes", now[METRIC_SYSTEM_SHM_USED] },
+		{ "used_ratio", system->shm_ratio }, { "own_bytes", now[METRIC_SYSTEM_SHM_OWN] } };
+	const struct row space[] = { { "total_bytes", now[METRIC_SYSTEM_SPACE] },
+		{ "free_bytes", now[METRIC_SYSTEM_SPACE_FREE] }, { "used_ratio", system->space_ratio } };
 	write_part(json, "memory", ROWS(memory));
 	write_part(json, "swap", ROWS(swap));
 	write_part(json, "shm", ROWS(shm));
@@ -72,8 +86,12 @@ static void write_disks(struct json *json, const struct system *system)
 	for (size_t i = 0; i < system->disk_count; i++) {
 		const struct device *disk = &system->disks[i];
 		const struct row rows[] = {
-			{ "busy_ratio", disk->busy_ratio }, { "read_bytes_per_s", disk->read_bytes_per_s }, { "write_bytes_per_s", disk->write_bytes_per_s },
-			{ "reads_per_s", disk->reads_per_s }, { "writes_per_s", disk->writes_per_s }, { "read_latency_s", disk->read_latency_s },
+			{ "busy_ratio", disk->busy_ratio },
+			{ "read_bytes_per_s", disk->read_bytes_per_s },
+			{ "write_bytes_per_s", disk->write_bytes_per_s },
+			{ "reads_per_s", disk->reads_per_s },
+			{ "writes_per_s", disk->writes_per_s },
+			{ "read_latency_s", disk->read_latency_s },
 			{ "write_latency_s", disk->write_latency_s },
 		};
 		json_open_object(json, NULL);
@@ -102,11 +120,17 @@ static void write_cgroup(struct json *json, const struct system *system)
 {
 	const double *now = system->now;
 	const struct row rows[] = {
-		{ "memory_bytes", now[METRIC_CGROUP_MEMORY] }, { "memory_limit_bytes", now[METRIC_CGROUP_MEMORY_LIMIT] },
-		{ "memory_ratio", system->cgroup_memory_ratio }, { "anonymous_bytes", now[METRIC_CGROUP_MEMORY_ANONYMOUS] },
-		{ "file_bytes", now[METRIC_CGROUP_MEMORY_FILE] }, { "shared_bytes", now[METRIC_CGROUP_MEMORY_SHARED] },
-		{ "members_outside", now[METRIC_CGROUP_MEMBERS_OUTSIDE] }, { "oom_kills", now[METRIC_CGROUP_OOM_KILLS] },
-		{ "cpu_ratio", system->cgroup_cpu_ratio }, { "cpu_limit", now[METRIC_CGROUP_CPU_LIMIT] }, { "throttled_ratio", system->throttled_ratio },
+		{ "memory_bytes", now[METRIC_CGROUP_MEMORY] },
+		{ "memory_limit_bytes", now[METRIC_CGROUP_MEMORY_LIMIT] },
+		{ "memory_ratio", system->cgroup_memory_ratio },
+		{ "anonymous_bytes", now[METRIC_CGROUP_MEMORY_ANONYMOUS] },
+		{ "file_bytes", now[METRIC_CGROUP_MEMORY_FILE] },
+		{ "shared_bytes", now[METRIC_CGROUP_MEMORY_SHARED] },
+		{ "members_outside", now[METRIC_CGROUP_MEMBERS_OUTSIDE] },
+		{ "oom_kills", now[METRIC_CGROUP_OOM_KILLS] },
+		{ "cpu_ratio", system->cgroup_cpu_ratio },
+		{ "cpu_limit", now[METRIC_CGROUP_CPU_LIMIT] },
+		{ "throttled_ratio", system->throttled_ratio },
 	};
 	write_part(json, "cgroup", ROWS(rows));
 }

@@ -1,5 +1,6 @@
-/* --to=jsonl: an object a line, each with "type" and "time_ns" (when it happened, or began): run, batch, epoch, warning, pattern, mark, gpu, gpu_event, end. Batches and
- * epochs of a rank are in their order; what else there is comes when it became known. */
+/* --to=jsonl: an object a line, each with "type" and "time_ns" (when it happened, or began): run, batch, epoch,
+ * warning, pattern, mark, gpu, gpu_event, end. Batches and epochs of a rank are in their order; what else there is
+ * comes when it became known. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,21 @@
 #include "src/export/patterns.h"
 #include "src/export/scope.h"
 
-struct told_alert { const char *rule; unsigned run; uint32_t subject; int64_t since_ns; bool is_raised; };
+struct told_alert {
+	const char *rule;
+	unsigned run;
+	uint32_t subject;
+	int64_t since_ns;
+	bool is_raised;
+};
 struct told_run {
 	char uuid[33];
-	uint64_t marks;                      /* told, those included that were gone before */
+	uint64_t marks; /* told, those included that were gone before */
 	size_t pattern_count;
-	struct { enum pattern_kind kind; int64_t since_ns; } patterns[PATTERNS_MAX];
+	struct {
+		enum pattern_kind kind;
+		int64_t since_ns;
+	} patterns[PATTERNS_MAX];
 };
 
 struct told {
@@ -26,9 +36,12 @@ struct told {
 	size_t alert_count;
 	struct told_alert alerts[ALERTS_MAX * 4];
 	struct told_run runs[MODEL_RUNS_MAX];
-	uint64_t happenings;                 /* of GPUs */
+	uint64_t happenings; /* of GPUs */
 	size_t gpu_count;
-	struct { int32_t instance; bool is_lost; } gpus[GPUS_MOST];
+	struct {
+		int32_t instance;
+		bool is_lost;
+	} gpus[GPUS_MOST];
 };
 
 static void close_lines(void *state)
@@ -51,7 +64,7 @@ static void *open_lines(const struct export_scene *scene)
 	return NULL;
 }
 
-/* -- what every line has -------------------------------------------------------------------------------------------------------- */
+/* -- what every line has -- */
 
 static void write_time(struct json *json, const char *key, const char *key_ns, int64_t realtime_ns)
 {
@@ -65,7 +78,8 @@ static void write_time(struct json *json, const char *key, const char *key_ns, i
 }
 
 /* `run` NULL: of no run. */
-static void begin_line(struct json *json, const struct export_scene *scene, const char *type, int64_t time_ns, const struct run *run)
+static void begin_line(
+	struct json *json, const struct export_scene *scene, const char *type, int64_t time_ns, const struct run *run)
 {
 	*json = (struct json){ .out = scene->out };
 	json_open_object(json, NULL);
@@ -84,7 +98,7 @@ static void end_line(struct json *json)
 	buffer_puts(json->out, "\n");
 }
 
-/* -- batches and epochs --------------------------------------------------------------------------------------------------------- */
+/* -- batches and epochs -- */
 
 static void write_phases(struct json *json, const struct run *run, const struct batch *batch)
 {
@@ -197,7 +211,7 @@ static void tell_finished(struct told *told, const struct export_scene *scene, b
 	} while (true);
 }
 
-/* -- warnings, patterns, marks, runs -------------------------------------------------------------------------------------------- */
+/* -- warnings, patterns, marks, runs -- */
 
 static struct told_alert *find_alert(struct told *told, const struct alert *alert)
 {
@@ -208,7 +222,8 @@ static struct told_alert *find_alert(struct told *told, const struct alert *aler
 	}
 	if (told->alert_count == sizeof told->alerts / sizeof *told->alerts)
 		return NULL;
-	told->alerts[told->alert_count] = (struct told_alert){ .rule = alert->rule, .run = alert->run, .subject = alert->subject };
+	told->alerts[told->alert_count] =
+		(struct told_alert){ .rule = alert->rule, .run = alert->run, .subject = alert->subject };
 	return &told->alerts[told->alert_count++];
 }
 
@@ -295,7 +310,7 @@ static void tell_run(const struct export_scene *scene, const struct run *run)
 	end_line(&json);
 }
 
-/* -- GPUs ----------------------------------------------------------------------------------------------------------------------- */
+/* -- GPUs -- */
 
 /* One that is new, or was lost, or is back. */
 static bool is_news(struct told *told, const struct gpu *gpu)
@@ -394,5 +409,10 @@ static void end_lines(void *state, const struct export_scene *scene)
 }
 
 const struct exporter jsonl_exporter = {
-	.name = "jsonl", .help = "an object a line: batches with causes, epochs, warnings, patterns, marks, GPUs", .open = open_lines, .add = add_set, .end = end_lines, .close = close_lines,
+	.name = "jsonl",
+	.help = "an object a line: batches with causes, epochs, warnings, patterns, marks, GPUs",
+	.open = open_lines,
+	.add = add_set,
+	.end = end_lines,
+	.close = close_lines,
 };

@@ -48,7 +48,7 @@ void openmetrics_sample(struct openmetrics *text, const char *suffix, const char
 	buffer_printf(text->out, "pmtop_%s%s", text->family.name, suffix);
 	bool has_labels = text->labels.length > 0;
 	if (has_labels || quantile)
-		buffer_printf(text->out, "{%s%s%s%s%s}", has_labels ? text->labels.data : "", has_labels && quantile ? "," : "", quantile ? "quantile=\"" : "",
-			quantile ? quantile : "", quantile ? "\"" : "");
+		buffer_printf(text->out, "{%s%s%s%s%s}", has_labels ? text->labels.data : "", has_labels && quantile ? "," : "",
+			quantile ? "quantile=\"" : "", quantile ? quantile : "", quantile ? "\"" : "");
 	buffer_printf(text->out, " %.12g\n", value);
 }

@@ -1,5 +1,5 @@
-/* openmetrics.h: one text after OpenMetrics 1.0, family by family; to_openmetrics.c tells of runs and processes, openmetrics_hardware.c of the hardware.
- * Internal to src/export.
+/* openmetrics.h: one text after OpenMetrics 1.0, family by family; to_openmetrics.c tells of runs and processes,
+ * openmetrics_hardware.c of the hardware. Internal to src/export.
  *
  *   openmetrics_begin(text, "gpu_power_watts", "gauge", "watts", "What it draws.");
  *   buffer_clear(&text->labels), openmetrics_label(text, "gpu", "0");
@@ -14,7 +14,10 @@
 #include "src/export/exporter.h"
 
 /* Announced with its first sample: one without any is left out. Unit "": none. */
-struct openmetrics_family { const char *name, *type, *unit, *help; bool is_told; };
+struct openmetrics_family {
+	const char *name, *type, *unit, *help;
+	bool is_told;
+};
 
 struct openmetrics {
 	struct buffer *out;
@@ -23,7 +26,8 @@ struct openmetrics {
 	struct buffer labels;
 };
 
-void openmetrics_begin(struct openmetrics *text, const char *name, const char *type, const char *unit, const char *help);
+void openmetrics_begin(
+	struct openmetrics *text, const char *name, const char *type, const char *unit, const char *help);
 /* An empty value is no label. */
 void openmetrics_label(struct openmetrics *text, const char *name, const char *value);
 void openmetrics_label_number(struct openmetrics *text, const char *name, int64_t value);

@@ -64,7 +64,9 @@ static void add_counters(struct wide *wide, const struct perf *perf)
 }
 
 /* What a set tells of. */
-struct seen { bool energy, counters, gpus[GPUS_MOST]; };
+struct seen {
+	bool energy, counters, gpus[GPUS_MOST];
+};
 
 static void note_gpu(struct seen *seen, const struct model *model, int32_t instance)
 {

@@ -1,7 +1,8 @@
 /* --to=tensorboard: an event file of scalars for each rank, as TensorBoard reads it: tensorboard --logdir DIR.
  *
- * A file is records: u64 length, u32 masked CRC32C of that, an Event, u32 masked CRC32C of it, all little-endian. An Event is a protobuf message: double
- * wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5, of repeated Value value = 1: string tag = 1; float simple_value = 2. */
+ * A file is records: u64 length, u32 masked CRC32C of that, an Event, u32 masked CRC32C of it, all little-endian. An
+ * Event is a protobuf message: double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5, of
+ * repeated Value value = 1: string tag = 1; float simple_value = 2. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,12 +14,20 @@
 #include "src/export/finished.h"
 #include "src/export/scope.h"
 
-enum { EVENT_WALL_TIME = 1 << 3 | 1, EVENT_STEP = 2 << 3 | 0, EVENT_VERSION = 3 << 3 | 2, EVENT_SUMMARY = 5 << 3 | 2, SUMMARY_VALUE = 1 << 3 | 2, VALUE_TAG = 1 << 3 | 2, VALUE_SIMPLE = 2 << 3 | 5 };
+enum {
+	EVENT_WALL_TIME = 1 << 3 | 1,
+	EVENT_STEP = 2 << 3 | 0,
+	EVENT_VERSION = 3 << 3 | 2,
+	EVENT_SUMMARY = 5 << 3 | 2,
+	SUMMARY_VALUE = 1 << 3 | 2,
+	VALUE_TAG = 1 << 3 | 2,
+	VALUE_SIMPLE = 2 << 3 | 5
+};
 
 struct board {
 	struct finished *finished;
 	struct buffer summary, value, event;
-	bool has_begun[MODEL_RUNS_MAX];      /* its file */
+	bool has_begun[MODEL_RUNS_MAX]; /* its file */
 };
 
 static void close_board(void *state)
@@ -45,7 +54,7 @@ static void *open_board(const struct export_scene *scene)
 	return NULL;
 }
 
-/* -- bytes ---------------------------------------------------------------------------------------------------------------------- */
+/* -- bytes -- */
 
 static void add_fixed(struct buffer *out, uint64_t value, unsigned bytes)
 {
@@ -98,7 +107,7 @@ static void begin_event(struct buffer *event, int64_t realtime_ns)
 	add_fixed(event, bits, 8);
 }
 
-/* -- scalars -------------------------------------------------------------------------------------------------------------------- */
+/* -- scalars -- */
 
 /* What is not known has no point. */
 static void add_scalar(struct board *board, const char *mode, const char *group, const char *name, double figure)
@@ -118,7 +127,8 @@ static void add_scalar(struct board *board, const char *mode, const char *group,
 	board->summary.failed |= board->value.failed;
 }
 
-/* The same name whenever it is exported again, so that nothing is shown twice. Several ranks have folders, which TensorBoard shows as runs. */
+/* The same name whenever it is exported again, so that nothing is shown twice. Several ranks have folders, which
+ * TensorBoard shows as runs. */
 static void name_file(const struct export_scene *scene, unsigned rank, char *out, size_t size)
 {
 	const struct run *run = &scene->model->runs[rank];
@@ -131,7 +141,8 @@ static void name_file(const struct export_scene *scene, unsigned rank, char *out
 		snprintf(folder, sizeof folder, "rank%ld/", strtol(run->rank, NULL, 10));
 	else if (rank)
 		snprintf(folder, sizeof folder, "run%d/", (int)run->pid);
-	snprintf(out, size, "%sevents.out.tfevents.%" PRId64 ".%s.%d.pmtop", folder, scene_realtime_ns(scene, run->start_ns) / NS_PER_S, used ? host : "unknown", (int)run->pid);
+	snprintf(out, size, "%sevents.out.tfevents.%" PRId64 ".%s.%d.pmtop", folder,
+		scene_realtime_ns(scene, run->start_ns) / NS_PER_S, used ? host : "unknown", (int)run->pid);
 }
 
 /* NULL: it cannot be written. */
@@ -182,7 +193,8 @@ static void tell_batch(struct board *board, const struct export_scene *scene, co
 		add_scalar(board, mode, "_phases", name, (double)batch->phases[i].seconds);
 	}
 	for (unsigned i = 0; i < batch->figure_count; i++)
-		add_scalar(board, mode, "_figures", run_name(told->run, batch->figures[i].name), (double)batch->figures[i].value);
+		add_scalar(
+			board, mode, "_figures", run_name(told->run, batch->figures[i].name), (double)batch->figures[i].value);
 	end_event(board, scene, told->rank, batch->ordinal);
 }
 
@@ -228,6 +240,12 @@ static void end_board(void *state, const struct export_scene *scene)
 }
 
 const struct exporter tensorboard_exporter = {
-	.name = "tensorboard", .help = "event files with scalars, in a folder: tensorboard --logdir DIR", .is_binary = true, .is_folder = true,
-	.open = open_board, .add = add_set, .end = end_board, .close = close_board,
+	.name = "tensorboard",
+	.help = "event files with scalars, in a folder: tensorboard --logdir DIR",
+	.is_binary = true,
+	.is_folder = true,
+	.open = open_board,
+	.add = add_set,
+	.end = end_board,
+	.close = close_board,
 };

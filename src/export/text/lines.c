@@ -16,15 +16,15 @@
 #define BYTES_PER_MB 1e6
 
 static const char *const alert_labels[] = {
-	[SEVERITY_INFO] = "Note", [SEVERITY_WARNING] = "Warning", [SEVERITY_CRITICAL] = "Critical",
+	[SEVERITY_INFO] = "Note",
+	[SEVERITY_WARNING] = "Warning",
+	[SEVERITY_CRITICAL] = "Critical",
 };
 
-void lines_init(struct lines *lines, int64_t batch_lines)
-{
-	*lines = (struct lines){ .batch_lines = batch_lines };
-}
+void lines_init(struct lines *lines, int64_t batch_lines) { *lines = (struct lines){ .batch_lines = batch_lines }; }
 
-/* Moves on to the next finished batch that is kept. One that never ended (its end was lost) is passed over once another has begun. */
+/* Moves on to the next finished batch that is kept. One that never ended (its end was lost) is passed over once another
+ * has begun. */
 static const struct batch *next_finished(struct lines *lines, const struct track *track)
 {
 	if (lines->next_ordinal < track->first)
@@ -42,7 +42,8 @@ static const struct batch *next_finished(struct lines *lines, const struct track
 /* What ended so shortly before pmtop came counts as seen: the resident set that was read then is that of its end. */
 #define JUST_BEFORE_NS NS_PER_S
 
-/* Where to begin in a run that was not followed before: from now on; in one that is over, with the oldest batch that is kept. */
+/* Where to begin in a run that was not followed before: from now on; in one that is over, with the oldest batch that is
+ * kept. */
 static void begin_run(struct lines *lines, const struct model *model, const struct run *run, const struct track *track)
 {
 	lines->next_ordinal = track->first;
@@ -121,7 +122,8 @@ static void add_batch(struct buffer *out, struct lines *lines, const struct batc
 
 /* -- flagged batches -- */
 
-/* Why it was slow is known once the samplers have read after its end; then, or when they have not after so long, it is told. */
+/* Why it was slow is known once the samplers have read after its end; then, or when they have not after so long, it is
+ * told. */
 #define FLAGGED_PATIENCE_NS (2 * NS_PER_S)
 
 static bool is_due(const struct model *model, const struct run *run, const struct flagged *flagged)
@@ -135,7 +137,8 @@ static void add_flagged_line(struct buffer *out, const struct run *run, const st
 	struct explanation why;
 	char percent[NUMBER_SIZE], step_s[NUMBER_SIZE];
 	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
-	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %s%s", flagged->batch.index, format_brief_seconds(step_s, why.step_s), why.is_by_device ? " (GPU clock)" : "");
+	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %s%s", flagged->batch.index, format_brief_seconds(step_s, why.step_s),
+		why.is_by_device ? " (GPU clock)" : "");
 	if (!isnan(why.ratio))
 		buffer_printf(out, " = %.1f× the usual", why.ratio);
 	if (why.cause_count && why.causes[0].kind == CAUSE_UNKNOWN)
@@ -145,12 +148,15 @@ static void add_flagged_line(struct buffer *out, const struct run *run, const st
 	buffer_puts(out, "\n");
 }
 
-/* Those of the main mode that began after the last that was told, in their order; one that is not due yet holds up those after it. */
-static void add_flagged(struct buffer *out, struct lines *lines, const struct model *model, const struct run *run, const struct track *track)
+/* Those of the main mode that began after the last that was told, in their order; one that is not due yet holds up
+ * those after it. */
+static void add_flagged(struct buffer *out, struct lines *lines, const struct model *model, const struct run *run,
+	const struct track *track)
 {
 	for (size_t i = 0; i < run->flagged_count && is_due(model, run, &run->flagged[i]); i++) {
 		const struct flagged *flagged = &run->flagged[i];
-		if (flagged->mode != track->mode || flagged->batch.is_by_hand || flagged->batch.begin_ns <= lines->flagged_until_ns)
+		if (flagged->mode != track->mode || flagged->batch.is_by_hand ||
+			flagged->batch.begin_ns <= lines->flagged_until_ns)
 			continue;
 		add_flagged_line(out, run, flagged);
 		lines->flagged_until_ns = flagged->batch.begin_ns;
@@ -178,8 +184,8 @@ static void add_epoch(struct buffer *out, struct lines *lines, const struct trac
 	add_memory(out, "CPU ", resident_at_end(track, epoch), 1, "");
 	buffer_puts(out, "\n");
 	if (epoch->batches)
-		buffer_printf(out, "  Batch timing: avg=%s, min=%s, max=%s\n", format_brief_seconds(mean_s, epoch->mean_s), format_brief_seconds(min_s, epoch->min_s),
-			format_brief_seconds(max_s, epoch->max_s));
+		buffer_printf(out, "  Batch timing: avg=%s, min=%s, max=%s\n", format_brief_seconds(mean_s, epoch->mean_s),
+			format_brief_seconds(min_s, epoch->min_s), format_brief_seconds(max_s, epoch->max_s));
 	lines->next_epoch++;
 }
 
@@ -196,7 +202,8 @@ static void add_energy(struct buffer *out, struct lines *lines, const struct mod
 	for (; lines->next_energy < lines->next_epoch; lines->next_energy++) {
 		const struct epoch *epoch = &run->epochs[lines->next_energy - run->epochs_dropped];
 		const struct epoch_energy *used = energy_of_epoch(&model->energy, (unsigned)run_index, epoch->ordinal);
-		bool may_become_known = energy_is_metered(&model->energy) && !model->target_ended && model->now_ns - epoch->end_ns < ENERGY_PATIENCE_NS;
+		bool may_become_known = energy_is_metered(&model->energy) && !model->target_ended &&
+			model->now_ns - epoch->end_ns < ENERGY_PATIENCE_NS;
 		if (may_become_known && (!used || !used->is_settled))
 			return;
 		if (used)
@@ -257,15 +264,17 @@ static void add_process(struct buffer *out, const struct model *model)
 	buffer_printf(out, "%s%s\n", separator, state ? state : "state unknown");
 }
 
-/* "Memory: leak, worker 4711, 0.5MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)": where it began to grow, at epochs' ends while it does, and
- * once when it no longer does. */
-static void add_memory_verdict(struct buffer *out, struct lines *lines, const struct memory *memory, bool has_epoch_ended)
+/* "Memory: leak, worker 4711, 0.5MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)": where it began to grow, at
+ * epochs' ends while it does, and once when it no longer does. */
+static void add_memory_verdict(
+	struct buffer *out, struct lines *lines, const struct memory *memory, bool has_epoch_ended)
 {
 	bool is_growing = memory_is_growing(memory), is_same = lines->memory_verdict == memory->verdict;
 	char text[NUMBER_SIZE];
 	if (!is_growing && !lines->memory_verdict)
 		return;
-	if (is_growing ? is_same && !has_epoch_ended : strcmp(memory->verdict ? memory->verdict : "unknown", "unknown") == 0)
+	if (is_growing ? is_same && !has_epoch_ended
+				   : strcmp(memory->verdict ? memory->verdict : "unknown", "unknown") == 0)
 		return;
 	lines->memory_verdict = is_growing ? memory->verdict : NULL;
 	buffer_printf(out, "  Memory: %s", memory->verdict);
@@ -283,7 +292,8 @@ static void add_memory_verdict(struct buffer *out, struct lines *lines, const st
 static bool was_printed(const struct lines *lines, const struct alert *alert)
 {
 	for (size_t i = 0; i < lines->warned_count; i++)
-		if (lines->warned[i].rule == alert->rule && lines->warned[i].run == alert->run && lines->warned[i].subject == alert->subject)
+		if (lines->warned[i].rule == alert->rule && lines->warned[i].run == alert->run &&
+			lines->warned[i].subject == alert->subject)
 			return true;
 	return false;
 }
@@ -305,7 +315,8 @@ static void add_warnings(struct buffer *out, struct lines *lines, const struct a
 	}
 }
 
-void export_lines(struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run)
+void export_lines(
+	struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run)
 {
 	bool has_epoch_ended = scope_run(model, run) && add_run(out, lines, model, run);
 	if (!scope_run(model, run))

@@ -49,7 +49,8 @@ static void add_title(struct buffer *out, const char *title, const struct run *r
 	table_title(out, track == run_main(run) ? title : text);
 }
 
-/* Outermost operations, as the guides' get_total_time: with operations of other threads it is more than the time that passed. */
+/* Outermost operations, as the guides' get_total_time: with operations of other threads it is more than the time that
+ * passed. */
 static double total_seconds(const struct run *run, const struct track *track)
 {
 	double sum = NAN;
@@ -96,7 +97,8 @@ static void add_statistics_header(struct buffer *out, const char *first, const c
 }
 
 /* What follows the name in AGGREGATE STATISTICS and EPOCHS. */
-static void add_statistics(struct buffer *out, uint64_t count, double total_s, double mean_s, double min_s, double max_s)
+static void add_statistics(
+	struct buffer *out, uint64_t count, double total_s, double mean_s, double min_s, double max_s)
 {
 	char text[NUMBER_SIZE];
 	snprintf(text, sizeof text, "%" PRIu64, count);
@@ -117,7 +119,8 @@ static void add_aggregate(struct buffer *out, const struct run *run, const struc
 		if (!scope_is_of_track(run, track, operation))
 			continue;
 		table_name(out, operation->depth * INDENT, run_name(run, operation->name));
-		add_statistics(out, operation->count, operation->total_s, operation->mean_s, operation->min_s, operation->max_s);
+		add_statistics(
+			out, operation->count, operation->total_s, operation->mean_s, operation->min_s, operation->max_s);
 	}
 	table_rule(out, '=');
 }
@@ -173,7 +176,8 @@ static void add_refused(struct buffer *out, const struct run *run)
 	buffer_puts(out, "\n");
 }
 
-/* The parts of a batch that have clocks of their own, or became known later: beside the host's times, never among them. */
+/* The parts of a batch that have clocks of their own, or became known later: beside the host's times, never among
+ * them. */
 static void add_late_figures(struct buffer *out, const struct run *run)
 {
 	if (run->late_figure_count == 0)
@@ -187,7 +191,8 @@ static void add_late_figures(struct buffer *out, const struct run *run)
 		const double values[] = { figure->mean, figure->median, figure->last };
 		char name[160], text[NUMBER_SIZE], whole[256];
 		enum figure_unit unit = late_figure_label(name, sizeof name, run_name(run, figure->name));
-		snprintf(whole, sizeof whole, figure->mode == run_main(run)->mode ? "%s" : "%s, %s", name, scope_mode_name(run, figure->mode));
+		snprintf(whole, sizeof whole, figure->mode == run_main(run)->mode ? "%s" : "%s, %s", name,
+			scope_mode_name(run, figure->mode));
 		table_name(out, 0, whole);
 		snprintf(text, sizeof text, "%" PRIu64, figure->count);
 		table_right(out, 6, text);
@@ -238,11 +243,12 @@ static void add_epochs(struct buffer *out, const struct run *run)
 		const struct epoch *epoch = &run->epochs[i];
 		char name[64];
 		bool is_main = epoch->mode == run_main(run)->mode;
-		snprintf(name, sizeof name, "%" PRIu32 "%s%.30s%s", epoch->index, is_main ? "" : " ", is_main ? "" : run_name(run, epoch->mode),
-		         epoch->end_ns ? "" : " (running)");
+		snprintf(name, sizeof name, "%" PRIu32 "%s%.30s%s", epoch->index, is_main ? "" : " ",
+			is_main ? "" : run_name(run, epoch->mode), epoch->end_ns ? "" : " (running)");
 		table_name(out, 0, name);
 		bool has_batches = epoch->batches > 0;
-		add_statistics(out, epoch->batches, epoch->total_s, has_batches ? epoch->mean_s : NAN, has_batches ? epoch->min_s : NAN, has_batches ? epoch->max_s : NAN);
+		add_statistics(out, epoch->batches, epoch->total_s, has_batches ? epoch->mean_s : NAN,
+			has_batches ? epoch->min_s : NAN, has_batches ? epoch->max_s : NAN);
 	}
 	table_rule(out, '=');
 }
@@ -281,14 +287,18 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	if (kind)
 		buffer_printf(out, "  (%s)", kind);
 	for (size_t i = 0; i < why.cause_count && i < REPORT_CAUSES; i++)
-		buffer_printf(out, "%s%s %s", i ? "; " : "  ", why.causes[i].what, format_percent(text, why.causes[i].share_ratio));
+		buffer_printf(
+			out, "%s%s %s", i ? "; " : "  ", why.causes[i].what, format_percent(text, why.causes[i].share_ratio));
 	buffer_puts(out, "\n");
 }
 
 /* What to try about what slowed most of these batches: each once, with how many it would have helped. */
 static void add_next_steps(struct buffer *out, const struct run *run, size_t first)
 {
-	struct { char next[CAUSE_NEXT_SIZE], what[CAUSE_BRIEF_SIZE]; size_t count; } steps[REPORT_FLAGGED];
+	struct {
+		char next[CAUSE_NEXT_SIZE], what[CAUSE_BRIEF_SIZE];
+		size_t count;
+	} steps[REPORT_FLAGGED];
 	size_t step_count = 0, at;
 	for (size_t i = run->flagged_count; i-- > first;) {
 		const struct flagged *flagged = &run->flagged[i];
@@ -313,7 +323,8 @@ static void add_flagged(struct buffer *out, const struct run *run)
 {
 	char title[96];
 	size_t first = run->flagged_count > REPORT_FLAGGED ? run->flagged_count - REPORT_FLAGGED : 0;
-	snprintf(title, sizeof title, "FLAGGED BATCHES (the newest %zu of %zu)", run->flagged_count - first, run->flagged_count);
+	snprintf(
+		title, sizeof title, "FLAGGED BATCHES (the newest %zu of %zu)", run->flagged_count - first, run->flagged_count);
 	table_title(out, first ? title : "FLAGGED BATCHES");
 	if (run->flagged_count) {
 		buffer_puts(out, "Epoch/batch      Step (s)   Usual (s)   Ratio  Causes\n");
@@ -343,7 +354,9 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_refused(out, run);
 		add_epochs(out, run);
 	} else {
-		buffer_puts(out, "Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes pmtop.h (pmtop(1))\n");
+		buffer_puts(out,
+			"Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes "
+			"pmtop.h (pmtop(1))\n");
 	}
 	buffer_puts(out, "\n");
 	ranks_as_table(out, model, run_index);

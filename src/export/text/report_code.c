@@ -32,8 +32,8 @@ static void add_group(struct buffer *out, const struct model *model, size_t at)
 	if (!group->is_used || group->looks < LOOKS_LEAST || count == 0)
 		return;
 	buffer_puts(out, "\n");
-	snprintf(title, sizeof title, "YOUR LINES: %sprocess %d (%s looks at its stack)", group->is_workers ? "loader workers of " : "", (int)group->pid,
-		format_count(looks, (double)group->looks));
+	snprintf(title, sizeof title, "YOUR LINES: %sprocess %d (%s looks at its stack)",
+		group->is_workers ? "loader workers of " : "", (int)group->pid, format_count(looks, (double)group->looks));
 	table_title(out, title);
 	table_name(out, 0, "");
 	table_right(out, SHARE_CELLS, "Time");

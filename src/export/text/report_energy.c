@@ -17,7 +17,7 @@ static void add_joules(struct buffer *out, const double *joules, size_t count)
 		table_right(out, CELLS, format_joules(text, joules[i]));
 }
 
-/* -- what is used ---------------------------------------------------------------------------------------------------------------- */
+/* -- what is used -- */
 
 static void add_sum(struct buffer *out, const char *name, double watts, double joules, double per_batch)
 {
@@ -39,7 +39,8 @@ static void add_sums(struct buffer *out, const struct energy *energy)
 	add_sum(out, "CPUs of the machine, memory", energy->cpu_watts, energy->cpu_joules, energy->cpu_joules_per_batch);
 	add_sum(out, "GPUs of the run", energy->gpu_watts, energy->gpu_joules, energy->gpu_joules_per_batch);
 	if (has_both)
-		add_sum(out, "Both", energy_total(energy->cpu_watts, energy->gpu_watts), energy->cpu_joules + energy->gpu_joules, energy->joules_per_batch);
+		add_sum(out, "Both", energy_total(energy->cpu_watts, energy->gpu_watts),
+			energy->cpu_joules + energy->gpu_joules, energy->joules_per_batch);
 	for (size_t i = 0; i < energy->meter_count; i++) {
 		char name[ENERGY_NAME_SIZE + 8];
 		snprintf(name, sizeof name, "meter %s", energy->meters[i].name);
@@ -56,11 +57,15 @@ static const struct epoch *epoch_of(const struct run *run, uint32_t ordinal)
 	return NULL;
 }
 
-static void add_epoch(struct buffer *out, const struct energy *energy, const struct epoch_energy *used, const struct epoch *epoch)
+static void add_epoch(
+	struct buffer *out, const struct energy *energy, const struct epoch_energy *used, const struct epoch *epoch)
 {
 	char name[64];
 	double both = energy_total(used->cpu_joules, used->gpu_joules), co2_g = energy_co2_g(energy, both);
-	snprintf(name, sizeof name, "%" PRIu32 "%s", epoch->index, epoch->end_ns == 0 ? " (running)" : used->is_whole ? "" : " (partly)");
+	snprintf(name, sizeof name, "%" PRIu32 "%s", epoch->index,
+		epoch->end_ns == 0   ? " (running)"
+			: used->is_whole ? ""
+							 : " (partly)");
 	table_name(out, 0, name);
 	add_joules(out, (const double[]){ used->cpu_joules, used->gpu_joules, both }, 3);
 	if (!isnan(co2_g))
@@ -73,12 +78,14 @@ static void add_epochs(struct buffer *out, const struct model *model, unsigned r
 	const struct energy *energy = &model->energy;
 	bool has_any = false;
 	for (size_t i = 0; i < energy->epoch_count; i++) {
-		const struct epoch *epoch = energy->epochs[i].run == run ? epoch_of(&model->runs[run], energy->epochs[i].ordinal) : NULL;
+		const struct epoch *epoch =
+			energy->epochs[i].run == run ? epoch_of(&model->runs[run], energy->epochs[i].ordinal) : NULL;
 		if (!epoch)
 			continue;
 		if (!has_any) {
 			table_name(out, 0, "Epoch");
-			buffer_printf(out, "           CPUs           GPUs     As metered%s\n", isnan(energy->grid_g_per_kwh) ? "" : "            CO2");
+			buffer_printf(out, "           CPUs           GPUs     As metered%s\n",
+				isnan(energy->grid_g_per_kwh) ? "" : "            CO2");
 			table_rule(out, '-');
 		}
 		has_any = true;
@@ -88,7 +95,7 @@ static void add_epochs(struct buffer *out, const struct model *model, unsigned r
 		table_rule(out, '-');
 }
 
-/* -- the rest -------------------------------------------------------------------------------------------------------------------- */
+/* -- the rest -- */
 
 static void add_value(struct buffer *out, const char *name, const char *value, const char *after)
 {
@@ -118,7 +125,8 @@ static void add_heat(struct buffer *out, const struct energy *energy)
 		const struct heat_sensor *sensor = &energy->sensors[i];
 		if (isnan(sensor->celsius))
 			continue;
-		snprintf(after, sizeof after, isnan(sensor->limit_celsius) ? "%.0s" : "(limit %s)", format_celsius(limit, sensor->limit_celsius));
+		snprintf(after, sizeof after, isnan(sensor->limit_celsius) ? "%.0s" : "(limit %s)",
+			format_celsius(limit, sensor->limit_celsius));
 		add_value(out, sensor->name, format_celsius(text, sensor->celsius), after);
 	}
 	if (energy->cpu_clock_hz > 0)
@@ -148,7 +156,7 @@ void report_energy(struct buffer *out, const struct model *model, int run)
 	table_rule(out, '=');
 }
 
-/* -- a line ---------------------------------------------------------------------------------------------------------------------- */
+/* -- a line -- */
 
 /* "12.1kJ", as the lines have it. */
 static void add_close(struct buffer *out, const char *before, double joules, const char *after)
@@ -163,7 +171,8 @@ static void add_close(struct buffer *out, const char *before, double joules, con
 	buffer_printf(out, "%s%s%s", before, text, after);
 }
 
-void energy_as_line(struct buffer *out, const struct energy *energy, const struct epoch_energy *used, const struct epoch *epoch)
+void energy_as_line(
+	struct buffer *out, const struct energy *energy, const struct epoch_energy *used, const struct epoch *epoch)
 {
 	double both = energy_total(used->cpu_joules, used->gpu_joules), co2_g = energy_co2_g(energy, both);
 	bool has_cpus = !isnan(used->cpu_joules);

@@ -14,7 +14,10 @@ static const char *number(char out[NUMBER_SIZE], double value, const char *unit)
 
 static const char *joules(char out[NUMBER_SIZE], double value)
 {
-	static const struct { double from; const char *unit; } units[] = { { 1e6, "MJ" }, { 1e3, "kJ" }, { 0, "J" } };
+	static const struct {
+		double from;
+		const char *unit;
+	} units[] = { { 1e6, "MJ" }, { 1e3, "kJ" }, { 0, "J" } };
 	size_t i = 0;
 	if (isnan(value))
 		return number(out, value, "");
@@ -26,8 +29,17 @@ static const char *joules(char out[NUMBER_SIZE], double value)
 
 static void add_header(struct buffer *out)
 {
-	static const struct { int cells; const char *name; } columns[] = {
-		{ 8, "Use" }, { 8, "SM" }, { 11, "Memory" }, { 8, "Power" }, { 9, "Energy" }, { 7, "Heat" }, { 9, "Held" },
+	static const struct {
+		int cells;
+		const char *name;
+	} columns[] = {
+		{ 8, "Use" },
+		{ 8, "SM" },
+		{ 11, "Memory" },
+		{ 8, "Power" },
+		{ 9, "Energy" },
+		{ 7, "Heat" },
+		{ 9, "Held" },
 	};
 	table_title(out, "GPUS");
 	table_name(out, 0, "GPU");
@@ -45,7 +57,8 @@ static void add_memory(struct buffer *out, const struct gpu *gpu)
 	char text[3][NUMBER_SIZE];
 	double size = gpu_now(gpu, METRIC_GPU_MEMORY);
 	if (!isnan(totals->run_memory_bytes.most)) {
-		buffer_printf(out, "    the run had up to %s of its memory", format_bytes(text[0], totals->run_memory_bytes.most));
+		buffer_printf(
+			out, "    the run had up to %s of its memory", format_bytes(text[0], totals->run_memory_bytes.most));
 		if (!isnan(size))
 			buffer_printf(out, " of %s", format_bytes(text[1], size));
 		buffer_puts(out, "\n");
@@ -66,7 +79,9 @@ static void add_reasons(struct buffer *out, const struct gpu_totals *totals)
 	size_t told = 0;
 	for (unsigned i = 0; i < GPU_THROTTLE_COUNT; i++)
 		if (totals->reason_ratio[i] > 0)
-			buffer_printf(out, "%s%s %s of the time", told++ ? ", " : "    held back: ", gpu_throttle_words(1u << i, words, sizeof words), format_percent(text, totals->reason_ratio[i]));
+			buffer_printf(out, "%s%s %s of the time",
+				told++ ? ", " : "    held back: ", gpu_throttle_words(1u << i, words, sizeof words),
+				format_percent(text, totals->reason_ratio[i]));
 	if (told)
 		buffer_puts(out, "\n");
 }

@@ -27,8 +27,13 @@ static void add_slope(struct buffer *out, const char *name, double slope, double
 static void add_allocator(struct buffer *out, const struct run *run)
 {
 	struct allocator allocator = run_allocator(run);
-	const struct { const char *name; double bytes; } rows[] = {
-		{ "GPU allocated", allocator.allocated_bytes }, { "GPU reserved", allocator.reserved_bytes }, { "GPU peak", allocator.peak_bytes },
+	const struct {
+		const char *name;
+		double bytes;
+	} rows[] = {
+		{ "GPU allocated", allocator.allocated_bytes },
+		{ "GPU reserved", allocator.reserved_bytes },
+		{ "GPU peak", allocator.peak_bytes },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (!isnan(rows[i].bytes))
@@ -44,7 +49,8 @@ static void add_growth(struct buffer *out, const struct memory *memory)
 		return;
 	table_name(out, 0, "Grows the most");
 	table_right(out, 11, format_percent(text, memory->grower_share_ratio));
-	buffer_printf(out, "   of the growth: %s%s%s\n", memory->grower, memory->grower_kind ? ", " : "", memory->grower_kind ? memory->grower_kind : "");
+	buffer_printf(out, "   of the growth: %s%s%s\n", memory->grower, memory->grower_kind ? ", " : "",
+		memory->grower_kind ? memory->grower_kind : "");
 }
 
 static void add_limit(struct buffer *out, const struct memory *memory)
@@ -88,8 +94,10 @@ void report_memory(struct buffer *out, const struct memory *memory, const struct
 	if (run)
 		add_allocator(out, run);
 	if (memory->slope.points)
-		add_slope(out, "Tree's growth a second", memory->slope.per_s, memory->slope.low_per_s, memory->slope.high_per_s);
-	add_slope(out, "Tree's growth a batch", memory->slope_per_batch, memory->slope_per_batch_low, memory->slope_per_batch_high);
+		add_slope(
+			out, "Tree's growth a second", memory->slope.per_s, memory->slope.low_per_s, memory->slope.high_per_s);
+	add_slope(out, "Tree's growth a batch", memory->slope_per_batch, memory->slope_per_batch_low,
+		memory->slope_per_batch_high);
 	add_growth(out, memory);
 	add_limit(out, memory);
 	add_verdict(out, memory);

@@ -14,8 +14,9 @@ void report_workers(struct buffer *out, const struct model *model, int run)
 	const struct worker_work *work = &crew->work;
 	buffer_printf(out, "Workers: %" PRIu64 " seen, %" PRIu64 " batches fetched", crew->seen, work->fetches);
 	if (!isnan(work->item.mean_s))
-		buffer_printf(out, ", %.0f items, %s an item (most %s to %s)", work->items, format_seconds(mean, work->item.mean_s),
-			format_seconds(low, work->item_p5_s), format_seconds(high, work->item.p95_s));
+		buffer_printf(out, ", %.0f items, %s an item (most %s to %s)", work->items,
+			format_seconds(mean, work->item.mean_s), format_seconds(low, work->item_p5_s),
+			format_seconds(high, work->item.p95_s));
 	for (size_t i = 0; i < work->span_count; i++)
 		if (!isnan(work->spans[i].share_ratio))
 			buffer_printf(out, ", %s %s", work->spans[i].name, format_percent(low, work->spans[i].share_ratio));

@@ -5,7 +5,8 @@
 #include "src/base/buffer.h"
 #include "src/model/model.h"
 
-/* "Workers: 8 seen, 1,200 items, 12.3 ms an item (most 9.43 ms to 20.5 ms), decode 78 %", and an empty line; nothing where none published. */
+/* "Workers: 8 seen, 1,200 items, 12.3 ms an item (most 9.43 ms to 20.5 ms), decode 78 %", and an empty line; nothing
+ * where none published. */
 void report_workers(struct buffer *out, const struct model *model, int run);
 
 #endif

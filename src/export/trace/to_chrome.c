@@ -1,5 +1,6 @@
-/* --to=chrome-trace: the Trace Event Format, as an object, as chrome://tracing and PyTorch's profiler have it: complete events (X) that nest by their times,
- * in microseconds with fractions. Times stand relative to baseTimeNanoseconds, which is the date at which CLOCK_MONOTONIC was 0. */
+/* --to=chrome-trace: the Trace Event Format, as an object, as chrome://tracing and PyTorch's profiler have it: complete
+ * events (X) that nest by their times, in microseconds with fractions. Times stand relative to baseTimeNanoseconds,
+ * which is the date at which CLOCK_MONOTONIC was 0. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ struct chrome {
 	bool has_any;
 };
 
-/* -- one event ------------------------------------------------------------------------------------------------------------------ */
+/* -- one event -- */
 
 /* An event a line. */
 static struct json begin_event(struct chrome *chrome, struct buffer *out, const char *phase, const char *name)
@@ -58,7 +59,7 @@ static void add_notes(struct json *json, const struct trace_slice *slice)
 	json_close_object(json);
 }
 
-/* -- what there is -------------------------------------------------------------------------------------------------------------- */
+/* -- what there is -- */
 
 static void start(void *writer, const struct export_scene *scene)
 {
@@ -145,7 +146,8 @@ static void write_instant(void *writer, struct buffer *out, const struct trace_s
 	json_close_object(&json);
 }
 
-static void write_counter(void *writer, struct buffer *out, const struct trace_track *track, int64_t time_ns, double value)
+static void write_counter(
+	void *writer, struct buffer *out, const struct trace_track *track, int64_t time_ns, double value)
 {
 	struct json json = begin_event(writer, out, "C", track->name);
 	json_integer(&json, "pid", track->pid);
@@ -163,8 +165,8 @@ static void finish(void *writer, const struct export_scene *scene)
 	(void)writer;
 	buffer_puts(scene->out, "\n]");
 	if (model->damaged_blocks || model->damaged_bytes)
-		buffer_printf(scene->out, ",\n\"otherData\": {\"damaged_blocks\": %llu, \"damaged_bytes\": %llu}", (unsigned long long)model->damaged_blocks,
-			(unsigned long long)model->damaged_bytes);
+		buffer_printf(scene->out, ",\n\"otherData\": {\"damaged_blocks\": %llu, \"damaged_bytes\": %llu}",
+			(unsigned long long)model->damaged_blocks, (unsigned long long)model->damaged_bytes);
 	/* Holistic Trace Analysis looks for the rank by a pattern that wants a space. */
 	if (run && run->rank[0])
 		buffer_printf(scene->out, ",\n\"distributedInfo\": {\"rank\": %ld", strtol(run->rank, NULL, 10));
@@ -173,10 +175,16 @@ static void finish(void *writer, const struct export_scene *scene)
 	buffer_puts(scene->out, run && run->rank[0] ? "}}\n" : "}\n");
 }
 
-/* -- the exporter --------------------------------------------------------------------------------------------------------------- */
+/* -- the exporter -- */
 
 static const struct trace_format format = {
-	.start = start, .track = write_track, .begin = write_slice, .end = write_end, .instant = write_instant, .counter = write_counter, .finish = finish,
+	.start = start,
+	.track = write_track,
+	.begin = write_slice,
+	.end = write_end,
+	.instant = write_instant,
+	.counter = write_counter,
+	.finish = finish,
 };
 
 static void close_chrome(void *state)
@@ -209,6 +217,10 @@ static void end_chrome(void *state, const struct export_scene *scene)
 }
 
 const struct exporter chrome_trace_exporter = {
-	.name = "chrome-trace", .help = "JSON for chrome://tracing, ui.perfetto.dev and Holistic Trace Analysis",
-	.open = open_chrome, .add = add_chrome, .end = end_chrome, .close = close_chrome,
+	.name = "chrome-trace",
+	.help = "JSON for chrome://tracing, ui.perfetto.dev and Holistic Trace Analysis",
+	.open = open_chrome,
+	.add = add_chrome,
+	.end = end_chrome,
+	.close = close_chrome,
 };

@@ -1,5 +1,6 @@
-/* --to=perfetto: TracePacket messages, as the Perfetto project defines them (fields by their numbers there). One sequence; names,
- * categories and keys are told once and then by number; slices are begins and ends, for a trace has no complete events. */
+/* --to=perfetto: TracePacket messages, as the Perfetto project defines them (fields by their numbers there). One
+ * sequence; names, categories and keys are told once and then by number; slices are begins and ends, for a trace has no
+ * complete events. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,25 +8,55 @@
 #include "src/base/formats/protobuf.h"
 #include "src/export/trace/trace.h"
 
-enum { PACKET = 1, CLOCK_REALTIME_ID = 1, CLOCK_MONOTONIC_ID = 3, CLOCK_BOOTTIME_ID = 6, SEQUENCE = 1, CLEARED = 1, NEEDS = 2 };
-enum { TRACE_PACKET_CLOCK_SNAPSHOT = 6, TRACE_PACKET_TIMESTAMP = 8, TRACE_PACKET_SEQUENCE_ID = 10, TRACE_PACKET_EVENT = 11, TRACE_PACKET_INTERNED = 12,
-	TRACE_PACKET_FLAGS = 13, TRACE_PACKET_CLOCK_ID = 58, TRACE_PACKET_DEFAULTS = 59, TRACE_PACKET_TRACK = 60 };
+enum {
+	PACKET = 1,
+	CLOCK_REALTIME_ID = 1,
+	CLOCK_MONOTONIC_ID = 3,
+	CLOCK_BOOTTIME_ID = 6,
+	SEQUENCE = 1,
+	CLEARED = 1,
+	NEEDS = 2
+};
+enum {
+	TRACE_PACKET_CLOCK_SNAPSHOT = 6,
+	TRACE_PACKET_TIMESTAMP = 8,
+	TRACE_PACKET_SEQUENCE_ID = 10,
+	TRACE_PACKET_EVENT = 11,
+	TRACE_PACKET_INTERNED = 12,
+	TRACE_PACKET_FLAGS = 13,
+	TRACE_PACKET_CLOCK_ID = 58,
+	TRACE_PACKET_DEFAULTS = 59,
+	TRACE_PACKET_TRACK = 60
+};
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
-enum { EVENT_CATEGORY_IIDS = 3, EVENT_ANNOTATIONS = 4, EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_TRACK = 11, EVENT_NAME = 23, EVENT_DOUBLE = 44, EVENT_FLOWS = 47 };
+enum {
+	EVENT_CATEGORY_IIDS = 3,
+	EVENT_ANNOTATIONS = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK = 11,
+	EVENT_NAME = 23,
+	EVENT_DOUBLE = 44,
+	EVENT_FLOWS = 47
+};
 enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_KEYS = 3, INTERNED_KINDS = 4 };
 
 /* What was told of one kind of text; its number is its place and 1. */
-struct words { size_t count, capacity; char **list; uint32_t *slots; };
+struct words {
+	size_t count, capacity;
+	char **list;
+	uint32_t *slots;
+};
 
 struct perfetto {
 	struct trace *trace;
-	bool is_begun;                       /* the sequence's first packet was written */
+	bool is_begun; /* the sequence's first packet was written */
 	struct words words[INTERNED_KINDS];
 	/* Of the packet being made: what it tells first. */
 	struct buffer interned;
 };
 
-/* -- texts by number ------------------------------------------------------------------------------------------------------------ */
+/* -- texts by number -- */
 
 enum { WORDS_MOST = 1 << 16, SLOTS = 1 << 18 };
 
@@ -74,7 +105,7 @@ static uint64_t number_of(struct perfetto *perfetto, unsigned kind, const char *
 	return words->count;
 }
 
-/* -- packets -------------------------------------------------------------------------------------------------------------------- */
+/* -- packets -- */
 
 static size_t begin_packet(struct perfetto *perfetto, struct buffer *out)
 {
@@ -122,7 +153,7 @@ static void start(void *writer, const struct export_scene *scene)
 	end_packet(perfetto, out, packet);
 }
 
-/* -- tracks --------------------------------------------------------------------------------------------------------------------- */
+/* -- tracks -- */
 
 static void write_track(void *writer, struct buffer *out, const struct trace_track *track)
 {
@@ -160,11 +191,14 @@ static void write_track(void *writer, struct buffer *out, const struct trace_tra
 	end_packet(perfetto, out, packet);
 }
 
-/* -- events --------------------------------------------------------------------------------------------------------------------- */
+/* -- events -- */
 
-struct event { size_t packet, event; };
+struct event {
+	size_t packet, event;
+};
 
-static struct event begin_event(struct perfetto *perfetto, struct buffer *out, const struct trace_track *track, int64_t time_ns, unsigned type)
+static struct event begin_event(
+	struct perfetto *perfetto, struct buffer *out, const struct trace_track *track, int64_t time_ns, unsigned type)
 {
 	struct event event = { .packet = begin_packet(perfetto, out) };
 	protobuf_int(out, TRACE_PACKET_TIMESTAMP, time_ns);
@@ -231,7 +265,8 @@ static void write_instant(void *writer, struct buffer *out, const struct trace_s
 	write_event(writer, out, slice, INSTANT);
 }
 
-static void write_counter(void *writer, struct buffer *out, const struct trace_track *track, int64_t time_ns, double value)
+static void write_counter(
+	void *writer, struct buffer *out, const struct trace_track *track, int64_t time_ns, double value)
 {
 	struct event event = begin_event(writer, out, track, time_ns, COUNTER);
 	protobuf_double(out, EVENT_DOUBLE, value);
@@ -244,10 +279,16 @@ static void finish(void *writer, const struct export_scene *scene)
 	(void)scene;
 }
 
-/* -- the exporter --------------------------------------------------------------------------------------------------------------- */
+/* -- the exporter -- */
 
 static const struct trace_format format = {
-	.start = start, .track = write_track, .begin = write_begin, .end = write_end, .instant = write_instant, .counter = write_counter, .finish = finish,
+	.start = start,
+	.track = write_track,
+	.begin = write_begin,
+	.end = write_end,
+	.instant = write_instant,
+	.counter = write_counter,
+	.finish = finish,
 };
 
 static void close_perfetto(void *state)
@@ -287,6 +328,11 @@ static void end_perfetto(void *state, const struct export_scene *scene)
 }
 
 const struct exporter perfetto_exporter = {
-	.name = "perfetto", .help = "for ui.perfetto.dev: batches, spans, counters, warnings on one time line", .is_binary = true,
-	.open = open_perfetto, .add = add_perfetto, .end = end_perfetto, .close = close_perfetto,
+	.name = "perfetto",
+	.help = "for ui.perfetto.dev: batches, spans, counters, warnings on one time line",
+	.is_binary = true,
+	.open = open_perfetto,
+	.add = add_perfetto,
+	.end = end_perfetto,
+	.close = close_perfetto,
 };

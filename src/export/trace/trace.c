@@ -9,7 +9,7 @@
 
 enum { NAMES_MOST = 70000, LANES_MOST = 1024, RUNS_MOST = 4096 };
 
-/* -- runs ----------------------------------------------------------------------------------------------------------------------- */
+/* -- runs -- */
 
 static const struct run *model_run(const struct model *model, const char *uuid)
 {
@@ -32,10 +32,12 @@ static void open_run(struct trace *trace, const struct record *record)
 	if (run)
 		finish_run(trace, run);
 	trace->current[record->run] = NULL;
-	/* What publishes itself is not counted from outside beside: the model has no such run, and a trace no process for it. */
+	/* What publishes itself is not counted from outside beside: the model has no such run, and a trace no process for
+	 * it. */
 	if (!of && record->opened.abi && strcmp(record->opened.abi, "counted") == 0)
 		return;
-	struct trace_run **runs = trace->run_count < RUNS_MOST ? realloc(trace->runs, (trace->run_count + 1) * sizeof(struct trace_run *)) : NULL;
+	struct trace_run **runs =
+		trace->run_count < RUNS_MOST ? realloc(trace->runs, (trace->run_count + 1) * sizeof(struct trace_run *)) : NULL;
 	trace->runs = runs ? runs : trace->runs;
 	run = runs ? calloc(1, sizeof *run) : NULL;
 	if (!run) {
@@ -74,7 +76,9 @@ static struct trace_run_lane *lane_of(struct trace *trace, struct trace_run *run
 	for (size_t i = 0; i < run->lane_count; i++)
 		if (run->lanes[i]->number == number)
 			return run->lanes[i];
-	struct trace_run_lane **lanes = run->lane_count < LANES_MOST ? realloc(run->lanes, (run->lane_count + 1) * sizeof(struct trace_run_lane *)) : NULL;
+	struct trace_run_lane **lanes = run->lane_count < LANES_MOST
+		? realloc(run->lanes, (run->lane_count + 1) * sizeof(struct trace_run_lane *))
+		: NULL;
 	run->lanes = lanes ? lanes : run->lanes;
 	struct trace_run_lane *lane = lanes ? calloc(1, sizeof *lane) : NULL;
 	trace->failed |= !lane;
@@ -85,14 +89,17 @@ static struct trace_run_lane *lane_of(struct trace *trace, struct trace_run *run
 	return lane;
 }
 
-/* -- events --------------------------------------------------------------------------------------------------------------------- */
+/* -- events -- */
 
-static void note_gap(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, const struct record *record)
+static void note_gap(
+	struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, const struct record *record)
 {
 	/* Gauges are also told as they stand, which is no event. */
-	if (record->kind == RECORD_GAUGE && (record->sequence < lane->next_sequence || (!lane->has_next && !record->sequence)))
+	if (record->kind == RECORD_GAUGE &&
+		(record->sequence < lane->next_sequence || (!lane->has_next && !record->sequence)))
 		return;
-	uint64_t lost = lane->has_next && record->sequence > lane->next_sequence ? record->sequence - lane->next_sequence : 0;
+	uint64_t lost =
+		lane->has_next && record->sequence > lane->next_sequence ? record->sequence - lane->next_sequence : 0;
 	if (lost) {
 		trace_lane_gap(&lane->lane, lane->last_ns);
 		trace_gap(trace, run, lost, lane->last_ns, record->time_ns);
@@ -106,8 +113,11 @@ static void note_gap(struct trace *trace, struct trace_run *run, struct trace_ru
 
 static struct lane_slice span_of(const struct record *record)
 {
-	const struct lane_slice slice = { .end_ns = record->time_ns, .depth = (uint16_t)(record->span.depth < LANE_LEVELS - 2 ? record->span.depth : LANE_LEVELS - 2),
-		.begin_ns = record->span.duration_ns < 0 || record->span.duration_ns > record->time_ns ? record->time_ns : record->time_ns - record->span.duration_ns,
+	const struct lane_slice slice = { .end_ns = record->time_ns,
+		.depth = (uint16_t)(record->span.depth < LANE_LEVELS - 2 ? record->span.depth : LANE_LEVELS - 2),
+		.begin_ns = record->span.duration_ns < 0 || record->span.duration_ns > record->time_ns
+			? record->time_ns
+			: record->time_ns - record->span.duration_ns,
 		.span = { record->span.name, record->span.cpu_s, record->span.memory_bytes } };
 	return slice;
 }
@@ -124,14 +134,17 @@ static void note_open(struct trace_run_lane *lane, const struct record *record)
 /* Those within it have ended before it. */
 static void note_ended(struct trace_run_lane *lane, const struct lane_slice *span)
 {
-	while (lane->open_count && lane->open[lane->open_count - 1].depth >= span->depth && lane->open[lane->open_count - 1].begin_ns >= span->begin_ns)
+	while (lane->open_count && lane->open[lane->open_count - 1].depth >= span->depth &&
+		lane->open[lane->open_count - 1].begin_ns >= span->begin_ns)
 		lane->open_count--;
 }
 
 static struct lane_slice batch_of(const struct record *record)
 {
-	const struct lane_slice slice = { .end_ns = record->time_ns, .is_batch = true,
-		.begin_ns = record->batch.begin_ns > 0 && record->batch.begin_ns < record->time_ns ? record->batch.begin_ns : record->time_ns,
+	const struct lane_slice slice = { .end_ns = record->time_ns,
+		.is_batch = true,
+		.begin_ns = record->batch.begin_ns > 0 && record->batch.begin_ns < record->time_ns ? record->batch.begin_ns
+																						   : record->time_ns,
 		.batch = { record->batch.number, record->batch.index, record->batch.loss } };
 	return slice;
 }
@@ -156,14 +169,9 @@ static void take_event(struct trace *trace, struct trace_run *run, const struct 
 		note_ended(lane, &slice);
 		trace_lane_span(&lane->lane, &slice);
 		break;
-	case RECORD_GAUGE:
-		trace_gauge(trace, run, record);
-		break;
-	case RECORD_MARK:
-		trace_mark(trace, run, record);
-		break;
-	default:
-		break;
+	case RECORD_GAUGE: trace_gauge(trace, run, record); break;
+	case RECORD_MARK: trace_mark(trace, run, record); break;
+	default: break;
 	}
 }
 
@@ -194,7 +202,7 @@ static void take(struct trace *trace, const struct record *record)
 		take_event(trace, run, record);
 }
 
-/* -- the whole ------------------------------------------------------------------------------------------------------------------ */
+/* -- the whole -- */
 
 static void tell_finished(struct trace *trace, bool is_end)
 {

@@ -10,7 +10,8 @@ const char *trace_name_text(const struct trace_run *run, uint32_t id)
 	return id < run->name_count && run->names[id].text ? run->names[id].text : "?";
 }
 
-static const struct trace_track *track_of(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, unsigned place)
+static const struct trace_track *track_of(
+	struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, unsigned place)
 {
 	char name[64];
 	if (lane->tracks[place] || !run->process)
@@ -19,11 +20,12 @@ static const struct trace_track *track_of(struct trace *trace, struct trace_run 
 		snprintf(name, sizeof name, "lane %u, beside %u", lane->number, place);
 	else
 		snprintf(name, sizeof name, "lane %u", lane->number);
-	lane->tracks[place] = trace_track(trace, place ? TRACE_TRACK : TRACE_LANE, TRACE_NUMBER, run->process, name, place ? 50 : (int)lane->number);
+	lane->tracks[place] = trace_track(
+		trace, place ? TRACE_TRACK : TRACE_LANE, TRACE_NUMBER, run->process, name, place ? 50 : (int)lane->number);
 	return lane->tracks[place];
 }
 
-/* -- a batch and what lies in it ------------------------------------------------------------------------------------------------ */
+/* -- a batch and what lies in it -- */
 
 static void tell_figures(struct trace_slice *slice, const struct finished_batch *told)
 {
@@ -43,14 +45,17 @@ static void tell_figures(struct trace_slice *slice, const struct finished_batch 
 }
 
 /* What a slice's texts point to. */
-struct texts { char name[160], cause[96]; };
+struct texts {
+	char name[160], cause[96];
+};
 
-static void fill_batch(struct trace *trace, const struct trace_run *run, const struct lane_slice *from, const struct finished_batch *told, struct trace_slice *slice,
-	struct texts *texts)
+static void fill_batch(struct trace *trace, const struct trace_run *run, const struct lane_slice *from,
+	const struct finished_batch *told, struct trace_slice *slice, struct texts *texts)
 {
 	struct explanation why;
 	const char *mode = told ? scope_mode_name(told->run, told->track->mode) : "train";
-	snprintf(texts->name, sizeof texts->name, "%s%sbatch", told && told->track->mode != NAME_NONE ? mode : "", told && told->track->mode != NAME_NONE ? " " : "");
+	snprintf(texts->name, sizeof texts->name, "%s%sbatch", told && told->track->mode != NAME_NONE ? mode : "",
+		told && told->track->mode != NAME_NONE ? " " : "");
 	slice->name = texts->name;
 	slice->category = "batch";
 	slice->is_batch = true;
@@ -78,11 +83,14 @@ static void fill_span(const struct trace_run *run, const struct lane_slice *from
 	note_number(slice, "memory_bytes", (double)from->span.memory_bytes);
 }
 
-static void write_unit(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, const struct lane_slice *unit, size_t count,
-	const struct finished_batch *told)
+static void write_unit(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane,
+	const struct lane_slice *unit, size_t count, const struct finished_batch *told)
 {
 	const struct trace_track *track = track_of(trace, run, lane, unit->place);
-	struct { unsigned level; int64_t end_ns; } open[LANE_LEVELS];
+	struct {
+		unsigned level;
+		int64_t end_ns;
+	} open[LANE_LEVELS];
 	unsigned depth = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct trace_slice slice;
@@ -108,9 +116,10 @@ static void write_unit(struct trace *trace, struct trace_run *run, struct trace_
 		trace_close(trace, track, open[--depth].end_ns);
 }
 
-/* -- when ----------------------------------------------------------------------------------------------------------------------- */
+/* -- when -- */
 
-static void release_lane(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, const struct finished_batch *told, bool is_all)
+static void release_lane(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane,
+	const struct finished_batch *told, bool is_all)
 {
 	const struct lane_slice *unit;
 	for (size_t count; (count = trace_lane_unit(&lane->lane, &unit));) {
@@ -143,7 +152,7 @@ void trace_release_ready(struct trace *trace, struct trace_run *run)
 		trace_release(trace, run, NULL);
 }
 
-/* -- finished batches and epochs ------------------------------------------------------------------------------------------------ */
+/* -- finished batches and epochs -- */
 
 static struct trace_run *run_of(struct trace *trace, const struct run *run)
 {
@@ -160,7 +169,10 @@ static void tell_flag(struct trace *trace, struct trace_run *run, const struct f
 		return;
 	if (!run->flags)
 		run->flags = trace_track(trace, TRACE_TRACK, TRACE_NUMBER, run->process, "flagged batches", 2);
-	struct trace_slice slice = { .track = run->flags, .begin_ns = batch->begin_ns, .end_ns = batch->begin_ns, .category = "flag",
+	struct trace_slice slice = { .track = run->flags,
+		.begin_ns = batch->begin_ns,
+		.end_ns = batch->begin_ns,
+		.category = "flag",
 		.name = why.cause_count ? cause_brief(told->run, &why.causes[0], brief) : "slow, cause unknown" };
 	note_count(&slice, "number", batch->number);
 	note_number(&slice, "step_s", batch->step_s);
@@ -186,7 +198,8 @@ static void tell_rates(struct trace *trace, struct trace_run *run, const struct 
 	snprintf(name, sizeof name, "%s%sloss", before, gap);
 	trace_counter(trace, &run->names[mode].loss, run->process, name, TRACE_NUMBER, batch->end_ns, batch->loss);
 	snprintf(name, sizeof name, "%s%ssamples/s", before, gap);
-	trace_counter(trace, &run->names[mode].rate, run->process, name, TRACE_NUMBER, batch->end_ns, batch->step_s > 0 ? batch->samples / batch->step_s : (double)NAN);
+	trace_counter(trace, &run->names[mode].rate, run->process, name, TRACE_NUMBER, batch->end_ns,
+		batch->step_s > 0 ? batch->samples / batch->step_s : (double)NAN);
 }
 
 void trace_finished(struct trace *trace, const struct finished_batch *told)
@@ -206,8 +219,12 @@ void trace_epoch(struct trace *trace, const struct run *of, const struct epoch *
 	char name[160];
 	if (!run || !run->process)
 		return;
-	snprintf(name, sizeof name, "%s%sepoch %u", epoch->mode ? scope_mode_name(of, epoch->mode) : "", epoch->mode ? " " : "", epoch->index);
-	struct trace_slice slice = { .begin_ns = epoch->begin_ns, .end_ns = end_ns > epoch->begin_ns ? end_ns : epoch->begin_ns, .category = "epoch", .name = name };
+	snprintf(name, sizeof name, "%s%sepoch %u", epoch->mode ? scope_mode_name(of, epoch->mode) : "",
+		epoch->mode ? " " : "", epoch->index);
+	struct trace_slice slice = { .begin_ns = epoch->begin_ns,
+		.end_ns = end_ns > epoch->begin_ns ? end_ns : epoch->begin_ns,
+		.category = "epoch",
+		.name = name };
 	slice.track = trace_place(trace, &run->epochs, run->process, "epochs", 0, slice.begin_ns, slice.end_ns);
 	note_count(&slice, "ordinal", epoch->ordinal);
 	note_count(&slice, "batches", epoch->batches);

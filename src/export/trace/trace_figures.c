@@ -4,7 +4,7 @@
 
 #include "src/export/trace/trace_private.h"
 
-/* -- what samplers read of processes -------------------------------------------------------------------------------------------- */
+/* -- what samplers read of processes -- */
 
 static struct trace_process *process_of(struct trace *trace, const struct process *process)
 {
@@ -33,15 +33,18 @@ void trace_readings(struct trace *trace, const struct sample_set *set)
 		struct trace_process *to = process->is_gone ? NULL : process_of(trace, process);
 		if (!to)
 			continue;
-		trace_counter(trace, &to->resident, to, "resident memory", TRACE_BYTES, set->time_ns, process->now[METRIC_PROCESS_RESIDENT]);
+		trace_counter(trace, &to->resident, to, "resident memory", TRACE_BYTES, set->time_ns,
+			process->now[METRIC_PROCESS_RESIDENT]);
 		trace_counter(trace, &to->cpu, to, "CPU (cores)", TRACE_NUMBER, set->time_ns, process->cpu_ratio);
-		trace_counter(trace, &to->wait, to, "run-queue wait (ratio)", TRACE_NUMBER, set->time_ns, process->run_queue_wait_ratio);
+		trace_counter(
+			trace, &to->wait, to, "run-queue wait (ratio)", TRACE_NUMBER, set->time_ns, process->run_queue_wait_ratio);
 		if (process->is_target)
-			trace_counter(trace, &to->tree, to, "memory of the tree", TRACE_BYTES, set->time_ns, model->memory.tree_rss_bytes);
+			trace_counter(
+				trace, &to->tree, to, "memory of the tree", TRACE_BYTES, set->time_ns, model->memory.tree_rss_bytes);
 	}
 }
 
-/* -- what the run publishes ----------------------------------------------------------------------------------------------------- */
+/* -- what the run publishes -- */
 
 static enum trace_unit unit_of(const char *name)
 {

@@ -4,10 +4,15 @@
 
 #include "src/export/trace/trace_private.h"
 
-/* -- counters ------------------------------------------------------------------------------------------------------------------- */
+/* -- counters -- */
 
 /* Of counters their rates. */
-static const struct { enum metric metric; enum trace_unit unit; double scale; const char *name; } figures[TRACE_GPU_FIGURES] = {
+static const struct {
+	enum metric metric;
+	enum trace_unit unit;
+	double scale;
+	const char *name;
+} figures[TRACE_GPU_FIGURES] = {
 	{ METRIC_GPU_BUSY, TRACE_NUMBER, 1, "use (ratio)" },
 	{ METRIC_GPU_SM_ACTIVE, TRACE_NUMBER, 1, "SM active (ratio)" },
 	{ METRIC_GPU_TENSOR_ACTIVE, TRACE_NUMBER, 1, "tensor pipes active (ratio)" },
@@ -37,7 +42,8 @@ static struct trace_gpu *gpu_of(struct trace *trace, int32_t instance)
 static void name_of(const struct trace *trace, int32_t instance, const char *what, char *out, size_t size)
 {
 	char label[48];
-	snprintf(out, size, "%s %s", gpu_label(trace->scene->model, model_gpu(trace->scene->model, instance), label, sizeof label), what);
+	snprintf(out, size, "%s %s",
+		gpu_label(trace->scene->model, model_gpu(trace->scene->model, instance), label, sizeof label), what);
 }
 
 static void add_figure(struct trace *trace, struct trace_gpu *to, const struct record *record)
@@ -49,7 +55,8 @@ static void add_figure(struct trace *trace, struct trace_gpu *to, const struct r
 	if (at == TRACE_GPU_FIGURES)
 		return;
 	bool is_counter = metric_table[record->figure.metric].kind == KIND_COUNTER;
-	double value = is_counter ? gpu_rate(model_gpu(trace->scene->model, to->instance), record->figure.metric) : record->figure.value;
+	double value = is_counter ? gpu_rate(model_gpu(trace->scene->model, to->instance), record->figure.metric)
+							  : record->figure.value;
 	name_of(trace, to->instance, figures[at].name, name, sizeof name);
 	trace_counter(trace, &to->tracks[at], NULL, name, figures[at].unit, record->time_ns, value * figures[at].scale);
 }
@@ -64,7 +71,7 @@ static void add_processes(struct trace *trace, struct trace_gpu *to, int64_t tim
 	trace_counter(trace, &to->run_memory, NULL, name, TRACE_BYTES, time_ns, gpu->run_memory_bytes);
 }
 
-/* -- what holds it back, what happens to it ------------------------------------------------------------------------------------- */
+/* -- what holds it back, what happens to it -- */
 
 static struct trace_track *track_of(struct trace *trace, struct trace_track **track, int32_t instance, const char *what)
 {
@@ -79,7 +86,9 @@ static struct trace_track *track_of(struct trace *trace, struct trace_track **tr
 static void end_throttle(struct trace *trace, struct trace_gpu *to, int64_t end_ns)
 {
 	char words[160];
-	struct trace_slice slice = { .begin_ns = to->throttle_ns, .end_ns = end_ns, .category = "throttle", .is_common = true };
+	struct trace_slice slice = {
+		.begin_ns = to->throttle_ns, .end_ns = end_ns, .category = "throttle", .is_common = true
+	};
 	if (!to->throttle || end_ns <= to->throttle_ns)
 		return;
 	slice.name = gpu_throttle_words(to->throttle, words, sizeof words);
@@ -100,7 +109,9 @@ static void add_throttle(struct trace *trace, struct trace_gpu *to, const struct
 
 static void add_event(struct trace *trace, struct trace_gpu *to, const struct record *record)
 {
-	struct trace_slice slice = { .begin_ns = record->time_ns, .end_ns = record->time_ns, .category = "GPU",
+	struct trace_slice slice = { .begin_ns = record->time_ns,
+		.end_ns = record->time_ns,
+		.category = "GPU",
 		.name = record->gpu_event.text && record->gpu_event.text[0] ? record->gpu_event.text : "event" };
 	slice.track = track_of(trace, &to->events, to->instance, "events");
 	if (record->gpu_event.code)
@@ -115,7 +126,8 @@ void trace_gpu_record(struct trace *trace, const struct record *record)
 		add_event(trace, to, record);
 	if (record->kind == RECORD_GPU_PROCESSES && (to = gpu_of(trace, record->gpu_processes.gpu)))
 		add_processes(trace, to, record->time_ns);
-	if (record->kind != RECORD_FIGURE || record->figure.metric < METRIC_GPU_FIRST || record->figure.metric > METRIC_GPU_LAST)
+	if (record->kind != RECORD_FIGURE || record->figure.metric < METRIC_GPU_FIRST ||
+		record->figure.metric > METRIC_GPU_LAST)
 		return;
 	to = gpu_of(trace, record->figure.instance);
 	if (to && record->figure.metric == METRIC_GPU_THROTTLE)

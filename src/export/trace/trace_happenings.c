@@ -4,13 +4,14 @@
 
 #include "src/export/trace/trace_private.h"
 
-/* -- warnings ------------------------------------------------------------------------------------------------------------------- */
+/* -- warnings -- */
 
 static struct trace_alert *find_alert(struct trace *trace, const struct alert *alert)
 {
 	for (size_t i = 0; i < trace->alert_count; i++) {
 		struct trace_alert *one = &trace->alerts[i];
-		if (one->run == alert->run && one->subject == alert->subject && strncmp(one->rule, alert->rule, sizeof one->rule - 1) == 0)
+		if (one->run == alert->run && one->subject == alert->subject &&
+			strncmp(one->rule, alert->rule, sizeof one->rule - 1) == 0)
 			return one;
 	}
 	if (trace->alert_count == TRACE_ALERTS_MOST)
@@ -23,8 +24,11 @@ static struct trace_alert *find_alert(struct trace *trace, const struct alert *a
 
 static void write_alert(struct trace *trace, struct trace_alert *alert, int64_t end_ns)
 {
-	struct trace_slice slice = { .begin_ns = alert->since_ns, .end_ns = end_ns > alert->since_ns ? end_ns : alert->since_ns, .name = alert->message,
-		.category = "warning", .is_flow_target = true };
+	struct trace_slice slice = { .begin_ns = alert->since_ns,
+		.end_ns = end_ns > alert->since_ns ? end_ns : alert->since_ns,
+		.name = alert->message,
+		.category = "warning",
+		.is_flow_target = true };
 	slice.track = trace_place(trace, &trace->alert_places, NULL, "warnings", -1, slice.begin_ns, slice.end_ns);
 	note_text(&slice, "rule", alert->rule);
 	note_text(&slice, "severity", severity_name(alert->severity));
@@ -73,7 +77,8 @@ void trace_join_alerts(struct trace *trace, const struct trace_run *run, struct 
 	const struct model *model = trace->scene->model;
 	for (size_t i = 0; i < trace->alert_count && batch->flow_count < TRACE_FLOWS_MOST; i++) {
 		struct trace_alert *alert = &trace->alerts[i];
-		bool is_of_run = alert->run < model->run_count && strncmp(model->runs[alert->run].uuid, run->uuid, sizeof run->uuid) == 0;
+		bool is_of_run =
+			alert->run < model->run_count && strncmp(model->runs[alert->run].uuid, run->uuid, sizeof run->uuid) == 0;
 		if (alert->is_joined || !alert->is_standing || !is_of_run || alert->since_ns >= batch->end_ns)
 			continue;
 		batch->flows[batch->flow_count++] = alert->flow;
@@ -82,7 +87,7 @@ void trace_join_alerts(struct trace *trace, const struct trace_run *run, struct 
 	}
 }
 
-/* -- gaps and marks ------------------------------------------------------------------------------------------------------------- */
+/* -- gaps and marks -- */
 
 void trace_gap(struct trace *trace, struct trace_run *run, uint64_t count, int64_t from_ns, int64_t to_ns)
 {
@@ -90,7 +95,9 @@ void trace_gap(struct trace *trace, struct trace_run *run, uint64_t count, int64
 	if (!run->process)
 		return;
 	snprintf(name, sizeof name, "%" PRIu64 " event%s lost", count, count == 1 ? "" : "s");
-	struct trace_slice slice = { .begin_ns = from_ns, .end_ns = to_ns > from_ns ? to_ns : from_ns, .name = name, .category = "gap" };
+	struct trace_slice slice = {
+		.begin_ns = from_ns, .end_ns = to_ns > from_ns ? to_ns : from_ns, .name = name, .category = "gap"
+	};
 	slice.track = trace_place(trace, &run->gaps, run->process, "lost events", 3, slice.begin_ns, slice.end_ns);
 	note_count(&slice, "events", count);
 	trace_slice(trace, &slice);
@@ -115,12 +122,15 @@ void trace_mark(struct trace *trace, struct trace_run *run, const struct record 
 		return;
 	if (!run->marks)
 		run->marks = trace_track(trace, TRACE_TRACK, TRACE_NUMBER, run->process, "marks", 1);
-	struct trace_slice slice = { .track = run->marks, .begin_ns = record->time_ns, .end_ns = record->time_ns, .category = "mark",
+	struct trace_slice slice = { .track = run->marks,
+		.begin_ns = record->time_ns,
+		.end_ns = record->time_ns,
+		.category = "mark",
 		.name = record->text && record->text[0] ? record->text : "mark" };
 	trace_instant(trace, &slice);
 }
 
-/* -- loader workers ------------------------------------------------------------------------------------------------------------- */
+/* -- loader workers -- */
 
 static void write_worker(struct trace *trace, struct trace_worker *worker, const char *why, int64_t end_ns)
 {
@@ -131,7 +141,10 @@ static void write_worker(struct trace *trace, struct trace_worker *worker, const
 		snprintf(name, sizeof name, "worker %d", (int)worker->pid);
 	else
 		snprintf(name, sizeof name, "worker %u", worker->id);
-	struct trace_slice slice = { .begin_ns = worker->start_ns, .end_ns = end_ns > worker->start_ns ? end_ns : worker->start_ns, .name = name, .category = "worker" };
+	struct trace_slice slice = { .begin_ns = worker->start_ns,
+		.end_ns = end_ns > worker->start_ns ? end_ns : worker->start_ns,
+		.name = name,
+		.category = "worker" };
 	slice.track = trace_place(trace, &trace->worker_places, NULL, "loader workers", 200, slice.begin_ns, slice.end_ns);
 	note_count(&slice, "pid", (uint64_t)worker->pid);
 	note_count(&slice, "fetches", worker->fetches);
@@ -154,7 +167,8 @@ void trace_worker(struct trace *trace, const struct record *record)
 	const struct worker_row *row = record->worker;
 	if (worker->is_used && (worker->pid != row->pid || worker->start_ns != row->start_ns))
 		write_worker(trace, worker, NULL, record->time_ns);
-	*worker = (struct trace_worker){ true, row->pid, row->id, row->start_ns, row->fetches, row->failed, row->total_s, row->max_s };
+	*worker = (struct trace_worker){ true, row->pid, row->id, row->start_ns, row->fetches, row->failed, row->total_s,
+		row->max_s };
 }
 
 void trace_workers_end(struct trace *trace, int64_t end_ns)

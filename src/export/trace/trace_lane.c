@@ -39,7 +39,7 @@ void trace_lane_release(struct trace_lane *lane)
 	*lane = (struct trace_lane){ .has_batch = false };
 }
 
-/* -- units ---------------------------------------------------------------------------------------------------------------------- */
+/* -- units -- */
 
 /* The first track on which nothing stands at that time any more; one beside each other where there is none. */
 static unsigned find_place(struct trace_lane *lane, const struct lane_slice *root)
@@ -50,7 +50,9 @@ static unsigned find_place(struct trace_lane *lane, const struct lane_slice *roo
 	return lane->place_count;
 }
 
-struct level { int64_t next_ns, end_ns; };       /* where the next slice within may begin, and must have ended */
+struct level {
+	int64_t next_ns, end_ns;
+}; /* where the next slice within may begin, and must have ended */
 
 /* INT64_MAX: there is none. */
 static int64_t batch_begin(const struct lane_slices *from)
@@ -178,9 +180,10 @@ void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
 		commit(lane);
 }
 
-/* -- batches -------------------------------------------------------------------------------------------------------------------- */
+/* -- batches -- */
 
-/* What was told in the batch and began before it does not lie in it: it comes first. Returns where the batch's own begin. */
+/* What was told in the batch and began before it does not lie in it: it comes first. Returns where the batch's own
+ * begin. */
 static size_t part(struct trace_lane *lane, size_t at, const struct lane_slice *batch)
 {
 	struct lane_slices *building = &lane->building, own = { NULL, 0, 0, 0 };
@@ -221,7 +224,10 @@ static void cut_batch(struct trace_lane *lane, int64_t time_ns)
 	if (!lane->has_batch)
 		return;
 	bool is_in_gap = lane->gap_ns && lane->gap_ns >= lane->batch.begin_ns;
-	struct lane_slice batch = { .begin_ns = lane->batch.begin_ns, .end_ns = is_in_gap ? lane->gap_ns : time_ns, .is_batch = true, .is_unfinished = true,
+	struct lane_slice batch = { .begin_ns = lane->batch.begin_ns,
+		.end_ns = is_in_gap ? lane->gap_ns : time_ns,
+		.is_batch = true,
+		.is_unfinished = true,
 		.batch = { lane->batch.number, lane->batch.index, (double)__builtin_nan("") } };
 	if (batch.end_ns < batch.begin_ns)
 		batch.end_ns = batch.begin_ns;
@@ -265,7 +271,7 @@ void trace_lane_finish(struct trace_lane *lane, int64_t time_ns)
 	commit(lane);
 }
 
-/* -- what is whole -------------------------------------------------------------------------------------------------------------- */
+/* -- what is whole -- */
 
 size_t trace_lane_unit(const struct trace_lane *lane, const struct lane_slice **unit)
 {

@@ -1,6 +1,7 @@
-/* trace_lane.h: what one publishing thread did, as slices that nest: spans come when they end, those within another before it; here they become units, a
- * batch or an outermost span with all that lies in it, parents first. What does not nest (told late, across a batch, more than is kept) is a unit of its own,
- * for a track beside. Internal to src/export. */
+/* trace_lane.h: what one publishing thread did, as slices that nest: spans come when they end, those within another
+ * before it; here they become units, a batch or an outermost span with all that lies in it, parents first. What does
+ * not nest (told late, across a batch, more than is kept) is a unit of its own, for a track beside. Internal to
+ * src/export. */
 #ifndef PMTOP_EXPORT_TRACE_TRACE_LANE_H
 #define PMTOP_EXPORT_TRACE_TRACE_LANE_H
 
@@ -13,30 +14,46 @@ enum { LANE_LEVELS = 64, LANE_PLACES = 64 };
 
 struct lane_slice {
 	int64_t begin_ns, end_ns;
-	uint16_t depth;                      /* as published */
-	uint16_t level;                      /* in its unit; 0 = the unit's outermost, the first */
-	uint16_t place;                      /* 0 = the lane's own track, or the number of one beside it */
-	bool is_batch, is_unfinished;        /* unfinished: its end is not known; end_ns is where it was last known to run */
+	uint16_t depth; /* as published */
+	uint16_t level; /* in its unit; 0 = the unit's outermost, the first */
+	uint16_t place; /* 0 = the lane's own track, or the number of one beside it */
+	/* unfinished: its end is not known; end_ns is where it was last known to run */
+	bool is_batch, is_unfinished;
 	union {
-		struct { uint32_t name; float cpu_s, memory_bytes; } span;       /* NAN = not published */
-		struct { uint64_t number, index; double loss; } batch;
+		struct {
+			uint32_t name;
+			float cpu_s, memory_bytes;
+		} span; /* NAN = not published */
+		struct {
+			uint64_t number, index;
+			double loss;
+		} batch;
 	};
 };
 
-struct lane_slices { struct lane_slice *list; size_t first, count, capacity; };       /* list[first … first + count − 1] */
+/* list[first … first + count − 1] */
+struct lane_slices {
+	struct lane_slice *list;
+	size_t first, count, capacity;
+};
 
-struct lane_open { int64_t begin_ns; uint64_t number, index; size_t at; };            /* at: where its own begin in `building` */
+/* at: where its own begin in `building` */
+struct lane_open {
+	int64_t begin_ns;
+	uint64_t number, index;
+	size_t at;
+};
 
 struct trace_lane {
 	struct lane_slices building, ready;
-	bool has_batch, failed;              /* failed: out of memory, something is not here */
-	bool is_certain;                     /* false: a batch may run of which the begin was not seen */
-	struct lane_open batch;              /* while it runs */
-	int64_t gap_ns;                      /* where the newest gap began; 0 = none */
-	size_t gap_at;                       /* where in `building` stands what came after it */
+	bool has_batch, failed; /* failed: out of memory, something is not here */
+	bool is_certain;        /* false: a batch may run of which the begin was not seen */
+	struct lane_open batch; /* while it runs */
+	int64_t gap_ns;         /* where the newest gap began; 0 = none */
+	size_t gap_at;          /* where in `building` stands what came after it */
 	unsigned place_count;
-	int64_t places[LANE_PLACES];         /* where what stands on it ends */
-	uint64_t left_out;                   /* slices for which there was no place */
+	int64_t places[LANE_PLACES]; /* where what stands on it ends */
+	uint64_t left_out;           /* slices for which there was no place */
 };
 
 void trace_lane_release(struct trace_lane *lane);

@@ -7,11 +7,14 @@
 /* Tracks side by side for what may overlap. */
 struct trace_places {
 	unsigned count;
-	struct { const struct trace_track *track; int64_t end_ns; } list[LANE_PLACES];
+	struct {
+		const struct trace_track *track;
+		int64_t end_ns;
+	} list[LANE_PLACES];
 };
 
 struct trace_process {
-	int32_t pid;                         /* as pmtop sees it */
+	int32_t pid; /* as pmtop sees it */
 	bool has_run;
 	uint32_t next_tid;
 	struct trace_track *track;
@@ -28,9 +31,9 @@ struct trace_name {
 struct trace_run_lane {
 	uint16_t number;
 	bool has_next;
-	uint64_t next_sequence, tail_lost;   /* tail_lost: told as lost, and nothing came after it */
+	uint64_t next_sequence, tail_lost; /* tail_lost: told as lost, and nothing came after it */
 	int64_t last_ns;
-	size_t open_count;                   /* spans that ran when that was last looked at, outermost first */
+	size_t open_count; /* spans that ran when that was last looked at, outermost first */
 	struct lane_slice open[LANE_LEVELS];
 	const struct trace_track *tracks[LANE_PLACES];
 	struct trace_lane lane;
@@ -38,13 +41,13 @@ struct trace_run_lane {
 
 struct trace_run {
 	bool is_current;
-	unsigned id;                         /* as in the records */
+	unsigned id; /* as in the records */
 	char uuid[33], name[128];
 	int32_t pid;
-	int64_t closed_ns;                   /* 0 = it lives */
+	int64_t closed_ns; /* 0 = it lives */
 	struct trace_process *process;
 	size_t name_count, lane_count;
-	struct trace_name *names;            /* by id */
+	struct trace_name *names; /* by id */
 	struct trace_run_lane **lanes;
 	struct trace_track *marks, *flags;
 	struct trace_places epochs, gaps;
@@ -57,19 +60,26 @@ struct trace_alert {
 	unsigned run;
 	uint32_t subject;
 	enum severity severity;
-	int64_t since_ns, cleared_ns;        /* cleared 0 while it is raised */
+	int64_t since_ns, cleared_ns; /* cleared 0 while it is raised */
 	uint64_t flow;
-	int64_t joined_ns;                   /* where its batch begins */
-	bool is_standing, is_joined;         /* standing: not written yet; joined: its batch carries the flow */
+	int64_t joined_ns;           /* where its batch begins */
+	bool is_standing, is_joined; /* standing: not written yet; joined: its batch carries the flow */
 };
 
-struct trace_worker { bool is_used; int32_t pid; uint32_t id; int64_t start_ns; uint64_t fetches, failed; double total_s, max_s; };
+struct trace_worker {
+	bool is_used;
+	int32_t pid;
+	uint32_t id;
+	int64_t start_ns;
+	uint64_t fetches, failed;
+	double total_s, max_s;
+};
 
 enum { TRACE_GPU_FIGURES = 12 };
 
 struct trace_gpu {
 	int32_t instance;
-	unsigned throttle;                   /* what holds it back, since when */
+	unsigned throttle; /* what holds it back, since when */
 	int64_t throttle_ns;
 	struct trace_track *tracks[TRACE_GPU_FIGURES], *run_memory, *throttled, *events;
 };
@@ -78,15 +88,15 @@ struct trace {
 	const struct trace_format *format;
 	void *writer;
 	struct finished *finished;
-	struct export_scene all;             /* the scene without its limits */
-	const struct export_scene *scene;    /* of the call */
+	struct export_scene all;          /* the scene without its limits */
+	const struct export_scene *scene; /* of the call */
 	bool failed;
-	size_t held;                         /* slices in all lanes that wait */
+	size_t held; /* slices in all lanes that wait */
 	size_t track_count, process_count, run_count, alert_count;
 	struct trace_track **tracks;
 	struct trace_process **processes;
 	struct trace_run **runs;
-	struct trace_run *current[256];      /* by the records' id */
+	struct trace_run *current[256]; /* by the records' id */
 	uint64_t flow_count;
 	struct trace_alert alerts[TRACE_ALERTS_MOST];
 	struct trace_places alert_places, worker_places;
@@ -98,10 +108,12 @@ struct trace {
 /* -- trace_tracks.c -- */
 uint64_t trace_uuid(const char *text, uint64_t more);
 /* NULL: out of memory. `process` NULL: of none. */
-struct trace_track *trace_track(struct trace *trace, enum trace_kind kind, enum trace_unit unit, struct trace_process *process, const char *name, int rank);
-struct trace_process *trace_process(struct trace *trace, int32_t pid, const char *name, const char *run_uuid, long rank);
-const struct trace_track *trace_place(struct trace *trace, struct trace_places *places, struct trace_process *process, const char *name, int rank,
-	int64_t begin_ns, int64_t end_ns);
+struct trace_track *trace_track(struct trace *trace, enum trace_kind kind, enum trace_unit unit,
+	struct trace_process *process, const char *name, int rank);
+struct trace_process *trace_process(
+	struct trace *trace, int32_t pid, const char *name, const char *run_uuid, long rank);
+const struct trace_track *trace_place(struct trace *trace, struct trace_places *places, struct trace_process *process,
+	const char *name, int rank, int64_t begin_ns, int64_t end_ns);
 
 /* -- trace_write.c: cut at the scene's limits; what lies outside is not written -- */
 bool trace_begin(struct trace *trace, struct trace_slice *slice);
@@ -109,7 +121,8 @@ void trace_close(struct trace *trace, const struct trace_track *track, int64_t e
 void trace_slice(struct trace *trace, struct trace_slice *slice);
 void trace_instant(struct trace *trace, struct trace_slice *slice);
 /* Not where the value is not known. The track is made when it is first needed. */
-void trace_counter(struct trace *trace, struct trace_track **track, struct trace_process *process, const char *name, enum trace_unit unit, int64_t time_ns, double value);
+void trace_counter(struct trace *trace, struct trace_track **track, struct trace_process *process, const char *name,
+	enum trace_unit unit, int64_t time_ns, double value);
 void note_text(struct trace_slice *slice, const char *key, const char *text);
 void note_number(struct trace_slice *slice, const char *key, double number);
 void note_count(struct trace_slice *slice, const char *key, uint64_t count);

@@ -39,7 +39,8 @@ static struct trace_track *add_track(struct trace *trace, const struct trace_tra
 	return track;
 }
 
-struct trace_track *trace_track(struct trace *trace, enum trace_kind kind, enum trace_unit unit, struct trace_process *process, const char *name, int rank)
+struct trace_track *trace_track(struct trace *trace, enum trace_kind kind, enum trace_unit unit,
+	struct trace_process *process, const char *name, int rank)
 {
 	struct trace_track track = { .kind = kind, .unit = unit, .rank = rank };
 	uint32_t tid = process ? process->next_tid++ : 1000 + (uint32_t)trace->track_count;
@@ -59,7 +60,8 @@ static bool has_pid(const struct trace *trace, int32_t pid)
 	return false;
 }
 
-/* A process may publish several runs, and processes of several machines have one number: each run is a process of its own. */
+/* A process may publish several runs, and processes of several machines have one number: each run is a process of its
+ * own. */
 struct trace_process *trace_process(struct trace *trace, int32_t pid, const char *name, const char *run_uuid, long rank)
 {
 	enum { BEYOND_PIDS = 1 << 22 };
@@ -96,8 +98,8 @@ struct trace_process *trace_process(struct trace *trace, int32_t pid, const char
 	return process;
 }
 
-const struct trace_track *trace_place(struct trace *trace, struct trace_places *places, struct trace_process *process, const char *name, int rank,
-	int64_t begin_ns, int64_t end_ns)
+const struct trace_track *trace_place(struct trace *trace, struct trace_places *places, struct trace_process *process,
+	const char *name, int rank, int64_t begin_ns, int64_t end_ns)
 {
 	unsigned i = 0;
 	while (i < places->count && places->list[i].end_ns > begin_ns)

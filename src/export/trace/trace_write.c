@@ -3,7 +3,7 @@
 
 #include "src/export/trace/trace_private.h"
 
-/* -- notes ---------------------------------------------------------------------------------------------------------------------- */
+/* -- notes -- */
 
 static struct trace_note *add_note(struct trace_slice *slice, const char *key, enum trace_note_kind kind)
 {
@@ -40,7 +40,7 @@ void note_true(struct trace_slice *slice, const char *key, bool is_true)
 		add_note(slice, key, NOTE_TRUE);
 }
 
-/* -- within the limits ---------------------------------------------------------------------------------------------------------- */
+/* -- within the limits -- */
 
 static bool is_inside(const struct export_scene *scene, int64_t begin_ns, int64_t end_ns)
 {
@@ -59,7 +59,10 @@ bool trace_begin(struct trace *trace, struct trace_slice *slice)
 	const struct export_scene *scene = trace->scene;
 	if (!slice->track || !is_inside(scene, slice->begin_ns, slice->end_ns))
 		return false;
-	note_text(slice, "cut", slice->begin_ns < scene->since_ns ? "its begin lies before --since" : slice->end_ns > scene->until_ns ? "its end lies behind --until" : NULL);
+	note_text(slice, "cut",
+		slice->begin_ns < scene->since_ns     ? "its begin lies before --since"
+			: slice->end_ns > scene->until_ns ? "its end lies behind --until"
+											  : NULL);
 	if (slice->begin_ns < scene->since_ns)
 		slice->begin_ns = scene->since_ns;
 	slice->end_ns = cut_end(scene, slice->end_ns);
@@ -84,7 +87,8 @@ void trace_instant(struct trace *trace, struct trace_slice *slice)
 		trace->format->instant(trace->writer, trace->scene->out, slice);
 }
 
-void trace_counter(struct trace *trace, struct trace_track **track, struct trace_process *process, const char *name, enum trace_unit unit, int64_t time_ns, double value)
+void trace_counter(struct trace *trace, struct trace_track **track, struct trace_process *process, const char *name,
+	enum trace_unit unit, int64_t time_ns, double value)
 {
 	if (!isfinite(value) || !scene_covers(trace->scene, time_ns))
 		return;

@@ -25,7 +25,7 @@ const struct around_figure *around_find(const struct around *around, enum metric
 	return NULL;
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 static void add_figure(struct around *out, enum metric metric, int32_t instance, const struct readings *readings)
 {
@@ -46,29 +46,42 @@ static void add_process_figures(struct around *out, int32_t pid, const struct wa
 /* How busy it was in the window: what children are chosen by, where there is no room for all. */
 static double busyness(const struct around *out, const struct watched *watched)
 {
-	static const struct { enum watched_slot slot; double per_s; } scales[] = {
-		{ SLOT_PROCESS_CPU_USER, 1e9 }, { SLOT_PROCESS_CPU_SYSTEM, 1e9 }, { SLOT_PROCESS_RUN_QUEUE_WAIT, 1e9 }, { SLOT_PROCESS_DISK_WAIT, 1e9 },
-		{ SLOT_PROCESS_READ, 1e8 }, { SLOT_PROCESS_WRITTEN, 1e8 },
+	static const struct {
+		enum watched_slot slot;
+		double per_s;
+	} scales[] = {
+		{ SLOT_PROCESS_CPU_USER, 1e9 },
+		{ SLOT_PROCESS_CPU_SYSTEM, 1e9 },
+		{ SLOT_PROCESS_RUN_QUEUE_WAIT, 1e9 },
+		{ SLOT_PROCESS_DISK_WAIT, 1e9 },
+		{ SLOT_PROCESS_READ, 1e8 },
+		{ SLOT_PROCESS_WRITTEN, 1e8 },
 	};
 	double sum = 0;
 	for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
 		sum += readings_estimate(&watched->slots[scales[i].slot], out->from_ns, out->to_ns) / scales[i].per_s;
-	return sum + readings_estimate(&watched->on_disk, out->from_ns, out->to_ns) + readings_estimate(&watched->stopped, out->from_ns, out->to_ns);
+	return sum + readings_estimate(&watched->on_disk, out->from_ns, out->to_ns) +
+		readings_estimate(&watched->stopped, out->from_ns, out->to_ns);
 }
 
-struct child { size_t process; double busyness; };
+struct child {
+	size_t process;
+	double busyness;
+};
 
 static int by_busyness(const void *left, const void *right)
 {
 	const struct child *a = left, *b = right;
-	return a->busyness != b->busyness ? (a->busyness < b->busyness ? 1 : -1) : (a->process > b->process) - (a->process < b->process);
+	return a->busyness != b->busyness ? (a->busyness < b->busyness ? 1 : -1)
+									  : (a->process > b->process) - (a->process < b->process);
 }
 
 /* Was it there in the window? */
 static bool was_there(const struct model *model, size_t at, const struct around *out)
 {
 	const struct process *process = &model->processes[at];
-	return model->private->pasts[at].watched && process->seen_ns <= out->to_ns + NS_PER_S && (!process->is_gone || process->gone_ns >= out->from_ns);
+	return model->private->pasts[at].watched && process->seen_ns <= out->to_ns + NS_PER_S &&
+		(!process->is_gone || process->gone_ns >= out->from_ns);
 }
 
 static void add_child_figures(const struct model *model, size_t own, struct around *out)
@@ -80,28 +93,38 @@ static void add_child_figures(const struct model *model, size_t own, struct arou
 			children[count++] = (struct child){ i, busyness(out, model->private->pasts[i].watched) };
 	qsort(children, count, sizeof *children, by_busyness);
 	for (size_t i = 0; i < count; i++)
-		add_process_figures(out, model->processes[children[i].process].pid, model->private->pasts[children[i].process].watched);
+		add_process_figures(
+			out, model->processes[children[i].process].pid, model->private->pasts[children[i].process].watched);
 }
 
-/* -- events --------------------------------------------------------------------------------------------------------------------- */
+/* -- events -- */
 
-struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid, int64_t time_ns, double value, const char *text)
+struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid,
+	int64_t time_ns, double value, const char *text)
 {
 	if (candidates->count == CANDIDATES_MOST)
 		return NULL;
 	struct around_event *event = &candidates->events[candidates->count++];
-	*event = (struct around_event){ .kind = kind, .pid = pid, .worker = UINT32_MAX, .time_ns = time_ns, .value = value, .usual = NAN, .part_ratio = NAN, .busy_ratio = NAN };
+	*event = (struct around_event){ .kind = kind,
+		.pid = pid,
+		.worker = UINT32_MAX,
+		.time_ns = time_ns,
+		.value = value,
+		.usual = NAN,
+		.part_ratio = NAN,
+		.busy_ratio = NAN };
 	put_text(event->text, sizeof event->text, text);
 	return event;
 }
 
-static void add_state(const struct model *model, size_t at, const struct readings *readings, enum around_event_kind kind, bool is_stop,
-	const struct around *out, struct candidates *candidates)
+static void add_state(const struct model *model, size_t at, const struct readings *readings,
+	enum around_event_kind kind, bool is_stop, const struct around *out, struct candidates *candidates)
 {
 	const struct process *process = &model->processes[at];
 	double seconds = readings_estimate(readings, out->from_ns, out->to_ns);
 	/* A stop lasts until it is over; a wait that was seen before the window and after it may have been two. */
-	bool is_seen = readings_grew_after(readings, out->from_ns, out->to_ns) || (is_stop && seconds >= STATE_WHOLE_RATIO * out->seconds);
+	bool is_seen = readings_grew_after(readings, out->from_ns, out->to_ns) ||
+		(is_stop && seconds >= STATE_WHOLE_RATIO * out->seconds);
 	if (!is_seen || seconds < STATE_LEAST_S)
 		return;
 	struct around_event *event = around_add(candidates, kind, process->pid, out->from_ns, seconds, process->command);
@@ -113,33 +136,40 @@ static void add_state(const struct model *model, size_t at, const struct reading
 
 static double cpu_used(const struct watched *watched, const struct around *out)
 {
-	return 1e-9 * (readings_estimate(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns, out->to_ns)
-		+ readings_estimate(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns, out->to_ns));
+	return 1e-9 *
+		(readings_estimate(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns, out->to_ns) +
+			readings_estimate(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns, out->to_ns));
 }
 
-static void add_child_that_ran(const struct model *model, size_t at, const struct around *out, struct candidates *candidates)
+static void add_child_that_ran(
+	const struct model *model, size_t at, const struct around *out, struct candidates *candidates)
 {
 	const struct process *process = &model->processes[at];
 	const struct watched *watched = model->private->pasts[at].watched;
 	uint32_t id;
 	double used_s = cpu_used(watched, out);
-	if (out->readings == 0 || used_s < CHILD_LEAST_S || used_s < CHILD_LEAST_RATIO * out->seconds || around_is_worker(model, process, &id))
+	if (out->readings == 0 || used_s < CHILD_LEAST_S || used_s < CHILD_LEAST_RATIO * out->seconds ||
+		around_is_worker(model, process, &id))
 		return;
-	struct around_event *event = around_add(candidates, AROUND_CHILD_RAN, process->pid, out->from_ns, used_s, process->command);
-	double usual_ns = readings_usual(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns)
-		+ readings_usual(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns);
+	struct around_event *event =
+		around_add(candidates, AROUND_CHILD_RAN, process->pid, out->from_ns, used_s, process->command);
+	double usual_ns = readings_usual(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns) +
+		readings_usual(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns);
 	if (event)
 		event->usual = usual_ns * 1e-9 * out->seconds;
 }
 
-static void add_processes(const struct model *model, size_t own, const struct around *out, struct candidates *candidates)
+static void add_processes(
+	const struct model *model, size_t own, const struct around *out, struct candidates *candidates)
 {
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct watched *watched = model->private->pasts[i].watched;
 		if (!was_there(model, i, out))
 			continue;
-		add_state(model, i, &watched->on_disk, i == own ? AROUND_TARGET_ON_DISK : AROUND_WORKER_ON_DISK, false, out, candidates);
-		add_state(model, i, &watched->stopped, i == own ? AROUND_TARGET_STOPPED : AROUND_WORKER_STOPPED, true, out, candidates);
+		add_state(model, i, &watched->on_disk, i == own ? AROUND_TARGET_ON_DISK : AROUND_WORKER_ON_DISK, false, out,
+			candidates);
+		add_state(model, i, &watched->stopped, i == own ? AROUND_TARGET_STOPPED : AROUND_WORKER_STOPPED, true, out,
+			candidates);
 		if (i != own)
 			add_child_that_ran(model, i, out, candidates);
 	}
@@ -154,15 +184,18 @@ static double cpu_of(const struct model *model, int32_t pid, const struct around
 	return NAN;
 }
 
-static void add_moments(const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates)
+static void add_moments(
+	const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates)
 {
 	const struct surroundings *notes = surroundings_of(model);
 	for (size_t i = 0; i < notes->moment_count; i++) {
 		const struct moment *moment = &notes->moments[(notes->moment_next + MOMENTS_MOST - 1 - i) % MOMENTS_MOST];
-		if (moment->to_ns < out->from_ns || moment->from_ns >= out->to_ns || (moment->gpu >= 0 && !around_is_on(model, run, moment->gpu)))
+		if (moment->to_ns < out->from_ns || moment->from_ns >= out->to_ns ||
+			(moment->gpu >= 0 && !around_is_on(model, run, moment->gpu)))
 			continue;
 		double value = moment->kind == AROUND_CHILD_CAME ? cpu_of(model, moment->pid, out) : moment->value;
-		struct around_event *event = around_add(candidates, moment->kind, moment->pid, moment->to_ns, value, moment->text);
+		struct around_event *event =
+			around_add(candidates, moment->kind, moment->pid, moment->to_ns, value, moment->text);
 		if (!event)
 			return;
 		event->worker = moment->worker;
@@ -170,13 +203,15 @@ static void add_moments(const struct model *model, const struct run *run, const 
 	}
 }
 
-static void add_fetch(const struct around *out, struct candidates *candidates, const struct fetch_noted *fetch, double long_s)
+static void add_fetch(
+	const struct around *out, struct candidates *candidates, const struct fetch_noted *fetch, double long_s)
 {
 	int64_t upto_ns = fetch->end_ns && fetch->end_ns < out->to_ns ? fetch->end_ns : out->to_ns;
 	double seconds = seconds_between(fetch->begin_ns, upto_ns);
 	if (fetch->begin_ns >= out->to_ns || (fetch->end_ns && fetch->end_ns < out->from_ns) || !(seconds > long_s))
 		return;
-	struct around_event *event = around_add(candidates, AROUND_WORKER_FETCHED, fetch->pid, fetch->begin_ns, seconds, "");
+	struct around_event *event =
+		around_add(candidates, AROUND_WORKER_FETCHED, fetch->pid, fetch->begin_ns, seconds, "");
 	if (!event)
 		return;
 	event->worker = fetch->worker;
@@ -210,9 +245,9 @@ static void add_marks(const struct run *run, const struct around *out, struct ca
 /* What explains the most, if it is there, first. */
 static int importance(enum around_event_kind kind)
 {
-	static const enum around_event_kind order[] = { AROUND_SUSPENDED, AROUND_TARGET_STOPPED, AROUND_GPU_LOST, AROUND_GPU_REPORTED,
-		AROUND_GPU_SLOWED, AROUND_CLOCK_STEPPED, AROUND_CPU_SLOWED, AROUND_WORKER_WENT, AROUND_WORKER_STOPPED,
-		AROUND_WORKER_FETCHED, AROUND_WORKER_ON_DISK, AROUND_TARGET_ON_DISK, AROUND_GPU_SHARED,
+	static const enum around_event_kind order[] = { AROUND_SUSPENDED, AROUND_TARGET_STOPPED, AROUND_GPU_LOST,
+		AROUND_GPU_REPORTED, AROUND_GPU_SLOWED, AROUND_CLOCK_STEPPED, AROUND_CPU_SLOWED, AROUND_WORKER_WENT,
+		AROUND_WORKER_STOPPED, AROUND_WORKER_FETCHED, AROUND_WORKER_ON_DISK, AROUND_TARGET_ON_DISK, AROUND_GPU_SHARED,
 		AROUND_CHILD_CAME, AROUND_CHILD_RAN, AROUND_MARKED, AROUND_CHILD_WENT };
 	int at = 0;
 	while ((size_t)at < sizeof order / sizeof *order && order[at] != kind)
@@ -249,7 +284,7 @@ static void add_events(const struct model *model, const struct run *run, size_t 
 	}
 }
 
-/* -- a window ------------------------------------------------------------------------------------------------------------------- */
+/* -- a window -- */
 
 static size_t process_of(const struct model *model, int32_t pid)
 {
@@ -264,10 +299,7 @@ static int64_t end_of(const struct batch *batch)
 	return isfinite(batch->step_s) ? batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60) : batch->end_ns;
 }
 
-static bool is_over(const struct model *model, const struct run *run)
-{
-	return model->target_ended || !run->is_live;
-}
+static bool is_over(const struct model *model, const struct run *run) { return model->target_ended || !run->is_live; }
 
 bool model_around(const struct model *model, const struct run *run, const struct batch *batch, struct around *out)
 {
@@ -275,7 +307,8 @@ bool model_around(const struct model *model, const struct run *run, const struct
 	int64_t from_ns = batch->begin_ns, to_ns = end_of(batch);
 	if (!notes || notes->processes_read_ns == 0 || batch->end_ns == 0 || to_ns <= from_ns)
 		return false;
-	if (to_ns <= readings_first_ns(&notes->process_readings) || (notes->processes_read_ns < to_ns && !is_over(model, run)))
+	if (to_ns <= readings_first_ns(&notes->process_readings) ||
+		(notes->processes_read_ns < to_ns && !is_over(model, run)))
 		return false;
 	size_t own = process_of(model, run->pid);
 	const struct watched *watched = own < model->process_count ? model->private->pasts[own].watched : NULL;
@@ -290,7 +323,7 @@ bool model_around(const struct model *model, const struct run *run, const struct
 	return true;
 }
 
-/* -- flagged batches ------------------------------------------------------------------------------------------------------------ */
+/* -- flagged batches -- */
 
 /* Laid beside it as soon as it is known, and once more when the slower counters have been read, too. */
 static void capture(const struct model *model, const struct run *run, struct flagged *flagged)

@@ -6,13 +6,19 @@
 
 /* As their drivers have it: what says the most first. */
 static const enum gpu_throttle reasons[] = {
-	GPU_THROTTLE_HEAT, GPU_THROTTLE_HEAT_SOFTWARE, GPU_THROTTLE_POWER_BRAKE, GPU_THROTTLE_CURRENT, GPU_THROTTLE_POWER_CAP, GPU_THROTTLE_HARDWARE,
-	GPU_THROTTLE_CLOCKS_SET, GPU_THROTTLE_SYNC_BOOST,
+	GPU_THROTTLE_HEAT,
+	GPU_THROTTLE_HEAT_SOFTWARE,
+	GPU_THROTTLE_POWER_BRAKE,
+	GPU_THROTTLE_CURRENT,
+	GPU_THROTTLE_POWER_CAP,
+	GPU_THROTTLE_HARDWARE,
+	GPU_THROTTLE_CLOCKS_SET,
+	GPU_THROTTLE_SYNC_BOOST,
 };
 
 enum { CPUS = -1 };
 
-/* -- noted ---------------------------------------------------------------------------------------------------------------------- */
+/* -- noted -- */
 
 static struct clock_course *find_course(const struct model *model, int32_t instance)
 {
@@ -36,8 +42,8 @@ static struct clock_course *make_course(struct model *model, int32_t instance)
 
 static bool is_of_clocks(enum metric metric)
 {
-	return metric == METRIC_GPU_CLOCK || metric == METRIC_GPU_THROTTLE || metric == METRIC_GPU_BUSY || metric == METRIC_HEAT_CPU_CLOCK
-		|| metric == METRIC_HEAT_CPU_THROTTLES;
+	return metric == METRIC_GPU_CLOCK || metric == METRIC_GPU_THROTTLE || metric == METRIC_GPU_BUSY ||
+		metric == METRIC_HEAT_CPU_CLOCK || metric == METRIC_HEAT_CPU_THROTTLES;
 }
 
 /* How often heat slowed the CPUs down since the reading before. */
@@ -61,14 +67,16 @@ void model_note_clock(struct model *model, const struct record *record)
 		return;
 	switch (metric) {
 	case METRIC_GPU_BUSY: reading->busy_ratio = value <= 1 ? (float)value : (float)NAN; break;
-	case METRIC_GPU_THROTTLE: reading->held = value < 1u << GPU_THROTTLE_COUNT ? (uint32_t)value : COURSE_HELD_UNKNOWN; break;
+	case METRIC_GPU_THROTTLE:
+		reading->held = value < 1u << GPU_THROTTLE_COUNT ? (uint32_t)value : COURSE_HELD_UNKNOWN;
+		break;
 	case METRIC_HEAT_CPU_THROTTLES: note_throttles(course, reading, value); break;
 	default: reading->clock_hz = (float)value; break;
 	}
 }
 
-static void note_moment(struct model *model, enum around_event_kind kind, int32_t gpu, int64_t from_ns, int64_t to_ns, int32_t pid, double value,
-	const char *text)
+static void note_moment(struct model *model, enum around_event_kind kind, int32_t gpu, int64_t from_ns, int64_t to_ns,
+	int32_t pid, double value, const char *text)
 {
 	struct surroundings *notes = surroundings_of(model);
 	if (!notes || gpu < 0)
@@ -97,12 +105,14 @@ static bool was_on(const struct gpu *gpu, int32_t pid)
 static void note_processes(struct model *model, const struct record *record)
 {
 	const struct gpu *gpu = model_gpu(model, record->gpu_processes.gpu);
-	if (!gpu || gpu->processes_ns == 0 || gpu->process_count == GPU_PROCESSES_MOST || record->time_ns <= gpu->processes_ns)
+	if (!gpu || gpu->processes_ns == 0 || gpu->process_count == GPU_PROCESSES_MOST ||
+		record->time_ns <= gpu->processes_ns)
 		return;
 	for (size_t i = 0; record->gpu_processes.rows && i < record->gpu_processes.count; i++) {
 		const struct gpu_process_row *row = &record->gpu_processes.rows[i];
 		if (row->pid > 0 && !is_of_tree(model, row->pid) && !was_on(gpu, row->pid))
-			note_moment(model, AROUND_GPU_SHARED, gpu->instance, gpu->processes_ns, bounded_time(record->time_ns), row->pid, row->busy_ratio, row->command);
+			note_moment(model, AROUND_GPU_SHARED, gpu->instance, gpu->processes_ns, bounded_time(record->time_ns),
+				row->pid, row->busy_ratio, row->command);
 	}
 }
 
@@ -110,7 +120,8 @@ static void note_loss(struct model *model, const struct record *record)
 {
 	const struct gpu *gpu = record->gpu ? model_gpu(model, record->gpu->instance) : NULL;
 	if (gpu && !gpu->lost[0] && record->gpu->lost && record->gpu->lost[0])
-		note_moment(model, AROUND_GPU_LOST, gpu->instance, gpu->seen_ns, bounded_time(record->time_ns), 0, NAN, record->gpu->lost);
+		note_moment(model, AROUND_GPU_LOST, gpu->instance, gpu->seen_ns, bounded_time(record->time_ns), 0, NAN,
+			record->gpu->lost);
 }
 
 void model_note_gpu(struct model *model, const struct record *record)
@@ -121,10 +132,11 @@ void model_note_gpu(struct model *model, const struct record *record)
 	else if (record->kind == RECORD_GPU)
 		note_loss(model, record);
 	else
-		note_moment(model, AROUND_GPU_REPORTED, record->gpu_event.gpu, time_ns, time_ns, 0, record->gpu_event.code, record->gpu_event.text);
+		note_moment(model, AROUND_GPU_REPORTED, record->gpu_event.gpu, time_ns, time_ns, 0, record->gpu_event.code,
+			record->gpu_event.text);
 }
 
-/* -- of a window ---------------------------------------------------------------------------------------------------------------- */
+/* -- of a window -- */
 
 bool around_is_on(const struct model *model, const struct run *run, int32_t gpu)
 {
@@ -150,10 +162,14 @@ void around_name_gpu(const struct model *model, int32_t instance, char out[AROUN
 {
 	const struct gpu *gpu = instance >= 0 ? model_gpu(model, instance) : NULL;
 	char label[AROUND_GPU_SIZE];
-	put_text(out, AROUND_GPU_SIZE, !gpu ? "" : model->gpus.count == 1 ? "GPU" : gpu_label(model, gpu, label, sizeof label));
+	put_text(out, AROUND_GPU_SIZE,
+		!gpu                         ? ""
+			: model->gpus.count == 1 ? "GPU"
+									 : gpu_label(model, gpu, label, sizeof label));
 }
 
-static struct around_event *add_fall(struct candidates *candidates, enum around_event_kind kind, const struct around *out, const struct clock_fall *fall)
+static struct around_event *add_fall(
+	struct candidates *candidates, enum around_event_kind kind, const struct around *out, const struct clock_fall *fall)
 {
 	char words[AROUND_TEXT_SIZE] = "";
 	uint32_t reason = kind == AROUND_GPU_SLOWED ? main_reason(fall->held) : 0;
@@ -176,7 +192,8 @@ static const struct clock_course *course_of(const struct model *model, const str
 }
 
 /* Of several GPUs the one that fell the farthest: the others wait for it. */
-void around_add_clocks(const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates)
+void around_add_clocks(
+	const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates)
 {
 	const struct gpu *gpus[GPUS_MOST], *slowest = NULL;
 	size_t count = run_gpus(model, run, gpus);
@@ -185,7 +202,9 @@ void around_add_clocks(const struct model *model, const struct run *run, const s
 		const struct clock_course *course = course_of(model, gpus[i]);
 		if (!course || !course_fall(course, out->from_ns, out->to_ns, &fall))
 			continue;
-		if (slowest && (1 - fall.clock_hz / fall.usual_hz) * fall.part_ratio <= (1 - farthest.clock_hz / farthest.usual_hz) * farthest.part_ratio)
+		if (slowest &&
+			(1 - fall.clock_hz / fall.usual_hz) * fall.part_ratio <=
+				(1 - farthest.clock_hz / farthest.usual_hz) * farthest.part_ratio)
 			continue;
 		slowest = gpus[i];
 		farthest = fall;
@@ -204,5 +223,6 @@ double gpu_held_ratio(const struct model *model, int32_t instance, uint32_t bits
 	const struct clock_course *course = gpu ? course_of(model, gpu) : NULL;
 	if (clock_hz)
 		*clock_hz = NAN;
-	return course ? course_held_ratio(course, bits, model->now_ns - (int64_t)(seconds * 1e9), model->now_ns, clock_hz) : NAN;
+	return course ? course_held_ratio(course, bits, model->now_ns - (int64_t)(seconds * 1e9), model->now_ns, clock_hz)
+				  : NAN;
 }

@@ -12,8 +12,7 @@
 
 const enum metric watched_metrics[SLOT_COUNT] = {
 #define WATCHED_METRIC(metric) [SLOT_##metric] = METRIC_##metric,
-	WATCHED_OF_ALL(WATCHED_METRIC)
-	WATCHED_OF_RUNS(WATCHED_METRIC)
+	WATCHED_OF_ALL(WATCHED_METRIC) WATCHED_OF_RUNS(WATCHED_METRIC)
 #undef WATCHED_METRIC
 };
 
@@ -54,19 +53,18 @@ void model_free_around(struct model *model)
 	free(notes);
 }
 
-/* -- the machine ---------------------------------------------------------------------------------------------------------------- */
+/* -- the machine -- */
 
 static bool is_watched(enum metric metric, int32_t instance)
 {
 	switch (metric) {
 #define WATCHED_CASE(metric) case METRIC_##metric:
-	WATCHED_OF_SYSTEM(WATCHED_CASE)
+		WATCHED_OF_SYSTEM(WATCHED_CASE)
 		return true;
-	WATCHED_OF_DEVICES(WATCHED_CASE)
+		WATCHED_OF_DEVICES(WATCHED_CASE)
 		return instance < DEVICES_WATCHED;
 #undef WATCHED_CASE
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -76,7 +74,8 @@ void model_note_growth(struct model *model, enum metric metric, int32_t instance
 	if (!notes || !is_watched(metric, instance))
 		return;
 	size_t at = 0;
-	while (at < notes->machine_count && (notes->machine[at].metric != metric || notes->machine[at].instance != instance))
+	while (
+		at < notes->machine_count && (notes->machine[at].metric != metric || notes->machine[at].instance != instance))
 		at++;
 	if (at == MACHINE_COUNTERS_MOST)
 		return;
@@ -85,7 +84,7 @@ void model_note_growth(struct model *model, enum metric metric, int32_t instance
 	readings_push(&notes->machine[at].readings, time_ns, growth);
 }
 
-/* -- processes ------------------------------------------------------------------------------------------------------------------ */
+/* -- processes -- */
 
 static bool is_of_run(const struct model *model, const struct process *process)
 {
@@ -140,7 +139,8 @@ void model_note_state(struct model *model, size_t process, int64_t time_ns)
 		return;
 	double seconds = watched->state ? seconds_between(watched->state_ns, time_ns) : NAN;
 	readings_push(&watched->on_disk, time_ns, watched->state && watched->state != 'D' ? 0 : seconds);
-	readings_push(&watched->stopped, time_ns, watched->state && watched->state != 'T' && watched->state != 't' ? 0 : seconds);
+	readings_push(
+		&watched->stopped, time_ns, watched->state && watched->state != 'T' && watched->state != 't' ? 0 : seconds);
 	double code = model->processes[process].now[METRIC_PROCESS_STATE];
 	watched->state = code > 0 && code < 128 ? (char)code : 0;
 	watched->state_ns = time_ns;
@@ -155,7 +155,8 @@ void model_note_process_came(struct model *model, size_t process, int64_t time_n
 	struct watched *watched = watch(model, process);
 	for (size_t i = 0; watched && i < SLOTS_OF_ALL; i++)
 		readings_begin(&watched->slots[i], before_ns);
-	model_note_moment(model, AROUND_CHILD_CAME, before_ns, time_ns, model->processes[process].pid, NAN, model->processes[process].command);
+	model_note_moment(model, AROUND_CHILD_CAME, before_ns, time_ns, model->processes[process].pid, NAN,
+		model->processes[process].command);
 }
 
 void model_note_process_went(struct model *model, size_t process, int64_t time_ns)
@@ -163,10 +164,11 @@ void model_note_process_went(struct model *model, size_t process, int64_t time_n
 	struct surroundings *notes = surroundings_of(model);
 	uint32_t id;
 	if (notes && !around_is_worker(model, &model->processes[process], &id))
-		model_note_moment(model, AROUND_CHILD_WENT, notes->processes_read_ns, time_ns, model->processes[process].pid, NAN, model->processes[process].command);
+		model_note_moment(model, AROUND_CHILD_WENT, notes->processes_read_ns, time_ns, model->processes[process].pid,
+			NAN, model->processes[process].command);
 }
 
-/* -- workers -------------------------------------------------------------------------------------------------------------------- */
+/* -- workers -- */
 
 bool around_is_worker(const struct model *model, const struct process *process, uint32_t *id)
 {
@@ -211,8 +213,10 @@ static double longest_new(const struct worker_kept *kept, const struct worker_ro
 	return NAN;
 }
 
-/* The longest is noted. If it can be the one that ran at the last reading it is; else it ended before the one that runs now began. */
-static void note_fetch(struct surroundings *notes, const struct model *model, const struct worker_kept *kept, const struct record *record)
+/* The longest is noted. If it can be the one that ran at the last reading it is; else it ended before the one that runs
+ * now began. */
+static void note_fetch(
+	struct surroundings *notes, const struct model *model, const struct worker_kept *kept, const struct record *record)
 {
 	const struct worker_row *row = record->worker;
 	bool is_only = row->fetches == kept->worker.work.fetches + 1;
@@ -221,11 +225,13 @@ static void note_fetch(struct surroundings *notes, const struct model *model, co
 	if (!(seconds > long_s) || seconds > 1e6)
 		return;
 	int64_t length_ns = (int64_t)(seconds * 1e9), read_ns = kept->moments[kept->newest].time_ns;
-	int64_t last_end_ns = row->fetch_begin_ns && row->fetch_begin_ns < record->time_ns ? row->fetch_begin_ns : record->time_ns;
+	int64_t last_end_ns =
+		row->fetch_begin_ns && row->fetch_begin_ns < record->time_ns ? row->fetch_begin_ns : record->time_ns;
 	int64_t end_ns = kept->worker.fetch_begin_ns + length_ns;
 	if (kept->worker.fetch_begin_ns == 0 || end_ns < read_ns - READ_APART_NS || end_ns > last_end_ns + READ_APART_NS)
 		end_ns = last_end_ns;
-	notes->fetches[notes->fetch_next] = (struct fetch_noted){ row->pid, kept->worker.id, end_ns - length_ns, end_ns, usual_s };
+	notes->fetches[notes->fetch_next] =
+		(struct fetch_noted){ row->pid, kept->worker.id, end_ns - length_ns, end_ns, usual_s };
 	notes->fetch_next = (notes->fetch_next + 1) % FETCHES_NOTED;
 	notes->fetch_count += notes->fetch_count < FETCHES_NOTED;
 }
@@ -238,15 +244,18 @@ void model_note_worker(struct model *model, const struct record *record)
 		return;
 	if (record->kind == RECORD_WORKER_GONE) {
 		if (!record->text || strcmp(record->text, "ended") != 0)
-			model_note_moment(model, AROUND_WORKER_WENT, notes->processes_read_ns, record->time_ns, kept->worker.pid, NAN, record->text);
-	} else if (record->worker && record->worker->pid == kept->worker.pid && record->worker->fetches > kept->worker.work.fetches) {
+			model_note_moment(model, AROUND_WORKER_WENT, notes->processes_read_ns, record->time_ns, kept->worker.pid,
+				NAN, record->text);
+	} else if (record->worker && record->worker->pid == kept->worker.pid &&
+		record->worker->fetches > kept->worker.work.fetches) {
 		note_fetch(notes, model, kept, record);
 	}
 }
 
-/* -- moments -------------------------------------------------------------------------------------------------------------------- */
+/* -- moments -- */
 
-void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid, double value, const char *text)
+void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid,
+	double value, const char *text)
 {
 	struct surroundings *notes = surroundings_of(model);
 	if (!notes)
@@ -254,7 +263,9 @@ void model_note_moment(struct model *model, enum around_event_kind kind, int64_t
 	struct moment *moment = &notes->moments[notes->moment_next];
 	notes->moment_next = (notes->moment_next + 1) % MOMENTS_MOST;
 	notes->moment_count += notes->moment_count < MOMENTS_MOST;
-	*moment = (struct moment){ .kind = kind, .pid = pid, .worker = UINT32_MAX, .gpu = -1, .from_ns = from_ns, .to_ns = to_ns, .value = value };
+	*moment = (struct moment){
+		.kind = kind, .pid = pid, .worker = UINT32_MAX, .gpu = -1, .from_ns = from_ns, .to_ns = to_ns, .value = value
+	};
 	put_text(moment->text, sizeof moment->text, text ? text : "");
 	struct process process = { .pid = pid };
 	if (pid)

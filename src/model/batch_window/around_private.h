@@ -9,61 +9,98 @@
 
 /* Of every process that is watched closely; the second list of the target and of those that publish a run, too. */
 #define WATCHED_OF_ALL(X) \
-	X(PROCESS_CPU_USER) X(PROCESS_CPU_SYSTEM) X(PROCESS_RUN_QUEUE_WAIT) X(PROCESS_DISK_WAIT) X(PROCESS_READ) X(PROCESS_WRITTEN) X(PROCESS_MAJOR_FAULTS)
+	X(PROCESS_CPU_USER) \
+	X(PROCESS_CPU_SYSTEM) \
+	X(PROCESS_RUN_QUEUE_WAIT) \
+	X(PROCESS_DISK_WAIT) \
+	X(PROCESS_READ) \
+	X(PROCESS_WRITTEN) \
+	X(PROCESS_MAJOR_FAULTS)
 #define WATCHED_OF_RUNS(X) \
-	X(PROCESS_MINOR_FAULTS) X(PROCESS_SWITCHES_WILLING) X(PROCESS_SWITCHES_FORCED) X(PROCESS_READ_CALLS)
+	X(PROCESS_MINOR_FAULTS) \
+	X(PROCESS_SWITCHES_WILLING) \
+	X(PROCESS_SWITCHES_FORCED) \
+	X(PROCESS_READ_CALLS)
 #define WATCHED_OF_SYSTEM(X) \
-	X(SYSTEM_CPU_BUSY) X(SYSTEM_CPU_IO_WAIT) X(SYSTEM_CPU_STOLEN) X(SYSTEM_SWAP_IN) X(SYSTEM_SWAP_OUT) X(SYSTEM_PRESSURE_CPU) X(SYSTEM_PRESSURE_MEMORY) \
-	X(SYSTEM_PRESSURE_IO) X(CGROUP_CPU) X(CGROUP_THROTTLED) X(CGROUP_THROTTLED_PERIODS) X(CGROUP_PERIODS) X(CGROUP_OOM_KILLS)
+	X(SYSTEM_CPU_BUSY) \
+	X(SYSTEM_CPU_IO_WAIT) \
+	X(SYSTEM_CPU_STOLEN) \
+	X(SYSTEM_SWAP_IN) \
+	X(SYSTEM_SWAP_OUT) \
+	X(SYSTEM_PRESSURE_CPU) \
+	X(SYSTEM_PRESSURE_MEMORY) \
+	X(SYSTEM_PRESSURE_IO) \
+	X(CGROUP_CPU) \
+	X(CGROUP_THROTTLED) \
+	X(CGROUP_THROTTLED_PERIODS) \
+	X(CGROUP_PERIODS) \
+	X(CGROUP_OOM_KILLS)
 #define WATCHED_OF_DEVICES(X) \
-	X(DISK_BUSY) X(DISK_READ) X(DISK_WRITTEN) X(NETWORK_RECEIVED)
+	X(DISK_BUSY) \
+	X(DISK_READ) \
+	X(DISK_WRITTEN) \
+	X(NETWORK_RECEIVED)
 
 enum watched_slot {
 #define WATCHED_SLOT(metric) SLOT_##metric,
-	WATCHED_OF_ALL(WATCHED_SLOT)
-	SLOTS_OF_ALL,
+	WATCHED_OF_ALL(WATCHED_SLOT) SLOTS_OF_ALL,
 	SLOT_BEFORE_RUNS = SLOTS_OF_ALL - 1,
-	WATCHED_OF_RUNS(WATCHED_SLOT)
-	SLOT_COUNT
+	WATCHED_OF_RUNS(WATCHED_SLOT) SLOT_COUNT
 #undef WATCHED_SLOT
 };
 
-enum { WATCHED_MOST = 64, MACHINE_COUNTERS_MOST = 40, DEVICES_WATCHED = 4, MOMENTS_MOST = 64, FETCHES_NOTED = 128, COURSES_MOST = GPUS_MOST + 1,
-	CANDIDATES_MOST = 96 };
+enum {
+	WATCHED_MOST = 64,
+	MACHINE_COUNTERS_MOST = 40,
+	DEVICES_WATCHED = 4,
+	MOMENTS_MOST = 64,
+	FETCHES_NOTED = 128,
+	COURSES_MOST = GPUS_MOST + 1,
+	CANDIDATES_MOST = 96
+};
 
 extern const enum metric watched_metrics[SLOT_COUNT];
 
 /* A process of the tree. */
 struct watched {
 	struct readings slots[SLOT_COUNT];
-	struct readings on_disk, stopped;    /* seconds in the states D, and T or t: a reading stands until the next */
-	char state;                          /* 0 = not read yet */
+	struct readings on_disk, stopped; /* seconds in the states D, and T or t: a reading stands until the next */
+	char state;                       /* 0 = not read yet */
 	int64_t state_ns;
-	bool is_of_run;                      /* it has the slots of runs */
+	bool is_of_run; /* it has the slots of runs */
 };
 
-struct machine_counter { enum metric metric; int32_t instance; struct readings readings; };
+struct machine_counter {
+	enum metric metric;
+	int32_t instance;
+	struct readings readings;
+};
 
 /* It happened after from_ns, and by to_ns. */
 struct moment {
 	enum around_event_kind kind;
 	int32_t pid;
 	uint32_t worker;
-	int32_t gpu;                         /* −1 = of none */
+	int32_t gpu; /* −1 = of none */
 	int64_t from_ns, to_ns;
 	double value;
 	char text[AROUND_TEXT_SIZE];
 };
 
-struct fetch_noted { int32_t pid; uint32_t worker; int64_t begin_ns, end_ns; double usual_s; };
+struct fetch_noted {
+	int32_t pid;
+	uint32_t worker;
+	int64_t begin_ns, end_ns;
+	double usual_s;
+};
 
 struct surroundings {
-	struct readings process_readings;    /* when processes were read: each grows it by one */
-	int64_t processes_read_ns;           /* the newest of them */
+	struct readings process_readings; /* when processes were read: each grows it by one */
+	int64_t processes_read_ns;        /* the newest of them */
 	size_t watched_count;
 	size_t machine_count, moment_count, moment_next, fetch_count, fetch_next;
 	struct machine_counter machine[MACHINE_COUNTERS_MOST];
-	struct moment moments[MOMENTS_MOST];             /* a ring, as fetches */
+	struct moment moments[MOMENTS_MOST]; /* a ring, as fetches */
 	struct fetch_noted fetches[FETCHES_NOTED];
 	int64_t swept_ns;
 	size_t course_count;
@@ -81,9 +118,11 @@ struct candidates {
 	struct around_event events[CANDIDATES_MOST];
 };
 /* NULL: there is no more room. */
-struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid, int64_t time_ns, double value, const char *text);
+struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid,
+	int64_t time_ns, double value, const char *text);
 /* Clocks that fell in the window. */
-void around_add_clocks(const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates);
+void around_add_clocks(
+	const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates);
 /* "GPU 1"; "GPU" where there is one; empty where it is not known. */
 void around_name_gpu(const struct model *model, int32_t instance, char out[AROUND_GPU_SIZE]);
 /* Whether the run is on this GPU. */

@@ -69,7 +69,8 @@ struct clock_reading *course_reading(struct clock_course *course, int64_t time_n
 		return newest;
 	if ((newest && time_ns < newest->time_ns) || !make_room(course))
 		return NULL;
-	*at(course, course->count++) = (struct clock_reading){ .time_ns = time_ns, .clock_hz = NAN, .busy_ratio = NAN, .held = COURSE_HELD_UNKNOWN };
+	*at(course, course->count++) =
+		(struct clock_reading){ .time_ns = time_ns, .clock_hz = NAN, .busy_ratio = NAN, .held = COURSE_HELD_UNKNOWN };
 	while (course->count > 1 && time_ns - at(course, 0)->time_ns > KEPT_NS)
 		drop_first(course);
 	return at(course, course->count - 1u);
@@ -90,14 +91,14 @@ static size_t readings_until(const struct clock_course *course, int64_t time_ns,
 	return low;
 }
 
-static bool has_clock(const struct clock_reading *reading)
-{
-	return reading->clock_hz > 0;
-}
+static bool has_clock(const struct clock_reading *reading) { return reading->clock_hz > 0; }
 
-/* -- what is usual -------------------------------------------------------------------------------------------------------------- */
+/* -- what is usual -- */
 
-struct usual_clock { double hz, busy_ratio; uint32_t held; };
+struct usual_clock {
+	double hz, busy_ratio;
+	uint32_t held;
+};
 
 /* False: less than 2 s of work is known before. */
 static bool find_usual(const struct clock_course *course, int64_t before_ns, struct usual_clock *out)
@@ -105,7 +106,8 @@ static bool find_usual(const struct clock_course *course, int64_t before_ns, str
 	double clocks[COURSE_READINGS_MOST], busy_sum = 0;
 	size_t count = 0, busy_count = 0, held[32] = { 0 };
 	int64_t oldest_ns = before_ns;
-	for (size_t i = readings_until(course, before_ns, false); i-- > 0 && at(course, i)->time_ns > before_ns - USUAL_NS;) {
+	for (size_t i = readings_until(course, before_ns, false);
+		 i-- > 0 && at(course, i)->time_ns > before_ns - USUAL_NS;) {
 		const struct clock_reading *reading = at(course, i);
 		if (!isnan(reading->busy_ratio)) {
 			busy_sum += (double)reading->busy_ratio;
@@ -128,7 +130,7 @@ static bool find_usual(const struct clock_course *course, int64_t before_ns, str
 	return true;
 }
 
-/* -- a fall --------------------------------------------------------------------------------------------------------------------- */
+/* -- a fall -- */
 
 static bool is_held(const struct clock_reading *reading)
 {
@@ -144,11 +146,15 @@ static bool is_slow(const struct clock_reading *reading, double usual_hz)
 static const struct clock_reading *next_with_clock(const struct clock_course *course, size_t i, int step)
 {
 	while (i < course->count && !has_clock(at(course, i)))
-		i += (size_t)(ptrdiff_t)step;      /* below 0 it wraps, and ends the loop */
+		i += (size_t)(ptrdiff_t)step; /* below 0 it wraps, and ends the loop */
 	return i < course->count ? at(course, i) : NULL;
 }
 
-struct slow { size_t readings, slow; double sum_hz; uint32_t held; };
+struct slow {
+	size_t readings, slow;
+	double sum_hz;
+	uint32_t held;
+};
 
 static void add_slow(struct slow *slow, const struct clock_reading *reading, double usual_hz)
 {
@@ -160,11 +166,13 @@ static void add_slow(struct slow *slow, const struct clock_reading *reading, dou
 	slow->held |= reading->held;
 }
 
-/* Where readings lie too far apart for the window, the two about it are asked: one in it may be a moment, so one of them must agree; where none lies in it
- * both must, and be near each other. Returns the share of the window in which it was slow. */
+/* Where readings lie too far apart for the window, the two about it are asked: one in it may be a moment, so one of
+ * them must agree; where none lies in it both must, and be near each other. Returns the share of the window in which it
+ * was slow. */
 static double ask_about(const struct clock_course *course, size_t first, size_t end, struct slow *slow, double usual_hz)
 {
-	const struct clock_reading *before = next_with_clock(course, first - 1, -1), *after = next_with_clock(course, end, 1);
+	const struct clock_reading *before = next_with_clock(course, first - 1, -1),
+							   *after = next_with_clock(course, end, 1);
 	bool was_slow = before && is_slow(before, usual_hz), is_slow_after = after && is_slow(after, usual_hz);
 	if (slow->readings == 1)
 		return slow->slow ? 0.5 * was_slow + 0.5 * is_slow_after : 0;
@@ -185,17 +193,22 @@ bool course_fall(const struct clock_course *course, int64_t from_ns, int64_t to_
 	for (size_t i = first; i < end; i++)
 		if (has_clock(at(course, i)))
 			add_slow(&slow, at(course, i), usual.hz);
-	double part = slow.readings < 2 ? ask_about(course, first, end, &slow, usual.hz) : (double)slow.slow / (double)slow.readings;
+	double part =
+		slow.readings < 2 ? ask_about(course, first, end, &slow, usual.hz) : (double)slow.slow / (double)slow.readings;
 	if (part <= 0)
 		return false;
-	*out = (struct clock_fall){ .clock_hz = slow.sum_hz / (double)slow.slow, .usual_hz = usual.hz, .part_ratio = part,
-		.usual_busy_ratio = usual.busy_ratio, .held = slow.held & ~usual.held ? slow.held & ~usual.held : slow.held };
+	*out = (struct clock_fall){ .clock_hz = slow.sum_hz / (double)slow.slow,
+		.usual_hz = usual.hz,
+		.part_ratio = part,
+		.usual_busy_ratio = usual.busy_ratio,
+		.held = slow.held & ~usual.held ? slow.held & ~usual.held : slow.held };
 	return true;
 }
 
-/* -- for how long it was held back ---------------------------------------------------------------------------------------------- */
+/* -- for how long it was held back -- */
 
-double course_held_ratio(const struct clock_course *course, uint32_t bits, int64_t from_ns, int64_t to_ns, double *clock_hz)
+double course_held_ratio(
+	const struct clock_course *course, uint32_t bits, int64_t from_ns, int64_t to_ns, double *clock_hz)
 {
 	double held_s = 0, known_s = 0, clocked_s = 0, sum = 0;
 	for (size_t i = course->count; i-- > 0;) {

@@ -10,30 +10,35 @@
 enum { NONE = 0, LINES_MOST = CODE_NODES_MOST, US_PER_S = 1000000 };
 
 /* What a node (or a group) was given in the slots of the last minute, in microseconds. */
-struct slots { uint32_t us[CODE_SLOTS]; uint64_t sum_us; };
+struct slots {
+	uint32_t us[CODE_SLOTS];
+	uint64_t sum_us;
+};
 
 struct node_past {
 	uint64_t told_ns;
 	struct slots recent;
-	uint32_t line_row;                   /* of the innermost own line on the way, and one more; 0 = none */
+	uint32_t line_row; /* of the innermost own line on the way, and one more; 0 = none */
 	uint32_t function_row;
-	bool begins_line, begins_function;   /* no node on the way to it is of the same */
+	bool begins_line, begins_function; /* no node on the way to it is of the same */
 };
 
-struct group_past { uint64_t told_ns; uint64_t told_looks; struct slots recent; uint32_t looks[CODE_SLOTS]; };
+struct group_past {
+	uint64_t told_ns;
+	uint64_t told_looks;
+	struct slots recent;
+	uint32_t looks[CODE_SLOTS];
+};
 
 struct code_past {
-	int64_t slot;                        /* number of the current one */
+	int64_t slot; /* number of the current one */
 	bool has_new;
 	size_t node_room, code_room, line_room, function_room;
 	struct node_past *nodes;
 	struct group_past groups[CODE_GROUPS_MOST];
 };
 
-void model_init_code(struct model *model)
-{
-	model->private->code = calloc(1, sizeof *model->private->code);
-}
+void model_init_code(struct model *model) { model->private->code = calloc(1, sizeof *model->private->code); }
 
 void model_free_code(struct model *model)
 {
@@ -52,7 +57,7 @@ void model_free_code(struct model *model)
 	free(model->private->code);
 }
 
-/* -- what is told ----------------------------------------------------------------------------------------------------------------- */
+/* -- what is told -- */
 
 /* Room for `count` of them; what is new is zeroed. */
 static bool grow(void **list, size_t *room, size_t count, size_t each)
@@ -147,20 +152,23 @@ void model_take_code(struct model *model, const struct record *record)
 	size_t same = 0;
 	while (same < code->code_count && (!code->codes[same].file || strcmp(code->codes[same].file, file) != 0))
 		same++;
-	code->codes[at] = (struct code_name){ function, file, record->code.is_own, same < code->code_count ? code->codes[same].file_of : (uint32_t)at };
+	code->codes[at] = (struct code_name){ function, file, record->code.is_own,
+		same < code->code_count ? code->codes[same].file_of : (uint32_t)at };
 	code->code_count = at >= code->code_count ? at + 1 : code->code_count;
 }
 
-/* -- a new node ------------------------------------------------------------------------------------------------------------------- */
+/* -- a new node -- */
 
-/* Which phase stays when one is called from another: of the same rank the outer one. An optimizer may be given the whole step to call (Lightning); what is
- * imported may run it. */
+/* Which phase stays when one is called from another: of the same rank the outer one. An optimizer may be given the
+ * whole step to call (Lightning); what is imported may run it. */
 static unsigned rank_of(enum code_phase phase)
 {
 	switch (phase) {
 	case CODE_PHASE_OTHER: return 0;
-	case CODE_PHASE_IMPORT: case CODE_PHASE_OPTIMIZER: return 1;
-	case CODE_PHASE_COMMUNICATION: case CODE_PHASE_COMPILE: return 3;
+	case CODE_PHASE_IMPORT:
+	case CODE_PHASE_OPTIMIZER: return 1;
+	case CODE_PHASE_COMMUNICATION:
+	case CODE_PHASE_COMPILE: return 3;
 	default: return 2;
 	}
 }
@@ -168,11 +176,14 @@ static unsigned rank_of(enum code_phase phase)
 static uint32_t row_of_line(struct code *code, struct code_past *past, const struct code_node *node)
 {
 	for (size_t i = 0; i < code->line_count; i++)
-		if (code->lines[i].group == node->group && code_is_in_line(code, node, code->lines[i].code, code->lines[i].line))
+		if (code->lines[i].group == node->group &&
+			code_is_in_line(code, node, code->lines[i].code, code->lines[i].line))
 			return (uint32_t)i + 1;
-	if (code->line_count == LINES_MOST || !grow((void **)&code->lines, &past->line_room, code->line_count + 1, sizeof *code->lines))
+	if (code->line_count == LINES_MOST ||
+		!grow((void **)&code->lines, &past->line_room, code->line_count + 1, sizeof *code->lines))
 		return NONE;
-	code->lines[code->line_count] = (struct code_line){ .group = node->group, .code = node->code, .line = node->line, .text = node->text };
+	code->lines[code->line_count] =
+		(struct code_line){ .group = node->group, .code = node->code, .line = node->line, .text = node->text };
 	return (uint32_t)++code->line_count;
 }
 
@@ -228,17 +239,25 @@ void model_take_code_node(struct model *model, const struct record *record)
 {
 	struct code *code = &model->code;
 	struct code_past *past = model->private->code;
-	size_t at = record->code_node.id - 1u, parent = record->code_node.parent, name = record->code_node.code - 1u, group = record->code_node.group - 1u;
-	if (!past || at >= CODE_NODES_MOST || (at < code->node_count && code->nodes[at].is_used) || group >= CODE_GROUPS_MOST || !code->groups[group].is_used)
+	size_t at = record->code_node.id - 1u, parent = record->code_node.parent, name = record->code_node.code - 1u,
+		   group = record->code_node.group - 1u;
+	if (!past || at >= CODE_NODES_MOST || (at < code->node_count && code->nodes[at].is_used) ||
+		group >= CODE_GROUPS_MOST || !code->groups[group].is_used)
 		return;
-	if (name >= code->code_count || !code->codes[name].function || parent > at || (parent != NONE && (parent > code->node_count || !code->nodes[parent - 1].is_used)))
+	if (name >= code->code_count || !code->codes[name].function || parent > at ||
+		(parent != NONE && (parent > code->node_count || !code->nodes[parent - 1].is_used)))
 		return;
 	size_t room = past->node_room;
-	if (!grow((void **)&past->nodes, &room, at + 1, sizeof *past->nodes) || !grow((void **)&code->nodes, &past->node_room, at + 1, sizeof *code->nodes))
+	if (!grow((void **)&past->nodes, &room, at + 1, sizeof *past->nodes) ||
+		!grow((void **)&code->nodes, &past->node_room, at + 1, sizeof *code->nodes))
 		return;
 	if (at >= code->node_count)
 		code->node_count = at + 1;
-	code->nodes[at] = (struct code_node){ .is_used = true, .group = (uint32_t)group, .code = (uint32_t)name, .line = record->code_node.line, .parent = (uint32_t)parent,
+	code->nodes[at] = (struct code_node){ .is_used = true,
+		.group = (uint32_t)group,
+		.code = (uint32_t)name,
+		.line = record->code_node.line,
+		.parent = (uint32_t)parent,
 		.text = record->code_node.text ? copy_text(record->code_node.text, NAME_LENGTH_MOST) : NULL };
 	place_node(code, past, at);
 	past->has_new = true;
@@ -249,7 +268,8 @@ void model_take_code_time(struct model *model, const struct record *record, bool
 	struct code *code = &model->code;
 	struct code_past *past = model->private->code;
 	size_t at = record->code_time.id - 1u;
-	if (!past || at >= code->node_count || !code->nodes[at].is_used || record->code_time.total_ns <= past->nodes[at].told_ns)
+	if (!past || at >= code->node_count || !code->nodes[at].is_used ||
+		record->code_time.total_ns <= past->nodes[at].told_ns)
 		return;
 	turn_slots(model);
 	if (!is_snapshot)
@@ -258,7 +278,7 @@ void model_take_code_time(struct model *model, const struct record *record, bool
 	past->has_new = true;
 }
 
-/* -- after a set ------------------------------------------------------------------------------------------------------------------ */
+/* -- after a set -- */
 
 static void add(struct code_time *to, const struct code_time *time)
 {
@@ -345,7 +365,7 @@ void model_refresh_code(struct model *model)
 	sum_rows(&model->code, past);
 }
 
-/* -- asking ----------------------------------------------------------------------------------------------------------------------- */
+/* -- asking -- */
 
 int code_group_of(const struct code *code, int32_t pid)
 {
@@ -360,19 +380,22 @@ int code_main_group(const struct model *model)
 	const struct code *code = &model->code;
 	int most = code_group_of(code, model->target_pid);
 	for (size_t i = 0; most < 0 && i < code->group_count; i++)
-		if (code->groups[i].is_used && !code->groups[i].is_workers && (most < 0 || code->groups[i].looks > code->groups[most].looks))
+		if (code->groups[i].is_used && !code->groups[i].is_workers &&
+			(most < 0 || code->groups[i].looks > code->groups[most].looks))
 			most = (int)i;
 	return most;
 }
 
 bool code_is_in_line(const struct code *code, const struct code_node *node, uint32_t function, uint32_t line)
 {
-	return node->line == line && (node->code == function || (line && code->codes[node->code].file_of == code->codes[function].file_of));
+	return node->line == line &&
+		(node->code == function || (line && code->codes[node->code].file_of == code->codes[function].file_of));
 }
 
 double code_error_ratio(double share_ratio, double looks)
 {
-	return looks > 0 && share_ratio >= 0 && share_ratio <= 1 ? sqrt(share_ratio * (1 - share_ratio) / looks) : (double)NAN;
+	return looks > 0 && share_ratio >= 0 && share_ratio <= 1 ? sqrt(share_ratio * (1 - share_ratio) / looks)
+															 : (double)NAN;
 }
 
 static bool comes_before(const struct code_line *a, const struct code_line *b)

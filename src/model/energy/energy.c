@@ -5,7 +5,8 @@
 
 #include "src/model/energy/energy_private.h"
 
-/* What is no longer read is no longer known: so long after it was; and a meter is no longer waited for. Sensors are read every 20 s at the least. */
+/* What is no longer read is no longer known: so long after it was; and a meter is no longer waited for. Sensors are
+ * read every 20 s at the least. */
 #define METER_STALE_NS (5 * NS_PER_S)
 #define METER_GONE_NS (60 * NS_PER_S)
 #define SENSOR_STALE_NS (45 * NS_PER_S)
@@ -14,12 +15,13 @@
 enum { SENSORS_WITH_SERIES = 12 };
 #define JOULES_PER_KWH 3.6e6
 
-/* -- life ----------------------------------------------------------------------------------------------------------------------- */
+/* -- life -- */
 
 void model_init_energy(struct model *model)
 {
 	struct energy *energy = &model->energy;
-	energy->cpu_watts = energy->gpu_watts = energy->cpu_joules = energy->gpu_joules = energy->joules_per_batch = energy->joules_per_sample = NAN;
+	energy->cpu_watts = energy->gpu_watts = energy->cpu_joules = energy->gpu_joules = energy->joules_per_batch =
+		energy->joules_per_sample = NAN;
 	energy->cpu_joules_per_batch = energy->gpu_joules_per_batch = energy->co2_g = energy->co2_g_per_epoch = NAN;
 	energy->hottest_celsius = energy->throttles_per_s = energy->cpu_clock_hz = NAN;
 	energy->grid_g_per_kwh = model->options.grid_g_per_kwh;
@@ -47,7 +49,7 @@ void model_free_energy(struct model *model)
 	free(past);
 }
 
-/* -- names ---------------------------------------------------------------------------------------------------------------------- */
+/* -- names -- */
 
 static bool begins_with_any(const char *text, const char *const *words, size_t count)
 {
@@ -99,8 +101,10 @@ bool model_name_meter(struct model *model, const struct record *record)
 	const char *name = record->instance.name;
 	if (metric < METRIC_ENERGY_USED || metric > METRIC_HEAT_CPU_CLOCK)
 		return false;
-	struct energy_meter *meter = metric == METRIC_ENERGY_USED && name ? find_meter(&model->energy, record->instance.instance) : NULL;
-	struct heat_sensor *sensor = metric != METRIC_ENERGY_USED && name ? find_sensor(&model->energy, record->instance.instance) : NULL;
+	struct energy_meter *meter =
+		metric == METRIC_ENERGY_USED && name ? find_meter(&model->energy, record->instance.instance) : NULL;
+	struct heat_sensor *sensor =
+		metric != METRIC_ENERGY_USED && name ? find_sensor(&model->energy, record->instance.instance) : NULL;
 	if (meter)
 		put_text(meter->name, sizeof meter->name, name);
 	if (sensor)
@@ -108,7 +112,7 @@ bool model_name_meter(struct model *model, const struct record *record)
 	return true;
 }
 
-/* -- readings ------------------------------------------------------------------------------------------------------------------- */
+/* -- readings -- */
 
 double energy_take_counter(struct meter_past *past, int64_t time_ns, double value)
 {
@@ -164,7 +168,8 @@ static void take_throttles(struct model *model, const struct record *record)
 	struct energy_past *past = model->private->energy;
 	if (record->time_ns <= past->throttles_ns)
 		return;
-	double growth = past->throttles_ns && record->figure.value >= past->throttles ? record->figure.value - past->throttles : NAN;
+	double growth =
+		past->throttles_ns && record->figure.value >= past->throttles ? record->figure.value - past->throttles : NAN;
 	model->energy.throttles_per_s = growth / seconds_between(past->throttles_ns, record->time_ns);
 	past->throttles = record->figure.value;
 	past->throttles_ns = record->time_ns;
@@ -188,43 +193,37 @@ bool model_take_energy_figure(struct model *model, const struct record *record)
 		return is_ours;
 	switch (metric) {
 	case METRIC_ENERGY_USED: take_meter(model, record); break;
-	case METRIC_HEAT_TEMPERATURE: case METRIC_HEAT_LIMIT: take_heat(model, record); break;
+	case METRIC_HEAT_TEMPERATURE:
+	case METRIC_HEAT_LIMIT: take_heat(model, record); break;
 	case METRIC_HEAT_CPU_THROTTLES: take_throttles(model, record); break;
 	case METRIC_HEAT_CPU_CLOCK: take_clock(model, record); break;
-	case METRIC_GPU_ENERGY: case METRIC_GPU_POWER: energy_take_gpu(model, record); break;
+	case METRIC_GPU_ENERGY:
+	case METRIC_GPU_POWER: energy_take_gpu(model, record); break;
 	default: break;
 	}
 	return is_ours;
 }
 
-/* -- what follows from them ----------------------------------------------------------------------------------------------------- */
+/* -- what follows from them -- */
 
-double energy_total(double cpu, double gpu)
-{
-	return isnan(cpu) ? gpu : isnan(gpu) ? cpu : cpu + gpu;
-}
+double energy_total(double cpu, double gpu) { return isnan(cpu) ? gpu : isnan(gpu) ? cpu : cpu + gpu; }
 
 double energy_co2_g(const struct energy *energy, double joules)
 {
 	return joules / JOULES_PER_KWH * energy->grid_g_per_kwh;
 }
 
-bool energy_is_metered(const struct energy *energy)
-{
-	return energy->since_ns > 0;
-}
+bool energy_is_metered(const struct energy *energy) { return energy->since_ns > 0; }
 
-bool energy_has_heat(const struct energy *energy)
-{
-	return energy->sensor_count > 0 || energy->cpu_clock_hz > 0;
-}
+bool energy_has_heat(const struct energy *energy) { return energy->sensor_count > 0 || energy->cpu_clock_hz > 0; }
 
 const struct heat_sensor *energy_hottest(const struct energy *energy)
 {
 	const struct heat_sensor *hottest = NULL;
 	for (size_t i = 0; i < energy->sensor_count; i++) {
 		const struct heat_sensor *sensor = &energy->sensors[i];
-		if (heat_is_of_cpus(sensor->name) && !isnan(sensor->celsius) && (!hottest || sensor->celsius > hottest->celsius))
+		if (heat_is_of_cpus(sensor->name) && !isnan(sensor->celsius) &&
+			(!hottest || sensor->celsius > hottest->celsius))
 			hottest = sensor;
 	}
 	return hottest;

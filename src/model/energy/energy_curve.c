@@ -9,7 +9,10 @@ enum { ROOM_FIRST = 32 };
 #define DENSE_NS (10 * NS_PER_S)
 
 /* Totals since the first. */
-struct curve_point { int64_t time_ns, unknown_ns; double joules; };
+struct curve_point {
+	int64_t time_ns, unknown_ns;
+	double joules;
+};
 
 void energy_curve_release(struct energy_curve *curve)
 {
@@ -77,7 +80,9 @@ static void totals_at(const struct energy_curve *curve, int64_t time_ns, double 
 			high = middle;
 	}
 	const struct curve_point *before = &curve->points[low], *after = &curve->points[high];
-	double part = after->time_ns > before->time_ns ? (double)(time_ns - before->time_ns) / (double)(after->time_ns - before->time_ns) : 0;
+	double part = after->time_ns > before->time_ns
+		? (double)(time_ns - before->time_ns) / (double)(after->time_ns - before->time_ns)
+		: 0;
 	*joules = before->joules + (after->joules - before->joules) * part;
 	*unknown_ns = (double)before->unknown_ns + (double)(after->unknown_ns - before->unknown_ns) * part;
 }
@@ -85,7 +90,8 @@ static void totals_at(const struct energy_curve *curve, int64_t time_ns, double 
 double energy_curve_between(const struct energy_curve *curve, int64_t from_ns, int64_t to_ns, bool *is_whole)
 {
 	double joules[2], unknown_ns[2];
-	int64_t begin_ns = from_ns > curve->first_ns ? from_ns : curve->first_ns, end_ns = to_ns < curve->last_ns ? to_ns : curve->last_ns;
+	int64_t begin_ns = from_ns > curve->first_ns ? from_ns : curve->first_ns,
+			end_ns = to_ns < curve->last_ns ? to_ns : curve->last_ns;
 	*is_whole = false;
 	if (curve->count < 2 || end_ns <= begin_ns)
 		return NAN;

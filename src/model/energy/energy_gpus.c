@@ -1,10 +1,12 @@
-/* What GPUs used: their energy counters, and their power, which says when between two readings of the counter, or stands for it where there is none. */
+/* What GPUs used: their energy counters, and their power, which says when between two readings of the counter, or
+ * stands for it where there is none. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/energy/energy_private.h"
 
-/* A GPU whose energy counter was not told for so long is one without. Where there are many GPUs it is read every 15 to 60 s. */
+/* A GPU whose energy counter was not told for so long is one without. Where there are many GPUs it is read every 15 to
+ * 60 s. */
 #define COUNTER_STALE_NS (130 * NS_PER_S)
 
 struct gpu_meter *energy_gpu_meter(struct energy_past *past, int32_t instance)
@@ -29,7 +31,7 @@ static struct gpu_meter *find_gpu(struct energy_past *past, int32_t instance)
 	return gpu;
 }
 
-/* -- power between two readings of the counter ------------------------------------------------------------------------------------ */
+/* -- power between two readings of the counter -- */
 
 /* Two by two, so that they reach as far with half as many. */
 static void merge_pieces(struct gpu_meter *gpu)
@@ -59,7 +61,9 @@ static double joules_after(const struct power_piece *piece, int64_t time_ns)
 {
 	if (piece->from_ns >= time_ns)
 		return piece->joules;
-	return piece->to_ns > time_ns ? piece->joules * (double)(piece->to_ns - time_ns) / (double)(piece->to_ns - piece->from_ns) : 0;
+	return piece->to_ns > time_ns
+		? piece->joules * (double)(piece->to_ns - time_ns) / (double)(piece->to_ns - piece->from_ns)
+		: 0;
 }
 
 /* Shares out what the counter grew by as the power was, where that is known for the whole of the time. */
@@ -68,7 +72,8 @@ static void push_shaped(struct gpu_meter *gpu, int64_t time_ns, double growth)
 	struct energy_curve *curve = &gpu->counter.curve;
 	int64_t begin_ns = curve->last_ns;
 	double sum = 0;
-	bool is_whole = gpu->piece_count > 0 && gpu->pieces[0].from_ns <= begin_ns && gpu->pieces[gpu->piece_count - 1].to_ns == time_ns;
+	bool is_whole = gpu->piece_count > 0 && gpu->pieces[0].from_ns <= begin_ns &&
+		gpu->pieces[gpu->piece_count - 1].to_ns == time_ns;
 	for (unsigned i = 0; i < gpu->piece_count; i++)
 		sum += joules_after(&gpu->pieces[i], begin_ns);
 	for (unsigned i = 0; is_whole && sum > 0 && !isnan(growth) && i + 1 < gpu->piece_count; i++) {
@@ -88,11 +93,12 @@ static void push_pieces(struct gpu_meter *gpu)
 {
 	struct energy_curve *curve = &gpu->counter.curve;
 	for (unsigned i = 0; i < gpu->piece_count; i++)
-		energy_curve_push(curve, gpu->pieces[i].to_ns, gpu->pieces[i].from_ns <= curve->last_ns ? joules_after(&gpu->pieces[i], curve->last_ns) : NAN);
+		energy_curve_push(curve, gpu->pieces[i].to_ns,
+			gpu->pieces[i].from_ns <= curve->last_ns ? joules_after(&gpu->pieces[i], curve->last_ns) : NAN);
 	gpu->piece_count = 0;
 }
 
-/* -- readings ---------------------------------------------------------------------------------------------------------------------- */
+/* -- readings -- */
 
 static void take_counter(struct gpu_meter *gpu, int64_t time_ns, double joules)
 {

@@ -11,7 +11,7 @@
 
 enum { STEPS_LOOKED_AT_MOST = 4 * RUN_RECENT };
 
-/* -- whose GPUs ----------------------------------------------------------------------------------------------------------------- */
+/* -- whose GPUs -- */
 
 /* Of a part that no meter is of, its GPU's. */
 static struct gpu_meter *meter_of(struct energy_past *past, const struct gpu *gpu)
@@ -41,7 +41,8 @@ static double watts_now(struct model *model)
 	size_t count = run_gpus(model, NULL, gpus), counted_count = 0;
 	double watts = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct gpu *whole = gpus[i]->parent >= 0 && isnan(gpus[i]->power_w) ? model_gpu(model, gpus[i]->parent) : gpus[i];
+		const struct gpu *whole =
+			gpus[i]->parent >= 0 && isnan(gpus[i]->power_w) ? model_gpu(model, gpus[i]->parent) : gpus[i];
 		size_t at = 0;
 		while (whole && at < counted_count && counted[at] != whole->instance)
 			at++;
@@ -53,9 +54,12 @@ static double watts_now(struct model *model)
 	return count ? watts : NAN;
 }
 
-/* -- windows -------------------------------------------------------------------------------------------------------------------- */
+/* -- windows -- */
 
-struct share { double joules; bool is_whole; };      /* NAN: nothing is metered there */
+struct share {
+	double joules;
+	bool is_whole;
+}; /* NAN: nothing is metered there */
 
 static void add(struct share *sum, const struct energy_curve *curve, int64_t from_ns, int64_t to_ns)
 {
@@ -68,7 +72,8 @@ static void add(struct share *sum, const struct energy_curve *curve, int64_t fro
 /* A meter of the CPUs that was read at all. */
 static bool is_counted(const struct model *model, size_t meter)
 {
-	return energy_is_of_cpus(model->energy.meters[meter].name) && model->private->energy->meters[meter].curve.last_ns > 0;
+	return energy_is_of_cpus(model->energy.meters[meter].name) &&
+		model->private->energy->meters[meter].curve.last_ns > 0;
 }
 
 static struct share cpus_between(const struct model *model, int64_t from_ns, int64_t to_ns)
@@ -91,9 +96,12 @@ static struct share gpus_between(const struct model *model, uint64_t runs, int64
 	return sum;
 }
 
-/* -- batches -------------------------------------------------------------------------------------------------------------------- */
+/* -- batches -- */
 
-struct steps { size_t count; double joules, seconds, samples; };
+struct steps {
+	size_t count;
+	double joules, seconds, samples;
+};
 
 static void add_step(struct steps *steps, struct share share, const struct batch *batch)
 {
@@ -135,7 +143,8 @@ static void refresh_batches(struct model *model)
 	const struct track *track = run ? run_main(run) : NULL;
 	struct steps cpus = { 0 }, gpus = { 0 };
 	size_t left = RUN_RECENT, looked_at = 0;
-	for (uint64_t ordinal = track ? track->end : 0; track && ordinal > track->first && left > 0 && looked_at < STEPS_LOOKED_AT_MOST; ordinal--, looked_at++) {
+	for (uint64_t ordinal = track ? track->end : 0;
+		 track && ordinal > track->first && left > 0 && looked_at < STEPS_LOOKED_AT_MOST; ordinal--, looked_at++) {
 		const struct batch *batch = track_batch(track, ordinal - 1);
 		if (!batch || !batch->end_ns || isnan(batch->step_s))
 			continue;
@@ -154,7 +163,7 @@ static void refresh_batches(struct model *model)
 	energy->joules_per_sample = energy_total(a_sample(&cpus), a_sample(&gpus)) / (run ? samples_of_all(model, run) : 1);
 }
 
-/* -- epochs --------------------------------------------------------------------------------------------------------------------- */
+/* -- epochs -- */
 
 const struct epoch_energy *energy_of_epoch(const struct energy *energy, unsigned run, uint32_t ordinal)
 {
@@ -170,7 +179,8 @@ static size_t find_row(const struct model *model, unsigned run, const struct epo
 {
 	const struct energy *energy = &model->energy;
 	for (size_t i = energy->epoch_count; i-- > 0;)
-		if (energy->epochs[i].run == run && energy->epochs[i].ordinal == epoch->ordinal && model->private->energy->epoch_begins_ns[i] == epoch->begin_ns)
+		if (energy->epochs[i].run == run && energy->epochs[i].ordinal == epoch->ordinal &&
+			model->private->energy->epoch_begins_ns[i] == epoch->begin_ns)
 			return i;
 	return NO_ROW;
 }
@@ -185,7 +195,8 @@ static size_t add_row(struct model *model, unsigned run, const struct epoch *epo
 		memmove(energy->epochs, energy->epochs + 1, energy->epoch_count * sizeof energy->epochs[0]);
 		memmove(begins_ns, begins_ns + 1, energy->epoch_count * sizeof begins_ns[0]);
 	}
-	energy->epochs[energy->epoch_count] = (struct epoch_energy){ .run = run, .ordinal = epoch->ordinal, .cpu_joules = NAN, .gpu_joules = NAN };
+	energy->epochs[energy->epoch_count] =
+		(struct epoch_energy){ .run = run, .ordinal = epoch->ordinal, .cpu_joules = NAN, .gpu_joules = NAN };
 	begins_ns[energy->epoch_count] = epoch->begin_ns;
 	return energy->epoch_count++;
 }
@@ -237,7 +248,8 @@ static void refresh_epochs(struct model *model)
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
 		size_t first = run->epoch_count;
-		while (first > 0 && run->epoch_count - first < ENERGY_EPOCHS_MOST && needs_look(model, i, &run->epochs[first - 1]))
+		while (
+			first > 0 && run->epoch_count - first < ENERGY_EPOCHS_MOST && needs_look(model, i, &run->epochs[first - 1]))
 			first--;
 		for (size_t k = first; k < run->epoch_count; k++)
 			refresh_epoch(model, i, &run->epochs[k], until_ns);
@@ -245,7 +257,8 @@ static void refresh_epochs(struct model *model)
 	energy->co2_g_per_epoch = NAN;
 	for (size_t i = energy->epoch_count; i-- > 0 && isnan(energy->co2_g_per_epoch);)
 		if (energy->epochs[i].is_whole && energy->epochs[i].run == 0)
-			energy->co2_g_per_epoch = energy_co2_g(energy, energy_total(energy->epochs[i].cpu_joules, energy->epochs[i].gpu_joules));
+			energy->co2_g_per_epoch =
+				energy_co2_g(energy, energy_total(energy->epochs[i].cpu_joules, energy->epochs[i].gpu_joules));
 }
 
 void energy_refresh_runs(struct model *model)

@@ -7,15 +7,13 @@
 
 #define STALE_NS (15 * NS_PER_S)
 enum { STALE_INTERVALS = 4 };
-/* Asking a driver comes in bursts, for what is dear is asked every few seconds: what it takes a second is that of windows of so long. */
+/* Asking a driver comes in bursts, for what is dear is asked every few seconds: what it takes a second is that of
+ * windows of so long. */
 #define READING_WINDOW_NS (30 * NS_PER_S)
 
-/* -- life ----------------------------------------------------------------------------------------------------------------------- */
+/* -- life -- */
 
-void model_init_gpus(struct model *model)
-{
-	model->private->gpus = NULL;
-}
+void model_init_gpus(struct model *model) { model->private->gpus = NULL; }
 
 static void free_gpu(struct gpu *gpu, struct gpu_past *past)
 {
@@ -51,7 +49,7 @@ static bool make_room(struct model *model)
 	return true;
 }
 
-/* -- figures that are no longer told ------------------------------------------------------------------------------------------- */
+/* -- figures that are no longer told -- */
 
 static void forget_figure(struct gpu *gpu, struct gpu_past *past, size_t at)
 {
@@ -93,8 +91,14 @@ static void forget_all(struct gpu *gpu, struct gpu_past *past)
 static bool is_fixed(enum metric metric)
 {
 	switch (metric) {
-	case METRIC_GPU_MEMORY: case METRIC_GPU_MEMORY_RESERVED: case METRIC_GPU_POWER_LIMIT: case METRIC_GPU_TEMPERATURE_LIMIT: case METRIC_GPU_CLOCK_MOST:
-	case METRIC_GPU_CLOCK_MEMORY_MOST: case METRIC_GPU_PCIE_GENERATION_MOST: case METRIC_GPU_PCIE_WIDTH_MOST: return true;
+	case METRIC_GPU_MEMORY:
+	case METRIC_GPU_MEMORY_RESERVED:
+	case METRIC_GPU_POWER_LIMIT:
+	case METRIC_GPU_TEMPERATURE_LIMIT:
+	case METRIC_GPU_CLOCK_MOST:
+	case METRIC_GPU_CLOCK_MEMORY_MOST:
+	case METRIC_GPU_PCIE_GENERATION_MOST:
+	case METRIC_GPU_PCIE_WIDTH_MOST: return true;
 	default: return false;
 	}
 }
@@ -143,7 +147,7 @@ static void forget_stale(struct gpu *gpu, struct gpu_past *past, int64_t now_ns)
 		derive(gpu);
 }
 
-/* -- GPUs ----------------------------------------------------------------------------------------------------------------------- */
+/* -- GPUs -- */
 
 static int find_gpu(const struct model *model, int32_t instance)
 {
@@ -156,7 +160,8 @@ static int find_gpu(const struct model *model, int32_t instance)
 /* Parts stand behind their GPU: by its number, then by their own. */
 static bool is_before(const struct gpu_row *row, const struct gpu *gpu)
 {
-	int32_t of_row = row->parent >= 0 ? row->parent : row->instance, of_gpu = gpu->parent >= 0 ? gpu->parent : gpu->instance;
+	int32_t of_row = row->parent >= 0 ? row->parent : row->instance,
+			of_gpu = gpu->parent >= 0 ? gpu->parent : gpu->instance;
 	if (of_row != of_gpu)
 		return of_row < of_gpu;
 	if ((row->parent >= 0) != (gpu->parent >= 0))
@@ -189,10 +194,7 @@ static int add_gpu(struct model *model, const struct gpu_row *row)
 	return (int)at;
 }
 
-static void put(char *out, size_t size, const char *text)
-{
-	put_text(out, size, text ? text : "");
-}
+static void put(char *out, size_t size, const char *text) { put_text(out, size, text ? text : ""); }
 
 /* The number was given to another one: a part that was made anew. */
 static void replace(struct gpu *gpu, struct gpu_past *past)
@@ -235,7 +237,7 @@ const struct gpu *model_gpu(const struct model *model, int32_t instance)
 	return at < 0 ? NULL : &model->gpus.gpus[at];
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 enum { HEAT = 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE | 1 << GPU_THROTTLE_HARDWARE };
 
@@ -260,12 +262,14 @@ static void push_counter(struct gpu *gpu, struct gpu_past *past, enum metric met
 {
 	const struct gpu_figure_past *received = &past->figures[METRIC_GPU_PCIE_RECEIVED - METRIC_GPU_FIRST];
 	const struct gpu_figure_past *sent = &past->figures[METRIC_GPU_PCIE_SENT - METRIC_GPU_FIRST];
-	double watts = gpu_rate(gpu, METRIC_GPU_ENERGY), bytes = gpu_rate(gpu, METRIC_GPU_PCIE_RECEIVED) + gpu_rate(gpu, METRIC_GPU_PCIE_SENT);
+	double watts = gpu_rate(gpu, METRIC_GPU_ENERGY),
+		   bytes = gpu_rate(gpu, METRIC_GPU_PCIE_RECEIVED) + gpu_rate(gpu, METRIC_GPU_PCIE_SENT);
 	if (metric == METRIC_GPU_ENERGY && isnan(gpu_now(gpu, METRIC_GPU_POWER)) && !isnan(watts)) {
 		series_push(gpu->series.power_w, time_ns, watts);
 		gpu_count_gauge(gpu, past, METRIC_GPU_POWER, watts, seconds);
 	}
-	if ((metric == METRIC_GPU_PCIE_RECEIVED || metric == METRIC_GPU_PCIE_SENT) && received->time_ns == sent->time_ns && !isnan(bytes))
+	if ((metric == METRIC_GPU_PCIE_RECEIVED || metric == METRIC_GPU_PCIE_SENT) && received->time_ns == sent->time_ns &&
+		!isnan(bytes))
 		series_push(gpu->series.pcie_bytes_per_s, time_ns, bytes);
 }
 
@@ -291,13 +295,15 @@ static double reading_rate(struct gpu_past *past, double value, double growth, d
 }
 
 /* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
-static void take_counter(struct gpu *gpu, struct gpu_past *past, const struct record *record, int64_t time_ns, double seconds)
+static void take_counter(
+	struct gpu *gpu, struct gpu_past *past, const struct record *record, int64_t time_ns, double seconds)
 {
 	enum metric metric = record->figure.metric;
 	double value = record->figure.value;
 	size_t at = metric - METRIC_GPU_FIRST;
 	double growth = !isnan(seconds) && value >= gpu->now[at] ? value - gpu->now[at] : NAN;
-	gpu->per_s[at] = metric == METRIC_GPU_READING ? reading_rate(past, value, growth, gpu->per_s[at], time_ns) : growth / seconds;
+	gpu->per_s[at] =
+		metric == METRIC_GPU_READING ? reading_rate(past, value, growth, gpu->per_s[at], time_ns) : growth / seconds;
 	if (!isnan(growth))
 		gpu_count_growth(gpu, metric, growth);
 }
@@ -309,7 +315,8 @@ bool model_take_gpu_figure(struct model *model, const struct record *record)
 		return false;
 	int found = find_gpu(model, record->figure.instance);
 	double value = record->figure.value;
-	bool is_counter = metric_table[metric].kind == KIND_COUNTER, is_absurd = metric_table[metric].unit == UNIT_RATIO && value > 1;
+	bool is_counter = metric_table[metric].kind == KIND_COUNTER,
+		 is_absurd = metric_table[metric].unit == UNIT_RATIO && value > 1;
 	if (found < 0 || is_absurd)
 		return true;
 	struct gpu *gpu = &model->gpus.gpus[found];
@@ -334,27 +341,15 @@ bool model_take_gpu_figure(struct model *model, const struct record *record)
 	return true;
 }
 
-double gpu_now(const struct gpu *gpu, enum metric metric)
-{
-	return gpu->now[metric - METRIC_GPU_FIRST];
-}
+double gpu_now(const struct gpu *gpu, enum metric metric) { return gpu->now[metric - METRIC_GPU_FIRST]; }
 
-double gpu_rate(const struct gpu *gpu, enum metric metric)
-{
-	return gpu->per_s[metric - METRIC_GPU_FIRST];
-}
+double gpu_rate(const struct gpu *gpu, enum metric metric) { return gpu->per_s[metric - METRIC_GPU_FIRST]; }
 
-/* -- processes and happenings --------------------------------------------------------------------------------------------------- */
+/* -- processes and happenings -- */
 
-static double known_bytes(double bytes)
-{
-	return isfinite(bytes) && bytes >= 0 ? bytes : NAN;
-}
+static double known_bytes(double bytes) { return isfinite(bytes) && bytes >= 0 ? bytes : NAN; }
 
-static double known_ratio(double ratio)
-{
-	return ratio >= 0 && ratio <= 1 ? ratio : NAN;
-}
+static double known_ratio(double ratio) { return ratio >= 0 && ratio <= 1 ? ratio : NAN; }
 
 /* The run's first, then those with the most memory: so that what there is no room for is the least. */
 static bool is_more(const struct gpu_process *a, const struct gpu_process *b)
@@ -395,8 +390,11 @@ void model_take_gpu_processes(struct model *model, const struct record *record)
 	gpu->process_count = 0;
 	for (size_t i = 0; record->gpu_processes.rows && i < record->gpu_processes.count; i++) {
 		const struct gpu_process_row *row = &record->gpu_processes.rows[i];
-		struct gpu_process process = { .pid = row->pid, .kind = row->kind, .memory_bytes = known_bytes(row->memory_bytes),
-			.busy_ratio = known_ratio(row->busy_ratio), .is_ours = gpu_process_is_ours(model, row->pid, time_ns) };
+		struct gpu_process process = { .pid = row->pid,
+			.kind = row->kind,
+			.memory_bytes = known_bytes(row->memory_bytes),
+			.busy_ratio = known_ratio(row->busy_ratio),
+			.is_ours = gpu_process_is_ours(model, row->pid, time_ns) };
 		put(process.command, sizeof process.command, row->command);
 		if (row->pid > 0)
 			add_process(gpu, &process);
@@ -407,11 +405,12 @@ void model_take_gpu_event(struct model *model, const struct record *record)
 {
 	struct gpus *gpus = &model->gpus;
 	struct gpu_happening *happening = &gpus->happenings[gpus->happening_count++ % GPU_EVENTS_KEPT];
-	*happening = (struct gpu_happening){ bounded_time(record->time_ns), record->gpu_event.gpu, record->gpu_event.code, "" };
+	*happening =
+		(struct gpu_happening){ bounded_time(record->time_ns), record->gpu_event.gpu, record->gpu_event.code, "" };
 	put(happening->text, sizeof happening->text, record->gpu_event.text);
 }
 
-/* -- after a set ---------------------------------------------------------------------------------------------------------------- */
+/* -- after a set -- */
 
 void model_refresh_gpus(struct model *model)
 {

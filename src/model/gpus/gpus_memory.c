@@ -16,7 +16,8 @@ enum { BLOCKS = 48, LAST_BLOCKS_LEAST = 8, SAMPLES_LEAST = 4, LEAK_BATCHES_LEAST
 #define LEAK_LEAST_BYTES 16e6
 #define FRAGMENT_RATIO 0.3
 #define FRAGMENT_LEAST_BYTES 512e6
-/* Whose an allocator is: that much of its run's memory; or what it has taken, read seconds apart, and a context and libraries more. */
+/* Whose an allocator is: that much of its run's memory; or what it has taken, read seconds apart, and a context and
+ * libraries more. */
 #define ALONE_RATIO 0.67
 #define LAG_RATIO 0.9
 #define LIBRARIES_RATIO 0.25
@@ -27,7 +28,7 @@ struct line {
 	bool is_known;
 	size_t blocks;
 	double time_s[BLOCKS], bytes[BLOCKS];
-	struct slope whole, last;            /* last: of the last third */
+	struct slope whole, last; /* last: of the last third */
 	double grown, least, most;
 };
 
@@ -46,12 +47,9 @@ void gpu_forget_memory(struct gpu *gpu)
 	gpu->slope_per_batch = gpu->full_in_s = NAN;
 }
 
-/* -- samples -------------------------------------------------------------------------------------------------------------------- */
+/* -- samples -- */
 
-static double add_known(double sum, double value)
-{
-	return isnan(value) ? sum : isnan(sum) ? value : sum + value;
-}
+static double add_known(double sum, double value) { return isnan(value) ? sum : isnan(sum) ? value : sum + value; }
 
 static double gauge_of(const struct run *run, const char *name)
 {
@@ -59,9 +57,10 @@ static double gauge_of(const struct run *run, const char *name)
 	return run_gauge(run, name, &value, NULL) && value >= 0 ? value : NAN;
 }
 
-/* A run publishes one allocator, that of its current device. Where it is on several GPUs: it is of those where its processes have what it has taken, a
- * context and libraries more; or of the one where they have the most by far. */
-static bool has_its_allocator(const struct model *model, const struct run *run, const struct gpu *gpu, const struct allocator *allocator)
+/* A run publishes one allocator, that of its current device. Where it is on several GPUs: it is of those where its
+ * processes have what it has taken, a context and libraries more; or of the one where they have the most by far. */
+static bool has_its_allocator(
+	const struct model *model, const struct run *run, const struct gpu *gpu, const struct allocator *allocator)
 {
 	const struct gpu *gpus[GPUS_MOST];
 	size_t count = run_gpus(model, run, gpus);
@@ -72,7 +71,8 @@ static bool has_its_allocator(const struct model *model, const struct run *run, 
 		if (gpus[i] == gpu)
 			here = count == 1 ? INFINITY : bytes;
 	}
-	return here > ALONE_RATIO * all || (here > LAG_RATIO * taken && here < taken + fmax(LIBRARIES_RATIO * taken, LIBRARIES_BYTES));
+	return here > ALONE_RATIO * all ||
+		(here > LAG_RATIO * taken && here < taken + fmax(LIBRARIES_RATIO * taken, LIBRARIES_BYTES));
 }
 
 /* False: a warm-up is not over. *since_ns: the end of the last one. */
@@ -122,10 +122,11 @@ static size_t first_since(const struct gpu_trend *trend, int64_t since_ns)
 	return at;
 }
 
-/* -- lines ---------------------------------------------------------------------------------------------------------------------- */
+/* -- lines -- */
 
 typedef double part_of_sample(const struct gpu_sample *sample);
-#define PART_OF_SAMPLE(name) static double name##_of(const struct gpu_sample *sample) { return sample->name; }
+#define PART_OF_SAMPLE(name) \
+	static double name##_of(const struct gpu_sample *sample) { return sample->name; }
 GPU_TREND_PARTS(PART_OF_SAMPLE)
 #undef PART_OF_SAMPLE
 
@@ -158,7 +159,8 @@ static void draw(const struct look *look, part_of_sample *part, struct line *lin
 	line->is_known = theil_sen(line->time_s, line->bytes, line->blocks, &line->whole);
 	if (!line->is_known)
 		return;
-	size_t last = line->blocks / 3 > LAST_BLOCKS_LEAST ? line->blocks / 3 : LAST_BLOCKS_LEAST, first = line->blocks - last;
+	size_t last = line->blocks / 3 > LAST_BLOCKS_LEAST ? line->blocks / 3 : LAST_BLOCKS_LEAST,
+		   first = line->blocks - last;
 	if (2 * last > line->blocks || !theil_sen(line->time_s + first, line->bytes + first, last, &line->last))
 		line->last.points = 0;
 	line->grown = line->bytes[line->blocks - 1] - line->bytes[0];
@@ -171,38 +173,39 @@ static void draw(const struct look *look, part_of_sample *part, struct line *lin
 
 static bool has_come_to_rest(const struct look *look, const struct line *line)
 {
-	return look->window_s >= FLAT_LEAST_S && line->last.points && line->last.high_per_s * look->window_s / 3 < look->noticeable
-		&& line->last.per_s <= 0.25 * fmax(line->whole.per_s, 0);
+	return look->window_s >= FLAT_LEAST_S && line->last.points &&
+		line->last.high_per_s * look->window_s / 3 < look->noticeable &&
+		line->last.per_s <= 0.25 * fmax(line->whole.per_s, 0);
 }
 
 static bool grows(const struct look *look, const struct line *line)
 {
-	return line->is_known && look->window_s >= GROWING_LEAST_S && line->whole.low_per_s * look->window_s > look->noticeable && !has_come_to_rest(look, line);
+	return line->is_known && look->window_s >= GROWING_LEAST_S &&
+		line->whole.low_per_s * look->window_s > look->noticeable && !has_come_to_rest(look, line);
 }
 
 /* What is not known does not move. */
 static bool rests(const struct look *look, const struct line *line)
 {
-	return !line->is_known || line->whole.high_per_s * look->window_s < look->noticeable || has_come_to_rest(look, line);
+	return !line->is_known || line->whole.high_per_s * look->window_s < look->noticeable ||
+		has_come_to_rest(look, line);
 }
 
-/* -- the verdict ---------------------------------------------------------------------------------------------------------------- */
+/* -- the verdict -- */
 
 static bool is_leak(const struct look *look)
 {
 	const struct line *line = &look->allocated;
 	bool is_steady = line->last.points && line->last.per_s >= 0.5 * line->whole.per_s;
 	bool falls_back = line->most - line->bytes[line->blocks - 1] > line->grown / 3;
-	return look->window_s >= LEAK_LEAST_S && look->batches >= LEAK_BATCHES_LEAST && line->grown >= fmax(LEAK_RATIO * line->most, LEAK_LEAST_BYTES)
-		&& is_steady && !falls_back;
+	return look->window_s >= LEAK_LEAST_S && look->batches >= LEAK_BATCHES_LEAST &&
+		line->grown >= fmax(LEAK_RATIO * line->most, LEAK_LEAST_BYTES) && is_steady && !falls_back;
 }
 
-static double newest(const struct line *line)
-{
-	return line->bytes[line->blocks - 1];
-}
+static double newest(const struct line *line) { return line->bytes[line->blocks - 1]; }
 
-/* The allocator asks for more only where no piece that it has is large enough. Without a peak, what a batch needs in between is not known. */
+/* The allocator asks for more only where no piece that it has is large enough. Without a peak, what a batch needs in
+ * between is not known. */
 static bool is_fragmentation(const struct look *look)
 {
 	if (!look->reserved.is_known)
@@ -225,7 +228,8 @@ static const char *verdict_of(const struct look *look)
 		return is_fragmentation(look) ? "fragmentation" : "cache";
 	if (is_taken_more)
 		return "growing";
-	if (look->window_s >= PLATEAU_LEAST_S && rests(look, &look->taken) && rests(look, &look->reserved) && rests(look, &look->allocated))
+	if (look->window_s >= PLATEAU_LEAST_S && rests(look, &look->taken) && rests(look, &look->reserved) &&
+		rests(look, &look->allocated))
 		return "plateau";
 	return "unknown";
 }
@@ -243,11 +247,13 @@ static double room_of(const struct gpu *gpu, const struct look *look)
 static void conclude(struct gpu *gpu, const struct look *look)
 {
 	gpu->verdict = verdict_of(look);
-	const struct line *line = strcmp(gpu->verdict, "leak") == 0 || !look->taken.is_known ? &look->allocated : &look->taken;
+	const struct line *line =
+		strcmp(gpu->verdict, "leak") == 0 || !look->taken.is_known ? &look->allocated : &look->taken;
 	gpu->slope = line->whole;
 	if (look->batches > 0)
 		gpu->slope_per_batch = line->whole.per_s * look->window_s / look->batches;
-	if (gpu_memory_is_growing(gpu) && line->whole.per_s > 0 && !isnan(gpu_now(gpu, METRIC_GPU_MEMORY_USED)) && !isnan(gpu_now(gpu, METRIC_GPU_MEMORY)))
+	if (gpu_memory_is_growing(gpu) && line->whole.per_s > 0 && !isnan(gpu_now(gpu, METRIC_GPU_MEMORY_USED)) &&
+		!isnan(gpu_now(gpu, METRIC_GPU_MEMORY)))
 		gpu->full_in_s = room_of(gpu, look) / line->whole.per_s;
 }
 
@@ -267,7 +273,8 @@ static void judge(struct gpu *gpu, const struct gpu_trend *trend, size_t from)
 	draw(&look, reserved_bytes_of, &look.reserved);
 	draw(&look, peak_bytes_of, &look.peak);
 	draw(&look, split_bytes_of, &look.split);
-	look.noticeable = fmax(NOTICEABLE_RATIO * newest(look.taken.is_known ? &look.taken : &look.allocated), NOTICEABLE_LEAST_BYTES);
+	look.noticeable =
+		fmax(NOTICEABLE_RATIO * newest(look.taken.is_known ? &look.taken : &look.allocated), NOTICEABLE_LEAST_BYTES);
 	conclude(gpu, &look);
 }
 
@@ -283,7 +290,8 @@ void gpus_judge_memory(struct model *model)
 {
 	for (size_t i = 0; i < model->gpus.count; i++) {
 		struct gpu *gpu = &model->gpus.gpus[i];
-		struct gpu_trend *trend = gpu->is_ours && !gpu_has_parts(model, gpu) ? trend_of(&model->private->gpus->pasts[i]) : NULL;
+		struct gpu_trend *trend =
+			gpu->is_ours && !gpu_has_parts(model, gpu) ? trend_of(&model->private->gpus->pasts[i]) : NULL;
 		struct gpu_sample sample = { model->now_ns, NAN, gpu->run_memory_bytes, NAN, NAN, NAN, NAN };
 		int64_t since_ns = 0, window_ns = model->now_ns - WINDOW_NS;
 		if (!trend) {

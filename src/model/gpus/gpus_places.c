@@ -5,7 +5,7 @@
 
 #include "src/model/gpus/gpus_private.h"
 
-/* -- GPUs by their numbers ----------------------------------------------------------------------------------------------------- */
+/* -- GPUs by their numbers -- */
 
 /* Of whom the numbers in an environment speak: the first of these that is here, else the first that there is. */
 static const char *numbered_vendor(const struct model *model)
@@ -38,7 +38,8 @@ static int gpu_numbered(const struct model *model, unsigned long number)
 	return -1;
 }
 
-/* As drivers take it: the begin of a name is enough. An older way to name a part, MIG-GPU-…/1/0, tells no more than its GPU. */
+/* As drivers take it: the begin of a name is enough. An older way to name a part, MIG-GPU-…/1/0, tells no more than its
+ * GPU. */
 static int gpu_called(const struct model *model, const char *text, size_t length)
 {
 	static const char of_gpu[] = "MIG-GPU-";
@@ -48,23 +49,27 @@ static int gpu_called(const struct model *model, const char *text, size_t length
 		text += 4;
 	}
 	for (size_t i = 0; i < model->gpus.count; i++)
-		if (model->gpus.gpus[i].uuid[0] && strlen(model->gpus.gpus[i].uuid) >= length && strncasecmp(model->gpus.gpus[i].uuid, text, length) == 0)
+		if (model->gpus.gpus[i].uuid[0] && strlen(model->gpus.gpus[i].uuid) >= length &&
+			strncasecmp(model->gpus.gpus[i].uuid, text, length) == 0)
 			return (int)i;
 	return -1;
 }
 
-/* -- places --------------------------------------------------------------------------------------------------------------------- */
+/* -- places -- */
 
 /* What an environment and a run say about where it was to run. */
 struct place {
-	int32_t local_rank;                  /* −1: not told */
-	const char *visible;                 /* NULL: not told */
-	long device;                         /* of "cuda:1"; −1: not told */
-	int uuid_gpu;                        /* of the one whose UUID it publishes; −1: not told, or there is none such */
-	bool is_on_cpu, has_allocator;       /* allocator: it publishes what it holds on a GPU, so it is on one */
+	int32_t local_rank;            /* −1: not told */
+	const char *visible;           /* NULL: not told */
+	long device;                   /* of "cuda:1"; −1: not told */
+	int uuid_gpu;                  /* of the one whose UUID it publishes; −1: not told, or there is none such */
+	bool is_on_cpu, has_allocator; /* allocator: it publishes what it holds on a GPU, so it is on one */
 };
 
-struct choice { size_t count; int gpus[GPUS_MOST]; };
+struct choice {
+	size_t count;
+	int gpus[GPUS_MOST];
+};
 
 static void choose(struct choice *choice, int gpu)
 {
@@ -83,7 +88,8 @@ static void choose_all(const struct model *model, struct choice *choice)
 			choose(choice, gpu_numbered(model, model->gpus.gpus[i].index));
 }
 
-/* "2,0", "GPU-8932f937,GPU-…", "MIG-…", "0.1": up to the first that is none, as the drivers do; "", "-1", "NoDevFiles" are none. */
+/* "2,0", "GPU-8932f937,GPU-…", "MIG-…", "0.1": up to the first that is none, as the drivers do; "", "-1", "NoDevFiles"
+ * are none. */
 static void choose_visible(const struct model *model, const char *text, struct choice *choice)
 {
 	while (*text) {
@@ -94,7 +100,9 @@ static void choose_visible(const struct model *model, const char *text, struct c
 			choose_all(model, choice);
 			return;
 		}
-		gpu = isdigit((unsigned char)*text) ? gpu_numbered(model, strtoul(text, NULL, 10)) : length > 4 ? gpu_called(model, text, length) : -1;
+		gpu = isdigit((unsigned char)*text) ? gpu_numbered(model, strtoul(text, NULL, 10))
+			: length > 4                    ? gpu_called(model, text, length)
+											: -1;
 		if (gpu < 0)
 			return;
 		choose(choice, gpu);
@@ -167,7 +175,8 @@ static int gpu_of_uuid(const struct model *model, const char *text)
 /* What is not known of its process's environment, its meta may tell. */
 static void place_of_run(const struct model *model, const struct run *run, struct place *out)
 {
-	static const char *const keys[] = { "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK" };
+	static const char *const keys[] = { "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+		"ZE_AFFINITY_MASK" };
 	place_of_process(gpus_find_process(model, run->pid), out);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys && !out->visible; i++)
 		out->visible = run_meta(run, keys[i]);
@@ -193,7 +202,8 @@ uint64_t gpus_by_all_places(const struct model *model)
 		if (model->runs[i].is_used && model->runs[i].is_live)
 			bits |= gpus_by_run_place(model, &model->runs[i]);
 	for (size_t i = 0; i < model->process_count; i++)
-		if (!model->processes[i].is_gone && !gpus_run_of_pid(model, model->processes[i].pid) && place_of_process(&model->processes[i], &place))
+		if (!model->processes[i].is_gone && !gpus_run_of_pid(model, model->processes[i].pid) &&
+			place_of_process(&model->processes[i], &place))
 			bits |= gpus_of_place(model, &place);
 	return bits;
 }

@@ -1,5 +1,6 @@
-/* gpus_private.h: what the GPU files keep between sets. gpus.c takes records and forgets what is old; gpus_runs.c says whose a GPU is, where processes
- * are hidden with gpus_places.c; gpus_memory.c judges the run's memory on it; gpus_totals.c sums up; gpus_words.c has the words. */
+/* gpus_private.h: what the GPU files keep between sets. gpus.c takes records and forgets what is old; gpus_runs.c says
+ * whose a GPU is, where processes are hidden with gpus_places.c; gpus_memory.c judges the run's memory on it;
+ * gpus_totals.c sums up; gpus_words.c has the words. */
 #ifndef PMTOP_MODEL_GPUS_GPUS_PRIVATE_H
 #define PMTOP_MODEL_GPUS_GPUS_PRIVATE_H
 
@@ -8,9 +9,17 @@
 enum { GPU_TREND_MOST = 300, GPU_WHOLES = 6 };
 
 /* Newest reading of a metric, and how long it took from the one before. */
-struct gpu_figure_past { int64_t time_ns, interval_ns; bool is_forgotten; };
+struct gpu_figure_past {
+	int64_t time_ns, interval_ns;
+	bool is_forgotten;
+};
 
-#define GPU_TREND_PARTS(X) X(run_bytes) X(allocated_bytes) X(reserved_bytes) X(peak_bytes) X(split_bytes)
+#define GPU_TREND_PARTS(X) \
+	X(run_bytes) \
+	X(allocated_bytes) \
+	X(reserved_bytes) \
+	X(peak_bytes) \
+	X(split_bytes)
 struct gpu_sample {
 	int64_t time_ns;
 	double batches;
@@ -29,18 +38,18 @@ struct gpu_trend {
 struct gpu_past {
 	struct gpu_figure_past figures[GPU_METRICS], processes, any;
 	bool has_new_processes;
-	int64_t reading_from_ns;             /* gpu.reading_time: where the newest window begins; 0 = nowhere */
+	int64_t reading_from_ns; /* gpu.reading_time: where the newest window begins; 0 = nowhere */
 	double reading_from;
-	bool has_reading_window;             /* one was whole */
+	bool has_reading_window; /* one was whole */
 	double sums[GPU_WHOLES], weights_s[GPU_WHOLES], reason_s[GPU_THROTTLE_COUNT], throttled_s, throttle_weight_s;
-	struct gpu_trend *trend;             /* NULL until the run is on it */
+	struct gpu_trend *trend; /* NULL until the run is on it */
 };
 
 struct gpus_past {
 	bool has_new_processes;
 	uint64_t tree_version;
 	int64_t renewed_ns;
-	struct gpu_past pasts[GPUS_MOST];    /* as gpus */
+	struct gpu_past pasts[GPUS_MOST]; /* as gpus */
 };
 
 /* -- gpus_runs.c -- */
@@ -48,15 +57,12 @@ struct gpus_past {
 void gpus_find_ours(struct model *model);
 bool gpu_process_is_ours(const struct model *model, int32_t pid, int64_t seen_ns);
 
-const struct process *gpus_find_process(const struct model *model, int32_t pid);      /* NULL: not of the tree */
-const struct run *gpus_run_of_pid(const struct model *model, int32_t pid);            /* NULL: of no living run */
-bool run_is_on_gpu(const struct run *run);       /* its allocator holds memory of one */
+const struct process *gpus_find_process(const struct model *model, int32_t pid); /* NULL: not of the tree */
+const struct run *gpus_run_of_pid(const struct model *model, int32_t pid);       /* NULL: of no living run */
+bool run_is_on_gpu(const struct run *run);                                       /* its allocator holds memory of one */
 
 /* -- gpus_places.c: by environments and metas. A bit for each of the model's GPUs (GPUS_MOST is 64) -- */
-static inline uint64_t gpu_bit(int gpu)
-{
-	return UINT64_C(1) << gpu;
-}
+static inline uint64_t gpu_bit(int gpu) { return UINT64_C(1) << gpu; }
 uint64_t gpus_by_run_place(const struct model *model, const struct run *run);
 uint64_t gpus_by_all_places(const struct model *model);
 

@@ -7,7 +7,7 @@
 #define ENDED_NS (5 * NS_PER_S)
 enum { DEPTH_MOST = 64 };
 
-/* -- processes ------------------------------------------------------------------------------------------------------------------ */
+/* -- processes -- */
 
 const struct process *gpus_find_process(const struct model *model, int32_t pid)
 {
@@ -53,7 +53,8 @@ static int compare_processes(const void *left, const void *right)
 	const struct gpu_process *a = left, *b = right;
 	if (a->is_ours != b->is_ours)
 		return a->is_ours ? -1 : 1;
-	double a_bytes = isnan(a->memory_bytes) ? -1 : a->memory_bytes, b_bytes = isnan(b->memory_bytes) ? -1 : b->memory_bytes;
+	double a_bytes = isnan(a->memory_bytes) ? -1 : a->memory_bytes,
+		   b_bytes = isnan(b->memory_bytes) ? -1 : b->memory_bytes;
 	return a_bytes != b_bytes ? (a_bytes > b_bytes ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
 }
 
@@ -65,12 +66,9 @@ bool gpu_has_parts(const struct model *model, const struct gpu *gpu)
 	return false;
 }
 
-/* -- whose they are ------------------------------------------------------------------------------------------------------------- */
+/* -- whose they are -- */
 
-static double add_known(double sum, double value)
-{
-	return isnan(value) ? sum : isnan(sum) ? value : sum + value;
-}
+static double add_known(double sum, double value) { return isnan(value) ? sum : isnan(sum) ? value : sum + value; }
 
 static void sum_processes(const struct model *model, struct gpu *gpu)
 {
@@ -79,7 +77,8 @@ static void sum_processes(const struct model *model, struct gpu *gpu)
 	for (size_t i = 0; i < gpu->process_count; i++) {
 		struct gpu_process *process = &gpu->processes[i];
 		process->is_ours = gpu_process_is_ours(model, process->pid, gpu->processes_ns);
-		const struct process *known = process->is_ours && !process->command[0] ? gpus_find_process(model, process->pid) : NULL;
+		const struct process *known =
+			process->is_ours && !process->command[0] ? gpus_find_process(model, process->pid) : NULL;
 		if (known)
 			put_text(process->command, sizeof process->command, known->command);
 		ours += process->is_ours;
@@ -158,7 +157,7 @@ static void push_run_memory(struct gpu *gpu, struct gpu_past *past)
 	gpu->totals.was_ours |= gpu->is_ours;
 }
 
-/* -- of a run ------------------------------------------------------------------------------------------------------------------- */
+/* -- of a run -- */
 
 static uint64_t gpus_of_tree(const struct model *model)
 {
@@ -173,7 +172,8 @@ static uint64_t gpus_of_processes(const struct model *model, const struct run *r
 	uint64_t bits = 0;
 	for (size_t i = 0; i < model->gpus.count && i < GPUS_MOST; i++)
 		for (size_t k = 0; k < model->gpus.gpus[i].process_count; k++)
-			if (model->gpus.gpus[i].processes[k].is_ours && belongs_to(model, model->gpus.gpus[i].processes[k].pid, run))
+			if (model->gpus.gpus[i].processes[k].is_ours &&
+				belongs_to(model, model->gpus.gpus[i].processes[k].pid, run))
 				bits |= gpu_bit((int)i);
 	return bits;
 }
@@ -277,15 +277,17 @@ void gpus_find_ours(struct model *model)
 	note_runs(model);
 }
 
-/* -- figures of several together ------------------------------------------------------------------------------------------------ */
+/* -- figures of several together -- */
 
 enum joining { JOIN_SUM, JOIN_MEAN, JOIN_MOST, JOIN_BITS };
 
 static enum joining joining_of(enum metric metric)
 {
 	switch (metric_table[metric].unit) {
-	case UNIT_RATIO: case UNIT_HERTZ: return JOIN_MEAN;
-	case UNIT_CELSIUS: case UNIT_ITEMS: return JOIN_MOST;
+	case UNIT_RATIO:
+	case UNIT_HERTZ: return JOIN_MEAN;
+	case UNIT_CELSIUS:
+	case UNIT_ITEMS: return JOIN_MOST;
 	case UNIT_CODE: return JOIN_BITS;
 	default: return JOIN_SUM;
 	}

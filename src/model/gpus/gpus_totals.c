@@ -4,7 +4,10 @@
 
 enum whole_id { WHOLE_BUSY, WHOLE_SM_ACTIVE, WHOLE_MEMORY, WHOLE_POWER, WHOLE_TEMPERATURE, WHOLE_RUN_MEMORY };
 
-static const struct { enum metric metric; size_t offset; } wholes[GPU_WHOLES] = {
+static const struct {
+	enum metric metric;
+	size_t offset;
+} wholes[GPU_WHOLES] = {
 	[WHOLE_BUSY] = { METRIC_GPU_BUSY, offsetof(struct gpu_totals, busy_ratio) },
 	[WHOLE_SM_ACTIVE] = { METRIC_GPU_SM_ACTIVE, offsetof(struct gpu_totals, sm_active_ratio) },
 	[WHOLE_MEMORY] = { METRIC_GPU_MEMORY_USED, offsetof(struct gpu_totals, memory_used_bytes) },
@@ -21,7 +24,11 @@ static struct gpu_whole *whole_of(struct gpu_totals *totals, size_t id)
 void gpu_forget_totals(struct gpu *gpu, struct gpu_past *past)
 {
 	struct gpu_totals *totals = &gpu->totals;
-	*totals = (struct gpu_totals){ .energy_joules = NAN, .received_bytes = NAN, .sent_bytes = NAN, .throttled_ratio = NAN, .throttled_power_s = NAN,
+	*totals = (struct gpu_totals){ .energy_joules = NAN,
+		.received_bytes = NAN,
+		.sent_bytes = NAN,
+		.throttled_ratio = NAN,
+		.throttled_power_s = NAN,
 		.throttled_thermal_s = NAN };
 	for (size_t i = 0; i < GPU_WHOLES; i++) {
 		*whole_of(totals, i) = (struct gpu_whole){ NAN, NAN };
@@ -34,10 +41,7 @@ void gpu_forget_totals(struct gpu *gpu, struct gpu_past *past)
 	past->throttled_s = past->throttle_weight_s = 0;
 }
 
-static double stands_for(double seconds)
-{
-	return isnan(seconds) || seconds < 0 ? 0 : fmin(seconds, STANDS_MOST_S);
-}
+static double stands_for(double seconds) { return isnan(seconds) || seconds < 0 ? 0 : fmin(seconds, STANDS_MOST_S); }
 
 /* The first reading stands for no time: it is the mean only until there is another. */
 static void count_whole(struct gpu *gpu, struct gpu_past *past, size_t id, double value, double seconds)
@@ -78,10 +82,7 @@ void gpu_count_run_memory(struct gpu *gpu, struct gpu_past *past, double bytes, 
 		count_whole(gpu, past, WHOLE_RUN_MEMORY, bytes, seconds);
 }
 
-static void add(double *sum, double growth)
-{
-	*sum = isnan(*sum) ? growth : *sum + growth;
-}
+static void add(double *sum, double growth) { *sum = isnan(*sum) ? growth : *sum + growth; }
 
 void gpu_count_growth(struct gpu *gpu, enum metric metric, double growth)
 {

@@ -3,8 +3,10 @@
 
 #include "src/model/model.h"
 
-enum { HELD_BACK = 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_POWER_BRAKE | 1 << GPU_THROTTLE_CURRENT | 1 << GPU_THROTTLE_HARDWARE
-	| 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE };
+enum {
+	HELD_BACK = 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_POWER_BRAKE | 1 << GPU_THROTTLE_CURRENT |
+		1 << GPU_THROTTLE_HARDWARE | 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE
+};
 
 const char *gpu_throttle_words(unsigned throttle, char *out, size_t size)
 {
@@ -22,10 +24,7 @@ const char *gpu_throttle_words(unsigned throttle, char *out, size_t size)
 	return out;
 }
 
-bool gpu_is_throttled(unsigned throttle)
-{
-	return throttle & HELD_BACK;
-}
+bool gpu_is_throttled(unsigned throttle) { return throttle & HELD_BACK; }
 
 const char *gpu_label(const struct model *model, const struct gpu *gpu, char *out, size_t size)
 {
@@ -41,22 +40,25 @@ const char *gpu_label(const struct model *model, const struct gpu *gpu, char *ou
 	return out;
 }
 
-/* -- what its memory does ------------------------------------------------------------------------------------------------------- */
+/* -- what its memory does -- */
 
-static const struct words { const char *verdict, *meaning, *next; } words[] = {
-	{ "leak",
-	  "What the framework has handed out grows batch by batch and is not given back.",
-	  "Look for tensors that are kept with their graph: losses summed without .item() or detach(), outputs in lists, hooks that store activations. "
-	  "torch.cuda.memory._record_memory_history() tells who asked for what is still there." },
+static const struct words {
+	const char *verdict, *meaning, *next;
+} words[] = {
+	{ "leak", "What the framework has handed out grows batch by batch and is not given back.",
+		"Look for tensors that are kept with their graph: losses summed without .item() or detach(), outputs in lists, "
+		"hooks that store activations. "
+		"torch.cuda.memory._record_memory_history() tells who asked for what is still there." },
 	{ "fragmentation",
-	  "More is taken from the GPU than was ever in use at once: there would be room, but not in one piece.",
-	  "Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or shapes that repeat (pad to a few lengths, drop_last=True)." },
+		"More is taken from the GPU than was ever in use at once: there would be room, but not in one piece.",
+		"Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or shapes that repeat (pad to a few lengths, "
+		"drop_last=True)." },
 	{ "cache",
-	  "Freed blocks are kept for the next batches, and libraries take work space; what is in use does not grow.",
-	  "Nothing to do while it fits: the framework gives blocks back before it runs out." },
-	{ "growing",
-	  "The run's memory on the GPU grows; who keeps it is not known yet.",
-	  "Wait for 50 batches; where the framework's allocator is not published (import pmtop.torch), watch torch.cuda.memory_allocated() yourself." },
+		"Freed blocks are kept for the next batches, and libraries take work space; what is in use does not grow.",
+		"Nothing to do while it fits: the framework gives blocks back before it runs out." },
+	{ "growing", "The run's memory on the GPU grows; who keeps it is not known yet.",
+		"Wait for 50 batches; where the framework's allocator is not published (import pmtop.torch), watch "
+		"torch.cuda.memory_allocated() yourself." },
 	{ "plateau", "It stays as it is.", "Nothing to do." },
 	{ NULL, "It has not been seen for long enough, or moves too much to tell.", "Wait." },
 };
@@ -72,15 +74,10 @@ static const struct words *words_of(const struct gpu *gpu)
 bool gpu_memory_is_growing(const struct gpu *gpu)
 {
 	const char *verdict = words_of(gpu)->verdict;
-	return verdict && (strcmp(verdict, "growing") == 0 || strcmp(verdict, "leak") == 0 || strcmp(verdict, "fragmentation") == 0);
+	return verdict &&
+		(strcmp(verdict, "growing") == 0 || strcmp(verdict, "leak") == 0 || strcmp(verdict, "fragmentation") == 0);
 }
 
-const char *gpu_memory_meaning(const struct gpu *gpu)
-{
-	return words_of(gpu)->meaning;
-}
+const char *gpu_memory_meaning(const struct gpu *gpu) { return words_of(gpu)->meaning; }
 
-const char *gpu_memory_next_step(const struct gpu *gpu)
-{
-	return words_of(gpu)->next;
-}
+const char *gpu_memory_next_step(const struct gpu *gpu) { return words_of(gpu)->next; }

@@ -9,7 +9,8 @@
 #define COUNTS_STALE_NS (5 * NS_PER_S)
 /* Each reading tells all processes that there are: one that was not told for so long has ended. */
 #define PROCESS_GONE_NS (2 * NS_PER_S)
-/* Of memory traffic the tree's own share is not known: it counts as its own where it used so much of the CPU time that was used. */
+/* Of memory traffic the tree's own share is not known: it counts as its own where it used so much of the CPU time that
+ * was used. */
 #define NEARLY_ALL_RATIO 0.9
 /* FLOPs a batch: over recent steps, but for a time in which the readings' spacing no longer matters. */
 #define WINDOW_LEAST_S 1.0
@@ -18,37 +19,48 @@ enum { SOCKETS_MOST = 16, POINTS_MOST = 512, POINTS_A_WINDOW = 256 };
 
 /* One event of one process (or socket). */
 struct count_past {
-	int64_t time_ns;                     /* of the newest; 0 = never counted */
-	double value, base;                  /* as told; what was told before counting began again */
+	int64_t time_ns;    /* of the newest; 0 = never counted */
+	double value, base; /* as told; what was told before counting began again */
 	double per_s, counted_ratio;
-	uint64_t set;                        /* in which it was told last */
+	uint64_t set; /* in which it was told last */
 };
 
-struct process_counts { struct count_past events[PERF_EVENTS_MOST]; };
+struct process_counts {
+	struct count_past events[PERF_EVENTS_MOST];
+};
 
 struct perf_past {
-	uint64_t set;                        /* counts the sets */
-	bool has_new;                        /* counts in this set */
+	uint64_t set; /* counts the sets */
+	bool has_new; /* counts in this set */
 	bool is_user_only[PERF_EVENTS_MOST];
 	double ended_total[PERF_EVENTS_MOST];
 	size_t room, socket_count;
-	struct process_counts *processes;    /* as perf->processes */
-	struct { int32_t socket; struct count_past past; } sockets[SOCKETS_MOST];
-	size_t point_count;                  /* FLOPs of the tree by time */
-	struct { int64_t time_ns; double flops; } points[POINTS_MOST];
-	double window_s;                     /* that the recent steps took */
+	struct process_counts *processes; /* as perf->processes */
+	struct {
+		int32_t socket;
+		struct count_past past;
+	} sockets[SOCKETS_MOST];
+	size_t point_count; /* FLOPs of the tree by time */
+	struct {
+		int64_t time_ns;
+		double flops;
+	} points[POINTS_MOST];
+	double window_s; /* that the recent steps took */
 };
 
 static void forget_derived(struct perf *perf)
 {
 	perf->cpus = perf->ipc = perf->clock_hz = perf->cache_miss_ratio = perf->branch_miss_ratio = NAN;
-	perf->stalled_front_ratio = perf->stalled_back_ratio = perf->flops_per_s = perf->bytes_per_s = perf->intensity = NAN;
+	perf->stalled_front_ratio = perf->stalled_back_ratio = perf->flops_per_s = perf->bytes_per_s = perf->intensity =
+		NAN;
 }
 
 void model_init_perf(struct model *model)
 {
 	struct perf *perf = &model->perf;
-	*perf = (struct perf){ .flops_per_batch = NAN, .flops_per_sample = NAN, .ipc_series = series_new(), .flops_series = series_new() };
+	*perf = (struct perf){
+		.flops_per_batch = NAN, .flops_per_sample = NAN, .ipc_series = series_new(), .flops_series = series_new()
+	};
 	forget_derived(perf);
 	model->private->perf = calloc(1, sizeof *model->private->perf);
 }
@@ -74,7 +86,7 @@ const struct perf_event_now *perf_find(const struct perf *perf, enum perf_role r
 	return NULL;
 }
 
-/* -- what is told --------------------------------------------------------------------------------------------------------------- */
+/* -- what is told -- */
 
 static void forget_counts(struct model *model, unsigned event)
 {
@@ -96,7 +108,8 @@ void model_take_perf_event(struct model *model, const struct record *record)
 	struct perf *perf = &model->perf;
 	struct perf_past *past = model->private->perf;
 	unsigned at = record->perf_event.event;
-	enum perf_role role = record->perf_event.role < PERF_ROLE_COUNT ? (enum perf_role)record->perf_event.role : PERF_ROLE_OTHER;
+	enum perf_role role =
+		record->perf_event.role < PERF_ROLE_COUNT ? (enum perf_role)record->perf_event.role : PERF_ROLE_OTHER;
 	const char *name = record->perf_event.name ? record->perf_event.name : "";
 	if (!past || at >= PERF_EVENTS_MOST)
 		return;
@@ -107,7 +120,9 @@ void model_take_perf_event(struct model *model, const struct record *record)
 		return;
 	forget_counts(model, at);
 	series_free(event->series);
-	*event = (struct perf_event_now){ .is_used = true, .role = role, .per_s = NAN, .total = NAN, .counted_ratio = NAN, .series = series_new() };
+	*event = (struct perf_event_now){
+		.is_used = true, .role = role, .per_s = NAN, .total = NAN, .counted_ratio = NAN, .series = series_new()
+	};
 	memcpy(event->name, cleaned, sizeof cleaned);
 	forget_counts(model, at);
 	size_t length = strlen(event->name);
@@ -150,7 +165,8 @@ static size_t find_or_add_process(struct perf *perf, struct perf_past *past, int
 	return at;
 }
 
-/* A count that is less than before: counting was begun again, or another process has the pid. By how much it grew nobody knows. */
+/* A count that is less than before: counting was begun again, or another process has the pid. By how much it grew
+ * nobody knows. */
 static bool take_count(struct count_past *count, const struct record *record, uint64_t set)
 {
 	double value = record->perf_count.value, ratio = record->perf_count.counted_ratio;
@@ -160,7 +176,8 @@ static bool take_count(struct count_past *count, const struct record *record, ui
 	bool is_reset = value < count->value, is_first = count->time_ns == 0;
 	if (is_reset)
 		count->base += count->value;
-	count->per_s = is_first || is_reset || time_ns - count->time_ns > COUNTS_STALE_NS ? NAN
+	count->per_s = is_first || is_reset || time_ns - count->time_ns > COUNTS_STALE_NS
+		? NAN
 		: (value - count->value) / seconds_between(count->time_ns, time_ns);
 	count->value = value;
 	count->counted_ratio = ratio >= 0 && ratio <= 1 ? ratio : NAN;
@@ -208,7 +225,7 @@ void model_take_perf_count(struct model *model, const struct record *record)
 		perf->seen_ns = time_ns;
 }
 
-/* -- sums ----------------------------------------------------------------------------------------------------------------------- */
+/* -- sums -- */
 
 static int64_t newest_count_ns(const struct process_counts *counts, unsigned events)
 {
@@ -234,12 +251,16 @@ static void drop_ended(struct perf *perf, struct perf_past *past)
 		}
 		for (unsigned event = 0; event < perf->event_count; event++)
 			if (past->processes[i].events[event].time_ns > 0)
-				past->ended_total[event] += past->processes[i].events[event].base + past->processes[i].events[event].value;
+				past->ended_total[event] +=
+					past->processes[i].events[event].base + past->processes[i].events[event].value;
 	}
 	perf->process_count = kept;
 }
 
-struct tally { double per_s, total, counted_ratio; bool has_any; };
+struct tally {
+	double per_s, total, counted_ratio;
+	bool has_any;
+};
 
 static void tally_add(struct tally *tally, const struct count_past *count, uint64_t set)
 {
@@ -258,7 +279,9 @@ static void tally_add(struct tally *tally, const struct count_past *count, uint6
 static void sum_event(struct perf *perf, struct perf_past *past, unsigned event)
 {
 	struct perf_event_now *now = &perf->events[event];
-	struct tally tally = { .per_s = NAN, .total = past->ended_total[event], .counted_ratio = NAN, .has_any = past->ended_total[event] > 0 };
+	struct tally tally = {
+		.per_s = NAN, .total = past->ended_total[event], .counted_ratio = NAN, .has_any = past->ended_total[event] > 0
+	};
 	if (now->role == PERF_ROLE_MEMORY_BYTES)
 		for (size_t i = 0; i < past->socket_count; i++)
 			tally_add(&tally, &past->sockets[i].past, past->set);
@@ -275,7 +298,7 @@ static void sum_event(struct perf *perf, struct perf_past *past, unsigned event)
 	series_push(now->series, perf->seen_ns, now->per_s);
 }
 
-/* -- what follows from them ----------------------------------------------------------------------------------------------------- */
+/* -- what follows from them -- */
 
 static double per_s(const struct perf *perf, enum perf_role role)
 {
@@ -283,10 +306,7 @@ static double per_s(const struct perf *perf, enum perf_role role)
 	return event ? event->per_s : NAN;
 }
 
-static double ratio(double part, double whole)
-{
-	return whole > 0 ? part / whole : NAN;
-}
+static double ratio(double part, double whole) { return whole > 0 ? part / whole : NAN; }
 
 /* Cycles of user space alone are not all that the clock made. */
 static double clock_of(const struct perf *perf, const struct perf_past *past)
@@ -322,7 +342,7 @@ static void derive(struct model *model)
 	series_push(perf->flops_series, perf->seen_ns, perf->flops_per_s);
 }
 
-/* -- FLOPs a batch -------------------------------------------------------------------------------------------------------------- */
+/* -- FLOPs a batch -- */
 
 /* Points lie no closer than the recent steps need: then they reach back over all of these. */
 static void note_flops(struct perf *perf, struct perf_past *past)
@@ -354,7 +374,8 @@ static double flops_at(const struct perf_past *past, int64_t time_ns)
 	}
 	if (low + 1 == past->point_count)
 		return past->points[low].flops;
-	double share = (double)(time_ns - past->points[low].time_ns) / (double)(past->points[low + 1].time_ns - past->points[low].time_ns);
+	double share = (double)(time_ns - past->points[low].time_ns) /
+		(double)(past->points[low + 1].time_ns - past->points[low].time_ns);
 	return past->points[low].flops + share * (past->points[low + 1].flops - past->points[low].flops);
 }
 
@@ -366,7 +387,11 @@ static const struct run *main_run(const struct model *model)
 	return model->run_count ? &model->runs[0] : NULL;
 }
 
-struct recent { size_t steps; double flops, seconds; int64_t from_ns, to_ns; };
+struct recent {
+	size_t steps;
+	double flops, seconds;
+	int64_t from_ns, to_ns;
+};
 
 static int64_t step_end(const struct batch *batch)
 {
@@ -429,7 +454,7 @@ static void refresh_batches(struct model *model)
 	perf->flops_per_sample = ratio(recent.flops, samples_between(model, recent.from_ns, recent.to_ns));
 }
 
-/* -- after a set ---------------------------------------------------------------------------------------------------------------- */
+/* -- after a set -- */
 
 static void go_stale(struct perf *perf)
 {
@@ -462,7 +487,7 @@ void model_refresh_perf(struct model *model)
 	past->set++;
 }
 
-/* -- MFU ------------------------------------------------------------------------------------------------------------------------ */
+/* -- MFU -- */
 
 static double meta_number(const struct run *run, const char *key)
 {

@@ -50,7 +50,8 @@ static bool drop_gone(struct model *model, int64_t before_ns)
 	size_t oldest = model->process_count;
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct process *process = &model->processes[i];
-		if (process->is_gone && !process->is_target && (oldest == model->process_count || process->gone_ns < model->processes[oldest].gone_ns))
+		if (process->is_gone && !process->is_target &&
+			(oldest == model->process_count || process->gone_ns < model->processes[oldest].gone_ns))
 			oldest = i;
 	}
 	if (oldest == model->process_count || model->processes[oldest].gone_ns >= before_ns)
@@ -73,8 +74,14 @@ static struct process *add_process(struct model *model)
 	struct process *process = &model->processes[model->process_count];
 	struct process_past *past = &private->pasts[model->process_count];
 	private->newest_process = model->process_count++;
-	*process = (struct process){ .cpu_ratio = NAN, .run_queue_wait_ratio = NAN, .read_bytes_per_s = NAN, .write_bytes_per_s = NAN,
-		.major_faults_per_s = NAN, .state_since_s = NAN, .grown_bytes = NAN, .local_rank = -1 };
+	*process = (struct process){ .cpu_ratio = NAN,
+		.run_queue_wait_ratio = NAN,
+		.read_bytes_per_s = NAN,
+		.write_bytes_per_s = NAN,
+		.major_faults_per_s = NAN,
+		.state_since_s = NAN,
+		.grown_bytes = NAN,
+		.local_rank = -1 };
 	*past = (struct process_past){ .is_new_in_set = false };
 	for (size_t i = 0; i < PROCESS_METRICS; i++)
 		process->now[i] = past->rate_per_s[i] = NAN;
@@ -166,7 +173,8 @@ void model_take_place(struct model *model, const struct record *record)
 		return;
 	process->local_rank = record->place.local_rank;
 	process->has_visible_devices = record->place.visible_devices != NULL;
-	put_text(process->visible_devices, sizeof process->visible_devices, record->place.visible_devices ? record->place.visible_devices : "");
+	put_text(process->visible_devices, sizeof process->visible_devices,
+		record->place.visible_devices ? record->place.visible_devices : "");
 }
 
 /* How long what one of our own processes said last is taken for what it is. */
@@ -212,8 +220,11 @@ static void take_counter(struct model *model, size_t at, double before, const st
 	struct process_past *past = &model->private->pasts[at];
 	enum metric metric = record->figure.metric;
 	bool is_first = past->time_ns[metric] <= 0 || isnan(before), is_known = !is_first && record->figure.value >= before;
-	double growth = is_known ? record->figure.value - before : is_first && past->came_after_ns ? record->figure.value : NAN;
-	past->rate_per_s[metric] = is_known ? growth * 1e9 / ((double)record->time_ns - (double)past->time_ns[metric]) : NAN;
+	double growth = is_known              ? record->figure.value - before
+		: is_first && past->came_after_ns ? record->figure.value
+										  : NAN;
+	past->rate_per_s[metric] =
+		is_known ? growth * 1e9 / ((double)record->time_ns - (double)past->time_ns[metric]) : NAN;
 	model_note_process_growth(model, at, metric, record->time_ns, growth);
 }
 
@@ -273,7 +284,8 @@ static void take_hardware_figure(struct model *model, const struct record *recor
 void model_take_figure(struct model *model, const struct record *record)
 {
 	enum metric metric = record->figure.metric;
-	if ((unsigned)metric >= METRIC_COUNT || !isfinite(record->figure.value) || record->figure.value < 0 || record->time_ns <= 0)
+	if ((unsigned)metric >= METRIC_COUNT || !isfinite(record->figure.value) || record->figure.value < 0 ||
+		record->time_ns <= 0)
 		return;
 	if (metric == METRIC_SELF_CPU || metric == METRIC_SELF_RESIDENT) {
 		take_self(model, record);
@@ -311,12 +323,18 @@ void model_take_figure(struct model *model, const struct record *record)
 
 static void push_rates(struct model *model, const struct process *process, const struct process_past *past)
 {
-	const struct { struct series *series; enum metric metric; double value; } rates[] = {
+	const struct {
+		struct series *series;
+		enum metric metric;
+		double value;
+	} rates[] = {
 		{ model->series.cpu_ratio, METRIC_PROCESS_CPU_USER, process->cpu_ratio },
 		{ model->series.run_queue_wait_ratio, METRIC_PROCESS_RUN_QUEUE_WAIT, process->run_queue_wait_ratio },
 		{ model->series.major_faults_per_s, METRIC_PROCESS_MAJOR_FAULTS, process->major_faults_per_s },
-		{ model->series.minor_faults_per_s, METRIC_PROCESS_MINOR_FAULTS, past->rate_per_s[METRIC_PROCESS_MINOR_FAULTS] },
-		{ model->series.forced_switches_per_s, METRIC_PROCESS_SWITCHES_FORCED, past->rate_per_s[METRIC_PROCESS_SWITCHES_FORCED] },
+		{ model->series.minor_faults_per_s, METRIC_PROCESS_MINOR_FAULTS,
+			past->rate_per_s[METRIC_PROCESS_MINOR_FAULTS] },
+		{ model->series.forced_switches_per_s, METRIC_PROCESS_SWITCHES_FORCED,
+			past->rate_per_s[METRIC_PROCESS_SWITCHES_FORCED] },
 		{ model->series.read_bytes_per_s, METRIC_PROCESS_READ, process->read_bytes_per_s },
 		{ model->series.write_bytes_per_s, METRIC_PROCESS_WRITTEN, process->write_bytes_per_s },
 	};

@@ -12,7 +12,10 @@ enum { ROOM_FIRST = 16, NS_PER_US = 1000 };
 #define USUAL_LEAST_S 2.0
 
 /* Microseconds that wrap: only their distance from the newest is used, which is never far. */
-struct reading { uint32_t time_us; float growth; };
+struct reading {
+	uint32_t time_us;
+	float growth;
+};
 
 static struct reading *row(const struct readings *readings, size_t i)
 {
@@ -163,7 +166,9 @@ size_t readings_within(const struct readings *readings, int64_t from_ns, int64_t
 	return end > first ? end - first : 0;
 }
 
-struct weighted { double rate, weight_s; };
+struct weighted {
+	double rate, weight_s;
+};
 
 /* The rate up to which half of the weight lies. Hoare's selection; the rows change places. */
 static double weighted_median(struct weighted *rows, size_t count, double half_s)
@@ -202,7 +207,8 @@ static double weighted_median(struct weighted *rows, size_t count, double half_s
 double readings_usual(const struct readings *readings, int64_t before_ns)
 {
 	struct weighted rows[READINGS_MOST];
-	size_t count = 0, last = rows_until(readings, before_ns, true), end = last < readings->count ? last + 1 : readings->count;
+	size_t count = 0, last = rows_until(readings, before_ns, true),
+		   end = last < readings->count ? last + 1 : readings->count;
 	int64_t begin_ns = end > 0 ? time_of(readings, end - 1) : 0;
 	double total_s = 0;
 	for (size_t i = end; i-- > 1;) {
@@ -211,7 +217,8 @@ double readings_usual(const struct readings *readings, int64_t before_ns)
 		double whole_s = seconds_between(begin_ns, end_ns);
 		if (end_ns <= before_ns - USUAL_NS)
 			break;
-		int64_t from_ns = begin_ns > before_ns - USUAL_NS ? begin_ns : before_ns - USUAL_NS, to_ns = end_ns < before_ns ? end_ns : before_ns;
+		int64_t from_ns = begin_ns > before_ns - USUAL_NS ? begin_ns : before_ns - USUAL_NS,
+				to_ns = end_ns < before_ns ? end_ns : before_ns;
 		double growth = (double)row(readings, i)->growth, weight_s = seconds_between(from_ns, to_ns);
 		/* The row that reaches into the window tells of the time before only where nothing grew. */
 		bool reaches_in = i == last && growth != 0;
@@ -223,7 +230,4 @@ double readings_usual(const struct readings *readings, int64_t before_ns)
 	return total_s < USUAL_LEAST_S ? NAN : weighted_median(rows, count, total_s / 2);
 }
 
-int64_t readings_first_ns(const struct readings *readings)
-{
-	return readings->count ? time_of(readings, 0) : 0;
-}
+int64_t readings_first_ns(const struct readings *readings) { return readings->count ? time_of(readings, 0) : 0; }

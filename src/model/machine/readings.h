@@ -1,5 +1,6 @@
-/* readings.h: by how much one counter grew from reading to reading, over about the last two minutes. Rows in which nothing grew are merged, so that
- * a counter that stands still takes no room; a counter that stands still has the same value at any time between. */
+/* readings.h: by how much one counter grew from reading to reading, over about the last two minutes. Rows in which
+ * nothing grew are merged, so that a counter that stands still takes no room; a counter that stands still has the same
+ * value at any time between. */
 #ifndef PMTOP_MODEL_MACHINE_READINGS_H
 #define PMTOP_MODEL_MACHINE_READINGS_H
 
@@ -13,9 +14,9 @@ struct reading;
 
 struct readings {
 	uint16_t room, first, count;
-	bool is_whole;                   /* the oldest row is where it began to count, at 0 */
-	int64_t last_ns;                 /* of the newest */
-	struct reading *rows;            /* a ring, as large as it was needed */
+	bool is_whole;        /* the oldest row is where it began to count, at 0 */
+	int64_t last_ns;      /* of the newest */
+	struct reading *rows; /* a ring, as large as it was needed */
 };
 
 void readings_release(struct readings *readings);
@@ -32,6 +33,6 @@ bool readings_grew_after(const struct readings *readings, int64_t from_ns, int64
 size_t readings_within(const struct readings *readings, int64_t from_ns, int64_t to_ns);
 /* The median growth a second over the minute before; NAN where less than 2 s of it are known. */
 double readings_usual(const struct readings *readings, int64_t before_ns);
-int64_t readings_first_ns(const struct readings *readings);      /* 0 = none */
+int64_t readings_first_ns(const struct readings *readings); /* 0 = none */
 
 #endif

@@ -14,37 +14,54 @@
 #define DEVICE_GONE_NS (60 * NS_PER_S)
 #define SWEEP_NS NS_PER_S
 
-#define COUNT_SERIES(name) + 1
+#define COUNT_SERIES(name) +1
 enum { SERIES_COUNT = 0 SYSTEM_SERIES(COUNT_SERIES) };
 enum { DEVICE_METRICS = METRIC_DISK_BUSY - METRIC_DISK_READ + 1 };
 
 /* The last reading of a counter, and its growth a second since the one before. */
-struct counter_past { int64_t time_ns; double value, per_s; };
+struct counter_past {
+	int64_t time_ns;
+	double value, per_s;
+};
 
 struct device_past {
-	struct counter_past counters[DEVICE_METRICS];    /* from the first metric of its family on */
+	struct counter_past counters[DEVICE_METRICS]; /* from the first metric of its family on */
 	bool is_new_in_set;
 };
 
 struct system_past {
 	struct counter_past metrics[METRIC_COUNT];
 	struct device_past disks[DEVICES_MOST], networks[DEVICES_MOST];
-	double clock_offset_ns, suspended_ns;            /* as they were before this set; NAN */
+	double clock_offset_ns, suspended_ns; /* as they were before this set; NAN */
 	int64_t clock_read_ns;
 	int64_t swept_ns;
-	int64_t pushed_ns[SERIES_COUNT];                 /* to its series */
+	int64_t pushed_ns[SERIES_COUNT]; /* to its series */
 	bool is_new_in_set;
 };
 
-/* -- life ----------------------------------------------------------------------------------------------------------------------- */
+/* -- life -- */
 
 void model_init_system(struct model *model)
 {
 	struct system *system = &model->system;
-	*system = (struct system){ .cpu_ratio = NAN, .io_wait_ratio = NAN, .stolen_ratio = NAN, .memory_ratio = NAN, .swap_used_bytes = NAN,
-		.swap_in_bytes_per_s = NAN, .swap_out_bytes_per_s = NAN, .swap_per_s = NAN, .pressure_cpu_ratio = NAN, .pressure_memory_ratio = NAN,
-		.pressure_io_ratio = NAN, .shm_ratio = NAN, .space_ratio = NAN, .clock_step_s = NAN, .suspend_s = NAN, .throttled_ratio = NAN,
-		.cgroup_cpu_ratio = NAN, .cgroup_memory_ratio = NAN };
+	*system = (struct system){ .cpu_ratio = NAN,
+		.io_wait_ratio = NAN,
+		.stolen_ratio = NAN,
+		.memory_ratio = NAN,
+		.swap_used_bytes = NAN,
+		.swap_in_bytes_per_s = NAN,
+		.swap_out_bytes_per_s = NAN,
+		.swap_per_s = NAN,
+		.pressure_cpu_ratio = NAN,
+		.pressure_memory_ratio = NAN,
+		.pressure_io_ratio = NAN,
+		.shm_ratio = NAN,
+		.space_ratio = NAN,
+		.clock_step_s = NAN,
+		.suspend_s = NAN,
+		.throttled_ratio = NAN,
+		.cgroup_cpu_ratio = NAN,
+		.cgroup_memory_ratio = NAN };
 	for (size_t i = 0; i < METRIC_COUNT; i++)
 		system->now[i] = NAN;
 #define NEW_SERIES(name) system->series.name = series_new();
@@ -71,7 +88,7 @@ void model_free_system(struct model *model)
 	free(model->private->system);
 }
 
-/* -- devices -------------------------------------------------------------------------------------------------------------------- */
+/* -- devices -- */
 
 struct family {
 	enum metric first;
@@ -160,7 +177,8 @@ static void take_device_figure(struct model *model, const struct family *family,
 {
 	size_t at = find_or_add_device(family, record->figure.instance);
 	double growth;
-	if (at == DEVICES_MOST || !take_counter(&family->pasts[at].counters[record->figure.metric - family->first], record, &growth))
+	if (at == DEVICES_MOST ||
+		!take_counter(&family->pasts[at].counters[record->figure.metric - family->first], record, &growth))
 		return;
 	family->pasts[at].is_new_in_set = true;
 	family->devices[at].seen_ns = record->time_ns;
@@ -168,11 +186,12 @@ static void take_device_figure(struct model *model, const struct family *family,
 	model_note_growth(model, record->figure.metric, record->figure.instance, record->time_ns, growth);
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 static bool is_of_system(enum metric metric)
 {
-	return (metric >= METRIC_SYSTEM_CPUS && metric <= METRIC_SYSTEM_SUSPENDED) || (metric >= METRIC_CGROUP_MEMORY && metric <= METRIC_CGROUP_PERIODS);
+	return (metric >= METRIC_SYSTEM_CPUS && metric <= METRIC_SYSTEM_SUSPENDED) ||
+		(metric >= METRIC_CGROUP_MEMORY && metric <= METRIC_CGROUP_PERIODS);
 }
 
 bool model_take_system_figure(struct model *model, const struct record *record)
@@ -198,7 +217,7 @@ bool model_take_system_figure(struct model *model, const struct record *record)
 	return true;
 }
 
-/* -- what follows from them ----------------------------------------------------------------------------------------------------- */
+/* -- what follows from them -- */
 
 static double rate(const struct model *model, enum metric metric)
 {
@@ -206,15 +225,13 @@ static double rate(const struct model *model, enum metric metric)
 }
 
 /* fmin gives the other where one is NAN. */
-static double at_most_1(double ratio)
-{
-	return isnan(ratio) ? NAN : fmin(ratio, 1);
-}
+static double at_most_1(double ratio) { return isnan(ratio) ? NAN : fmin(ratio, 1); }
 
 static void refresh_cpu(struct model *model)
 {
 	struct system *system = &model->system;
-	double busy = rate(model, METRIC_SYSTEM_CPU_BUSY), io_wait = rate(model, METRIC_SYSTEM_CPU_IO_WAIT), stolen = rate(model, METRIC_SYSTEM_CPU_STOLEN);
+	double busy = rate(model, METRIC_SYSTEM_CPU_BUSY), io_wait = rate(model, METRIC_SYSTEM_CPU_IO_WAIT),
+		   stolen = rate(model, METRIC_SYSTEM_CPU_STOLEN);
 	double all = busy + io_wait + stolen + rate(model, METRIC_SYSTEM_CPU_IDLE);
 	system->cpu_ratio = all > 0 ? busy / all : NAN;
 	system->io_wait_ratio = all > 0 ? io_wait / all : NAN;
@@ -348,7 +365,11 @@ static void forget_stale(struct model *model)
 static void push_series(struct model *model)
 {
 	struct system *system = &model->system;
-	const struct { struct series *series; enum metric metric; double value; } rows[SERIES_COUNT] = {
+	const struct {
+		struct series *series;
+		enum metric metric;
+		double value;
+	} rows[SERIES_COUNT] = {
 		{ system->series.cpu_ratio, METRIC_SYSTEM_CPU_BUSY, system->cpu_ratio },
 		{ system->series.io_wait_ratio, METRIC_SYSTEM_CPU_IO_WAIT, system->io_wait_ratio },
 		{ system->series.memory_ratio, METRIC_SYSTEM_MEMORY_AVAILABLE, system->memory_ratio },

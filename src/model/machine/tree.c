@@ -17,7 +17,8 @@ static void visit(struct walk *walk, size_t row, unsigned depth)
 	walk->order[walk->placed] = row;
 	walk->depth[walk->placed++] = depth;
 	for (size_t i = 0; i < walk->n; i++)
-		if (!walk->is_placed[i] && walk->rows[i].group == walk->rows[row].group && walk->rows[i].parent == walk->rows[row].name)
+		if (!walk->is_placed[i] && walk->rows[i].group == walk->rows[row].group &&
+			walk->rows[i].parent == walk->rows[row].name)
 			visit(walk, i, depth + 1);
 }
 

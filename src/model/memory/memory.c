@@ -14,18 +14,29 @@ static void forget_growth(struct model *model)
 void model_init_memory(struct model *model)
 {
 	model->memory = (struct memory){
-		.rss_bytes = NAN, .peak_rss_bytes = NAN, .anonymous_bytes = NAN, .file_bytes = NAN, .shared_bytes = NAN, .swap_bytes = NAN, .tree_rss_bytes = NAN,
-		.tree_peak_bytes = NAN, .tree_anonymous_bytes = NAN, .tree_file_bytes = NAN, .tree_shared_bytes = NAN, .growth_per_epoch = NAN,
-		.grower_share_ratio = NAN, .limit_bytes = NAN, .limit_room_bytes = NAN, .limit_in_s = NAN, .spike_bytes = NAN,
+		.rss_bytes = NAN,
+		.peak_rss_bytes = NAN,
+		.anonymous_bytes = NAN,
+		.file_bytes = NAN,
+		.shared_bytes = NAN,
+		.swap_bytes = NAN,
+		.tree_rss_bytes = NAN,
+		.tree_peak_bytes = NAN,
+		.tree_anonymous_bytes = NAN,
+		.tree_file_bytes = NAN,
+		.tree_shared_bytes = NAN,
+		.growth_per_epoch = NAN,
+		.grower_share_ratio = NAN,
+		.limit_bytes = NAN,
+		.limit_room_bytes = NAN,
+		.limit_in_s = NAN,
+		.spike_bytes = NAN,
 	};
 	model->private->spikes.usual = rolling_new(USUAL_POINTS);
 	model_restart_memory(model);
 }
 
-void model_free_memory(struct model *model)
-{
-	rolling_free(model->private->spikes.usual);
-}
+void model_free_memory(struct model *model) { rolling_free(model->private->spikes.usual); }
 
 void model_restart_memory(struct model *model)
 {
@@ -34,7 +45,7 @@ void model_restart_memory(struct model *model)
 	private->trend.interval_ns = INTERVAL_FIRST_NS;
 	private->trend.basis = (struct memory_basis){ PART_ANONYMOUS, PART_SHARED, PART_FILE };
 	for (size_t i = 0; i < model->process_count; i++)
-		private->pasts[i].growth = (struct process_growth){ 0 };
+	private->pasts[i].growth = (struct process_growth){ 0 };
 	rolling_clear(private->spikes.usual);
 	private->spikes.since_ns = 0;
 	memory_forget_slope(model);
@@ -43,7 +54,8 @@ void model_restart_memory(struct model *model)
 
 static void thin(struct memory_trend *trend)
 {
-	size_t kept = 0, step = trend->interval_ns < INTERVAL_MOST_NS ? 2 : 1, from = step == 2 ? 0 : TREND_SAMPLES_MOST / 4;
+	size_t kept = 0, step = trend->interval_ns < INTERVAL_MOST_NS ? 2 : 1,
+		   from = step == 2 ? 0 : TREND_SAMPLES_MOST / 4;
 	for (size_t i = from; i < trend->count; i += step)
 		trend->samples[kept++] = trend->samples[i];
 	trend->count = kept;
@@ -115,9 +127,14 @@ static void refresh_target(struct model *model)
 static void push_series(struct model *model)
 {
 	const struct memory *memory = &model->memory;
-	const struct { struct series *series; double bytes; } rows[] = {
-		{ model->series.tree_resident, memory->tree_rss_bytes }, { model->series.tree_anonymous, memory->tree_anonymous_bytes },
-		{ model->series.tree_file, memory->tree_file_bytes }, { model->series.tree_shared, memory->tree_shared_bytes },
+	const struct {
+		struct series *series;
+		double bytes;
+	} rows[] = {
+		{ model->series.tree_resident, memory->tree_rss_bytes },
+		{ model->series.tree_anonymous, memory->tree_anonymous_bytes },
+		{ model->series.tree_file, memory->tree_file_bytes },
+		{ model->series.tree_shared, memory->tree_shared_bytes },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (!isnan(rows[i].bytes))

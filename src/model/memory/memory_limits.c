@@ -1,6 +1,9 @@
 #include "src/model/model_private.h"
 
-struct limit { const char *name; double bytes, room_bytes; };
+struct limit {
+	const char *name;
+	double bytes, room_bytes;
+};
 
 /* What the page cache holds of the cgroup's memory is given back when the limit is near. */
 static struct limit cgroup_limit(const double *now)
@@ -12,7 +15,8 @@ static struct limit cgroup_limit(const double *now)
 
 static void take_nearest(struct memory *memory, const struct limit *limit)
 {
-	if (!(limit->bytes > 0) || isnan(limit->room_bytes) || (memory->limit && memory->limit_room_bytes <= limit->room_bytes))
+	if (!(limit->bytes > 0) || isnan(limit->room_bytes) ||
+		(memory->limit && memory->limit_room_bytes <= limit->room_bytes))
 		return;
 	memory->limit = limit->name;
 	memory->limit_bytes = limit->bytes;

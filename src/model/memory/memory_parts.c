@@ -16,7 +16,7 @@
 #define BATCHES_OFF 0.5
 #define CLOSER_RATIO 1.05
 
-/* -- the parts of the tree ----------------------------------------------------------------------------------------------------- */
+/* -- the parts of the tree -- */
 
 /* A zombie keeps its last figures, but no memory. */
 static bool has_memory(const struct process *process)
@@ -25,21 +25,17 @@ static bool has_memory(const struct process *process)
 	return !process->is_gone && state != 'Z' && state != 'X' && !isnan(process->now[METRIC_PROCESS_RESIDENT]);
 }
 
-static double add_known(double sum, double bytes)
-{
-	return isnan(bytes) ? sum : isnan(sum) ? bytes : sum + bytes;
-}
+static double add_known(double sum, double bytes) { return isnan(bytes) ? sum : isnan(sum) ? bytes : sum + bytes; }
 
-static double positive(double bytes)
-{
-	return bytes > 0 ? bytes : 0;
-}
+static double positive(double bytes) { return bytes > 0 ? bytes : 0; }
 
-/* Where the target's kinds are not told, nobody's are: then it is the resident set. Children are read less often: NAN until they are. */
+/* Where the target's kinds are not told, nobody's are: then it is the resident set. Children are read less often: NAN
+ * until they are. */
 static double anonymous_of(const struct process *process, bool has_kinds)
 {
 	double swap = process->now[METRIC_PROCESS_SWAP];
-	return has_kinds ? process->now[METRIC_PROCESS_ANONYMOUS] + (isnan(swap) ? 0 : swap) : process->now[METRIC_PROCESS_RESIDENT];
+	return has_kinds ? process->now[METRIC_PROCESS_ANONYMOUS] + (isnan(swap) ? 0 : swap)
+					 : process->now[METRIC_PROCESS_RESIDENT];
 }
 
 static double system_figure(const struct model *model, enum metric metric, enum metric whole)
@@ -96,7 +92,8 @@ void memory_take_parts(struct model *model, struct memory_sample *out)
 	}
 	memory->tree_file_bytes = part[PART_FILE];
 	memory->tree_shared_bytes = part[PART_SHARED];
-	double used = system_figure(model, METRIC_SYSTEM_SHM_USED, METRIC_SYSTEM_SHM), own = model->system.now[METRIC_SYSTEM_SHM_OWN];
+	double used = system_figure(model, METRIC_SYSTEM_SHM_USED, METRIC_SYSTEM_SHM),
+		   own = model->system.now[METRIC_SYSTEM_SHM_OWN];
 	part[PART_SHM] = isnan(own) ? used : own;
 	part[PART_SHM_OTHERS] = used - own;
 	take_group(model, swap_bytes, out);
@@ -108,12 +105,9 @@ double memory_kept(const struct memory_sample *sample, struct memory_basis basis
 	return sample->part[basis.anonymous] + (isnan(shared) ? 0 : shared);
 }
 
-double memory_cached(const struct memory_sample *sample, struct memory_basis basis)
-{
-	return sample->part[basis.file];
-}
+double memory_cached(const struct memory_sample *sample, struct memory_basis basis) { return sample->part[basis.file]; }
 
-/* -- which figures are the tree's ---------------------------------------------------------------------------------------------- */
+/* -- which figures are the tree's -- */
 
 static double mean_of(const struct memory_sample *samples, size_t count, enum memory_part part)
 {
@@ -145,13 +139,15 @@ double memory_noticeable(const struct memory *memory)
 }
 
 /* Least squares: how far the part lies from a line over batches, or over time; *slope is that line's. */
-static double distance_from_line(const struct memory_trend *trend, size_t from, enum memory_part part, bool over_batches, double *slope)
+static double distance_from_line(
+	const struct memory_trend *trend, size_t from, enum memory_part part, bool over_batches, double *slope)
 {
 	const struct memory_sample *first = &trend->samples[from];
 	double n = (double)(trend->count - from), x_sum = 0, y_sum = 0, xx = 0, xy = 0, yy = 0;
 	for (size_t i = from; i < trend->count; i++) {
 		const struct memory_sample *sample = &trend->samples[i];
-		double x = over_batches ? sample->batches - first->batches : seconds_between(first->time_ns, sample->time_ns), y = sample->part[part] - first->part[part];
+		double x = over_batches ? sample->batches - first->batches : seconds_between(first->time_ns, sample->time_ns),
+			   y = sample->part[part] - first->part[part];
 		x_sum += x;
 		y_sum += y;
 		xx += x * x;
@@ -163,28 +159,33 @@ static double distance_from_line(const struct memory_trend *trend, size_t from, 
 	return sqrt(positive(y_spread - common * *slope) / n);
 }
 
-/* Nobody of the run has it mapped: whether it is the run's can only be told from its growing as the run's batches go on. */
+/* Nobody of the run has it mapped: whether it is the run's can only be told from its growing as the run's batches go
+ * on. */
 static bool grows_with_batches(const struct memory_trend *trend, size_t from, enum memory_part part)
 {
 	double a_batch, a_second;
-	double off_batches = distance_from_line(trend, from, part, true, &a_batch), off_time = distance_from_line(trend, from, part, false, &a_second);
+	double off_batches = distance_from_line(trend, from, part, true, &a_batch),
+		   off_time = distance_from_line(trend, from, part, false, &a_second);
 	return a_batch > 0 && (off_batches <= BATCHES_OFF * a_batch || off_batches <= CLOSER_RATIO * off_time);
 }
 
-/* Views may overlap wholly or not at all: what /dev/shm holds grows by as much as the largest at least, and as all of them at most; more is another's,
- * unless the files themselves are known to be the run's. The cgroup's figure leaves out who is not in it. */
+/* Views may overlap wholly or not at all: what /dev/shm holds grows by as much as the largest at least, and as all of
+ * them at most; more is another's, unless the files themselves are known to be the run's. The cgroup's figure leaves
+ * out who is not in it. */
 static enum memory_part choose_shared(const struct memory_trend *trend, size_t from, double noticeable_bytes)
 {
-	double largest = memory_part_growth(trend, from, PART_SHARED), sum = memory_part_growth(trend, from, PART_SHARED_SUM);
+	double largest = memory_part_growth(trend, from, PART_SHARED),
+		   sum = memory_part_growth(trend, from, PART_SHARED_SUM);
 	double held = memory_part_growth(trend, from, PART_SHM);
-	bool is_known = is_known_throughout(trend, from, PART_SHM), is_own = is_known_throughout(trend, from, PART_SHM_OTHERS);
+	bool is_known = is_known_throughout(trend, from, PART_SHM),
+		 is_own = is_known_throughout(trend, from, PART_SHM_OTHERS);
 	if (is_own && held > noticeable_bytes && !(held < largest * (1 - ALIKE_RATIO)))
 		return PART_SHM;
 	if (is_known && !is_own && largest > 0 && held >= largest * (1 - ALIKE_RATIO) && held <= sum * (1 + ALIKE_RATIO))
 		return PART_SHM;
 	double grown = memory_part_growth(trend, from, PART_GROUP_SHARED);
-	if (is_known_throughout(trend, from, PART_GROUP_SHARED) && grown > noticeable_bytes && !(largest > ALIKE_RATIO * grown)
-	    && grows_with_batches(trend, from, PART_GROUP_SHARED))
+	if (is_known_throughout(trend, from, PART_GROUP_SHARED) && grown > noticeable_bytes &&
+		!(largest > ALIKE_RATIO * grown) && grows_with_batches(trend, from, PART_GROUP_SHARED))
 		return PART_GROUP_SHARED;
 	return PART_SHARED;
 }
@@ -192,7 +193,8 @@ static enum memory_part choose_shared(const struct memory_trend *trend, size_t f
 void memory_choose_basis(struct model *model, size_t from)
 {
 	struct memory_trend *trend = &model->private->trend;
-	bool is_group = is_known_throughout(trend, from, PART_GROUP_ANONYMOUS) && is_known_throughout(trend, from, PART_GROUP_SHARED);
+	bool is_group =
+		is_known_throughout(trend, from, PART_GROUP_ANONYMOUS) && is_known_throughout(trend, from, PART_GROUP_SHARED);
 	double largest = memory_part_growth(trend, from, PART_SHARED), grown;
 	trend->basis.anonymous = is_group ? PART_GROUP_ANONYMOUS : PART_ANONYMOUS;
 	trend->basis.shared = is_group ? PART_GROUP_SHARED : choose_shared(trend, from, memory_noticeable(&model->memory));
@@ -201,7 +203,7 @@ void memory_choose_basis(struct model *model, size_t from)
 	model->memory.is_unmapped = trend->basis.shared != PART_SHARED && !(largest > ALIKE_RATIO * grown);
 }
 
-/* -- who grows ----------------------------------------------------------------------------------------------------------------- */
+/* -- who grows -- */
 
 static void note_point(struct process_growth *growth, int64_t now_ns, double bytes)
 {
@@ -241,7 +243,8 @@ static double process_growth_since(const struct process_growth *growth, int64_t 
 		return NAN;
 	double then = growth->points[at].bytes;
 	if (at > 0) {
-		double before = growth->points[at - 1].bytes, between_s = seconds_between(growth->points[at - 1].time_ns, growth->points[at].time_ns);
+		double before = growth->points[at - 1].bytes,
+			   between_s = seconds_between(growth->points[at - 1].time_ns, growth->points[at].time_ns);
 		then = before + (then - before) * seconds_between(growth->points[at - 1].time_ns, since_ns) / between_s;
 	}
 	return now_bytes - then;
@@ -257,7 +260,8 @@ static bool is_worker(const struct model *model, const struct process *process)
 	return false;
 }
 
-static void name_process(const struct model *model, const struct process *process, bool is_of_crew, char *out, size_t size)
+static void name_process(
+	const struct model *model, const struct process *process, bool is_of_crew, char *out, size_t size)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
@@ -280,7 +284,7 @@ static void name_process(const struct model *model, const struct process *proces
 /* What may have grown, and by how much. */
 struct growers {
 	double all, best, crew, crew_best;
-	unsigned crew_count;                 /* workers that grew */
+	unsigned crew_count; /* workers that grew */
 	struct memory *memory;
 };
 
@@ -311,7 +315,9 @@ static void take_processes(struct model *model, int64_t since_ns, struct growers
 	bool is_told = has_kinds(model);
 	for (size_t i = 0; i < model->process_count; i++) {
 		struct process *process = &model->processes[i];
-		double bytes = has_memory(process) ? process_growth_since(&model->private->pasts[i].growth, since_ns, anonymous_of(process, is_told)) : NAN;
+		double bytes = has_memory(process)
+			? process_growth_since(&model->private->pasts[i].growth, since_ns, anonymous_of(process, is_told))
+			: NAN;
 		process->grown_bytes = bytes;
 		if (!(bytes > 0))
 			continue;
@@ -335,14 +341,16 @@ static void take_kinds(const struct model *model, size_t from, double noticeable
 {
 	const struct memory_trend *trend = &model->private->trend;
 	struct memory *memory = growers->memory;
-	double shared = memory_part_growth(trend, from, trend->basis.shared), file = memory_part_growth(trend, from, trend->basis.file);
+	double shared = memory_part_growth(trend, from, trend->basis.shared),
+		   file = memory_part_growth(trend, from, trend->basis.file);
 	double in_shm = memory_part_growth(trend, from, PART_SHM), of_processes = growers->all;
 	bool is_group = trend->basis.anonymous == PART_GROUP_ANONYMOUS;
 	if (take_grower(growers, shared, "shared"))
 		snprintf(memory->grower, sizeof memory->grower, "%s", in_shm >= shared / 2 ? "/dev/shm" : "shared memory");
 	if (file > noticeable_bytes && take_grower(growers, file, "file"))
 		snprintf(memory->grower, sizeof memory->grower, "%s", is_group ? "page cache" : "mapped files");
-	/* The cgroup pays for a page when a child writes to what it shared with its parent; both saw it as theirs before. */
+	/* The cgroup pays for a page when a child writes to what it shared with its parent; both saw it as theirs
+	 * before. */
 	double copied = is_group ? memory_part_growth(trend, from, PART_GROUP_ANONYMOUS) - of_processes : NAN;
 	if (copied > noticeable_bytes && take_grower(growers, copied, "anonymous"))
 		snprintf(memory->grower, sizeof memory->grower, "copies on write");

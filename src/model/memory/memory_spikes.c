@@ -22,10 +22,7 @@ static void count_recent(struct model *model)
 		model->memory.spikes += spikes->times_ns[i] > model->now_ns - RECENT_NS;
 }
 
-static double threshold(double usual_bytes)
-{
-	return fmax(SPIKE_RATIO * usual_bytes, SPIKE_LEAST_BYTES);
-}
+static double threshold(double usual_bytes) { return fmax(SPIKE_RATIO * usual_bytes, SPIKE_LEAST_BYTES); }
 
 /* The target's peak rose beyond all that was read of it: it was there and is gone. */
 static bool saw_kernel_spike(const struct model *model, double usual_bytes, double *height)
@@ -49,7 +46,7 @@ void memory_watch_spikes(struct model *model, bool is_warm)
 		add_spike(model, spikes->since_ns, spikes->high_bytes - usual);
 		spikes->since_ns = 0;
 	} else if (spikes->since_ns && model->now_ns - spikes->since_ns > SPIKE_MOST_NS) {
-		spikes->since_ns = 0;                /* it stays: that is a step */
+		spikes->since_ns = 0; /* it stays: that is a step */
 		rolling_clear(spikes->usual);
 	} else if (spikes->since_ns) {
 		spikes->high_bytes = fmax(spikes->high_bytes, now);

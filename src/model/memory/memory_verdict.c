@@ -2,7 +2,15 @@
 
 #include "src/model/model_private.h"
 
-enum { BLOCKS = 48, LAST_BLOCKS_LEAST = 8, SAMPLES_LEAST = 8, TEETH_MOST = 64, TEETH_LEAST = 3, TOOTH_SAMPLES_LEAST = 6, LEAK_BATCHES_LEAST = 200 };
+enum {
+	BLOCKS = 48,
+	LAST_BLOCKS_LEAST = 8,
+	SAMPLES_LEAST = 8,
+	TEETH_MOST = 64,
+	TEETH_LEAST = 3,
+	TOOTH_SAMPLES_LEAST = 6,
+	LEAK_BATCHES_LEAST = 200
+};
 #define GROWING_LEAST_S 4.0
 /* Growth within fewer batches is a part of one; where batches are not known time has to stand for them. */
 #define GROWING_LEAST_BATCHES 10
@@ -27,22 +35,23 @@ struct look {
 	size_t from, blocks;
 	double time_s[BLOCKS], bytes[BLOCKS];
 	double window_s, noticeable;
-	struct slope whole, last;            /* last: of the last third */
+	struct slope whole, last; /* last: of the last third */
 };
 
 /* Falls by more than the noticeable, each after such a rise. */
 struct teeth {
 	size_t falls, lows;
-	double low_s[TEETH_MOST], low_bytes[TEETH_MOST];     /* the first is where the window begins */
+	double low_s[TEETH_MOST], low_bytes[TEETH_MOST]; /* the first is where the window begins */
 	double up_s, down_s, height;
-	double fallen;                       /* below the newest high */
+	double fallen; /* below the newest high */
 };
 
 void memory_forget_slope(struct model *model)
 {
 	struct memory *memory = &model->memory;
 	memory->slope = (struct slope){ NAN, NAN, NAN, 0 };
-	memory->slope_per_batch = memory->slope_per_batch_low = memory->slope_per_batch_high = memory->growth_per_epoch = NAN;
+	memory->slope_per_batch = memory->slope_per_batch_low = memory->slope_per_batch_high = memory->growth_per_epoch =
+		NAN;
 	memory->verdict = "unknown";
 	memory->growing_since_ns = 0;
 	memory->grower[0] = '\0';
@@ -77,15 +86,18 @@ static bool measure(struct look *look)
 	if (!theil_sen(look->time_s, look->bytes, look->blocks, &look->whole))
 		return false;
 	/* Of few samples a third is too little to tell. */
-	size_t last = look->blocks / 3 > LAST_BLOCKS_LEAST ? look->blocks / 3 : LAST_BLOCKS_LEAST, first = look->blocks - last;
+	size_t last = look->blocks / 3 > LAST_BLOCKS_LEAST ? look->blocks / 3 : LAST_BLOCKS_LEAST,
+		   first = look->blocks - last;
 	if (2 * last <= look->blocks && !theil_sen(look->time_s + first, look->bytes + first, last, &look->last))
 		look->last.points = 0;
 	return true;
 }
 
-/* -- rises and falls ----------------------------------------------------------------------------------------------------------- */
+/* -- rises and falls -- */
 
-struct turn { double s, bytes; };
+struct turn {
+	double s, bytes;
+};
 
 static void note_low(struct teeth *teeth, struct turn low)
 {
@@ -103,10 +115,12 @@ static void find_teeth(const struct look *look, struct teeth *teeth)
 	*teeth = (struct teeth){ 0 };
 	note_low(teeth, low);
 	for (size_t i = look->from; i < trend->count; i++) {
-		struct turn now = { seconds_between(trend->samples[look->from].time_ns, trend->samples[i].time_ns), memory_kept(&trend->samples[i], trend->basis) };
+		struct turn now = { seconds_between(trend->samples[look->from].time_ns, trend->samples[i].time_ns),
+			memory_kept(&trend->samples[i], trend->basis) };
 		if (is_rising && now.bytes >= high.bytes) {
 			high = now;
-		} else if (is_rising && high.bytes - now.bytes > look->noticeable && high.bytes - now.bytes > 0.5 * (high.bytes - low.bytes)) {
+		} else if (is_rising && high.bytes - now.bytes > look->noticeable &&
+			high.bytes - now.bytes > 0.5 * (high.bytes - low.bytes)) {
 			teeth->falls += high.bytes - low.bytes > look->noticeable;
 			teeth->up_s += high.s - low.s;
 			teeth->height += high.bytes - low.bytes;
@@ -126,7 +140,8 @@ static void find_teeth(const struct look *look, struct teeth *teeth)
 
 static bool has_rising_lows(const struct look *look, const struct teeth *teeth)
 {
-	return teeth->lows >= 2 && teeth->low_bytes[teeth->lows - 1] - teeth->low_bytes[teeth->lows >= TEETH_LEAST + 1 ? 1 : 0] > look->noticeable;
+	return teeth->lows >= 2 &&
+		teeth->low_bytes[teeth->lows - 1] - teeth->low_bytes[teeth->lows >= TEETH_LEAST + 1 ? 1 : 0] > look->noticeable;
 }
 
 static bool has_alike_turns(const struct look *look, const struct teeth *teeth)
@@ -139,21 +154,24 @@ static bool has_alike_turns(const struct look *look, const struct teeth *teeth)
 		most = fmax(most, turns_s[count++]);
 	}
 	double median = median_of(turns_s, count), sample_s = look->window_s / (double)(look->trend->count - look->from);
-	return count >= 1 && median >= TOOTH_LEAST_S && median >= TOOTH_SAMPLES_LEAST * sample_s && least > 0.4 * median && most < 2.5 * median;
+	return count >= 1 && median >= TOOTH_LEAST_S && median >= TOOTH_SAMPLES_LEAST * sample_s && least > 0.4 * median &&
+		most < 2.5 * median;
 }
 
 static bool is_sawtooth(const struct look *look, const struct teeth *teeth)
 {
-	return teeth->falls >= TEETH_LEAST && teeth->lows >= TEETH_LEAST && !has_rising_lows(look, teeth) && teeth->up_s > teeth->down_s && has_alike_turns(look, teeth);
+	return teeth->falls >= TEETH_LEAST && teeth->lows >= TEETH_LEAST && !has_rising_lows(look, teeth) &&
+		teeth->up_s > teeth->down_s && has_alike_turns(look, teeth);
 }
 
-/* -- is it a leak? ------------------------------------------------------------------------------------------------------------- */
+/* -- is it a leak? -- */
 
 static bool is_growth(const struct look *look, const struct slope *slope)
 {
 	const struct memory_trend *trend = look->trend;
 	double batches = trend->samples[trend->count - 1].batches - trend->samples[look->from].batches;
-	bool is_long = batches >= GROWING_LEAST_BATCHES ? look->window_s >= GROWING_LEAST_S : !(batches > 0) && look->window_s >= GROWING_UNBATCHED_S;
+	bool is_long = batches >= GROWING_LEAST_BATCHES ? look->window_s >= GROWING_LEAST_S
+													: !(batches > 0) && look->window_s >= GROWING_UNBATCHED_S;
 	return is_long && slope->low_per_s * look->window_s > look->noticeable;
 }
 
@@ -167,7 +185,8 @@ static bool second_epoch(const struct model *model, int64_t *begin_ns)
 		for (size_t i = 0; i < run->epoch_count; i++) {
 			const struct epoch *epoch = &run->epochs[i];
 			has_epochs = true;
-			if (epoch->mode == run_main(run)->mode && run_epoch_number(run, epoch->ordinal) >= 2 && epoch->begin_ns < *begin_ns)
+			if (epoch->mode == run_main(run)->mode && run_epoch_number(run, epoch->ordinal) >= 2 &&
+				epoch->begin_ns < *begin_ns)
 				*begin_ns = epoch->begin_ns;
 		}
 	}
@@ -191,19 +210,22 @@ static bool is_long_enough(const struct look *look)
 static bool is_leak(const struct look *look, const struct teeth *teeth)
 {
 	const struct memory *memory = &look->model->memory;
-	double least = fmax(LEAK_RATIO * memory->tree_rss_bytes, LEAK_LEAST_BYTES), grown = look->whole.per_s * look->window_s;
+	double least = fmax(LEAK_RATIO * memory->tree_rss_bytes, LEAK_LEAST_BYTES),
+		   grown = look->whole.per_s * look->window_s;
 	bool is_steady = look->last.points && look->last.per_s >= 0.5 * look->whole.per_s;
 	bool falls_back = teeth->fallen > 0.3 * grown || (teeth->falls > 0 && !has_rising_lows(look, teeth));
-	return look->window_s >= LEAK_LEAST_S && memory->growth_bytes >= least && is_steady && !falls_back && is_long_enough(look);
+	return look->window_s >= LEAK_LEAST_S && memory->growth_bytes >= least && is_steady && !falls_back &&
+		is_long_enough(look);
 }
 
-/* -- has it come to rest? ------------------------------------------------------------------------------------------------------ */
+/* -- has it come to rest? -- */
 
 static bool is_flat_now(const struct look *look)
 {
 	double third_s = look->window_s / 3;
-	return look->window_s >= FLAT_LEAST_S && look->last.points && look->last.high_per_s * third_s < look->noticeable
-		&& look->last.per_s < 0.25 * fmax(look->whole.per_s, 0) && look->bytes[look->blocks - 1] - look->bytes[0] > look->noticeable;
+	return look->window_s >= FLAT_LEAST_S && look->last.points && look->last.high_per_s * third_s < look->noticeable &&
+		look->last.per_s < 0.25 * fmax(look->whole.per_s, 0) &&
+		look->bytes[look->blocks - 1] - look->bytes[0] > look->noticeable;
 }
 
 static double kept_at(const struct memory_trend *trend, int64_t time_ns)
@@ -214,7 +236,8 @@ static double kept_at(const struct memory_trend *trend, int64_t time_ns)
 	return NAN;
 }
 
-/* It grew from the begin of the first epoch to its end, and no more: what was read once is kept. What the start needs comes at once instead. */
+/* It grew from the begin of the first epoch to its end, and no more: what was read once is kept. What the start needs
+ * comes at once instead. */
 static bool filled_in_first_epoch(const struct look *look)
 {
 	const struct memory_trend *trend = look->trend;
@@ -225,10 +248,11 @@ static bool filled_in_first_epoch(const struct look *look)
 	int64_t length_ns = first->end_ns - first->begin_ns;
 	if (trend->samples[0].time_ns > first->begin_ns + length_ns / 8)
 		return false;
-	double begin = kept_at(trend, first->begin_ns), middle = kept_at(trend, first->begin_ns + length_ns / 2), end = kept_at(trend, first->end_ns);
+	double begin = kept_at(trend, first->begin_ns), middle = kept_at(trend, first->begin_ns + length_ns / 2),
+		   end = kept_at(trend, first->end_ns);
 	double grown = end - begin, since = look->bytes[look->blocks - 1] - end;
-	return grown > fmax(CACHE_RATIO * look->model->memory.tree_rss_bytes, CACHE_LEAST_BYTES) && middle - begin > 0.25 * grown
-		&& middle - begin < 0.75 * grown && fabs(since) < 0.1 * grown;
+	return grown > fmax(CACHE_RATIO * look->model->memory.tree_rss_bytes, CACHE_LEAST_BYTES) &&
+		middle - begin > 0.25 * grown && middle - begin < 0.75 * grown && fabs(since) < 0.1 * grown;
 }
 
 static bool is_fragmented(const struct look *look)
@@ -236,12 +260,14 @@ static bool is_fragmented(const struct look *look)
 	const struct series *series = NULL;
 	double held, least, most, anonymous = look->model->memory.anonymous_bytes;
 	for (unsigned i = 0; i < look->model->run_count; i++)
-		if (look->model->runs[i].pid == look->model->target_pid && run_gauge(&look->model->runs[i], "heap.allocated_bytes", &held, &series))
-			return series_extremes(series, &least, &most) && anonymous > 2 * held && anonymous - held > FRAGMENT_LEAST_BYTES && most > 1.5 * held;
+		if (look->model->runs[i].pid == look->model->target_pid &&
+			run_gauge(&look->model->runs[i], "heap.allocated_bytes", &held, &series))
+			return series_extremes(series, &least, &most) && anonymous > 2 * held &&
+				anonymous - held > FRAGMENT_LEAST_BYTES && most > 1.5 * held;
 	return false;
 }
 
-/* -- the verdict --------------------------------------------------------------------------------------------------------------- */
+/* -- the verdict -- */
 
 static const char *verdict_of(const struct look *look)
 {
@@ -333,7 +359,8 @@ void memory_judge(struct model *model, size_t from)
 		return;
 	memory->growing_since_ns = growing_since_ns;
 	look.noticeable = memory_noticeable(memory);
-	look.window_s = seconds_between(look.trend->samples[from].time_ns, look.trend->samples[look.trend->count - 1].time_ns);
+	look.window_s =
+		seconds_between(look.trend->samples[from].time_ns, look.trend->samples[look.trend->count - 1].time_ns);
 	judge_others_in_shm(model, &look);
 	fill_blocks(&look, memory_kept);
 	if (!measure(&look))
@@ -341,7 +368,9 @@ void memory_judge(struct model *model, size_t from)
 	set_slope(model, &look);
 	memory->verdict = verdict_of(&look);
 	bool is_growing = memory_is_growing(memory);
-	memory->growing_since_ns = !is_growing ? 0 : growing_since_ns ? growing_since_ns : look.trend->samples[from].time_ns;
+	memory->growing_since_ns = !is_growing ? 0
+		: growing_since_ns                 ? growing_since_ns
+										   : look.trend->samples[from].time_ns;
 	if (!is_growing)
 		judge_files(model, &look);
 	if (model->run_count)

@@ -11,15 +11,9 @@ static long count_of(const char *text)
 	return count >= 0 && *end == '\0' ? count : -1;
 }
 
-long rank_world_size(const struct run *run)
-{
-	return count_of(run->world);
-}
+long rank_world_size(const struct run *run) { return count_of(run->world); }
 
-long rank_number(const struct run *run)
-{
-	return run->is_used && rank_world_size(run) > 1 ? count_of(run->rank) : -1;
-}
+long rank_number(const struct run *run) { return run->is_used && rank_world_size(run) > 1 ? count_of(run->rank) : -1; }
 
 bool ranks_are_of_one_run(const struct run *a, const struct run *b)
 {
@@ -46,7 +40,10 @@ static unsigned leader_of(const struct model *model, unsigned run)
 	return leader;
 }
 
-struct place { unsigned leader, run; long number; };
+struct place {
+	unsigned leader, run;
+	long number;
+};
 
 static int compare_places(const void *left, const void *right)
 {
@@ -75,7 +72,8 @@ static bool is_better(const struct model *model, unsigned one, unsigned other)
 {
 	const struct run *a = &model->runs[one], *b = &model->runs[other];
 	bool a_lives = a->is_live && !model->target_ended, b_lives = b->is_live && !model->target_ended;
-	bool a_own = model->has_target && a->pid == model->target_pid, b_own = model->has_target && b->pid == model->target_pid;
+	bool a_own = model->has_target && a->pid == model->target_pid,
+		 b_own = model->has_target && b->pid == model->target_pid;
 	if (a_lives != b_lives)
 		return a_lives;
 	if (a_own != b_own)
@@ -85,11 +83,13 @@ static bool is_better(const struct model *model, unsigned one, unsigned other)
 	return a_lives ? one < other : one > other;
 }
 
-int ranks_first(const struct model *model, bool (*accepts)(const struct run *run, const void *argument), const void *argument)
+int ranks_first(
+	const struct model *model, bool (*accepts)(const struct run *run, const void *argument), const void *argument)
 {
 	int best = -1;
 	for (unsigned i = 0; i < model->run_count; i++)
-		if (model->runs[i].is_used && (!accepts || accepts(&model->runs[i], argument)) && (best < 0 || is_better(model, i, (unsigned)best)))
+		if (model->runs[i].is_used && (!accepts || accepts(&model->runs[i], argument)) &&
+			(best < 0 || is_better(model, i, (unsigned)best)))
 			best = (int)i;
 	return best;
 }

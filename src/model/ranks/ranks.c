@@ -11,11 +11,12 @@ static const double slowest_step_ratio = 0.02, errors = 3;
 /* How many usual steps long, and at least how many seconds, nothing ends in a rank that stands still. */
 static const double still_ratio = 8, still_least_s = 2, stopped_least_s = 1;
 
-/* -- one rank ------------------------------------------------------------------------------------------------------------------- */
+/* -- one rank -- */
 
 bool ranks_is_wait(const char *name)
 {
-	static const char *const words[] = { "backward", "bwd", "backprop", "allreduce", "reduce", "communication", "comm", "sync", "synchronize", "barrier" };
+	static const char *const words[] = { "backward", "bwd", "backprop", "allreduce", "reduce", "communication", "comm",
+		"sync", "synchronize", "barrier" };
 	while (*name) {
 		size_t length = 0;
 		while (isalnum((unsigned char)name[length]))
@@ -29,7 +30,14 @@ bool ranks_is_wait(const char *name)
 }
 
 /* The names of a run's phases, each looked at once. */
-struct known_names { const struct run *run; size_t count; struct { uint32_t id; bool is_wait; } names[RUN_PHASES_MAX * 2]; };
+struct known_names {
+	const struct run *run;
+	size_t count;
+	struct {
+		uint32_t id;
+		bool is_wait;
+	} names[RUN_PHASES_MAX * 2];
+};
 
 static bool is_wait(struct known_names *known, uint32_t id)
 {
@@ -123,16 +131,14 @@ static void fill_phases(const struct run *run, const struct pace *pace, struct r
 {
 	for (size_t i = 0; i < pace->phase_count; i++) {
 		const char *name = run_name(run, pace->phases[i].name);
-		rank->phases[rank->phase_count++] = (struct rank_phase){ name, pace->phases[i].name, ranks_is_wait(name), pace->phases[i].median_s };
+		rank->phases[rank->phase_count++] =
+			(struct rank_phase){ name, pace->phases[i].name, ranks_is_wait(name), pace->phases[i].median_s };
 	}
 	if (rank->phase_count)
 		qsort(rank->phases, rank->phase_count, sizeof rank->phases[0], compare_phases);
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* When anything last began or ended, in any mode; *ended_ns: a batch. 0: never. */
 static int64_t last_move_ns(const struct run *run, int64_t *ended_ns)
@@ -186,9 +192,19 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 	const struct pace *pace = pace_of(run, &own);
 	const struct open_span *span = innermost(run);
 	int64_t batch_ns, moved_ns = last_move_ns(run, &batch_ns), now_ns = model->now_ns;
-	*rank = (struct rank){ .run = index, .number = rank_number(run), .pid = run->pid ? run->pid : run->inner_pid, .batches = run_main(run)->count, .steps = pace->steps,
-		.step_s = NAN, .own_s = NAN, .own_error_s = NAN, .last_batch_age_s = NAN, .still_s = NAN, .loss = run->loss,
-		.resident_bytes = run->private->resident_bytes, .where = span ? run_name(run, span->name) : NULL };
+	*rank = (struct rank){ .run = index,
+		.number = rank_number(run),
+		.pid = run->pid ? run->pid : run->inner_pid,
+		.batches = run_main(run)->count,
+		.steps = pace->steps,
+		.step_s = NAN,
+		.own_s = NAN,
+		.own_error_s = NAN,
+		.last_batch_age_s = NAN,
+		.still_s = NAN,
+		.loss = run->loss,
+		.resident_bytes = run->private->resident_bytes,
+		.where = span ? run_name(run, span->name) : NULL };
 	if (run->private->closed_ns)
 		rank->ended_ns = now_ns = run->private->was_live ? run->private->closed_ns : later(moved_ns, 1);
 	if (batch_ns)
@@ -202,9 +218,10 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 	rank->state = first_state(run, rank);
 }
 
-/* -- all of them ---------------------------------------------------------------------------------------------------------------- */
+/* -- all of them -- */
 
-/* A rank that was started again replaces the one that ended; of two that live the first is meant (the other is its child). */
+/* A rank that was started again replaces the one that ended; of two that live the first is meant (the other is its
+ * child). */
 static bool replaces(const struct run *run, const struct run *before)
 {
 	if (run->is_live != before->is_live)
@@ -227,10 +244,7 @@ static void gather(const struct model *model, const struct run *run, struct rank
 	}
 }
 
-static bool is_over(const struct rank *rank)
-{
-	return rank->state == RANK_ENDED || rank->state == RANK_KILLED;
-}
+static bool is_over(const struct rank *rank) { return rank->state == RANK_ENDED || rank->state == RANK_KILLED; }
 
 /* Those that live; when all are over, as they were. */
 static void find_compared(struct ranks *out)
@@ -263,12 +277,14 @@ static void fill_own_times(const struct model *model, struct ranks *out)
 			continue;
 		rank->own_s = out->is_synchronous ? pace->alone_s : pace->step_s;
 		/* That of a median is 1.253 times that of a mean; 1.4826 MAD is a normal deviation. */
-		rank->own_error_s = 1.253 * 1.4826 * (out->is_synchronous ? pace->alone_mad_s : pace->step_mad_s) / sqrt((double)pace->steps);
+		rank->own_error_s =
+			1.253 * 1.4826 * (out->is_synchronous ? pace->alone_mad_s : pace->step_mad_s) / sqrt((double)pace->steps);
 	}
 }
 
 /* The median over the ranks but one. */
-static double median_of_others(const struct ranks *ranks, size_t but, double (*value)(const struct rank *rank, const void *argument), const void *argument)
+static double median_of_others(const struct ranks *ranks, size_t but,
+	double (*value)(const struct rank *rank, const void *argument), const void *argument)
 {
 	double values[MODEL_RUNS_MAX];
 	size_t count = 0;
@@ -299,7 +315,8 @@ static double phase_of(const struct rank *rank, const void *name)
 	return 0;
 }
 
-/* The phase with the largest excess is where the time goes; of those in which ranks wait, the one where the others have more is where they do. */
+/* The phase with the largest excess is where the time goes; of those in which ranks wait, the one where the others have
+ * more is where they do. */
 static void find_phase_of_slowest(struct ranks *out, size_t slowest)
 {
 	const struct rank *rank = &out->list[slowest];
@@ -332,8 +349,10 @@ static void find_slowest(struct ranks *out)
 		return;
 	const struct rank *rank = &out->list[slowest];
 	out->others_own_s = median_of_others(out, slowest, own_of, NULL);
-	double error_s = rank->own_error_s + median_of_others(out, slowest, error_of, NULL), excess_s = rank->own_s - out->others_own_s;
-	if (!(excess_s > RANK_SLOWEST_RATIO * out->others_own_s && excess_s > errors * error_s && excess_s > slowest_step_ratio * rank->step_s))
+	double error_s = rank->own_error_s + median_of_others(out, slowest, error_of, NULL),
+		   excess_s = rank->own_s - out->others_own_s;
+	if (!(excess_s > RANK_SLOWEST_RATIO * out->others_own_s && excess_s > errors * error_s &&
+			excess_s > slowest_step_ratio * rank->step_s))
 		return;
 	out->slowest = (int)slowest;
 	out->excess_s = excess_s;
@@ -341,7 +360,7 @@ static void find_slowest(struct ranks *out)
 	find_phase_of_slowest(out, slowest);
 }
 
-/* -- who stands still ----------------------------------------------------------------------------------------------------------- */
+/* -- who stands still -- */
 
 /* In a batch outside of any span it may be anywhere. */
 static bool may_wait(const struct model *model, const struct rank *rank)
@@ -383,14 +402,16 @@ static void find_still(struct ranks *out)
 		const struct rank *rank = &out->list[i], *before = out->still >= 0 ? &out->list[out->still] : NULL;
 		lives |= !is_over(rank);
 		bool is_still = rank->state == RANK_STUCK || rank->state == RANK_STOPPED || rank->state == RANK_KILLED;
-		if (is_still && (!before || rank->state > before->state || (rank->state == before->state && rank->still_s > before->still_s)))
+		if (is_still &&
+			(!before || rank->state > before->state ||
+				(rank->state == before->state && rank->still_s > before->still_s)))
 			out->still = (int)i;
 	}
 	if (!lives)
 		out->still = -1;
 }
 
-/* -- public --------------------------------------------------------------------------------------------------------------------- */
+/* -- public -- */
 
 const char *rank_state_name(enum rank_state state)
 {

@@ -25,15 +25,13 @@ static bool is_uuid(const char *text)
 	return !isalnum((unsigned char)*text);
 }
 
-static bool is_number(const char *text, size_t length)
-{
-	return length > 0 && strspn(text, "0123456789") >= length;
-}
+static bool is_number(const char *text, size_t length) { return length > 0 && strspn(text, "0123456789") >= length; }
 
 static bool is_hex(const char *text, size_t length)
 {
 	size_t from = length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 2 : 0;
-	return (from || length >= 8) && strspn(text + from, "0123456789abcdefABCDEF") >= length - from && (from || strcspn(text, "0123456789") < length);
+	return (from || length >= 8) && strspn(text + from, "0123456789abcdefABCDEF") >= length - from &&
+		(from || strcspn(text, "0123456789") < length);
 }
 
 void request_pattern(char *out, size_t size, const char *name)

@@ -11,20 +11,27 @@ enum { FINE_S = 5, FINE_SLICES = 61, COARSE_S = 60, COARSE_SLICES = 61, HOUR_S =
 
 /* Requests of one stretch of time, or of one pattern. */
 struct tally {
-	int64_t index;               /* which stretch; 0 = none yet */
+	int64_t index; /* which stretch; 0 = none yet */
 	uint64_t count, failed, over_sla;
 	double total_s, min_s, max_s;
 	uint32_t histogram[HISTOGRAM_BUCKETS];
 };
-struct pattern { char name[REQUEST_NAME_SIZE]; struct tally tally; };
-struct late { int64_t time_ns; double seconds; size_t pattern; };
+struct pattern {
+	char name[REQUEST_NAME_SIZE];
+	struct tally tally;
+};
+struct late {
+	int64_t time_ns;
+	double seconds;
+	size_t pattern;
+};
 
 struct requests {
 	int64_t first_ns;
 	double sla_s;
 	struct tally whole, fine[FINE_SLICES], coarse[COARSE_SLICES], hours[REQUEST_HOURS_MAX];
 	size_t hour_count, pattern_count;
-	struct pattern patterns[REQUEST_PATTERNS_MAX + 1];       /* the last is "other" */
+	struct pattern patterns[REQUEST_PATTERNS_MAX + 1]; /* the last is "other" */
 	uint64_t late_count;
 	struct late late[REQUEST_LATE_MAX];
 };
@@ -37,10 +44,7 @@ struct requests *requests_new(void)
 	return requests;
 }
 
-void requests_free(struct requests *requests)
-{
-	free(requests);
-}
+void requests_free(struct requests *requests) { free(requests); }
 
 static void tally_add(struct tally *tally, double seconds, bool has_failed, bool is_over)
 {
@@ -70,10 +74,11 @@ static void tally_merge(struct tally *into, const struct tally *from)
 static void tally_figures(const struct tally *tally, double over_s, struct request_figures *out)
 {
 	bool has = tally->count > 0;
-	*out = (struct request_figures){ tally->count, tally->failed, tally->over_sla, over_s > 0 ? (double)tally->count / over_s : NAN,
-		has ? tally->total_s / (double)tally->count : NAN, histogram_quantile(tally->histogram, 0.5, tally->min_s, tally->max_s),
-		histogram_quantile(tally->histogram, 0.95, tally->min_s, tally->max_s), histogram_quantile(tally->histogram, 0.99, tally->min_s, tally->max_s),
-		has ? tally->max_s : NAN };
+	*out = (struct request_figures){ tally->count, tally->failed, tally->over_sla,
+		over_s > 0 ? (double)tally->count / over_s : NAN, has ? tally->total_s / (double)tally->count : NAN,
+		histogram_quantile(tally->histogram, 0.5, tally->min_s, tally->max_s),
+		histogram_quantile(tally->histogram, 0.95, tally->min_s, tally->max_s),
+		histogram_quantile(tally->histogram, 0.99, tally->min_s, tally->max_s), has ? tally->max_s : NAN };
 }
 
 /* The stretch that a time lies in; NULL where its place is already a later one's. */
@@ -104,7 +109,8 @@ static struct tally *hour_at(struct requests *requests, int64_t time_ns)
 		requests->hour_count--;
 		place--;
 	}
-	memmove(&requests->hours[place + 1], &requests->hours[place], (requests->hour_count++ - place) * sizeof requests->hours[0]);
+	memmove(&requests->hours[place + 1], &requests->hours[place],
+		(requests->hour_count++ - place) * sizeof requests->hours[0]);
 	requests->hours[place] = (struct tally){ .index = index };
 	return &requests->hours[place];
 }
@@ -122,7 +128,8 @@ static size_t pattern_of(struct requests *requests, const char *name)
 	return requests->pattern_count++;
 }
 
-void requests_add(struct requests *requests, const char *name, int64_t end_ns, double seconds, bool has_failed, double sla_s)
+void requests_add(
+	struct requests *requests, const char *name, int64_t end_ns, double seconds, bool has_failed, double sla_s)
 {
 	bool is_over = seconds > sla_s;
 	if (!(seconds >= 0) || end_ns <= 0)
@@ -132,7 +139,8 @@ void requests_add(struct requests *requests, const char *name, int64_t end_ns, d
 		requests->first_ns = end_ns;
 	size_t pattern = pattern_of(requests, name);
 	struct tally *into[] = { &requests->whole, slice_at(requests->fine, FINE_SLICES, FINE_S, end_ns),
-		slice_at(requests->coarse, COARSE_SLICES, COARSE_S, end_ns), hour_at(requests, end_ns), &requests->patterns[pattern].tally };
+		slice_at(requests->coarse, COARSE_SLICES, COARSE_S, end_ns), hour_at(requests, end_ns),
+		&requests->patterns[pattern].tally };
 	for (size_t i = 0; i < sizeof into / sizeof *into; i++)
 		if (into[i])
 			tally_add(into[i], seconds, has_failed, is_over);
@@ -164,10 +172,7 @@ void requests_window(const struct requests *requests, double window_s, int64_t n
 	tally_figures(&sum, fmin(covered_s, since_first_s(requests, now_ns)), out);
 }
 
-double requests_sla_s(const struct requests *requests)
-{
-	return requests->sla_s;
-}
+double requests_sla_s(const struct requests *requests) { return requests->sla_s; }
 
 size_t requests_patterns(const struct requests *requests)
 {
@@ -191,10 +196,7 @@ const char *requests_pattern(const struct requests *requests, size_t place, int6
 	return chosen->name;
 }
 
-size_t requests_hours(const struct requests *requests)
-{
-	return requests->hour_count;
-}
+size_t requests_hours(const struct requests *requests) { return requests->hour_count; }
 
 int64_t requests_hour(const struct requests *requests, size_t place, struct request_figures *out)
 {

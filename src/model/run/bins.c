@@ -61,8 +61,8 @@ void run_add_bin(struct run *run, uint64_t ordinal, int64_t begin_ns, double ste
 
 static bool makes_sense(const struct history_row *row)
 {
-	return row->count > 0 && row->first <= UINT64_MAX / 2 && row->count <= UINT64_MAX / 4 && isfinite(row->sum_s) && row->sum_s >= 0 && isfinite(row->min_s)
-		&& isfinite(row->max_s);
+	return row->count > 0 && row->first <= UINT64_MAX / 2 && row->count <= UINT64_MAX / 4 && isfinite(row->sum_s) &&
+		row->sum_s >= 0 && isfinite(row->min_s) && isfinite(row->max_s);
 }
 
 void run_replace_bins(struct run *run, const struct history_row *rows, size_t count)
@@ -77,7 +77,8 @@ void run_replace_bins(struct run *run, const struct history_row *rows, size_t co
 		if (!makes_sense(&rows[i]) || (last && rows[i].first < last->first + last->count))
 			continue;
 		while (private->bin_width < rows[i].count)
-			private->bin_width *= 2;
-		run->bins[run->bin_count++] = (struct bin){ rows[i].first, rows[i].count, rows[i].sum_s, rows[i].min_s, rows[i].max_s, rows[i].begin_ns };
+		private->bin_width *= 2;
+		run->bins[run->bin_count++] =
+			(struct bin){ rows[i].first, rows[i].count, rows[i].sum_s, rows[i].min_s, rows[i].max_s, rows[i].begin_ns };
 	}
 }

@@ -1,13 +1,16 @@
-/* How fast batches go where a device works behind the host. A framework launches work and goes on to the next batch; now and then it waits (the span "sync":
- * a loss is read), and then for all that is still to be done. By the host's clock nine batches are fast and the tenth is slow, while the device takes the
- * same for each. So a batch's pace is what the device works for it, and how long the host kept the device waiting.
+/* How fast batches go where a device works behind the host. A framework launches work and goes on to the next batch;
+ * now and then it waits (the span "sync": a loss is read), and then for all that is still to be done. By the host's
+ * clock nine batches are fast and the tenth is slow, while the device takes the same for each. So a batch's pace is
+ * what the device works for it, and how long the host kept the device waiting.
  *
- * Known from the figure gpu.batch_s of batches before (it is told when the device has come so far, and then puts right what was taken for usual). What is
- * left to be done, the backlog, grows by a batch's work and shrinks by the time that the host spends; beyond it the device idles: a stall. Where the host
- * has waited for all, what the work since the last wait took is known exactly, whatever was thought of each. */
+ * Known from the figure gpu.batch_s of batches before (it is told when the device has come so far, and then puts right
+ * what was taken for usual). What is left to be done, the backlog, grows by a batch's work and shrinks by the time that
+ * the host spends; beyond it the device idles: a stall. Where the host has waited for all, what the work since the last
+ * wait took is known exactly, whatever was thought of each. */
 #include "src/model/run/run_private.h"
 
-/* A queue of launches is not endless (1024 of them in CUDA): where a host never waits, the backlog is not more than so many batches. */
+/* A queue of launches is not endless (1024 of them in CUDA): where a host never waits, the backlog is not more than so
+ * many batches. */
 enum { BACKLOG_BATCHES_MOST = 16, DEVICE_FIGURES_LEAST = 3 };
 
 static void begin_stretch(struct track_private *private)
@@ -62,11 +65,12 @@ void device_pace_take(const struct run *run, struct track *track, struct batch *
 }
 
 /* Longer than the device takes for others, and by so much that a step is out of line with it. */
-static bool is_out_of_line(const struct run *run, const struct batch *batch, const struct late_figure *work, const struct rolling *window, double seconds)
+static bool is_out_of_line(const struct run *run, const struct batch *batch, const struct late_figure *work,
+	const struct rolling *window, double seconds)
 {
 	const struct model_options *options = &run->private->options;
-	return work->count >= options->flag_after && seconds > work->median + options->flag_mad * rolling_mad(window)
-	    && seconds - work->median > (options->flag_ratio - 1) * batch->median_s;
+	return work->count >= options->flag_after && seconds > work->median + options->flag_mad * rolling_mad(window) &&
+		seconds - work->median > (options->flag_ratio - 1) * batch->median_s;
 }
 
 void device_pace_hear(struct run *run, struct track *track, struct batch *batch, double seconds)
@@ -74,7 +78,8 @@ void device_pace_hear(struct run *run, struct track *track, struct batch *batch,
 	const struct rolling *window;
 	const struct late_figure *work = run_late_figure(run, run->private->device_batch, track->mode, &window);
 	bool is_slow = work && is_out_of_line(run, batch, work, window, seconds);
-	/* Where nothing was left to do, the device's time has the first launches in it: the wait's doing, each time the same. */
+	/* Where nothing was left to do, the device's time has the first launches in it: the wait's doing, each time the
+	 * same. */
 	if (batch->is_paced && (is_slow || !batch->is_after_wait))
 		batch->paced_s = seconds + batch->stall_s;
 	/* Judged: it has a usual time. */

@@ -31,10 +31,7 @@ static void drop_oldest(struct run *run, size_t count)
 	run->epochs_dropped += count;
 }
 
-static struct epoch *newest(struct run *run)
-{
-	return run->epoch_count ? &run->epochs[run->epoch_count - 1] : NULL;
-}
+static struct epoch *newest(struct run *run) { return run->epoch_count ? &run->epochs[run->epoch_count - 1] : NULL; }
 
 struct epoch *run_epoch_at(struct run *run, int64_t time_ns)
 {
@@ -56,10 +53,7 @@ void run_place_in_epoch(struct run *run, const struct track *track, struct batch
 	batch->epoch_ordinal = epoch ? epoch->ordinal : 0;
 }
 
-static bool is_near(int64_t a_ns, int64_t b_ns)
-{
-	return fabs((double)a_ns - (double)b_ns) <= SAME_NS;
-}
+static bool is_near(int64_t a_ns, int64_t b_ns) { return fabs((double)a_ns - (double)b_ns) <= SAME_NS; }
 
 static void note_boundary(struct run *run, int64_t time_ns)
 {
@@ -87,8 +81,14 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
 	if (last && last->end_ns == 0)
 		end_epoch(run, last, time_ns);
 	uint32_t ordinal = last ? last->ordinal + 1 : 1;
-	run->epochs[run->epoch_count++] = (struct epoch){ .index = index, .ordinal = ordinal, .mode = run->private->mode,
-		.begin_ns = time_ns, .mean_s = NAN, .min_s = NAN, .max_s = NAN, .allocator = no_allocator };
+	run->epochs[run->epoch_count++] = (struct epoch){ .index = index,
+		.ordinal = ordinal,
+		.mode = run->private->mode,
+		.begin_ns = time_ns,
+		.mean_s = NAN,
+		.min_s = NAN,
+		.max_s = NAN,
+		.allocator = no_allocator };
 	run->private->epoch_has_batches = false;
 }
 
@@ -111,9 +111,16 @@ void epoch_add_batch(struct epoch *epoch, double batch_s)
 static struct epoch epoch_of(const struct run *run, const struct epoch_row *row, uint64_t ordinal)
 {
 	bool has_batches = row->batches > 0 && isfinite(row->sum_s) && row->sum_s >= 0;
-	return (struct epoch){ .index = row->index, .ordinal = (uint32_t)ordinal, .mode = run_mode_of(run, row->mode), .begin_ns = row->begin_ns,
-		.end_ns = row->end_ns > row->begin_ns ? row->end_ns : 0, .batches = row->batches,
-		.mean_s = has_batches ? row->sum_s / (double)row->batches : NAN, .min_s = has_batches ? row->min_s : NAN, .max_s = has_batches ? row->max_s : NAN, .allocator = no_allocator };
+	return (struct epoch){ .index = row->index,
+		.ordinal = (uint32_t)ordinal,
+		.mode = run_mode_of(run, row->mode),
+		.begin_ns = row->begin_ns,
+		.end_ns = row->end_ns > row->begin_ns ? row->end_ns : 0,
+		.batches = row->batches,
+		.mean_s = has_batches ? row->sum_s / (double)row->batches : NAN,
+		.min_s = has_batches ? row->min_s : NAN,
+		.max_s = has_batches ? row->max_s : NAN,
+		.allocator = no_allocator };
 }
 
 void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t count, uint64_t dropped)
@@ -155,7 +162,8 @@ void run_refresh_epochs(struct run *run, int64_t now_ns)
 	for (size_t i = 0; i < run->epoch_count; i++) {
 		struct epoch *epoch = &run->epochs[i];
 		int64_t until_ns = epoch->end_ns ? epoch->end_ns : now_ns;
-		epoch->total_s = until_ns > epoch->begin_ns ? (double)((uint64_t)until_ns - (uint64_t)epoch->begin_ns) * 1e-9 : 0;
+		epoch->total_s =
+			until_ns > epoch->begin_ns ? (double)((uint64_t)until_ns - (uint64_t)epoch->begin_ns) * 1e-9 : 0;
 		/* It had begun when pmtop came. */
 		if (run->is_counted && epoch->batches > 0 && isnan(epoch->mean_s))
 			epoch->total_s = NAN;

@@ -1,9 +1,9 @@
 /* How far the run is, and how long it still takes.
  *
- * Epoch: the batches that are still to come, at the mean of the last 200 steps, and what the epochs before took beyond their steps (validation,
- * checkpoints) less what this one has taken already. How many batches: the plan's, or the epoch's before.
- * Run: this epoch's rest, then the epochs to come at the mean of the last ten epochs, begin to begin; while none is complete, at this one's
- * expected length. Epochs of other modes do not count. */
+ * Epoch: the batches that are still to come, at the mean of the last 200 steps, and what the epochs before took beyond
+ * their steps (validation, checkpoints) less what this one has taken already. How many batches: the plan's, or the
+ * epoch's before. Run: this epoch's rest, then the epochs to come at the mean of the last ten epochs, begin to begin;
+ * while none is complete, at this one's expected length. Epochs of other modes do not count. */
 #include "src/model/run/run_private.h"
 
 enum { EPOCHS_RECENT = 10 };
@@ -11,11 +11,11 @@ enum { EPOCHS_RECENT = 10 };
 /* What the finished epochs of the main mode say. */
 struct past {
 	unsigned lengths, epochs;
-	double length_s;             /* mean, begin to begin */
-	double beyond_steps_s;       /* mean, of begin to end what is no step */
-	double pause_s;              /* mean, end to the next begin */
-	uint64_t batches;            /* of the newest */
-	uint32_t others_before;      /* epochs of other modes among those begun, as far as they are kept */
+	double length_s;        /* mean, begin to begin */
+	double beyond_steps_s;  /* mean, of begin to end what is no step */
+	double pause_s;         /* mean, end to the next begin */
+	uint64_t batches;       /* of the newest */
+	uint32_t others_before; /* epochs of other modes among those begun, as far as they are kept */
 };
 
 static double between_times(int64_t from_ns, int64_t to_ns)
@@ -27,12 +27,15 @@ static double between_times(int64_t from_ns, int64_t to_ns)
 static double beyond_steps(const struct run *run, const struct epoch *epoch)
 {
 	const struct track *track = run_main(run);
-	double step_to_batch = track->batch.mean_s > 0 && isfinite(track->step.mean_s) ? track->step.mean_s / track->batch.mean_s : 1;
-	double steps_s = epoch->batches && isfinite(epoch->mean_s) ? epoch->mean_s * (double)epoch->batches * step_to_batch : 0;
+	double step_to_batch =
+		track->batch.mean_s > 0 && isfinite(track->step.mean_s) ? track->step.mean_s / track->batch.mean_s : 1;
+	double steps_s =
+		epoch->batches && isfinite(epoch->mean_s) ? epoch->mean_s * (double)epoch->batches * step_to_batch : 0;
 	return fmax(epoch->total_s - steps_s, 0);
 }
 
-static void add_past_epoch(const struct run *run, const struct epoch *epoch, const struct epoch *next, struct past *past)
+static void add_past_epoch(
+	const struct run *run, const struct epoch *epoch, const struct epoch *next, struct past *past)
 {
 	if (past->epochs++ == 0)
 		past->batches = epoch->batches;
@@ -128,7 +131,8 @@ void run_refresh_eta(struct run *run, int64_t now_ns)
 		length_s = epoch ? epoch->total_s + run->epoch_eta_s : last->total_s;
 	if (run->private->closed_ns)
 		return;
-	/* Each length ends with a pause. Of the one that is running, its part that is over does not come again; the last epoch has none. */
+	/* Each length ends with a pause. Of the one that is running, its part that is over does not come again; the last
+	 * epoch has none. */
 	double over_s = epoch ? 0 : fmin(past.pause_s, between_times(last->end_ns, now_ns));
 	run->run_eta_s = (epoch ? run->epoch_eta_s : 0) + (to_come > 0 ? to_come * length_s - over_s : 0);
 }

@@ -61,7 +61,8 @@ double batch_figure(const struct run *run, const struct batch *batch, const char
 	return NAN;
 }
 
-const struct late_figure *run_late_figure(const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window)
+const struct late_figure *run_late_figure(
+	const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window)
 {
 	for (size_t i = 0; name && i < run->late_figure_count; i++) {
 		if (run->late_figures[i].name == name && run->late_figures[i].mode == mode) {
@@ -125,7 +126,10 @@ void run_take_figure(struct run *run, const struct record *record)
 
 enum figure_unit late_figure_label(char *out, size_t size, const char *name)
 {
-	static const struct { const char *suffix; enum figure_unit unit; } units[] = { { "_s", FIGURE_SECONDS }, { "_bytes", FIGURE_BYTES }, { "_ratio", FIGURE_RATIO } };
+	static const struct {
+		const char *suffix;
+		enum figure_unit unit;
+	} units[] = { { "_s", FIGURE_SECONDS }, { "_bytes", FIGURE_BYTES }, { "_ratio", FIGURE_RATIO } };
 	size_t length = strlen(name);
 	enum figure_unit unit = FIGURE_NUMBER;
 	for (size_t i = 0; i < sizeof units / sizeof *units && unit == FIGURE_NUMBER; i++) {
@@ -137,7 +141,10 @@ enum figure_unit late_figure_label(char *out, size_t size, const char *name)
 	}
 	bool is_of_gpu = strncmp(name, "gpu.", 4) == 0 && length > 4;
 	size_t skipped = is_of_gpu ? 4 : 0;
-	snprintf(out, size, "%.*s%s", (int)(length - skipped), name + skipped, !is_of_gpu ? "" : unit == FIGURE_SECONDS ? " (GPU clock)" : " (GPU)");
+	snprintf(out, size, "%.*s%s", (int)(length - skipped), name + skipped,
+		!is_of_gpu                   ? ""
+			: unit == FIGURE_SECONDS ? " (GPU clock)"
+									 : " (GPU)");
 	return unit;
 }
 

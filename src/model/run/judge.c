@@ -40,12 +40,14 @@ static uint32_t add_kind(struct track *track, uint32_t kind)
 	return kind;
 }
 
-/* Counted from the batch after an optimizer step; so in the middle of an accumulation, and after losses, it is not known. */
+/* Counted from the batch after an optimizer step; so in the middle of an accumulation, and after losses, it is not
+ * known. */
 static void set_place(const struct run *run, struct track *track, struct batch *batch)
 {
 	struct track_private *private = track->private;
 	uint32_t accumulate = run->private->accumulate;
-	bool is_step = batch->kind == NAME_NONE, has_before = private->place_ordinal != UINT64_MAX && private->place_ordinal + 1 == batch->ordinal;
+	bool is_step = batch->kind == NAME_NONE,
+		 has_before = private->place_ordinal != UINT64_MAX && private->place_ordinal + 1 == batch->ordinal;
 	if (!accumulate || !track_kind(track, accumulate) || (!is_step && batch->kind != accumulate))
 		return;
 	bool is_begin = batch->ordinal == 0 && private->has_run_first;
@@ -74,7 +76,7 @@ static void add_judged(struct track *track, const struct batch *batch)
 	judged->mean_s = judged->total_s / (double)judged->count;
 	judged->last_s = step_s;
 	if (private->judged_counts)
-		private->judged_counts[histogram_bucket((uint64_t)fmin(step_s * 1e9 + 0.5, 0x1p62))]++;
+	private->judged_counts[histogram_bucket((uint64_t)fmin(step_s * 1e9 + 0.5, 0x1p62))]++;
 	rolling_push(private->windows[track_kind(track, batch->kind)], step_s);
 }
 
@@ -83,7 +85,8 @@ static double median_from(struct track *track, uint64_t ordinal, uint32_t kind)
 {
 	double steps[WARMUP_FOLLOWERS];
 	size_t count = 0;
-	for (ordinal = ordinal < track->first ? track->first : ordinal; ordinal < track->end && count < WARMUP_FOLLOWERS; ordinal++) {
+	for (ordinal = ordinal < track->first ? track->first : ordinal; ordinal < track->end && count < WARMUP_FOLLOWERS;
+		 ordinal++) {
 		const struct batch *batch = track_slot(track, ordinal);
 		if (batch && batch->kind == kind && isfinite(batch->step_s))
 			steps[count++] = batch_pace_s(batch);
@@ -107,10 +110,12 @@ static void find_warmup(struct track *track, double ratio)
 			continue;
 		unsigned kind = track_kind(track, batch->kind);
 		batch->is_warmup = is_run_first(private, ordinal);
-		if (ordinal >= private->candidates_end || ordinal < private->candidates_first || !isfinite(batch->step_s) || batch->is_warmup || is_over[kind])
+		if (ordinal >= private->candidates_end || ordinal < private->candidates_first || !isfinite(batch->step_s) ||
+			batch->is_warmup || is_over[kind])
 			continue;
 		double settled = median_from(track, private->candidates_end, batch->kind);
-		batch->is_warmup = batch->step_s > ratio * (isnan(settled) ? median_from(track, ordinal + 1, batch->kind) : settled);
+		batch->is_warmup =
+			batch->step_s > ratio * (isnan(settled) ? median_from(track, ordinal + 1, batch->kind) : settled);
 		is_over[kind] = !batch->is_warmup;
 	}
 }
@@ -133,9 +138,8 @@ static void settle_warmup(struct run *run, struct track *track)
 			continue;
 		device_pace_take(run, track, batch);
 		if (batch->is_warmup)
-			private->warmup_end_ns = batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60);
-		else
-			add_judged(track, batch);
+		private->warmup_end_ns = batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60);
+		else add_judged(track, batch);
 	}
 	private->is_decided = private->steps >= (uint64_t)options->warmup_most + WARMUP_FOLLOWERS;
 }
@@ -145,7 +149,8 @@ static void settle_warmup(struct run *run, struct track *track)
 static bool is_out_of_line(const struct model_options *options, const struct batch *batch)
 {
 	double pace_s = batch_pace_s(batch);
-	return pace_s > batch->median_s + options->flag_mad * batch->mad_s && pace_s > options->flag_ratio * batch->median_s;
+	return pace_s > batch->median_s + options->flag_mad * batch->mad_s &&
+		pace_s > options->flag_ratio * batch->median_s;
 }
 
 /* Against the window before it; then it becomes part of the window. */
@@ -192,7 +197,8 @@ void track_refresh_judgement(struct track *track)
 	track->judged = private->judged;
 	if (private->judged_counts && private->judged.count) {
 		double quantiles[2];
-		histogram_quantiles(private->judged_counts, 2, (const double[]){ 0.5, 0.95 }, private->judged.min_s, private->judged.max_s, quantiles);
+		histogram_quantiles(private->judged_counts, 2, (const double[]){ 0.5, 0.95 }, private->judged.min_s,
+			private->judged.max_s, quantiles);
 		track->judged.p50_s = quantiles[0];
 		track->judged.p95_s = quantiles[1];
 	}

@@ -19,10 +19,7 @@ static double overlap(int64_t from_ns, int64_t to_ns, int64_t window_from_ns, in
 }
 
 /* Spans that cover more than there is contradict the batch: such a step is treated as one with losses. */
-static bool is_more_than(double covered_s, double there_s)
-{
-	return covered_s > there_s + 1e-9 + 1e-6 * there_s;
-}
+static bool is_more_than(double covered_s, double there_s) { return covered_s > there_s + 1e-9 + 1e-6 * there_s; }
 
 static struct batch *lane_batch(struct run *run, const struct lane *lane)
 {
@@ -59,7 +56,8 @@ static void note_candidate(struct run *run, struct track *track, struct batch *b
 	batch->is_warmup = number == 0;
 }
 
-/* Beyond what the row says, the batches that are counted are those before this one: after a loss, more than were seen. */
+/* Beyond what the row says, the batches that are counted are those before this one: after a loss, more than were
+ * seen. */
 static void renumber(struct run *run, struct track *track, const struct record *record)
 {
 	struct total_key key = { TOTAL_BATCH, record->lane, track->mode, 0, 0 };
@@ -81,7 +79,8 @@ static void settle_before(struct run *run, uint16_t lane)
 	}
 }
 
-static void start_batch(struct run *run, struct lane *lane, const struct record *record, int64_t begin_ns, bool is_partial)
+static void start_batch(
+	struct run *run, struct lane *lane, const struct record *record, int64_t begin_ns, bool is_partial)
 {
 	uint16_t id = lane->id;
 	uint64_t next_sequence = lane->next_sequence;
@@ -93,8 +92,15 @@ static void start_batch(struct run *run, struct lane *lane, const struct record 
 	if (!lane->has_run_batches && record->batch.number == 0)
 		settle_before(run, id);
 	renumber(run, track, record);
-	*lane = (struct lane){ .has_step = true, .has_run_batches = true, .is_partial = is_partial, .id = id,
-		.track = (unsigned)(track - run->tracks), .ordinal = track->end, .begin_ns = begin_ns, .covered_until_ns = begin_ns, .next_sequence = next_sequence };
+	*lane = (struct lane){ .has_step = true,
+		.has_run_batches = true,
+		.is_partial = is_partial,
+		.id = id,
+		.track = (unsigned)(track - run->tracks),
+		.ordinal = track->end,
+		.begin_ns = begin_ns,
+		.covered_until_ns = begin_ns,
+		.next_sequence = next_sequence };
 	struct batch *batch = track_append(track, lane->ordinal);
 	if (!batch)
 		return;
@@ -154,7 +160,8 @@ static void take_in_between(struct run *run, struct lane *lane, struct batch *ba
 		struct total *total = phase->parent == NAME_NONE ? totals_find(&run->private->totals, &key, false) : NULL;
 		if (total)
 			total->between_s += (double)phase->seconds;
-		bool has_row = batch_add_phase(batch, phase->name, phase->parent, (double)phase->seconds, (double)phase->cpu_s, (double)phase->memory_bytes);
+		bool has_row = batch_add_phase(batch, phase->name, phase->parent, (double)phase->seconds, (double)phase->cpu_s,
+			(double)phase->memory_bytes);
 		if (!has_row && phase->parent == NAME_NONE)
 			lane->covered_between_s -= (double)phase->seconds;
 	}
@@ -178,10 +185,11 @@ void lane_close_step(struct run *run, struct lane *lane, const struct record *re
 	bool is_followed = has_next(run, lane, record);
 	double step_s, batch_s;
 	lane->has_step = false;
-	if (!lane->is_ended || lane->is_lost_after || !elapsed(lane->begin_ns, lane->end_ns, &batch_s)
-		|| !elapsed(lane->begin_ns, is_followed ? record->time_ns : lane->end_ns, &step_s) || step_s < batch_s)
+	if (!lane->is_ended || lane->is_lost_after || !elapsed(lane->begin_ns, lane->end_ns, &batch_s) ||
+		!elapsed(lane->begin_ns, is_followed ? record->time_ns : lane->end_ns, &step_s) || step_s < batch_s)
 		return;
-	bool is_whole = batch && !lane->is_partial && !(is_followed && is_more_than(lane->covered_between_s, step_s - batch_s));
+	bool is_whole =
+		batch && !lane->is_partial && !(is_followed && is_more_than(lane->covered_between_s, step_s - batch_s));
 	if (is_whole) {
 		batch->step_s = step_s;
 		device_pace_take(run, track, batch);
@@ -231,7 +239,8 @@ static bool is_open_since(const struct lane *lane, int64_t begin_ns)
 	return lane->has_step && !lane->is_ended && (begin_ns == lane->begin_ns || begin_ns <= 0);
 }
 
-/* The lane whose batch this event ends: another thread may have begun it. Where its begin was not seen, the event says when that was. */
+/* The lane whose batch this event ends: another thread may have begun it. Where its begin was not seen, the event says
+ * when that was. */
 static struct lane *find_lane_to_end(struct run *run, struct lane *lane, const struct record *record)
 {
 	struct run_private *private = run->private;
@@ -292,7 +301,8 @@ void lane_add_evidence(struct run *run, struct lane *lane, const struct record *
 		batch->samples = record->evidence->samples;
 }
 
-static void add_outermost(struct lane *lane, struct batch *batch, struct total *total, const struct record *record, int64_t from_ns)
+static void add_outermost(
+	struct lane *lane, struct batch *batch, struct total *total, const struct record *record, int64_t from_ns)
 {
 	int64_t to_ns = record->time_ns;
 	if (from_ns < lane->covered_until_ns)
@@ -332,7 +342,8 @@ static void add_to_step(struct run *run, struct lane *lane, struct total *total,
 		total->in_batch_s += seconds;
 	struct batch *into = lane->is_ended && from_ns >= lane->end_ns ? &lane->between : batch;
 	if (into)
-		batch_add_phase(into, record->span.name, record->span.parent, seconds, (double)record->span.cpu_s, (double)record->span.memory_bytes);
+		batch_add_phase(into, record->span.name, record->span.parent, seconds, (double)record->span.cpu_s,
+			(double)record->span.memory_bytes);
 }
 
 void lane_add_span(struct run *run, struct lane *lane, const struct record *published)
@@ -347,11 +358,12 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *publ
 	struct total *total = key.mode == MODE_UNKNOWN ? NULL : totals_find(&run->private->totals, &key, true);
 	if (!isfinite(self_s) || self_s < 0)
 		self_s = seconds;
-	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, self_s, (double)record->span.cpu_s,
-	           (double)record->span.memory_bytes);
+	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, self_s,
+		(double)record->span.cpu_s, (double)record->span.memory_bytes);
 	if (total) {
 		total->depth = record->span.depth < total->depth ? record->span.depth : total->depth;
-		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch, until that is known to be the run's first. */
+		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch, until that is known to
+		 * be the run's first. */
 		*(lane->has_run_batches ? &total->seen_s : &total->before_s) += seconds;
 	}
 	run_note_span(run, record);

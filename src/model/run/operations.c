@@ -5,7 +5,9 @@
 #include "src/model/run/run_private.h"
 
 /* Where an operation's figures come from: the first of its totals, chained over lanes; 0 = a row of the run's own. */
-struct operation_source { uint32_t first; };
+struct operation_source {
+	uint32_t first;
+};
 
 static bool lane_runs_batches(const struct run *run, uint16_t lane)
 {
@@ -43,7 +45,8 @@ static void draft_total(struct draft *draft, struct totals *totals, size_t at)
 	total->next = 0;
 	for (size_t i = 0; i < draft->count; i++) {
 		const struct tree_row *row = &draft->rows[i];
-		if (row->group != total->key.mode || row->name != total->key.name || row->parent != total->key.parent || draft->first[i] == 0)
+		if (row->group != total->key.mode || row->name != total->key.name || row->parent != total->key.parent ||
+			draft->first[i] == 0)
 			continue;
 		struct total *first = &totals->list[draft->first[i] - 1];
 		total->next = first->next;
@@ -90,8 +93,20 @@ static void lay_out(struct run *run, struct draft *draft)
 	for (size_t i = 0; i < draft->count; i++) {
 		const struct tree_row *row = &draft->rows[order[i]];
 		private->operation_sources[i].first = draft->first[order[i]];
-		run->operations[i] = (struct operation){ .name = row->name, .parent = row->parent, .mode = row->group, .depth = depth[i], .min_s = NAN, .max_s = NAN,
-			.last_s = NAN, .mean_s = NAN, .p50_s = NAN, .p95_s = NAN, .cpu_s = NAN, .memory_bytes = NAN, .share_ratio = NAN, .recent_median_s = NAN };
+		run->operations[i] = (struct operation){ .name = row->name,
+			.parent = row->parent,
+			.mode = row->group,
+			.depth = depth[i],
+			.min_s = NAN,
+			.max_s = NAN,
+			.last_s = NAN,
+			.mean_s = NAN,
+			.p50_s = NAN,
+			.p95_s = NAN,
+			.cpu_s = NAN,
+			.memory_bytes = NAN,
+			.share_ratio = NAN,
+			.recent_median_s = NAN };
 	}
 	run->operation_count = draft->count;
 }
@@ -126,9 +141,11 @@ static void draft_rows(struct run *run)
 
 /* -- their figures -- */
 
-/* What the outermost spans of a mode cover of its batches, and of the time between them. Whole run: what was seen as events says which part of an
- * operation lies where; one that was never seen lies outside. */
-struct covered { double in_batch_s, between_s; };
+/* What the outermost spans of a mode cover of its batches, and of the time between them. Whole run: what was seen as
+ * events says which part of an operation lies where; one that was never seen lies outside. */
+struct covered {
+	double in_batch_s, between_s;
+};
 
 static struct covered covered_by_spans(const struct run *run, uint32_t mode)
 {
@@ -221,7 +238,8 @@ static void refresh_own_rows(struct run *run, const struct track *track)
 {
 	struct covered covered = covered_by_spans(run, track->mode);
 	double unattributed_s = track->batch.total_s - covered.in_batch_s, steps_s = steps_total(run, track->mode);
-	set_own_row(find_operation(run, track->mode, NAME_UNATTRIBUTED, NAME_NONE), unattributed_s, track->batch.count, steps_s);
+	set_own_row(
+		find_operation(run, track->mode, NAME_UNATTRIBUTED, NAME_NONE), unattributed_s, track->batch.count, steps_s);
 	if (track->step.count == 0)
 		return;
 	/* The batch that ended last is not part of the steps yet. */
@@ -262,7 +280,8 @@ static void renew_recent_median(struct operation *operation, const struct track 
 void run_refresh_operations(struct run *run, bool with_recent)
 {
 	struct run_private *private = run->private;
-	if (private->operation_totals != private->totals.count || private->operation_tracks != run->track_count || private->operation_between != private->between) {
+	if (private->operation_totals != private->totals.count || private->operation_tracks != run->track_count ||
+		private->operation_between != private->between) {
 		draft_rows(run);
 		with_recent = true;
 	}
@@ -270,7 +289,7 @@ void run_refresh_operations(struct run *run, bool with_recent)
 		if (private->operation_sources[i].first)
 			refresh_from_totals(run, &run->operations[i], private->operation_sources[i].first);
 	for (size_t i = 0; i < private->totals.count; i++)
-		private->totals.list[i].is_changed = false;
+	private->totals.list[i].is_changed = false;
 	for (unsigned i = 0; i < run->track_count; i++)
 		refresh_own_rows(run, &run->tracks[i]);
 	for (size_t i = 0; with_recent && i < run->operation_count; i++) {

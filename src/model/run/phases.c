@@ -34,12 +34,10 @@ static bool make_room(struct batch *batch, uint32_t parent)
 	return false;
 }
 
-static float add_known(float sum, double more)
-{
-	return isfinite(more) ? (isnan(sum) ? 0 : sum) + (float)more : sum;
-}
+static float add_known(float sum, double more) { return isfinite(more) ? (isnan(sum) ? 0 : sum) + (float)more : sum; }
 
-bool batch_add_phase(struct batch *batch, uint32_t name, uint32_t parent, double seconds, double cpu_s, double memory_bytes)
+bool batch_add_phase(
+	struct batch *batch, uint32_t name, uint32_t parent, double seconds, double cpu_s, double memory_bytes)
 {
 	struct phase_time *phase = find_phase(batch, name, parent);
 	if (!phase) {

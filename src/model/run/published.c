@@ -10,10 +10,19 @@ void run_set_name(struct run *run, uint32_t id, const char *text)
 	if (id == 0 || id > NAMES_MOST || !text)
 		return;
 	struct run_private *private = run->private;
-	const struct { const char *text; uint32_t *id; } meant[] = {
-		{ "train", &private->train }, { "accumulate", &private->accumulate }, { "loss", &private->loss }, { "cuda.allocated_bytes", &private->allocated },
-		{ "inference", &private->inference }, { "error", &private->error }, { "gc", &private->gc },
-		{ "sync", &private->sync }, { "gpu.batch_s", &private->device_batch },
+	const struct {
+		const char *text;
+		uint32_t *id;
+	} meant[] = {
+		{ "train", &private->train },
+		{ "accumulate", &private->accumulate },
+		{ "loss", &private->loss },
+		{ "cuda.allocated_bytes", &private->allocated },
+		{ "inference", &private->inference },
+		{ "error", &private->error },
+		{ "gc", &private->gc },
+		{ "sync", &private->sync },
+		{ "gpu.batch_s", &private->device_batch },
 	};
 	names_set(&private->names, id, text);
 	for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
@@ -106,11 +115,17 @@ bool run_gauge(const struct run *run, const char *name, double *value, const str
 struct allocator run_allocator(const struct run *run)
 {
 	struct allocator out = { NAN, NAN, NAN };
-	const struct { const char *name; double *value; } gauges[] = {
-		{ "cuda.allocated_bytes", &out.allocated_bytes }, { "cuda.reserved_bytes", &out.reserved_bytes }, { "cuda.peak_bytes", &out.peak_bytes },
+	const struct {
+		const char *name;
+		double *value;
+	} gauges[] = {
+		{ "cuda.allocated_bytes", &out.allocated_bytes },
+		{ "cuda.reserved_bytes", &out.reserved_bytes },
+		{ "cuda.peak_bytes", &out.peak_bytes },
 	};
 	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++)
-		if (run_gauge(run, gauges[i].name, gauges[i].value, NULL) && !(*gauges[i].value >= 0 && isfinite(*gauges[i].value)))
+		if (run_gauge(run, gauges[i].name, gauges[i].value, NULL) &&
+			!(*gauges[i].value >= 0 && isfinite(*gauges[i].value)))
 			*gauges[i].value = NAN;
 	return out;
 }
@@ -152,7 +167,9 @@ static void add_point(struct counter *counter, int64_t time_ns, double total)
 	unsigned count = counter->point_count;
 	if (count > 0 && total < counter->points[count - 1].total)
 		count = counter->point_count = 0;
-	if (count > 0 && (total == counter->points[count - 1].total || time_ns < bounded_time(counter->points[count - 1].time_ns) + NS_PER_S))
+	if (count > 0 &&
+		(total == counter->points[count - 1].total ||
+			time_ns < bounded_time(counter->points[count - 1].time_ns) + NS_PER_S))
 		return;
 	if (count == COUNTER_POINTS_MAX)
 		memmove(&counter->points[0], &counter->points[1], --count * sizeof counter->points[0]);
@@ -206,10 +223,11 @@ void run_set_open_span(struct run *run, const struct record *record)
 	if (record->span.depth == 0)
 		run_clear_open_spans(run, record->lane);
 	int64_t begin_ns;
-	if (run->open_span_count == OPEN_SPANS_MOST || record->span.duration_ns < 0
-		|| __builtin_sub_overflow(record->time_ns, record->span.duration_ns, &begin_ns))
+	if (run->open_span_count == OPEN_SPANS_MOST || record->span.duration_ns < 0 ||
+		__builtin_sub_overflow(record->time_ns, record->span.duration_ns, &begin_ns))
 		return;
-	run->open_spans[run->open_span_count++] = (struct open_span){ record->lane, record->span.name, record->span.depth, begin_ns };
+	run->open_spans[run->open_span_count++] =
+		(struct open_span){ record->lane, record->span.name, record->span.depth, begin_ns };
 }
 
 void run_release_published(struct run *run)

@@ -13,9 +13,19 @@ bool run_open(struct run *run, const struct record *opened, const struct model_o
 	struct run_private *private = calloc(1, sizeof *private);
 	if (!private)
 		return false;
-	*run = (struct run){ .is_used = true, .is_live = opened->opened.is_live, .id = opened->run, .pid = opened->opened.pid, .inner_pid = opened->opened.inner_pid,
-		.start_ns = opened->opened.start_ns, .loss = NAN, .loss_trend = NAN, .epoch_done_ratio = NAN, .epoch_eta_s = NAN, .run_done_ratio = NAN,
-		.run_eta_s = NAN, .private = private };
+	*run = (struct run){ .is_used = true,
+		.is_live = opened->opened.is_live,
+		.id = opened->run,
+		.pid = opened->opened.pid,
+		.inner_pid = opened->opened.inner_pid,
+		.start_ns = opened->opened.start_ns,
+		.loss = NAN,
+		.loss_trend = NAN,
+		.epoch_done_ratio = NAN,
+		.epoch_eta_s = NAN,
+		.run_done_ratio = NAN,
+		.run_eta_s = NAN,
+		.private = private };
 	run->state.loss = NAN;
 	put_text(run->name, sizeof run->name, opened->opened.name);
 	put_text(run->uuid, sizeof run->uuid, opened->opened.uuid);
@@ -108,7 +118,8 @@ static void refresh_phases(struct run *run, int64_t now_ns)
 {
 	struct run_private *private = run->private;
 	private->has_new_phases |= private->is_changed;
-	if (!private->has_new_phases || (private->phases_ns && now_ns < private->phases_ns + PHASES_NS && !private->closed_ns))
+	if (!private->has_new_phases ||
+		(private->phases_ns && now_ns < private->phases_ns + PHASES_NS && !private->closed_ns))
 		return;
 	for (unsigned i = 0; i < run->track_count; i++)
 		run->tracks[i].private->phases.is_valid = false;

@@ -2,24 +2,25 @@
 
 #include "src/model/run/run.h"
 
-static const struct { const char *key, *why, *remedy; } rows[REFUSAL_COUNT] = {
-	[REFUSAL_NO_LANE] = { "no_lane", "more threads publish than the region has lanes", "pmtop.init(lanes=…), in C pmtop_options.lanes: as many as threads publish" },
-	[REFUSAL_DEEP] = { "too_deep", "more than 32 spans were open in a thread", "end each span_begin() also where an exception is raised: `with pmtop.span(…)`" },
+static const struct {
+	const char *key, *why, *remedy;
+} rows[REFUSAL_COUNT] = {
+	[REFUSAL_NO_LANE] = { "no_lane", "more threads publish than the region has lanes",
+		"pmtop.init(lanes=…), in C pmtop_options.lanes: as many as threads publish" },
+	[REFUSAL_DEEP] = { "too_deep", "more than 32 spans were open in a thread",
+		"end each span_begin() also where an exception is raised: `with pmtop.span(…)`" },
 	[REFUSAL_SIGNAL] = { "signal", "a signal handler interrupted another call", "publish outside of signal handlers" },
-	[REFUSAL_FULL] = { "full", "a table of names, values, facts or totals is full", "fewer different names (no numbers in them), or pmtop.init(names=…, totals=…)" },
-	[REFUSAL_ORDER] = { "order", "an end without its begin, or a batch that never ended", "end each batch and span once" },
-	[REFUSAL_BUSY] = { "busy", "another thread held the region's lock for too long", "see whether its threads wait for a CPU" },
+	[REFUSAL_FULL] = { "full", "a table of names, values, facts or totals is full",
+		"fewer different names (no numbers in them), or pmtop.init(names=…, totals=…)" },
+	[REFUSAL_ORDER] = { "order", "an end without its begin, or a batch that never ended",
+		"end each batch and span once" },
+	[REFUSAL_BUSY] = { "busy", "another thread held the region's lock for too long",
+		"see whether its threads wait for a CPU" },
 };
 
-const char *refusal_key(enum refusal reason)
-{
-	return rows[reason].key;
-}
+const char *refusal_key(enum refusal reason) { return rows[reason].key; }
 
-const char *refusal_why(enum refusal reason)
-{
-	return rows[reason].why;
-}
+const char *refusal_why(enum refusal reason) { return rows[reason].why; }
 
 uint64_t run_refused_for(const struct run *run, unsigned reason)
 {

@@ -1,4 +1,5 @@
-/* refusals.h: calls of the program that its own publisher refused, in words. The region counts them, since the run began; pmtop shows them. */
+/* refusals.h: calls of the program that its own publisher refused, in words. The region counts them, since the run
+ * began; pmtop shows them. */
 #ifndef PMTOP_MODEL_RUN_REFUSALS_H
 #define PMTOP_MODEL_RUN_REFUSALS_H
 
@@ -11,7 +12,7 @@ struct run;
 
 /* "no_lane", as JSON and OpenMetrics name the reason. */
 const char *refusal_key(enum refusal reason);
-const char *refusal_why(enum refusal reason);      /* "more threads publish than the region has lanes" */
+const char *refusal_why(enum refusal reason); /* "more threads publish than the region has lanes" */
 /* Calls refused for this reason; for REFUSAL_COUNT those whose reason is not known, as in regions of older writers. */
 uint64_t run_refused_for(const struct run *run, unsigned reason);
 /* Refused calls that left a gap in the figures: all but ends without their begin and batches that never ended. */

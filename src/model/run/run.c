@@ -13,10 +13,8 @@ enum { COUNT_MOST_BITS = 62 };
 const char *run_name(const struct run *run, uint32_t id)
 {
 	switch (id) {
-	case NAME_NONE:
-		return "train";
-	case NAME_UNATTRIBUTED:
-		return "unattributed";
+	case NAME_NONE: return "train";
+	case NAME_UNATTRIBUTED: return "unattributed";
 	case NAME_BETWEEN: {
 		const char *text = run_meta(run, "between");
 		return text && *text ? text : "between";
@@ -28,10 +26,7 @@ const char *run_name(const struct run *run, uint32_t id)
 	}
 }
 
-const struct track *run_main(const struct run *run)
-{
-	return &run->tracks[run->main_track];
-}
+const struct track *run_main(const struct run *run) { return &run->tracks[run->main_track]; }
 
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal)
 {
@@ -121,7 +116,7 @@ static struct lane *find_lane(struct run *run, uint16_t id)
 		return NULL;
 	private->lanes = lanes;
 	for (; private->lane_count <= id; private->lane_count++)
-		lanes[private->lane_count] = (struct lane){ .id = (uint16_t)private->lane_count };
+		lanes[private->lane_count] = (struct lane){ .id = (uint16_t) private->lane_count };
 	return &lanes[id];
 }
 
@@ -152,7 +147,7 @@ static void replace_total(struct run *run, const struct record *record)
 	if (!after)
 		return;
 	if (key.kind == TOTAL_STEP)
-		private->step_count = bounded(private->step_count - counted + bounded(after->count));
+	private->step_count = bounded(private->step_count - counted + bounded(after->count));
 	struct track *track = key.kind == TOTAL_SPAN ? NULL : run_track(run, key.mode, true);
 	if (!track)
 		return;
@@ -161,7 +156,8 @@ static void replace_total(struct run *run, const struct record *record)
 		track->private->counted = bounded(track->private->counted - counted + bounded(after->count));
 }
 
-/* pmtop comes: the batches whose events follow (`rest`) are among the counted ones, and get the numbers that they had. */
+/* pmtop comes: the batches whose events follow (`rest`) are among the counted ones, and get the numbers that they
+ * had. */
 void run_settle_past(struct run *run, const struct record *rest, size_t rest_count)
 {
 	struct run_private *private = run->private;
@@ -191,7 +187,8 @@ void run_settle_past(struct run *run, const struct record *rest, size_t rest_cou
 
 /* -- records -- */
 
-/* Losses are told once they are counted, when later events have come already: where they lie, the lane's numbers say. */
+/* Losses are told once they are counted, when later events have come already: where they lie, the lane's numbers
+ * say. */
 static void follow_sequence(struct lane *lane, uint64_t sequence)
 {
 	if (lane->next_sequence > 0 && sequence > lane->next_sequence)
@@ -215,33 +212,18 @@ static void apply_event(struct run *run, const struct record *record)
 		lane_close_step(run, lane, record);
 		run_end_epoch(run, record->time_ns);
 		break;
-	case RECORD_BATCH_BEGIN:
-		lane_begin_batch(run, lane, record);
-		break;
+	case RECORD_BATCH_BEGIN: lane_begin_batch(run, lane, record); break;
 	case RECORD_BATCH_END:
 		lane_end_batch(run, lane, record);
 		run->private->epoch_has_batches = true;
 		break;
-	case RECORD_EVIDENCE:
-		lane_add_evidence(run, lane, record);
-		break;
-	case RECORD_SPAN:
-		lane_add_span(run, lane, record);
-		break;
-	case RECORD_MODE:
-		set_mode(run, record);
-		break;
-	case RECORD_GAUGE:
-		run_set_gauge(run, record->gauge.name, record->time_ns, record->gauge.value);
-		break;
-	case RECORD_BATCH_FIGURE:
-		run_take_figure(run, record);
-		break;
-	case RECORD_MARK:
-		run_add_mark(run, record->time_ns, record->text);
-		break;
-	default:
-		break;
+	case RECORD_EVIDENCE: lane_add_evidence(run, lane, record); break;
+	case RECORD_SPAN: lane_add_span(run, lane, record); break;
+	case RECORD_MODE: set_mode(run, record); break;
+	case RECORD_GAUGE: run_set_gauge(run, record->gauge.name, record->time_ns, record->gauge.value); break;
+	case RECORD_BATCH_FIGURE: run_take_figure(run, record); break;
+	case RECORD_MARK: run_add_mark(run, record->time_ns, record->text); break;
+	default: break;
 	}
 }
 
@@ -269,7 +251,7 @@ static void set_state(struct run *run, const struct run_state *state)
 	run->state = *state;
 	run->state.mode = private->mode = run_mode_of(run, state->mode);
 	if (!private->has_state)
-		private->was_ended = state->is_ended;
+	private->was_ended = state->is_ended;
 	private->has_state = true;
 }
 
@@ -277,41 +259,23 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 {
 	run->private->is_changed = true;
 	switch ((enum record_kind)record->kind) {
-	case RECORD_NAME:
-		run_set_name(run, record->name.id, record->name.text);
-		break;
-	case RECORD_META:
-		run_set_meta(run, record->meta.key, record->meta.value);
-		break;
-	case RECORD_STATE:
-		set_state(run, record->state);
-		break;
-	case RECORD_TOTAL:
-		replace_total(run, record);
-		break;
-	case RECORD_HISTORY:
-		run_replace_bins(run, record->history.rows, record->history.count);
-		break;
+	case RECORD_NAME: run_set_name(run, record->name.id, record->name.text); break;
+	case RECORD_META: run_set_meta(run, record->meta.key, record->meta.value); break;
+	case RECORD_STATE: set_state(run, record->state); break;
+	case RECORD_TOTAL: replace_total(run, record); break;
+	case RECORD_HISTORY: run_replace_bins(run, record->history.rows, record->history.count); break;
 	case RECORD_EPOCHS:
 		run_replace_epochs(run, record->epochs.rows, record->epochs.count, record->epochs.dropped);
 		run->private->epochs_upto = record->epochs.upto;
 		break;
-	case RECORD_COUNTER:
-		run_set_counter(run, record->counter.name, record->time_ns, record->counter.total);
-		break;
-	case RECORD_OPEN_SPAN:
-		run_set_open_span(run, record);
-		break;
-	case RECORD_OPEN_SPANS_NONE:
-		run_clear_open_spans(run, record->lane);
-		break;
+	case RECORD_COUNTER: run_set_counter(run, record->counter.name, record->time_ns, record->counter.total); break;
+	case RECORD_OPEN_SPAN: run_set_open_span(run, record); break;
+	case RECORD_OPEN_SPANS_NONE: run_clear_open_spans(run, record->lane); break;
 	case RECORD_LOST:
 		run->lost_events += record->lost.count;
 		run->private->is_lost_in_set = true;
 		break;
-	case RECORD_BEFORE_ATTACH:
-		run->before_attach_events = record->lost.count;
-		break;
+	case RECORD_BEFORE_ATTACH: run->before_attach_events = record->lost.count; break;
 	case RECORD_REFUSED:
 		if (record->lane == 0)
 			run->refused_events = record->lost.count;

@@ -10,9 +10,9 @@ static void add(struct run *run, const char *name, uint16_t lane, int64_t begin_
 	int64_t error_ns = lane < LANES_MOST ? private->error_ns[lane] : 0;
 	/* An error is of the one request that ends next: those of other tasks in this thread began before it, too. */
 	if (lane < LANES_MOST)
-		private->error_ns[lane] = 0;
-	requests_add(run->requests, name, end_ns, (double)((uint64_t)end_ns - (uint64_t)begin_ns) * 1e-9, error_ns > 0 && error_ns >= begin_ns,
-	             private->options.sla_s);
+	private->error_ns[lane] = 0;
+	requests_add(run->requests, name, end_ns, (double)((uint64_t)end_ns - (uint64_t)begin_ns) * 1e-9,
+		error_ns > 0 && error_ns >= begin_ns, private->options.sla_s);
 }
 
 void run_note_span(struct run *run, const struct record *span)
@@ -28,7 +28,8 @@ void run_note_span(struct run *run, const struct record *span)
 	/* A garbage collection between requests is none. */
 	if (span->span.name == private->gc && private->gc)
 		return;
-	if (private->has_request_batches || span->span.parent != NAME_NONE || __builtin_sub_overflow(span->time_ns, span->span.duration_ns, &begin_ns))
+	if (private->has_request_batches || span->span.parent != NAME_NONE ||
+		__builtin_sub_overflow(span->time_ns, span->span.duration_ns, &begin_ns))
 		return;
 	/* In a batch that runs it is a part of the request. */
 	const struct lane *lane = &private->lanes[span->lane];
@@ -36,14 +37,16 @@ void run_note_span(struct run *run, const struct record *span)
 		add(run, run_name(run, span->span.name), span->lane, begin_ns, span->time_ns);
 }
 
-/* The batch's kind; else the one span around all that is done for the request: where there are several, those are what it is made of. */
+/* The batch's kind; else the one span around all that is done for the request: where there are several, those are what
+ * it is made of. */
 static const char *name_of(struct run *run, const struct lane *lane, uint32_t kind)
 {
 	const struct batch *batch = track_slot(&run->tracks[lane->track], lane->ordinal);
 	uint32_t only = kind;
 	for (unsigned i = 0; !kind && batch && i < batch->phase_count; i++) {
 		const struct phase_time *phase = &batch->phases[i];
-		if (phase->parent != NAME_NONE || phase->name == NAME_UNATTRIBUTED || phase->name == NAME_BETWEEN || phase->name == run->private->error)
+		if (phase->parent != NAME_NONE || phase->name == NAME_UNATTRIBUTED || phase->name == NAME_BETWEEN ||
+			phase->name == run->private->error)
 			continue;
 		if (only)
 			return "batch";

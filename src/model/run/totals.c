@@ -17,14 +17,16 @@ void totals_release(struct totals *totals)
 
 static size_t hash_of(const struct total_key *key)
 {
-	uint64_t low = (uint64_t)key->name << 32 | key->parent, high = (uint64_t)key->mode << 32 | (uint64_t)key->lane << 8 | key->kind;
+	uint64_t low = (uint64_t)key->name << 32 | key->parent,
+			 high = (uint64_t)key->mode << 32 | (uint64_t)key->lane << 8 | key->kind;
 	uint64_t hash = (low ^ high * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
 	return (size_t)(hash ^ hash >> 29);
 }
 
 static bool is_same(const struct total_key *a, const struct total_key *b)
 {
-	return a->name == b->name && a->parent == b->parent && a->mode == b->mode && a->lane == b->lane && a->kind == b->kind;
+	return a->name == b->name && a->parent == b->parent && a->mode == b->mode && a->lane == b->lane &&
+		a->kind == b->kind;
 }
 
 /* The key's place in the table, or the free place where it would stand. */
@@ -73,7 +75,14 @@ struct total *totals_find(struct totals *totals, const struct total_key *key, bo
 		return NULL;
 	}
 	struct total *total = &totals->list[totals->count];
-	*total = (struct total){ .key = *key, .depth = UINT32_MAX, .min_s = NAN, .max_s = NAN, .last_s = NAN, .cpu_s = NAN, .memory_bytes = NAN, .has_histogram = true };
+	*total = (struct total){ .key = *key,
+		.depth = UINT32_MAX,
+		.min_s = NAN,
+		.max_s = NAN,
+		.last_s = NAN,
+		.cpu_s = NAN,
+		.memory_bytes = NAN,
+		.has_histogram = true };
 	totals->table[place_of(totals, key)] = (uint32_t)++totals->count;
 	return total;
 }
@@ -88,10 +97,7 @@ static bool make_histogram(struct totals *totals, struct total *total)
 }
 
 /* A foreign number that makes sense as a duration, or NAN. */
-static double duration_or_nan(double seconds)
-{
-	return isfinite(seconds) && seconds >= 0 ? seconds : NAN;
-}
+static double duration_or_nan(double seconds) { return isfinite(seconds) && seconds >= 0 ? seconds : NAN; }
 
 void totals_replace(struct totals *totals, const struct total_key *key, const struct total_row *row)
 {
@@ -122,8 +128,8 @@ static void add_known(double *sum, double value)
 		*sum = (isnan(*sum) ? 0 : *sum) + value;
 }
 
-bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, int64_t time_ns, double seconds, double self_s, double cpu_s,
-                double memory_bytes)
+bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, int64_t time_ns, double seconds,
+	double self_s, double cpu_s, double memory_bytes)
 {
 	if (!total || sequence < total->upto)
 		return false;
@@ -199,7 +205,8 @@ void merged_total_quantiles(const struct merged_total *merged, double *p50_s, do
 {
 	double quantiles[2] = { NAN, NAN };
 	if (merged->has_histogram && merged->parts > 0)
-		histogram_quantiles(merged->only ? merged->only : merged->histogram, 2, (const double[]){ 0.5, 0.95 }, merged->min_s, merged->max_s, quantiles);
+		histogram_quantiles(merged->only ? merged->only : merged->histogram, 2, (const double[]){ 0.5, 0.95 },
+			merged->min_s, merged->max_s, quantiles);
 	*p50_s = quantiles[0];
 	*p95_s = quantiles[1];
 }

@@ -8,8 +8,16 @@ static const uint64_t NO_ORDINAL = UINT64_MAX;
 
 void track_init_empty(struct track *track)
 {
-	*track = (struct track){ .batch = no_figures, .step = no_figures, .judged = no_figures, .recent = no_figures,
-		.rate_per_s = NAN, .samples_per_s = NAN, .loss = NAN, .slow_first_s = NAN, .slow_first_kind = NAME_BETWEEN, .kind_count = 1 };
+	*track = (struct track){ .batch = no_figures,
+		.step = no_figures,
+		.judged = no_figures,
+		.recent = no_figures,
+		.rate_per_s = NAN,
+		.samples_per_s = NAN,
+		.loss = NAN,
+		.slow_first_s = NAN,
+		.slow_first_kind = NAME_BETWEEN,
+		.kind_count = 1 };
 }
 
 struct track *run_track(struct run *run, uint32_t mode, bool create)
@@ -23,8 +31,12 @@ struct track *run_track(struct run *run, uint32_t mode, bool create)
 	struct track_private *private = calloc(1, sizeof *private);
 	if (!private)
 		return NULL;
-	private->most = options->batch_capacity < RING_LEAST ? RING_LEAST : options->batch_capacity < RING_MOST ? options->batch_capacity : RING_MOST;
-	private->flag_window = options->flag_window < 2 ? 2 : options->flag_window < USUAL_BATCHES_MOST ? options->flag_window : USUAL_BATCHES_MOST;
+	private->most = options->batch_capacity < RING_LEAST ? RING_LEAST
+		: options->batch_capacity < RING_MOST            ? options->batch_capacity
+														 : RING_MOST;
+	private->flag_window = options->flag_window < 2 ? 2
+		: options->flag_window < USUAL_BATCHES_MOST ? options->flag_window
+													: USUAL_BATCHES_MOST;
 	private->recent = rolling_new(RUN_RECENT);
 	struct track *track = &run->tracks[run->track_count++];
 	track_init_empty(track);
@@ -107,7 +119,8 @@ struct batch *track_append(struct track *track, uint64_t ordinal)
 {
 	if (track->first == track->end)
 		track->first = ordinal;
-	if (ordinal - track->first >= track->capacity && track->capacity < track->private->most && ordinal - track->first < track->private->most)
+	if (ordinal - track->first >= track->capacity && track->capacity < track->private->most &&
+		ordinal - track->first < track->private->most)
 		grow(track, ordinal - track->first + 1);
 	track->end = ordinal + 1;
 	track->private->is_changed = true;
@@ -120,7 +133,8 @@ struct batch *track_append(struct track *track, uint64_t ordinal)
 	struct batch *batch = &track->ring[place_of(track, ordinal)];
 	memset(batch, 0, sizeof *batch);
 	batch->ordinal = ordinal;
-	batch->batch_s = batch->step_s = batch->loss = batch->samples = batch->resident_bytes = batch->allocated_bytes = batch->median_s = batch->mad_s = NAN;
+	batch->batch_s = batch->step_s = batch->loss = batch->samples = batch->resident_bytes = batch->allocated_bytes =
+		batch->median_s = batch->mad_s = NAN;
 	const double unknown = NAN;
 	batch->evidence = (struct evidence){ unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown };
 	return batch;
@@ -137,9 +151,8 @@ void track_take_back(struct track *track, uint64_t ordinal)
 	if (track->first > track->end)
 		track->first = track->end;
 	if (private->candidates_end == ordinal + 1 && private->candidates_first == ordinal)
-		private->candidates_end = private->has_run_first = 0;
-	else if (private->candidates_end == ordinal + 1)
-		private->candidates_end = ordinal;
+	private->candidates_end = private->has_run_first = 0;
+	else if (private->candidates_end == ordinal + 1) private->candidates_end = ordinal;
 	private->is_changed = true;
 }
 
@@ -182,7 +195,8 @@ static void refresh_totals(const struct run *run, uint32_t mode, enum total_kind
 	merged_total_figures(&merged, out);
 }
 
-/* Batches that were handed out before pmtop came were counted, but nobody knows how long they took: what is told is of those since. */
+/* Batches that were handed out before pmtop came were counted, but nobody knows how long they took: what is told is of
+ * those since. */
 static void take_seen(const struct track *track, struct figures *out)
 {
 	if (!isnan(out->max_s) || track->judged.count == 0)

@@ -4,17 +4,18 @@
 #include "src/model/run/run_private.h"
 
 /* A phase that some of the batches have; and the kinds (a bit each, by their place in the track) of those. */
-struct seen_phase { uint32_t name, parent, kinds; size_t batches; };
+struct seen_phase {
+	uint32_t name, parent, kinds;
+	size_t batches;
+};
 
 enum { KIND_ANY = UINT32_MAX };
 
-static bool is_finished(const struct batch *batch)
-{
-	return batch && isfinite(batch->step_s);
-}
+static bool is_finished(const struct batch *batch) { return batch && isfinite(batch->step_s); }
 
 /* The newest finished batches before `end`, newest first, the warm-up left out or alone. */
-static size_t gather(const struct track *track, uint64_t end, uint32_t kind, size_t most, bool warmup, const struct batch **out)
+static size_t gather(
+	const struct track *track, uint64_t end, uint32_t kind, size_t most, bool warmup, const struct batch **out)
 {
 	size_t count = 0;
 	for (uint64_t ordinal = end < track->end ? end : track->end; ordinal > track->first && count < most; ordinal--) {
@@ -25,10 +26,7 @@ static size_t gather(const struct track *track, uint64_t end, uint32_t kind, siz
 	return count;
 }
 
-static bool is_own(uint32_t name)
-{
-	return name == NAME_UNATTRIBUTED || name == NAME_BETWEEN;
-}
+static bool is_own(uint32_t name) { return name == NAME_UNATTRIBUTED || name == NAME_BETWEEN; }
 
 static bool is_seen(const struct seen_phase *seen, const struct phase_time *phase)
 {
@@ -37,7 +35,7 @@ static bool is_seen(const struct seen_phase *seen, const struct phase_time *phas
 
 struct seen_phases {
 	struct seen_phase list[PHASES_SEEN_MOST];
-	size_t count, next;           /* next: batches mostly have their phases in the same order */
+	size_t count, next; /* next: batches mostly have their phases in the same order */
 };
 
 static void see_phase(struct seen_phases *seen, const struct phase_time *phase, uint32_t kind)
@@ -55,7 +53,8 @@ static void see_phase(struct seen_phases *seen, const struct phase_time *phase, 
 }
 
 /* Published ones first, as they stand in the batches; then unattributed and between. */
-static size_t find_phases(const struct track *track, const struct batch *const *batches, size_t count, struct seen_phase *out)
+static size_t find_phases(
+	const struct track *track, const struct batch *const *batches, size_t count, struct seen_phase *out)
 {
 	struct seen_phases published, own;
 	published.count = own.count = 0;
@@ -83,10 +82,14 @@ static const struct phase_time *phase_of(const struct batch *batch, uint32_t nam
 	return NULL;
 }
 
-struct phase_medians { double seconds, cpu_s, memory_bytes, total_s; };
+struct phase_medians {
+	double seconds, cpu_s, memory_bytes, total_s;
+};
 
-/* A batch without the phase counts as 0 in the time, not at all in what it published; and not at all where none of its kind has the phase. */
-static struct phase_medians medians_of_phase(const struct track *track, const struct batch *const *batches, size_t count, const struct seen_phase *seen)
+/* A batch without the phase counts as 0 in the time, not at all in what it published; and not at all where none of its
+ * kind has the phase. */
+static struct phase_medians medians_of_phase(
+	const struct track *track, const struct batch *const *batches, size_t count, const struct seen_phase *seen)
 {
 	double seconds[USUAL_BATCHES_MOST], cpu_s[USUAL_BATCHES_MOST], memory_bytes[USUAL_BATCHES_MOST];
 	struct phase_medians out = { .total_s = 0 };
@@ -112,9 +115,14 @@ static struct phase_medians medians_of_phase(const struct track *track, const st
 static void medians_of_evidence(const struct batch *const *batches, size_t count, struct evidence *out, double *values)
 {
 	static const size_t members[] = {
-		offsetof(struct evidence, cpu_s), offsetof(struct evidence, run_queue_wait_s), offsetof(struct evidence, minor_faults),
-		offsetof(struct evidence, major_faults), offsetof(struct evidence, voluntary_switches), offsetof(struct evidence, involuntary_switches),
-		offsetof(struct evidence, blocks_read), offsetof(struct evidence, samples),
+		offsetof(struct evidence, cpu_s),
+		offsetof(struct evidence, run_queue_wait_s),
+		offsetof(struct evidence, minor_faults),
+		offsetof(struct evidence, major_faults),
+		offsetof(struct evidence, voluntary_switches),
+		offsetof(struct evidence, involuntary_switches),
+		offsetof(struct evidence, blocks_read),
+		offsetof(struct evidence, samples),
 	};
 	for (size_t m = 0; m < sizeof members / sizeof *members; m++) {
 		size_t known = 0;
@@ -128,7 +136,8 @@ static void medians_of_evidence(const struct batch *const *batches, size_t count
 }
 
 /* Of what was told of this batch later. */
-static void medians_of_figures(const struct batch *this, const struct batch *const *batches, size_t count, struct usual *out, double *values)
+static void medians_of_figures(
+	const struct batch *this, const struct batch *const *batches, size_t count, struct usual *out, double *values)
 {
 	for (; out->figure_count < this->figure_count; out->figure_count++) {
 		uint32_t name = this->figures[out->figure_count].name;
@@ -148,7 +157,9 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 	double values[USUAL_BATCHES_MOST];
 	struct seen_phase seen[PHASES_SEEN_MOST];
 	const struct batch *this = track_batch(track, ordinal);
-	size_t count = track->private ? gather(track, ordinal, this ? this->kind : KIND_ANY, track->private->flag_window, false, batches) : 0;
+	size_t count = track->private
+		? gather(track, ordinal, this ? this->kind : KIND_ANY, track->private->flag_window, false, batches)
+		: 0;
 	*out = (struct usual){ .batches = count };
 	for (size_t i = 0; i < count; i++)
 		values[i] = batch_pace_s(batches[i]);
@@ -164,8 +175,11 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 		if (seen[i].batches * 2 < count)
 			continue;
 		struct phase_medians medians = medians_of_phase(track, batches, count, &seen[i]);
-		out->phases[out->phase_count++] = (struct phase_time){ .name = seen[i].name, .parent = seen[i].parent,
-			.seconds = (float)medians.seconds, .cpu_s = (float)medians.cpu_s, .memory_bytes = (float)medians.memory_bytes };
+		out->phases[out->phase_count++] = (struct phase_time){ .name = seen[i].name,
+			.parent = seen[i].parent,
+			.seconds = (float)medians.seconds,
+			.cpu_s = (float)medians.cpu_s,
+			.memory_bytes = (float)medians.memory_bytes };
 	}
 }
 
@@ -190,8 +204,12 @@ static void refresh_phases(const struct track *track, size_t last, struct phase_
 	for (; placed < found; placed++) {
 		const struct seen_phase *phase = &seen[order[placed]];
 		struct phase_medians medians = medians_of_phase(track, batches, count, phase);
-		cache->rows[placed] = (struct phase_row){ .name = phase->name, .parent = phase->parent, .depth = depth[placed], .median_s = medians.seconds,
-			.share_ratio = steps_s > 0 ? medians.total_s / steps_s : NAN, .cpu_s = medians.cpu_s };
+		cache->rows[placed] = (struct phase_row){ .name = phase->name,
+			.parent = phase->parent,
+			.depth = depth[placed],
+			.median_s = medians.seconds,
+			.share_ratio = steps_s > 0 ? medians.total_s / steps_s : NAN,
+			.cpu_s = medians.cpu_s };
 	}
 	cache->is_valid = true;
 	cache->last = last;

@@ -17,13 +17,20 @@ struct bin_of_time {
 	double min, max, mean, last;
 };
 
-struct point { int64_t time_ns; double value; };
+struct point {
+	int64_t time_ns;
+	double value;
+};
 
 /* A ring that grows to its most and then drops its oldest. */
 struct ring {
 	size_t room, first, count;
 	bool has_dropped;
-	union { struct point *points; struct bin_of_time *bins; void *rows; };
+	union {
+		struct point *points;
+		struct bin_of_time *bins;
+		void *rows;
+	};
 };
 
 struct series {
@@ -60,15 +67,9 @@ static size_t ring_append(struct ring *ring, size_t most, size_t row_size)
 	return ring_index(ring, ring->count++);
 }
 
-static int64_t level_width(size_t level)
-{
-	return FINEST_BIN_NS << (2 * level);
-}
+static int64_t level_width(size_t level) { return FINEST_BIN_NS << (2 * level); }
 
-struct series *series_new(void)
-{
-	return calloc(1, sizeof(struct series));
-}
+struct series *series_new(void) { return calloc(1, sizeof(struct series)); }
 
 void series_free(struct series *series)
 {
@@ -138,10 +139,7 @@ bool series_extremes(const struct series *series, double *min, double *max)
 	return true;
 }
 
-int64_t series_first_ns(const struct series *series)
-{
-	return series ? series->first_ns : 0;
-}
+int64_t series_first_ns(const struct series *series) { return series ? series->first_ns : 0; }
 
 /* A level's row as a bin, and up to when it stands. */
 static struct bin_of_time row_of(const struct series *series, size_t level, size_t i, int64_t *until_ns)
@@ -163,7 +161,12 @@ static struct bin_of_time row_of(const struct series *series, size_t level, size
 			*until_ns = next_ns;
 	}
 	double value = point->value;
-	return (struct bin_of_time){ .begin_ns = point->time_ns, .count = isfinite(value) ? 1 : 0, .min = value, .max = value, .mean = value, .last = value };
+	return (struct bin_of_time){ .begin_ns = point->time_ns,
+		.count = isfinite(value) ? 1 : 0,
+		.min = value,
+		.max = value,
+		.mean = value,
+		.last = value };
 }
 
 static size_t row_count(const struct series *series, size_t level)
@@ -199,7 +202,11 @@ static size_t first_row_after(const struct series *series, size_t level, int64_t
 }
 
 /* What is being filled: the column that was touched last, and the points that are its own. */
-struct filling { struct series_column *columns; size_t at; double weight; };
+struct filling {
+	struct series_column *columns;
+	size_t at;
+	double weight;
+};
 
 /* A point of the column's own takes the place of one that only stood on. */
 static void add_to_column(struct filling *filling, size_t at, const struct bin_of_time *bin)
@@ -217,12 +224,14 @@ static void add_to_column(struct filling *filling, size_t at, const struct bin_o
 
 static void stand_on(struct filling *filling, size_t at, const struct bin_of_time *bin)
 {
-	filling->columns[at] = (struct series_column){ .has = true, .min = bin->min, .max = bin->max, .mean = bin->mean, .last = bin->last };
+	filling->columns[at] =
+		(struct series_column){ .has = true, .min = bin->min, .max = bin->max, .mean = bin->mean, .last = bin->last };
 	filling->at = at;
 	filling->weight = 0;
 }
 
-void series_columns(const struct series *series, int64_t from_ns, int64_t to_ns, struct series_column *out, size_t count)
+void series_columns(
+	const struct series *series, int64_t from_ns, int64_t to_ns, struct series_column *out, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		out[i] = (struct series_column){ .has = false, .min = NAN, .max = NAN, .mean = NAN, .last = NAN };

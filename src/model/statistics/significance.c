@@ -10,10 +10,7 @@ double ln_gamma(double x)
 }
 
 /* ln(n! / (n − k)!) */
-static double ln_falling(double n, double k)
-{
-	return ln_gamma(n + 1) - ln_gamma(n - k + 1);
-}
+static double ln_falling(double n, double k) { return ln_gamma(n + 1) - ln_gamma(n - k + 1); }
 
 double chance_of_hits(size_t all, size_t marked, size_t chosen, size_t hits)
 {
@@ -111,7 +108,9 @@ bool split_in_two(const double *sorted, size_t n, struct two_groups *out)
 		if (between <= best)
 			continue;
 		best = between;
-		*out = (struct two_groups){ .low_count = low, .low_mean = middle + below / (double)low, .high_mean = middle + (sum - below) / high };
+		*out = (struct two_groups){
+			.low_count = low, .low_mean = middle + below / (double)low, .high_mean = middle + (sum - below) / high
+		};
 	}
 	out->total = fmax(squares - sum * sum / (double)n, 0);
 	out->within = fmax(squares - best, 0);

@@ -18,7 +18,8 @@ double quantile_of_sorted(const double *sorted, size_t n, double q)
 	return sorted[below] + (sorted[below + 1] - sorted[below]) * (position - (double)below);
 }
 
-/* Those below the pivot (`with_equal`: and those equal to it) come first; returns how far they reach. Without branches, for nobody can guess them. */
+/* Those below the pivot (`with_equal`: and those equal to it) come first; returns how far they reach. Without branches,
+ * for nobody can guess them. */
 static inline size_t partition(double *values, size_t from, size_t end, double pivot, bool with_equal)
 {
 	size_t upto = from;
@@ -54,7 +55,8 @@ static double choose_pivot(const double *values, size_t from, size_t end, size_t
 	return samples[(rank - from) * SAMPLES / (end - from)];
 }
 
-/* The value of this rank (0 = the least); what is smaller stands before it afterwards, what is greater behind it. Selection by parts. */
+/* The value of this rank (0 = the least); what is smaller stands before it afterwards, what is greater behind it.
+ * Selection by parts. */
 static double select_rank(double *values, size_t n, size_t rank)
 {
 	size_t low = 0, end = n;
@@ -93,10 +95,7 @@ double quantile_of(double *values, size_t n, double q)
 	return low + (high - low) * (position - (double)below);
 }
 
-double median_of(double *values, size_t n)
-{
-	return quantile_of(values, n, 0.5);
-}
+double median_of(double *values, size_t n) { return quantile_of(values, n, 0.5); }
 
 double mad_of(double *values, size_t n, double median)
 {
@@ -155,7 +154,7 @@ bool theil_sen(const double *time_s, const double *value, size_t n, struct slope
 
 struct rolling {
 	size_t window, count, oldest;
-	double *arrived;             /* in the order they came, a ring */
+	double *arrived; /* in the order they came, a ring */
 	double sorted[];
 };
 
@@ -171,10 +170,7 @@ struct rolling *rolling_new(size_t window)
 	return rolling;
 }
 
-void rolling_free(struct rolling *rolling)
-{
-	free(rolling);
-}
+void rolling_free(struct rolling *rolling) { free(rolling); }
 
 /* The first place whose value is not below `value`. */
 static size_t place_of(const struct rolling *rolling, double value)
@@ -216,20 +212,14 @@ void rolling_clear(struct rolling *rolling)
 		rolling->count = rolling->oldest = 0;
 }
 
-size_t rolling_count(const struct rolling *rolling)
-{
-	return rolling ? rolling->count : 0;
-}
+size_t rolling_count(const struct rolling *rolling) { return rolling ? rolling->count : 0; }
 
 double rolling_quantile(const struct rolling *rolling, double q)
 {
 	return rolling ? quantile_of_sorted(rolling->sorted, rolling->count, q) : NAN;
 }
 
-double rolling_median(const struct rolling *rolling)
-{
-	return rolling_quantile(rolling, 0.5);
-}
+double rolling_median(const struct rolling *rolling) { return rolling_quantile(rolling, 0.5); }
 
 /* The distances from the median grow away from it on both sides, so the two sides are merged from there outwards. */
 double rolling_mad(const struct rolling *rolling)

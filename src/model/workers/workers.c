@@ -16,18 +16,17 @@
 /* For a rate of its own, the window must hold so many. */
 enum { FETCHES_LEAST = 3 };
 
-/* -- what was done -------------------------------------------------------------------------------------------------------------- */
+/* -- what was done -- */
 
 static void work_init(struct worker_work *work)
 {
 	*work = (struct worker_work){ .items = NAN, .item_p5_s = NAN };
-	work->fetch = work->item = (struct figures){ .total_s = NAN, .mean_s = NAN, .min_s = NAN, .max_s = NAN, .last_s = NAN, .p50_s = NAN, .p95_s = NAN };
+	work->fetch = work->item = (struct figures){
+		.total_s = NAN, .mean_s = NAN, .min_s = NAN, .max_s = NAN, .last_s = NAN, .p50_s = NAN, .p95_s = NAN
+	};
 }
 
-static double sum_of_known(double a, double b)
-{
-	return isnan(a) ? b : isnan(b) ? a : a + b;
-}
+static double sum_of_known(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a + b; }
 
 static struct worker_time *find_span(struct worker_work *work, const char *name)
 {
@@ -55,8 +54,14 @@ static void derive(struct worker_work *work, const uint32_t histogram[HISTOGRAM_
 	fetch->p50_s = quantiles[0];
 	fetch->p95_s = quantiles[1];
 	double each = work->items > 0 && work->fetches ? work->items / (double)work->fetches : NAN;
-	*item = (struct figures){ .count = work->items > 0 ? (uint64_t)fmin(work->items, 0x1p62) : 0, .total_s = fetch->total_s, .mean_s = fetch->total_s / work->items,
-		.min_s = fetch->min_s / each, .max_s = fetch->max_s / each, .last_s = NAN, .p50_s = fetch->p50_s / each, .p95_s = fetch->p95_s / each };
+	*item = (struct figures){ .count = work->items > 0 ? (uint64_t)fmin(work->items, 0x1p62) : 0,
+		.total_s = fetch->total_s,
+		.mean_s = fetch->total_s / work->items,
+		.min_s = fetch->min_s / each,
+		.max_s = fetch->max_s / each,
+		.last_s = NAN,
+		.p50_s = fetch->p50_s / each,
+		.p95_s = fetch->p95_s / each };
 	work->item_p5_s = quantiles[2] / each;
 	if (isnan(each))
 		item->mean_s = NAN;
@@ -64,7 +69,7 @@ static void derive(struct worker_work *work, const uint32_t histogram[HISTOGRAM_
 		work->spans[i].share_ratio = work->spans[i].total_s / fetch->total_s;
 }
 
-/* -- crews: what survives a worker's end ---------------------------------------------------------------------------------------- */
+/* -- crews: what survives a worker's end -- */
 
 static struct crew_kept *find_crew(struct workers *workers, int32_t owner)
 {
@@ -110,7 +115,7 @@ static void add_to_crew(struct crew_kept *crew, const struct worker_kept *before
 	derive(sum, crew->histogram);
 }
 
-/* -- workers -------------------------------------------------------------------------------------------------------------------- */
+/* -- workers -- */
 
 static struct worker_kept *find_kept(const struct workers *workers, unsigned source_id)
 {
@@ -151,8 +156,14 @@ static struct worker_kept *add_kept(struct model *model, const struct record *re
 	if (!kept)
 		return NULL;
 	kept->source_id = record->run;
-	kept->worker = (struct worker){ .pid = row->pid, .owner = owner, .id = row->id, .count = row->count, .start_ns = row->start_ns,
-		.busy_ratio = NAN, .fetches_per_s = NAN, .items_per_s = NAN };
+	kept->worker = (struct worker){ .pid = row->pid,
+		.owner = owner,
+		.id = row->id,
+		.count = row->count,
+		.start_ns = row->start_ns,
+		.busy_ratio = NAN,
+		.fetches_per_s = NAN,
+		.items_per_s = NAN };
 	work_init(&kept->worker.work);
 	kept->moments[0] = (struct worker_moment){ .time_ns = row->start_ns };
 	kept->moment_count = 1;
@@ -176,7 +187,8 @@ static const struct worker_moment *moment_before(const struct worker_kept *kept,
 static void refresh_rates(struct worker_kept *kept)
 {
 	struct worker *worker = &kept->worker;
-	const struct worker_moment *now = &kept->moments[kept->newest], *then = moment_before(kept, now->time_ns - WINDOW_NS);
+	const struct worker_moment *now = &kept->moments[kept->newest],
+							   *then = moment_before(kept, now->time_ns - WINDOW_NS);
 	double elapsed_s = (double)(now->time_ns - then->time_ns) * 1e-9;
 	if (elapsed_s <= 0)
 		return;
@@ -194,7 +206,9 @@ static void refresh_rates(struct worker_kept *kept)
 static void note_moment(struct worker_kept *kept, int64_t time_ns)
 {
 	const struct worker *worker = &kept->worker;
-	struct worker_moment moment = { .time_ns = time_ns, .busy_s = kept->total_s, .fetches = worker->work.fetches,
+	struct worker_moment moment = { .time_ns = time_ns,
+		.busy_s = kept->total_s,
+		.fetches = worker->work.fetches,
 		.items = isnan(worker->work.items) ? 0 : worker->work.items };
 	if (time_ns <= kept->moments[kept->newest].time_ns)
 		return;
@@ -210,7 +224,8 @@ static void note_moment(struct worker_kept *kept, int64_t time_ns)
 static bool is_plausible(const struct worker_kept *kept, const struct worker_row *row)
 {
 	const struct worker_work *old = &kept->worker.work;
-	if (row->fetches < old->fetches || row->failed < old->failed || row->items < old->items || row->total_s < kept->total_s)
+	if (row->fetches < old->fetches || row->failed < old->failed || row->items < old->items ||
+		row->total_s < kept->total_s)
 		return false;
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
 		if (row->histogram[i] < kept->histogram[i])

@@ -1,8 +1,8 @@
-/* workers.h: the loader workers of runs, and what pmtop saw them do in all. A worker is known by the small region that it publishes into, by
- * its process alone, or by both; it is never a run.
+/* workers.h: the loader workers of runs, and what pmtop saw them do in all. A worker is known by the small region that
+ * it publishes into, by its process alone, or by both; it is never a run.
  *
- * A fetch is one turn of a worker: it makes what the loader hands out as one batch. Its items are the samples in it. The time of an item is that
- * of its fetch, shared out evenly: quantiles are those of the fetches. */
+ * A fetch is one turn of a worker: it makes what the loader hands out as one batch. Its items are the samples in it.
+ * The time of an item is that of its fetch, shared out evenly: quantiles are those of the fetches. */
 #ifndef PMTOP_MODEL_WORKERS_WORKERS_H
 #define PMTOP_MODEL_WORKERS_WORKERS_H
 
@@ -23,14 +23,14 @@ enum { WORKERS_MOST = 160, WORKER_SPANS_MOST = 8, WORKER_NAME_SIZE = 64 };
 struct worker_time {
 	char name[WORKER_NAME_SIZE];
 	uint64_t count;
-	double total_s, share_ratio;         /* of the time of all fetches; beyond 1 where several threads work */
+	double total_s, share_ratio; /* of the time of all fetches; beyond 1 where several threads work */
 };
 
 /* What was done in finished fetches. */
 struct worker_work {
 	uint64_t fetches, failed;
-	double items;                        /* NAN where workers do not say */
-	struct figures fetch, item;          /* seconds; of an item no last, and no count beyond 2^53 */
+	double items;               /* NAN where workers do not say */
+	struct figures fetch, item; /* seconds; of an item no last, and no count beyond 2^53 */
 	double item_p5_s;
 	size_t span_count;
 	struct worker_time spans[WORKER_SPANS_MOST];
@@ -38,19 +38,19 @@ struct worker_work {
 
 /* A worker that publishes. */
 struct worker {
-	int32_t pid, owner;                  /* owner: the process whose run it works for; 0 = not known */
-	uint32_t id, count;                  /* UINT32_MAX, 0 = not known */
-	bool is_gone;                        /* it died before it was done; kept until another takes its place */
-	char ended[64];                      /* why */
-	int64_t start_ns, fetch_begin_ns;    /* fetch_begin_ns 0: it waits for work */
-	struct worker_work work;             /* since it started */
-	double busy_ratio, fetches_per_s, items_per_s;       /* NAN while unknown */
+	int32_t pid, owner;                            /* owner: the process whose run it works for; 0 = not known */
+	uint32_t id, count;                            /* UINT32_MAX, 0 = not known */
+	bool is_gone;                                  /* it died before it was done; kept until another takes its place */
+	char ended[64];                                /* why */
+	int64_t start_ns, fetch_begin_ns;              /* fetch_begin_ns 0: it waits for work */
+	struct worker_work work;                       /* since it started */
+	double busy_ratio, fetches_per_s, items_per_s; /* NAN while unknown */
 };
 
 /* All workers that one process had while pmtop watched, those that ended included. */
 struct crew {
 	int32_t owner;
-	uint64_t seen, died;                 /* died: before they were done */
+	uint64_t seen, died; /* died: before they were done */
 	struct worker_work work;
 };
 
@@ -58,30 +58,35 @@ enum worker_state { WORKER_BUSY, WORKER_IDLE, WORKER_DISK, WORKER_STOPPED, WORKE
 
 /* A worker as it is shown. At least one of both is there. */
 struct worker_shown {
-	const struct worker *worker;         /* NULL: it publishes nothing; then it is busy where it runs, sleeping where not */
-	const struct process *process;       /* NULL: gone, or not seen yet */
+	/* NULL: it publishes nothing; then it is busy where it runs, sleeping where not */
+	const struct worker *worker;
+	const struct process *process; /* NULL: gone, or not seen yet */
 	enum worker_state state;
 };
 
-/* Those of a run (−1: of the whole tree), by id, then by pid; *count of them, at most WORKERS_MOST. Valid until the next model_apply. */
+/* Those of a run (−1: of the whole tree), by id, then by pid; *count of them, at most WORKERS_MOST. Valid until the
+ * next model_apply. */
 const struct worker_shown *model_workers(const struct model *model, int run, size_t *count);
 /* NULL: none of its workers ever published. */
 const struct crew *model_crew(const struct model *model, int run);
 
 /* How it goes now. */
 struct crew_now {
-	unsigned count, published, states[WORKER_GONE + 1];      /* count: without the gone */
-	double busy_ratio;                                        /* mean of those that publish; NAN */
-	double resident_bytes;                                    /* of those whose process is known */
-	const struct worker_shown *on_disk;                       /* the one that waits for the disk the longest; NULL = none */
+	unsigned count, published, states[WORKER_GONE + 1]; /* count: without the gone */
+	double busy_ratio;                                  /* mean of those that publish; NAN */
+	double resident_bytes;                              /* of those whose process is known */
+	/* the one that waits for the disk the longest; NULL = none */
+	const struct worker_shown *on_disk;
 	double on_disk_s;
 };
 void model_crew_now(const struct model *model, int run, struct crew_now *out);
-/* What they did in the last 10 s, as far as their processes were read: means over them; bytes of all. NAN = not known. */
+/* What they did in the last 10 s, as far as their processes were read: means over them; bytes of all. NAN = not
+ * known. */
 struct crew_load {
 	unsigned known;
-	double cpu_ratio;                                         /* 1 = a CPU each */
-	double disk_ratio, queue_ratio;                           /* shares of their time in which they waited for the disk (state D), and for a CPU */
+	double cpu_ratio; /* 1 = a CPU each */
+	/* shares of their time in which they waited for the disk (state D), and for a CPU */
+	double disk_ratio, queue_ratio;
 	double read_bytes_per_s;
 };
 void model_crew_load(const struct model *model, int run, struct crew_load *out);

@@ -1,4 +1,5 @@
-/* What loader workers spend their time on: the CPU, or waiting for the disk. From what around.c notes of each process. */
+/* What loader workers spend their time on: the CPU, or waiting for the disk. From what around.c notes of each
+ * process. */
 #include <math.h>
 
 #include "src/model/batch_window/around_private.h"
@@ -6,14 +7,18 @@
 #define WINDOW_NS (10 * NS_PER_S)
 #define KNOWN_LEAST_S 2.0
 
-struct sums { double cpu_s, disk_s, queue_s, read_bytes, seconds; unsigned known; };
+struct sums {
+	double cpu_s, disk_s, queue_s, read_bytes, seconds;
+	unsigned known;
+};
 
 static void add_worker(const struct model *model, const struct process *process, struct sums *sums)
 {
 	const struct watched *watched = model->private->pasts[process - model->processes].watched;
 	if (!watched || process->is_gone)
 		return;
-	int64_t to_ns = watched->on_disk.last_ns, from_ns = to_ns - WINDOW_NS, first_ns = readings_first_ns(&watched->on_disk);
+	int64_t to_ns = watched->on_disk.last_ns, from_ns = to_ns - WINDOW_NS,
+			first_ns = readings_first_ns(&watched->on_disk);
 	from_ns = from_ns > first_ns ? from_ns : first_ns;
 	double seconds = seconds_between(from_ns, to_ns);
 	if (seconds < KNOWN_LEAST_S || model->now_ns - to_ns > WINDOW_NS)
@@ -21,8 +26,9 @@ static void add_worker(const struct model *model, const struct process *process,
 	sums->known++;
 	sums->seconds += seconds;
 	sums->disk_s += readings_estimate(&watched->on_disk, from_ns, to_ns);
-	sums->cpu_s += 1e-9 * (readings_estimate(&watched->slots[SLOT_PROCESS_CPU_USER], from_ns, to_ns)
-		+ readings_estimate(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], from_ns, to_ns));
+	sums->cpu_s += 1e-9 *
+		(readings_estimate(&watched->slots[SLOT_PROCESS_CPU_USER], from_ns, to_ns) +
+			readings_estimate(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], from_ns, to_ns));
 	sums->queue_s += 1e-9 * readings_estimate(&watched->slots[SLOT_PROCESS_RUN_QUEUE_WAIT], from_ns, to_ns);
 	sums->read_bytes += readings_estimate(&watched->slots[SLOT_PROCESS_READ], from_ns, to_ns);
 }

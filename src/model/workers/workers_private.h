@@ -17,11 +17,11 @@ struct worker_moment {
 
 struct worker_kept {
 	struct worker worker;
-	unsigned source_id;                          /* as in the records */
+	unsigned source_id; /* as in the records */
 	bool is_told_gone;
 	int64_t gone_ns;
-	bool was_fetching;                           /* when it died */
-	double total_s;                              /* of finished fetches */
+	bool was_fetching; /* when it died */
+	double total_s;    /* of finished fetches */
 	size_t moment_count, newest;
 	struct worker_moment moments[WORKER_MOMENTS];
 	uint32_t histogram[HISTOGRAM_BUCKETS];
@@ -34,16 +34,19 @@ struct crew_kept {
 
 struct workers {
 	size_t count, crew_count;
-	struct worker_kept *kept[WORKERS_MOST];      /* in the order in which they came */
+	struct worker_kept *kept[WORKERS_MOST]; /* in the order in which they came */
 	struct crew_kept *crews[CREWS_MOST];
-	bool is_changed;                             /* who there is */
-	uint64_t tree_version, living_version;       /* what they were found for */
+	bool is_changed;                       /* who there is */
+	uint64_t tree_version, living_version; /* what they were found for */
 	size_t shown_count;
-	struct worker_shown shown[WORKERS_MOST];     /* by owner */
+	struct worker_shown shown[WORKERS_MOST]; /* by owner */
 	int32_t owners[WORKERS_MOST];
 	size_t living_count;
-	struct living { int32_t pid; uint32_t at; } living[PROCESSES_MOST];   /* the model's processes, by pid */
-	int32_t process_owners[PROCESSES_MOST];      /* as the model's processes */
+	struct living {
+		int32_t pid;
+		uint32_t at;
+	} living[PROCESSES_MOST];               /* the model's processes, by pid */
+	int32_t process_owners[PROCESSES_MOST]; /* as the model's processes */
 };
 
 /* NULL: out of memory, or the model was made by hand. */
@@ -52,7 +55,8 @@ static inline struct workers *workers_of(const struct model *model)
 	return model->private ? model->private->workers : NULL;
 }
 
-/* The process whose run a process works for: its nearest ancestor that publishes one, else the target; 0 = not known. */
+/* The process whose run a process works for: its nearest ancestor that publishes one, else the target; 0 = not
+ * known. */
 int32_t model_owner(const struct model *model, int32_t pid);
 /* Who is shown, and in which state. */
 void model_show_workers(struct model *model);

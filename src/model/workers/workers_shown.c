@@ -9,7 +9,7 @@
 
 enum { ANCESTORS_MOST = 16 };
 
-/* -- the tree ------------------------------------------------------------------------------------------------------------------- */
+/* -- the tree -- */
 
 static int by_pid(const void *left, const void *right)
 {
@@ -35,7 +35,8 @@ static const struct process *find_process(const struct model *model, int32_t pid
 {
 	const struct workers *workers = model->private->workers;
 	find_living(model);
-	const struct living *living = bsearch(&(struct living){ .pid = pid }, workers->living, workers->living_count, sizeof *living, by_pid);
+	const struct living *living =
+		bsearch(&(struct living){ .pid = pid }, workers->living, workers->living_count, sizeof *living, by_pid);
 	return living ? &model->processes[living->at] : NULL;
 }
 
@@ -57,14 +58,14 @@ static int32_t owner_of(const struct model *model, const struct process *process
 	return model->target_pid;
 }
 
-int32_t model_owner(const struct model *model, int32_t pid)
-{
-	return owner_of(model, find_process(model, pid));
-}
+int32_t model_owner(const struct model *model, int32_t pid) { return owner_of(model, find_process(model, pid)); }
 
-struct torch_answer { bool is_known, has_workers; int32_t owner; };
+struct torch_answer {
+	bool is_known, has_workers;
+	int32_t owner;
+};
 
-/* -- who is a worker ------------------------------------------------------------------------------------------------------------ */
+/* -- who is a worker -- */
 
 static const struct worker *published_by(const struct workers *workers, int32_t pid)
 {
@@ -111,7 +112,8 @@ static void show_unpublished(struct model *model, size_t at, struct torch_answer
 	struct workers *workers = model->private->workers;
 	const struct process *process = &model->processes[at];
 	int32_t owner = workers->process_owners[at];
-	if (process->is_gone || process->is_target || publishes_run(model, process->pid) || published_by(workers, process->pid))
+	if (process->is_gone || process->is_target || publishes_run(model, process->pid) ||
+		published_by(workers, process->pid))
 		return;
 	if (strcmp(process->command, TORCH_WORKER) == 0 || !has_torch_workers(model, owner, last))
 		show(workers, NULL, process, owner);
@@ -127,7 +129,8 @@ static bool is_before(const struct workers *workers, size_t a, size_t b)
 	const struct worker_shown *first = &workers->shown[a], *second = &workers->shown[b];
 	if (workers->owners[a] != workers->owners[b])
 		return workers->owners[a] < workers->owners[b];
-	uint32_t id = first->worker ? first->worker->id : UINT32_MAX, other = second->worker ? second->worker->id : UINT32_MAX;
+	uint32_t id = first->worker ? first->worker->id : UINT32_MAX,
+			 other = second->worker ? second->worker->id : UINT32_MAX;
 	return id != other ? id < other : pid_of(first) < pid_of(second);
 }
 
@@ -162,7 +165,7 @@ static void find_shown(struct model *model)
 	sort_shown(workers);
 }
 
-/* -- how they are --------------------------------------------------------------------------------------------------------------- */
+/* -- how they are -- */
 
 static enum worker_state state_of(const struct worker_shown *shown)
 {
@@ -224,7 +227,8 @@ void model_crew_now(const struct model *model, int run, struct crew_now *out)
 			known++;
 		}
 		if (process && !isnan(process->now[METRIC_PROCESS_RESIDENT]))
-			out->resident_bytes = (isnan(out->resident_bytes) ? 0 : out->resident_bytes) + process->now[METRIC_PROCESS_RESIDENT];
+			out->resident_bytes =
+				(isnan(out->resident_bytes) ? 0 : out->resident_bytes) + process->now[METRIC_PROCESS_RESIDENT];
 		if (shown[i].state == WORKER_DISK && !(process->state_since_s <= out->on_disk_s)) {
 			out->on_disk = &shown[i];
 			out->on_disk_s = process->state_since_s;
@@ -236,7 +240,11 @@ void model_crew_now(const struct model *model, int run, struct crew_now *out)
 
 const char *worker_state_name(enum worker_state state)
 {
-	static const char *const names[] = { [WORKER_BUSY] = "busy", [WORKER_IDLE] = "idle", [WORKER_DISK] = "disk", [WORKER_STOPPED] = "stopped",
-		[WORKER_SLEEPING] = "sleeping", [WORKER_GONE] = "gone" };
+	static const char *const names[] = { [WORKER_BUSY] = "busy",
+		[WORKER_IDLE] = "idle",
+		[WORKER_DISK] = "disk",
+		[WORKER_STOPPED] = "stopped",
+		[WORKER_SLEEPING] = "sleeping",
+		[WORKER_GONE] = "gone" };
 	return names[state];
 }

@@ -1,4 +1,5 @@
-/* For what is switched off: a function that takes anything and returns one value. As method of a class it is not bound, so `with` costs little. */
+/* For what is switched off: a function that takes anything and returns one value. As method of a class it is not bound,
+ * so `with` costs little. */
 #ifndef PMTOP_ALWAYS_H
 #define PMTOP_ALWAYS_H
 
@@ -13,7 +14,8 @@ static PyObject *always_value(PyObject *value, PyObject *const *given, Py_ssize_
 
 static PyObject *always(PyObject *module, PyObject *value)
 {
-	static PyMethodDef method = { "always", (PyCFunction)(void (*)(void))always_value, METH_FASTCALL | METH_KEYWORDS, NULL };
+	static PyMethodDef method = { "always", (PyCFunction)(void (*)(void))always_value, METH_FASTCALL | METH_KEYWORDS,
+		NULL };
 	(void)module;
 	return PyCFunction_NewEx(&method, value, NULL);
 }

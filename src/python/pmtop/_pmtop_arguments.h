@@ -1,4 +1,5 @@
-/* What callers pass, as C. Every failure sets an exception that names the argument; nothing here looks at whether anything is published. */
+/* What callers pass, as C. Every failure sets an exception that names the argument; nothing here looks at whether
+ * anything is published. */
 #ifndef PMTOP_ARGUMENTS_H
 #define PMTOP_ARGUMENTS_H
 
@@ -14,10 +15,13 @@ struct signature {
 	int required, most;
 };
 
-static PyObject *const *sorted_arguments(const struct signature *takes, PyObject *const *given, Py_ssize_t count, PyObject *keywords, PyObject **own)
+static PyObject *const *sorted_arguments(
+	const struct signature *takes, PyObject *const *given, Py_ssize_t count, PyObject *keywords, PyObject **own)
 {
 	if (count > takes->most)
-		return PyErr_Format(PyExc_TypeError, "%s() takes at most %d arguments (%zd given)", takes->function, takes->most, count), NULL;
+		return PyErr_Format(
+				   PyExc_TypeError, "%s() takes at most %d arguments (%zd given)", takes->function, takes->most, count),
+			   NULL;
 	for (int i = 0; i < takes->most; i++)
 		own[i] = i < count ? given[i] : NULL;
 	for (Py_ssize_t k = 0; keywords && k < PyTuple_Size(keywords); k++) {
@@ -26,19 +30,26 @@ static PyObject *const *sorted_arguments(const struct signature *takes, PyObject
 		while (i < takes->most && PyUnicode_CompareWithASCIIString(keyword, takes->names[i]))
 			i++;
 		if (i == takes->most)
-			return PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", takes->function, keyword), NULL;
+			return PyErr_Format(
+					   PyExc_TypeError, "%s() got an unexpected keyword argument %R", takes->function, keyword),
+				   NULL;
 		if (own[i])
-			return PyErr_Format(PyExc_TypeError, "%s() got two values for argument '%s'", takes->function, takes->names[i]), NULL;
+			return PyErr_Format(
+					   PyExc_TypeError, "%s() got two values for argument '%s'", takes->function, takes->names[i]),
+				   NULL;
 		own[i] = given[count + k];
 	}
 	for (int i = 0; i < takes->required; i++)
 		if (!own[i])
-			return PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", takes->function, takes->names[i]), NULL;
+			return PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", takes->function, takes->names[i]),
+				   NULL;
 	return own;
 }
 
-/* `most` borrowed arguments in their order, NULL for those left out; or NULL with an exception. `own` is room for them. */
-static inline PyObject *const *take(const struct signature *takes, PyObject *const *given, Py_ssize_t count, PyObject *keywords, PyObject **own)
+/* `most` borrowed arguments in their order, NULL for those left out; or NULL with an exception. `own` is room for
+ * them. */
+static inline PyObject *const *take(
+	const struct signature *takes, PyObject *const *given, Py_ssize_t count, PyObject *keywords, PyObject **own)
 {
 	if (__builtin_expect(!keywords && count == takes->most, 1))
 		return given;
@@ -89,7 +100,9 @@ static int unusual_whole(PyObject *object, const char *what, uint64_t most, uint
 		return PyErr_Format(PyExc_ValueError, "%s must not be negative", what), 0;
 	if (*out > most || *out == UINT64_MAX)
 		/* The largest of all says that nothing is known (PMTOP_UNKNOWN). */
-		return PyErr_Format(PyExc_OverflowError, "%s must be at most %llu", what, (unsigned long long)(most == UINT64_MAX ? most - 1 : most)), 0;
+		return PyErr_Format(PyExc_OverflowError, "%s must be at most %llu", what,
+				   (unsigned long long)(most == UINT64_MAX ? most - 1 : most)),
+			   0;
 	return 1;
 }
 
@@ -112,7 +125,8 @@ static enum number float_of(PyObject *object, double *out)
 	return *out == -1.0 && PyErr_Occurred() ? NUMBER_ERROR : NUMBER_READ;
 }
 
-/* A torch tensor says where it lies: to read one on a device is to wait for the device. float() warns where a gradient is kept, item() does not. */
+/* A torch tensor says where it lies: to read one on a device is to wait for the device. float() warns where a gradient
+ * is kept, item() does not. */
 static enum number number_of_tensor(PyObject *object, PyObject *is_cpu, double *out)
 {
 	PyObject *item = is_cpu == Py_True ? PyObject_CallMethod(object, "item", NULL) : NULL;

@@ -1,5 +1,5 @@
-/* The calls of pmtop.h, taking what Python has. Each: arguments to C, so that errors are raised first, also where nothing is published; then
- * reach() the region, which the first call opens; then publish. */
+/* The calls of pmtop.h, taking what Python has. Each: arguments to C, so that errors are raised first, also where
+ * nothing is published; then reach() the region, which the first call opens; then publish. */
 #ifndef PMTOP_CALLS_H
 #define PMTOP_CALLS_H
 
@@ -10,7 +10,7 @@
 	static const struct signature takes = { __VA_ARGS__ }; \
 	PyObject *own[MOST_ARGUMENTS]; \
 	if (!(given = take(&takes, given, count, keywords, own))) \
-		return NULL
+	return NULL
 
 /* What a call returns that gave `text` to somebody. */
 static inline PyObject *done(struct text *text, int is_fine)
@@ -33,7 +33,9 @@ static void say_unread(const char *function)
 {
 	static int is_said;
 	if (!__atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED))
-		PySys_WriteStderr("pmtop: %s() left out a tensor on a device, for reading it waits for the device: pass value.item() where that is meant\n", function);
+		PySys_WriteStderr("pmtop: %s() left out a tensor on a device, for reading it waits for the device: pass "
+						  "value.item() where that is meant\n",
+			function);
 }
 
 /* -- epochs and batches -- */
@@ -107,7 +109,8 @@ static PyObject *publish_batch_end(ARGUMENTS)
 	Py_RETURN_NONE;
 }
 
-/* The same for publishers that nobody called: they leave a script alone that publishes its own, and a forked child. They say what they did. */
+/* The same for publishers that nobody called: they leave a script alone that publishes its own, and a forked child.
+ * They say what they did. */
 static PyObject *auto_epoch_begin(ARGUMENTS)
 {
 	struct pmtop *pm = NULL;
@@ -196,14 +199,17 @@ static PyObject *read_batch_number(PyObject *module, PyObject *unused)
 static uint64_t planned(const struct pmtop *pm, int which)
 {
 	const struct pmtop_state *state = pm->state;
-	return which == 0 ? PMTOP_I_GET(state->epochs_planned) : which == 1 ? PMTOP_I_GET(state->batches_per_epoch) : PMTOP_I_GET(state->samples_per_batch);
+	return which == 0 ? PMTOP_I_GET(state->epochs_planned)
+		: which == 1  ? PMTOP_I_GET(state->batches_per_epoch)
+					  : PMTOP_I_GET(state->samples_per_batch);
 }
 
 static PyObject *read_planned(PyObject *module, PyObject *unused)
 {
 	const struct pmtop *pm = region_now();
 	(void)module, (void)unused;
-	return pm ? Py_BuildValue("(KKK)", planned(pm, 0), planned(pm, 1), planned(pm, 2)) : Py_BuildValue("(iii)", 0, 0, 0);
+	return pm ? Py_BuildValue("(KKK)", planned(pm, 0), planned(pm, 1), planned(pm, 2))
+			  : Py_BuildValue("(iii)", 0, 0, 0);
 }
 
 /* What is left out, or None, stays as it was. */
@@ -213,7 +219,8 @@ static PyObject *publish_plan(ARGUMENTS)
 	uint64_t values[3];
 	TAKE("plan", { "epochs", "batches_per_epoch", "samples_per_batch" }, 0, 3);
 	for (int i = 0; i < 3; i++)
-		if (given[i] && given[i] != Py_None && !whole_of(given[i], takes.names[i], i ? UINT64_MAX : UINT32_MAX, &values[i]))
+		if (given[i] && given[i] != Py_None &&
+			!whole_of(given[i], takes.names[i], i ? UINT64_MAX : UINT32_MAX, &values[i]))
 			return NULL;
 	if (!reach(module, &pm))
 		return NULL;
@@ -236,7 +243,8 @@ static PyObject *publish_meta(ARGUMENTS)
 	if (!text_of(given[0], "key", &key))
 		return NULL;
 	PyObject *value = given[1] == Py_None || is_declined() ? NULL : PyObject_Str(given[1]);
-	if (!value) {                   /* unknown, unwanted, or its own __str__ failed: nothing that training should hear of */
+	/* unknown, unwanted, or its own __str__ failed: nothing that training should hear of */
+	if (!value) {
 		int is_fine = !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception);
 		if (is_fine)
 			PyErr_Clear();
@@ -250,7 +258,8 @@ static PyObject *publish_meta(ARGUMENTS)
 	return done(&key, is_fine);
 }
 
-static PyObject *publish_text(PyObject *module, PyObject *object, const char *what, void (*publish)(struct pmtop *, const char *))
+static PyObject *publish_text(
+	PyObject *module, PyObject *object, const char *what, void (*publish)(struct pmtop *, const char *))
 {
 	struct text text;
 	struct pmtop *pm;
@@ -277,7 +286,8 @@ static PyObject *publish_mark(ARGUMENTS)
 static PyObject *publish_span_begin(ARGUMENTS)
 {
 	TAKE("span_begin", { "name" }, 1, 1);
-	if (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) > 0, 0) && PyUnicode_Check(given[0]) && has_span_in_context()) {
+	if (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) > 0, 0) && PyUnicode_Check(given[0]) &&
+		has_span_in_context()) {
 		PyObject *span = make_span(module, given[0], 0);
 		int is_taken = span && task_begins(span, SPAN_BY_CALL);
 		Py_XDECREF(span);
@@ -303,7 +313,8 @@ static PyObject *publish_span_past(ARGUMENTS)
 	uint64_t begin_ns, end_ns;
 	struct pmtop *pm;
 	TAKE("span_past", { "name", "begin_ns", "end_ns" }, 3, 3);
-	if (!whole_of(given[1], "begin_ns", UINT64_MAX, &begin_ns) || !whole_of(given[2], "end_ns", UINT64_MAX, &end_ns) || !text_of(given[0], "name", &name))
+	if (!whole_of(given[1], "begin_ns", UINT64_MAX, &begin_ns) || !whole_of(given[2], "end_ns", UINT64_MAX, &end_ns) ||
+		!text_of(given[0], "name", &name))
 		return NULL;
 	int is_fine = reach(module, &pm);
 	if (is_fine && !task_notes_past(name.utf8, begin_ns, end_ns))
@@ -362,10 +373,11 @@ static PyObject *read_statistics(PyObject *module, PyObject *unused)
 	struct pmtop_statistics s;
 	(void)module, (void)unused;
 	pmtop_get_statistics(region_now(), &s);
-	return Py_BuildValue("{sNsNsNsNsNsNsKsK}", "total_epoch_time", float_or_none(s.total_epoch_time), "avg_epoch_time", float_or_none(s.avg_epoch_time),
-	                     "total_batch_time", float_or_none(s.total_batch_time), "avg_batch_time", float_or_none(s.avg_batch_time),
-	                     "min_batch_time", float_or_none(s.min_batch_time), "max_batch_time", float_or_none(s.max_batch_time),
-	                     "num_batches", (unsigned long long)s.num_batches, "num_epochs", (unsigned long long)s.num_epochs);
+	return Py_BuildValue("{sNsNsNsNsNsNsKsK}", "total_epoch_time", float_or_none(s.total_epoch_time), "avg_epoch_time",
+		float_or_none(s.avg_epoch_time), "total_batch_time", float_or_none(s.total_batch_time), "avg_batch_time",
+		float_or_none(s.avg_batch_time), "min_batch_time", float_or_none(s.min_batch_time), "max_batch_time",
+		float_or_none(s.max_batch_time), "num_batches", (unsigned long long)s.num_batches, "num_epochs",
+		(unsigned long long)s.num_epochs);
 }
 
 static PyObject *read_operation_time(ARGUMENTS)

@@ -1,4 +1,5 @@
-/* Garbage collection: pauses as spans, and counters of all collections. Opens no region, for nobody asked for one by collecting. */
+/* Garbage collection: pauses as spans, and counters of all collections. Opens no region, for nobody asked for one by
+ * collecting. */
 #ifndef PMTOP_GC_H
 #define PMTOP_GC_H
 
@@ -24,7 +25,8 @@ static PyObject *gc_collected(PyObject *module, PyObject *const *given, Py_ssize
 	Py_RETURN_NONE;
 }
 
-/* watch_collections(threshold_ns): None ends it. The callback is put into gc.callbacks, and taken out of it, by Python code. */
+/* watch_collections(threshold_ns): None ends it. The callback is put into gc.callbacks, and taken out of it, by Python
+ * code. */
 static PyObject *gc_watch(PyObject *module, PyObject *threshold)
 {
 	(void)module;

@@ -1,6 +1,7 @@
 /* What the hooks of pmtop.torch stand on: what a thread is in the middle of, switches, and how errors of our own end.
  *
- * The types here and in the files that include this one are bases: Python classes add what is needed seldom. They are static, as the run is. */
+ * The types here and in the files that include this one are bases: Python classes add what is needed seldom. They are
+ * static, as the run is. */
 #ifndef PMTOP_HERE_H
 #define PMTOP_HERE_H
 
@@ -15,9 +16,9 @@ enum { WORK_FORWARD = 1, WORK_BACKWARD = 2, WORK_STEP = 4, WORK_ZERO_GRAD = 8 };
 
 /* Steps of optimizers that are open, outermost first: their addresses. Those beyond the most are only counted. */
 struct here {
-	int inside;                /* not 0: a module that is called is not the outermost one */
+	int inside; /* not 0: a module that is called is not the outermost one */
 	int paused, backward, saving, waiting;
-	int is_stepping;           /* a span "optimizer" is open */
+	int is_stepping; /* a span "optimizer" is open */
 	uint32_t step_count;
 	uintptr_t steps[MOST_OPEN_STEPS];
 };
@@ -64,36 +65,48 @@ static int here_set_steps(PyObject *self, PyObject *steps, void *unused)
 	return PyErr_Occurred() ? -1 : 0;
 }
 
-#define OF_HERE(field) { #field, here_get, here_set, NULL, (void *)offsetof(struct here, field) }
+#define OF_HERE(field) \
+	{ \
+#field, here_get, here_set, NULL, (void *)offsetof(struct here, field) \
+	}
 static PyGetSetDef here_fields[] = {
-	OF_HERE(inside), OF_HERE(paused), OF_HERE(backward), OF_HERE(saving), OF_HERE(waiting), OF_HERE(is_stepping),
+	OF_HERE(inside),
+	OF_HERE(paused),
+	OF_HERE(backward),
+	OF_HERE(saving),
+	OF_HERE(waiting),
+	OF_HERE(is_stepping),
 	{ "steps", here_steps, here_set_steps, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot here_slots[] = {
-	{ Py_tp_doc, "What the calling thread is in the middle of." }, { Py_tp_new, PyType_GenericNew }, { Py_tp_getset, here_fields }, { 0, NULL },
+	{ Py_tp_doc, "What the calling thread is in the middle of." },
+	{ Py_tp_new, PyType_GenericNew },
+	{ Py_tp_getset, here_fields },
+	{ 0, NULL },
 };
 static PyType_Spec here_spec = { "pmtop._pmtop.Here", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, here_slots };
 
 /* -- switches */
 
 struct part {
-	PyObject_HEAD
-	char is_on;
+	PyObject_HEAD char is_on;
 };
 
-static PyMemberDef part_members[] = { { "is_on", T_BOOL, offsetof(struct part, is_on), 0, NULL }, { NULL, 0, 0, 0, NULL } };
+static PyMemberDef part_members[] = { { "is_on", T_BOOL, offsetof(struct part, is_on), 0, NULL },
+	{ NULL, 0, 0, 0, NULL } };
 static PyType_Slot part_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_members, part_members }, { 0, NULL } };
-static PyType_Spec part_spec = { "pmtop._pmtop.Switch", sizeof(struct part), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, part_slots };
+static PyType_Spec part_spec = { "pmtop._pmtop.Switch", sizeof(struct part), 0,
+	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, part_slots };
 
 /* What a batch needs to know so that it asks Python only where something is to be done for the device. */
 struct device {
-	PyObject_HEAD
-	char can_come, is_ready;
-	char measures;             /* the running batch */
-	char awaits;               /* something of earlier batches is still to be read */
-	unsigned long long measure_at_ns, tell_at_ns;      /* the next batch to be measured begins then or later; memory is told at a batch's end then or later */
+	PyObject_HEAD char can_come, is_ready;
+	char measures; /* the running batch */
+	char awaits;   /* something of earlier batches is still to be read */
+	/* the next batch to be measured begins then or later; memory is told at a batch's end then or later */
+	unsigned long long measure_at_ns, tell_at_ns;
 };
 
 static PyMemberDef device_members[] = {
@@ -105,8 +118,10 @@ static PyMemberDef device_members[] = {
 	{ "tell_at_ns", T_ULONGLONG, offsetof(struct device, tell_at_ns), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },
 };
-static PyType_Slot device_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_members, device_members }, { 0, NULL } };
-static PyType_Spec device_spec = { "pmtop._pmtop.DeviceState", sizeof(struct device), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, device_slots };
+static PyType_Slot device_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_members, device_members },
+	{ 0, NULL } };
+static PyType_Spec device_spec = { "pmtop._pmtop.DeviceState", sizeof(struct device), 0,
+	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, device_slots };
 
 /* Whether its batch_begins() would do anything. */
 static int is_to_begin(const struct device *device)
@@ -146,7 +161,8 @@ static void pending_put_back(struct pending pending)
 	}
 }
 
-/* An error of our own switches its part off, which says so. False: it is not ours (KeyboardInterrupt), and still set. */
+/* An error of our own switches its part off, which says so. False: it is not ours (KeyboardInterrupt), and still
+ * set. */
 static int is_ours(struct part *part)
 {
 	struct pending pending;
@@ -175,10 +191,7 @@ static PyObject *ask(struct part *part, PyObject *object, const char *method, Py
 	return result;
 }
 
-static inline unsigned long this_thread(void)
-{
-	return PyThread_get_thread_ident();
-}
+static inline unsigned long this_thread(void) { return PyThread_get_thread_ident(); }
 
 static inline void span_begins(const struct span *span)
 {

@@ -1,4 +1,5 @@
-/* What pmtop.torch puts around torch's own calls, as far as every step goes through it. Each asks Python only for what is seldom.
+/* What pmtop.torch puts around torch's own calls, as far as every step goes through it. Each asks Python only for what
+ * is seldom.
  *
  * Whatever torch.compile could trace calls these from Python code that looks first whether it is being traced. */
 #ifndef PMTOP_HOOKS_H
@@ -9,15 +10,14 @@
 #define MOST_MORE 5
 
 struct hook {
-	PyObject_HEAD
-	struct loop *loop;
+	PyObject_HEAD struct loop *loop;
 	struct part *part;
 	struct span *span;
-	PyObject *original;        /* what was replaced */
-	PyObject *seldom;          /* what is asked for the rest */
-	PyObject *more;            /* a tuple; `at` is what it holds */
+	PyObject *original; /* what was replaced */
+	PyObject *seldom;   /* what is asked for the rest */
+	PyObject *more;     /* a tuple; `at` is what it holds */
 	PyObject *at[MOST_MORE];
-	PyObject *began;           /* of a step: the device's mark, or NULL */
+	PyObject *began; /* of a step: the device's mark, or NULL */
 	struct pmtop_site steps;
 };
 
@@ -27,8 +27,8 @@ static int hook_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 	struct hook *hook = (struct hook *)self;
 	PyObject *loop, *part, *span, *original, *seldom, *more;
 	(void)keywords;
-	if (!PyArg_ParseTuple(arguments, "O!O!O!OOO!", hook_types.loop, &loop, hook_types.part, &part, hook_types.span, &span, &original, &seldom,
-	                      &PyTuple_Type, &more))
+	if (!PyArg_ParseTuple(arguments, "O!O!O!OOO!", hook_types.loop, &loop, hook_types.part, &part, hook_types.span,
+			&span, &original, &seldom, &PyTuple_Type, &more))
 		return -1;
 	if (hook->loop || !((struct loop *)loop)->device || PyTuple_Size(more) > MOST_MORE)
 		return PyErr_SetString(PyExc_TypeError, "a hook is made once, for a loop that is"), -1;
@@ -81,10 +81,7 @@ static void hook_free(PyObject *self)
 	free_object(self);
 }
 
-static int is_at_work(const struct hook *hook)
-{
-	return hook->seldom && hook->part->is_on && !here.paused;
-}
+static int is_at_work(const struct hook *hook) { return hook->seldom && hook->part->is_on && !here.paused; }
 
 /* -- the loader's turns */
 
@@ -145,7 +142,8 @@ static PyObject *usual_turn(struct hook *hook, struct pass *now, PyObject *itera
 		return NULL;
 	}
 	loop->is_busy = 1;
-	said = loop->usual == now ? hand_on(hook, now, data) : PyObject_CallMethod((PyObject *)loop, "handed", "OO", (PyObject *)now, data);
+	said = loop->usual == now ? hand_on(hook, now, data)
+							  : PyObject_CallMethod((PyObject *)loop, "handed", "OO", (PyObject *)now, data);
 	loop->is_busy = 0;
 	if (!said && !is_ours(hook->part))
 		Py_CLEAR(data);
@@ -160,7 +158,8 @@ static PyObject *hook_turn(PyObject *self, PyObject *iterator)
 	struct loop *loop = hook->loop;
 	if (!is_at_work(hook))
 		return PyObject_CallFunctionObjArgs(hook->original, iterator, NULL);
-	if (__atomic_load_n(&loop->owner, __ATOMIC_RELAXED) != this_thread() || !loop->usual || loop->usual->iterator != (uintptr_t)iterator || has_late(loop))
+	if (__atomic_load_n(&loop->owner, __ATOMIC_RELAXED) != this_thread() || !loop->usual ||
+		loop->usual->iterator != (uintptr_t)iterator || has_late(loop))
 		return PyObject_CallFunctionObjArgs(hook->seldom, iterator, NULL);
 	struct pass *now = loop->usual;
 	Py_INCREF((PyObject *)now);
@@ -221,10 +220,7 @@ static PyObject *note_loss(struct hook *hook, PyObject *value)
 	Py_RETURN_NONE;
 }
 
-static struct part *losses_of(const struct hook *hook)
-{
-	return (struct part *)hook->at[LOSSES];
-}
+static struct part *losses_of(const struct hook *hook) { return (struct part *)hook->at[LOSSES]; }
 
 /* The device's mark, or None; NULL: an exception that is not ours. */
 static PyObject *backward_begins(struct hook *hook, PyObject *value)
@@ -269,7 +265,10 @@ static PyObject *hook_backward(PyObject *self, PyObject *arguments, PyObject *ke
 	if (!is_at_work(hook) || here.backward)
 		return PyObject_Call(hook->original, arguments, keywords);
 	here.backward = 1;
-	PyObject *result = NULL, *value = PyTuple_Size(arguments) ? PyTuple_GetItem(arguments, 0) : keywords ? PyDict_GetItemString(keywords, "tensors") : NULL;
+	PyObject *result = NULL,
+			 *value = PyTuple_Size(arguments) ? PyTuple_GetItem(arguments, 0)
+		: keywords                            ? PyDict_GetItemString(keywords, "tensors")
+											  : NULL;
 	PyObject *began = backward_begins(hook, value);
 	if (began) {
 		span_begins(hook->span);
@@ -403,9 +402,15 @@ static PyMethodDef hook_methods[] = {
 };
 
 static PyType_Slot hook_slots[] = {
-	{ Py_tp_new, PyType_GenericNew }, { Py_tp_init, hook_init }, { Py_tp_methods, hook_methods },
-	{ Py_tp_traverse, hook_traverse }, { Py_tp_clear, hook_clear }, { Py_tp_dealloc, hook_free }, { 0, NULL },
+	{ Py_tp_new, PyType_GenericNew },
+	{ Py_tp_init, hook_init },
+	{ Py_tp_methods, hook_methods },
+	{ Py_tp_traverse, hook_traverse },
+	{ Py_tp_clear, hook_clear },
+	{ Py_tp_dealloc, hook_free },
+	{ 0, NULL },
 };
-static PyType_Spec hook_spec = { "pmtop._pmtop.Hook", sizeof(struct hook), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, hook_slots };
+static PyType_Spec hook_spec = { "pmtop._pmtop.Hook", sizeof(struct hook), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+	hook_slots };
 
 #endif

@@ -1,4 +1,5 @@
-/* The quick part of _torch_batches.py: which pass owns the batches, and the usual end and begin of one. What is unusual asks Python. */
+/* The quick part of _torch_batches.py: which pass owns the batches, and the usual end and begin of one. What is unusual
+ * asks Python. */
 #ifndef PMTOP_LOOP_H
 #define PMTOP_LOOP_H
 
@@ -9,25 +10,23 @@ enum { PASS_UNDECIDED, PASS_TRAINING, PASS_VALIDATION };
 
 /* One iterator of a loader. */
 struct pass {
-	PyObject_HEAD
-	uintptr_t iterator;                    /* its address, while it lives */
+	PyObject_HEAD uintptr_t iterator; /* its address, while it lives */
 	int kind;
-	unsigned long long index;              /* of the next batch */
-	unsigned long long full, batch_size;   /* the first `full` batches have so many samples */
+	unsigned long long index;            /* of the next batch */
+	unsigned long long full, batch_size; /* the first `full` batches have so many samples */
 };
 
 /* One thread's, the owner's; others read `owner` and append to `late`. */
 struct loop {
-	PyObject_HEAD
-	unsigned long owner;
+	PyObject_HEAD unsigned long owner;
 	char owner_trains, is_busy, is_left_alone, is_learning, times_forwards, watches_forward, awaits_backward;
-	unsigned work;                         /* what the batch had so far */
-	double loss;                           /* NAN: none */
+	unsigned work; /* what the batch had so far */
+	double loss;   /* NAN: none */
 	unsigned long long since_step, accumulation, samples_planned;
-	struct pass *usual, *batch;            /* the pass whose turns need no thought; that of the open batch. Or NULL */
+	struct pass *usual, *batch; /* the pass whose turns need no thought; that of the open batch. Or NULL */
 	struct device *device;
-	PyObject *late;                        /* list: passes that ended where they could not be let go of */
-	uintptr_t steppers[MOST_OPEN_STEPS];   /* optimizers that stepped in this epoch */
+	PyObject *late;                      /* list: passes that ended where they could not be let go of */
+	uintptr_t steppers[MOST_OPEN_STEPS]; /* optimizers that stepped in this epoch */
 	unsigned stepper_count;
 };
 
@@ -56,8 +55,10 @@ static PyMemberDef pass_members[] = {
 	{ "index", T_ULONGLONG, offsetof(struct pass, index), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },
 };
-static PyType_Slot pass_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_init, pass_init }, { Py_tp_members, pass_members }, { 0, NULL } };
-static PyType_Spec pass_spec = { "pmtop._pmtop.PassState", sizeof(struct pass), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, pass_slots };
+static PyType_Slot pass_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_init, pass_init },
+	{ Py_tp_members, pass_members }, { 0, NULL } };
+static PyType_Spec pass_spec = { "pmtop._pmtop.PassState", sizeof(struct pass), 0,
+	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, pass_slots };
 
 static int loop_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -75,10 +76,7 @@ static int loop_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 	return loop->late ? 0 : -1;
 }
 
-static int has_late(const struct loop *loop)
-{
-	return PyList_Size(loop->late) != 0;
-}
+static int has_late(const struct loop *loop) { return PyList_Size(loop->late) != 0; }
 
 /* -- batches */
 
@@ -111,10 +109,12 @@ static PyObject *say_interval(struct loop *loop, unsigned long long since)
 	return PyObject_CallMethod((PyObject *)loop, "_note_interval", "K", since);
 }
 
-/* After a batch in which a forward was looked for: one while modules are being learnt, or without a forward though it had a backward. */
+/* After a batch in which a forward was looked for: one while modules are being learnt, or without a forward though it
+ * had a backward. */
 static int is_forward_in_question(const struct loop *loop)
 {
-	return loop->is_learning || (loop->times_forwards && (loop->work & (WORK_FORWARD | WORK_BACKWARD)) == WORK_BACKWARD);
+	return loop->is_learning ||
+		(loop->times_forwards && (loop->work & (WORK_FORWARD | WORK_BACKWARD)) == WORK_BACKWARD);
 }
 
 /* 0: an exception is set. */
@@ -208,8 +208,10 @@ static int loop_set_pass(PyObject *self, PyObject *value, void *offset)
 
 static PyMethodDef loop_methods[] = {
 	{ "_end_batch", loop_end_batch, METH_NOARGS, "The open batch, if there is one, ends." },
-	{ "_begin_batch", loop_begin_batch, METH_VARARGS, "_begin_batch($self, pass, index, /)\n--\n\nA batch of the pass begins; False: the script publishes its own." },
-	{ "_forget_steppers", loop_forget_steppers, METH_NOARGS, "Each optimizer's next step is told to `optimised` again." },
+	{ "_begin_batch", loop_begin_batch, METH_VARARGS,
+		"_begin_batch($self, pass, index, /)\n--\n\nA batch of the pass begins; False: the script publishes its own." },
+	{ "_forget_steppers", loop_forget_steppers, METH_NOARGS,
+		"Each optimizer's next step is told to `optimised` again." },
 	{ NULL, NULL, 0, NULL },
 };
 
@@ -220,12 +222,25 @@ static PyGetSetDef loop_fields[] = {
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
-#define OF_LOOP(field, type, flags) { #field, type, offsetof(struct loop, field), flags, NULL }
+#define OF_LOOP(field, type, flags) \
+	{ \
+#field, type, offsetof(struct loop, field), flags, NULL \
+	}
 static PyMemberDef loop_members[] = {
-	OF_LOOP(owner, T_ULONG, 0), OF_LOOP(owner_trains, T_BOOL, 0), OF_LOOP(is_busy, T_BOOL, 0), OF_LOOP(is_left_alone, T_BOOL, 0),
-	OF_LOOP(is_learning, T_BOOL, 0), OF_LOOP(times_forwards, T_BOOL, 0), OF_LOOP(watches_forward, T_BOOL, 0), OF_LOOP(awaits_backward, T_BOOL, 0), OF_LOOP(work, T_UINT, 0),
-	OF_LOOP(since_step, T_ULONGLONG, 0), OF_LOOP(accumulation, T_ULONGLONG, 0), OF_LOOP(samples_planned, T_ULONGLONG, 0),
-	OF_LOOP(late, T_OBJECT, READONLY), OF_LOOP(device, T_OBJECT, READONLY),
+	OF_LOOP(owner, T_ULONG, 0),
+	OF_LOOP(owner_trains, T_BOOL, 0),
+	OF_LOOP(is_busy, T_BOOL, 0),
+	OF_LOOP(is_left_alone, T_BOOL, 0),
+	OF_LOOP(is_learning, T_BOOL, 0),
+	OF_LOOP(times_forwards, T_BOOL, 0),
+	OF_LOOP(watches_forward, T_BOOL, 0),
+	OF_LOOP(awaits_backward, T_BOOL, 0),
+	OF_LOOP(work, T_UINT, 0),
+	OF_LOOP(since_step, T_ULONGLONG, 0),
+	OF_LOOP(accumulation, T_ULONGLONG, 0),
+	OF_LOOP(samples_planned, T_ULONGLONG, 0),
+	OF_LOOP(late, T_OBJECT, READONLY),
+	OF_LOOP(device, T_OBJECT, READONLY),
 	{ NULL, 0, 0, 0, NULL },
 };
 
@@ -260,11 +275,17 @@ static void loop_free(PyObject *self)
 }
 
 static PyType_Slot loop_slots[] = {
-	{ Py_tp_new, PyType_GenericNew }, { Py_tp_init, loop_init }, { Py_tp_methods, loop_methods }, { Py_tp_getset, loop_fields },
-	{ Py_tp_members, loop_members }, { Py_tp_traverse, loop_traverse }, { Py_tp_clear, loop_clear }, { Py_tp_dealloc, loop_free }, { 0, NULL },
+	{ Py_tp_new, PyType_GenericNew },
+	{ Py_tp_init, loop_init },
+	{ Py_tp_methods, loop_methods },
+	{ Py_tp_getset, loop_fields },
+	{ Py_tp_members, loop_members },
+	{ Py_tp_traverse, loop_traverse },
+	{ Py_tp_clear, loop_clear },
+	{ Py_tp_dealloc, loop_free },
+	{ 0, NULL },
 };
-static PyType_Spec loop_spec = {
-	"pmtop._pmtop.LoopState", sizeof(struct loop), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, loop_slots
-};
+static PyType_Spec loop_spec = { "pmtop._pmtop.LoopState", sizeof(struct loop), 0,
+	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, loop_slots };
 
 #endif

@@ -1,17 +1,17 @@
-/* The descriptor that _torch_modules.py puts in place of nn.Module._compiled_call_impl: it gives a timed call to the outermost module. */
+/* The descriptor that _torch_modules.py puts in place of nn.Module._compiled_call_impl: it gives a timed call to the
+ * outermost module. */
 #ifndef PMTOP_MODULES_H
 #define PMTOP_MODULES_H
 
 #include "_pmtop_hooks.h"
 
-/* A module hook's `more`: the code that asks for the call, the class of losses, their span, the variables of torch.compiler and the name of its
- * flag there (or None and what to call instead). */
+/* A module hook's `more`: the code that asks for the call, the class of losses, their span, the variables of
+ * torch.compiler and the name of its flag there (or None and what to call instead). */
 enum { CODE, LOSS, LOSS_SPAN, FLAGS, FLAG };
 
 /* What is called once: a module, timed by a hook. */
 struct timed {
-	PyObject_HEAD
-	struct hook *hook;
+	PyObject_HEAD struct hook *hook;
 	PyObject *module, *plain;
 };
 
@@ -79,7 +79,8 @@ static int module_set(PyObject *self, PyObject *module, PyObject *value)
 	(void)self;
 	if (!variables)
 		return -1;
-	int failed = value ? PyDict_SetItem(variables, hook_names.compiled_call, value) : PyDict_DelItem(variables, hook_names.compiled_call);
+	int failed = value ? PyDict_SetItem(variables, hook_names.compiled_call, value)
+					   : PyDict_DelItem(variables, hook_names.compiled_call);
 	if (failed && !value && PyErr_ExceptionMatches(PyExc_KeyError))
 		PyErr_SetObject(PyExc_AttributeError, hook_names.compiled_call);
 	Py_DECREF(variables);
@@ -105,7 +106,8 @@ static PyObject *call_plain(const struct timed *timed, PyObject *arguments, PyOb
 {
 	if (timed->plain)
 		return PyObject_Call(timed->plain, arguments, keywords);
-	PyObject *call = PyObject_GetAttr(timed->module, hook_names.call), *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
+	PyObject *call = PyObject_GetAttr(timed->module, hook_names.call),
+			 *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
 	Py_XDECREF(call);
 	return result;
 }
@@ -142,16 +144,22 @@ static void timed_free(PyObject *self)
 	Py_DECREF((PyObject *)type);
 }
 
-static PyType_Slot timed_slots[] = { { Py_tp_new, refuse_new }, { Py_tp_call, timed_call }, { Py_tp_dealloc, timed_free }, { 0, NULL } };
+static PyType_Slot timed_slots[] = { { Py_tp_new, refuse_new }, { Py_tp_call, timed_call },
+	{ Py_tp_dealloc, timed_free }, { 0, NULL } };
 static PyType_Spec timed_spec = { "pmtop._pmtop.TimedCall", sizeof(struct timed), 0, Py_TPFLAGS_DEFAULT, timed_slots };
 
 static PyType_Slot module_hook_slots[] = {
-	{ Py_tp_new, PyType_GenericNew }, { Py_tp_init, hook_init }, { Py_tp_descr_get, module_get }, { Py_tp_descr_set, module_set },
-	{ Py_tp_traverse, hook_traverse }, { Py_tp_clear, hook_clear }, { Py_tp_dealloc, hook_free }, { 0, NULL },
+	{ Py_tp_new, PyType_GenericNew },
+	{ Py_tp_init, hook_init },
+	{ Py_tp_descr_get, module_get },
+	{ Py_tp_descr_set, module_set },
+	{ Py_tp_traverse, hook_traverse },
+	{ Py_tp_clear, hook_clear },
+	{ Py_tp_dealloc, hook_free },
+	{ 0, NULL },
 };
-static PyType_Spec module_hook_spec = {
-	"pmtop._pmtop.ModuleHook", sizeof(struct hook), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, module_hook_slots
-};
+static PyType_Spec module_hook_spec = { "pmtop._pmtop.ModuleHook", sizeof(struct hook), 0,
+	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, module_hook_slots };
 
 /* -- for _torch_modules.py: instances(objects, types), those of a list whose type is in a set */
 
@@ -185,10 +193,7 @@ static PyObject *instances(PyObject *module, PyObject *arguments)
 	return found;
 }
 
-static int has_name(PyObject **name, const char *text)
-{
-	return *name || (*name = PyUnicode_InternFromString(text));
-}
+static int has_name(PyObject **name, const char *text) { return *name || (*name = PyUnicode_InternFromString(text)); }
 
 /* Once, before the module is used. False: an exception is set. */
 static int make_hook_types(PyTypeObject *span)
@@ -197,15 +202,21 @@ static int make_hook_types(PyTypeObject *span)
 		PyTypeObject **type;
 		PyType_Spec *spec;
 	} made[] = {
-		{ &hook_types.here, &here_spec }, { &hook_types.part, &part_spec }, { &hook_types.device, &device_spec }, { &hook_types.pass, &pass_spec },
-		{ &hook_types.loop, &loop_spec }, { &hook_types.hook, &hook_spec }, { &hook_types.module_hook, &module_hook_spec },
+		{ &hook_types.here, &here_spec },
+		{ &hook_types.part, &part_spec },
+		{ &hook_types.device, &device_spec },
+		{ &hook_types.pass, &pass_spec },
+		{ &hook_types.loop, &loop_spec },
+		{ &hook_types.hook, &hook_spec },
+		{ &hook_types.module_hook, &module_hook_spec },
 		{ &hook_types.timed, &timed_spec },
 	};
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
 		if (!*made[i].type && !(*made[i].type = (PyTypeObject *)PyType_FromSpec(made[i].spec)))
 			return 0;
 	hook_types.span = span;
-	return has_name(&hook_names.compiled_call, "_compiled_call_impl") && has_name(&hook_names.call, "_call_impl") && has_name(&hook_names.is_cpu, "is_cpu");
+	return has_name(&hook_names.compiled_call, "_compiled_call_impl") && has_name(&hook_names.call, "_call_impl") &&
+		has_name(&hook_names.is_cpu, "is_cpu");
 }
 
 #endif

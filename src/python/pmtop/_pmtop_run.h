@@ -1,8 +1,8 @@
 /* The process's region: made by the first call that publishes, let go of at the end and in forked children.
  *
- * It is static, not of the module: pmtop.h keeps the calling thread's place in thread-local storage, a fork concerns the whole process, and
- * pmtop shows one run per process. For that reason the module refuses a second interpreter. All calls hold the GIL; without one, what two
- * threads may do at the same time is atomic. */
+ * It is static, not of the module: pmtop.h keeps the calling thread's place in thread-local storage, a fork concerns
+ * the whole process, and pmtop shows one run per process. For that reason the module refuses a second interpreter. All
+ * calls hold the GIL; without one, what two threads may do at the same time is atomic. */
 #ifndef PMTOP_RUN_H
 #define PMTOP_RUN_H
 
@@ -11,25 +11,20 @@
 #include <pmtop.h>
 
 static struct {
-	struct pmtop *region;              /* NULL: nothing is published now */
-	struct pmtop *inherited;           /* in a forked child: the parent's, until this process publishes something itself */
-	struct pmtop *retired;             /* ended, but a thread that is just ending may still look at it */
-	int is_decided;                    /* 0: the next call that publishes opens the region */
-	int is_forked;                     /* automatic publishers keep silent */
-	int are_epochs_by_hand, are_batches_by_hand;      /* the script publishes them itself */
+	struct pmtop *region; /* NULL: nothing is published now */
+	/* in a forked child: the parent's, until this process publishes something itself */
+	struct pmtop *inherited;
+	struct pmtop *retired;                       /* ended, but a thread that is just ending may still look at it */
+	int is_decided;                              /* 0: the next call that publishes opens the region */
+	int is_forked;                               /* automatic publishers keep silent */
+	int are_epochs_by_hand, are_batches_by_hand; /* the script publishes them itself */
 	uint64_t gc_begin_ns, gc_threshold_ns;
 	int is_gc_watched;
 } run;
 
-static struct pmtop *region_now(void)
-{
-	return __atomic_load_n(&run.region, __ATOMIC_ACQUIRE);
-}
+static struct pmtop *region_now(void) { return __atomic_load_n(&run.region, __ATOMIC_ACQUIRE); }
 
-static int is_declined(void)
-{
-	return __atomic_load_n(&run.is_decided, __ATOMIC_RELAXED) && !region_now();
-}
+static int is_declined(void) { return __atomic_load_n(&run.is_decided, __ATOMIC_RELAXED) && !region_now(); }
 
 static int is_switched_off(void)
 {
@@ -42,12 +37,12 @@ static int first_call(PyObject *opener, struct pmtop **out)
 {
 	struct pmtop *inherited = __atomic_exchange_n(&run.inherited, NULL, __ATOMIC_ACQ_REL);
 	if (inherited)
-		__atomic_store_n(&run.region, inherited, __ATOMIC_RELEASE);     /* pmtop.h makes a child's own of it */
+		__atomic_store_n(&run.region, inherited, __ATOMIC_RELEASE); /* pmtop.h makes a child's own of it */
 	PyObject *result = opener ? PyObject_CallFunction(opener, "i", inherited != NULL) : NULL;
 	Py_XDECREF(result);
 	if (!result && PyErr_Occurred()) {
 		if (!PyErr_ExceptionMatches(PyExc_Exception))
-			return 0;               /* KeyboardInterrupt is the user's */
+			return 0; /* KeyboardInterrupt is the user's */
 		PyErr_Clear();
 	}
 	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
@@ -55,7 +50,8 @@ static int first_call(PyObject *opener, struct pmtop **out)
 	return 1;
 }
 
-/* The run ends and its file goes. The memory of the one before is given back only now, so that whoever was inside has long left it. */
+/* The run ends and its file goes. The memory of the one before is given back only now, so that whoever was inside has
+ * long left it. */
 static void retire(struct pmtop *pm)
 {
 	if (!pmtop_i_is_own(pm)) {
@@ -102,14 +98,15 @@ static int option_of(PyObject *object, void *out)
 
 static PyObject *open_region(PyObject *arguments, PyObject *keywords)
 {
-	static char *names[] = { "name", "lanes", "slots", "totals", "names", "history", "epochs", "evidence", "directory", NULL };
+	static char *names[] = { "name", "lanes", "slots", "totals", "names", "history", "epochs", "evidence", "directory",
+		NULL };
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	PyObject *name, *directory = NULL;
 	struct text text;
 	int has_evidence = 1;
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|O&O&O&O&O&O&pO&", names, &name, option_of, &options.lanes, option_of, &options.slots,
-	                                 option_of, &options.totals, option_of, &options.names, option_of, &options.history, option_of, &options.epochs,
-	                                 &has_evidence, PyUnicode_FSConverter, &directory))
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|O&O&O&O&O&O&pO&", names, &name, option_of, &options.lanes,
+			option_of, &options.slots, option_of, &options.totals, option_of, &options.names, option_of,
+			&options.history, option_of, &options.epochs, &has_evidence, PyUnicode_FSConverter, &directory))
 		return NULL;
 	if (!text_of(name, "name", &text)) {
 		Py_XDECREF(directory);
@@ -136,7 +133,8 @@ static PyObject *run_open(PyObject *module, PyObject *arguments, PyObject *keywo
 	return open_region(arguments, keywords);
 }
 
-/* reopen(name, ...): lets go of the region that there is, also an inherited one, and opens another; not where nothing is to be published. */
+/* reopen(name, ...): lets go of the region that there is, also an inherited one, and opens another; not where nothing
+ * is to be published. */
 static PyObject *run_reopen(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
 	(void)module;
@@ -150,7 +148,7 @@ static PyObject *run_close(PyObject *module, PyObject *unused)
 {
 	(void)module, (void)unused;
 	let_go();
-	run.are_epochs_by_hand = run.are_batches_by_hand = 0;      /* of the run that ended */
+	run.are_epochs_by_hand = run.are_batches_by_hand = 0; /* of the run that ended */
 	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
 	Py_RETURN_NONE;
 }

@@ -1,20 +1,21 @@
 /* Spans: `with pmtop.span("forward"):`, and the objects behind them.
  *
- * Most of what a `with` costs is the binding of __enter__ and __exit__ to the object, anew each time. So the names used first have a type each,
- * a subclass of Span whose two methods are bound for good: functions that are already of the one object. All others share the type Span. */
+ * Most of what a `with` costs is the binding of __enter__ and __exit__ to the object, anew each time. So the names used
+ * first have a type each, a subclass of Span whose two methods are bound for good: functions that are already of the
+ * one object. All others share the type Span. */
 #ifndef PMTOP_SPAN_H
 #define PMTOP_SPAN_H
 
 #include "_pmtop_tasks.h"
 
-#define SPAN_SETS 256u             /* a power of two */
-#define MOST_BOUND_SPANS 256       /* names that have a type of their own, of about 2 KB */
-#define LONGEST_KEPT 200           /* characters; longer names are nowhere kept */
+#define SPAN_SETS 256u       /* a power of two */
+#define MOST_BOUND_SPANS 256 /* names that have a type of their own, of about 2 KB */
+#define LONGEST_KEPT 200     /* characters; longer names are nowhere kept */
 
-/* One name and kind. It keeps nothing of a span that runs: pmtop.h does, per thread. So it serves all threads and nests in itself. */
+/* One name and kind. It keeps nothing of a span that runs: pmtop.h does, per thread. So it serves all threads and nests
+ * in itself. */
 struct span {
-	PyObject_HEAD
-	PyObject *name;            /* as it was given, and never of a subclass of str */
+	PyObject_HEAD PyObject *name; /* as it was given, and never of a subclass of str */
 	struct text text;
 	unsigned notes;
 	struct pmtop_site site;
@@ -28,14 +29,12 @@ struct remembered {
 struct module_state {
 	PyObject *opener, *decorator;
 	PyTypeObject *span_type, *turns_type;
-	PyObject *bound_spans[4];          /* by notes: dicts from a name to its span; nothing is ever taken out */
-	struct remembered remembered[SPAN_SETS][2];     /* by the address of the name: a literal's stays. The second gives way */
+	PyObject *bound_spans[4]; /* by notes: dicts from a name to its span; nothing is ever taken out */
+	/* by the address of the name: a literal's stays. The second gives way */
+	struct remembered remembered[SPAN_SETS][2];
 };
 
-static struct module_state *state_of(PyObject *module)
-{
-	return (struct module_state *)PyModule_GetState(module);
-}
+static struct module_state *state_of(PyObject *module) { return (struct module_state *)PyModule_GetState(module); }
 
 /* The region to publish to, NULL where there is none. False: an exception is set. */
 static inline int reach(PyObject *module, struct pmtop **out)
@@ -62,13 +61,14 @@ static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t
 	(void)ignored, (void)count;
 	if (!reach_from(self, &pm))
 		return NULL;
-	if (pm && !(is_in_task() && task_begins(self, SPAN_BY_WITH)))   /* calls that are spared where nothing is published */
+	if (pm && !(is_in_task() && task_begins(self, SPAN_BY_WITH))) /* calls that are spared where nothing is published */
 		pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes);
 	Py_INCREF(self);
 	return self;
 }
 
-/* Whatever has only an end began elsewhere: before a close(), or in the process that forked this one. It opens no region. */
+/* Whatever has only an end began elsewhere: before a close(), or in the process that forked this one. It opens no
+ * region. */
 static PyObject *span_exit(PyObject *self, PyObject *const *ignored, Py_ssize_t count)
 {
 	struct pmtop_scope scope = { region_now(), 0 };
@@ -96,7 +96,8 @@ static PyObject *span_reduce(PyObject *self, PyObject *unused)
 	PyObject *function = module ? PyObject_GetAttrString(module, "span") : NULL;
 	(void)unused;
 	return function ? Py_BuildValue("N(OOO)", function, span->name, span->notes & PMTOP_NOTE_CPU ? Py_True : Py_False,
-	                                span->notes & PMTOP_NOTE_MEMORY ? Py_True : Py_False) : NULL;
+						  span->notes & PMTOP_NOTE_MEMORY ? Py_True : Py_False)
+					: NULL;
 }
 
 /* The first two are bound once for each of the names used first. */
@@ -107,7 +108,8 @@ static PyMethodDef span_methods[] = {
 	{ NULL, NULL, 0, NULL },
 };
 
-/* The type of one object: __enter__ and __exit__ are no descriptors, so `with` takes them as they are. Both ignore what they are given. */
+/* The type of one object: __enter__ and __exit__ are no descriptors, so `with` takes them as they are. Both ignore what
+ * they are given. */
 static PyTypeObject *bound_type(PyObject *module)
 {
 	static PyType_Slot slots[] = { { 0, NULL } };
@@ -184,7 +186,7 @@ static struct span *find_span(PyObject *module, PyObject *name, unsigned notes)
 
 static PyObject *make_span(PyObject *module, PyObject *name, unsigned notes)
 {
-#ifndef Py_GIL_DISABLED         /* a table for all threads would cost more than it saves */
+#ifndef Py_GIL_DISABLED /* a table for all threads would cost more than it saves */
 	uintptr_t address = (uintptr_t)name;
 	struct remembered *set = state_of(module)->remembered[((address >> 4 ^ address >> 12) + notes) % SPAN_SETS];
 	for (int i = 0; i < 2; i++) {
@@ -230,7 +232,7 @@ static PyObject *span_of(PyObject *module, PyObject *const *given, Py_ssize_t co
 	if (__builtin_expect(count == 1 && !keywords, 1))
 		return make_span(module, given[0], 0);
 	if (!(given = take(&takes, given, count, keywords, own)) || !is_asked_for(given[1], PMTOP_NOTE_CPU, &notes) ||
-	    !is_asked_for(given[2], PMTOP_NOTE_MEMORY, &notes))
+		!is_asked_for(given[2], PMTOP_NOTE_MEMORY, &notes))
 		return NULL;
 	return make_span(module, given[0], notes);
 }
@@ -241,7 +243,8 @@ static PyObject *span_call(PyObject *self, PyObject *arguments, PyObject *keywor
 	static char *names[] = { "function", NULL };
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:span", names, &function))
 		return NULL;
-	return PyObject_CallFunctionObjArgs(((struct module_state *)PyType_GetModuleState(Py_TYPE(self)))->decorator, self, function, NULL);
+	return PyObject_CallFunctionObjArgs(
+		((struct module_state *)PyType_GetModuleState(Py_TYPE(self)))->decorator, self, function, NULL);
 }
 
 static PyObject *span_name(PyObject *self, void *unused)
@@ -260,7 +263,7 @@ static PyObject *span_repr(PyObject *self)
 {
 	const struct span *span = (struct span *)self;
 	return PyUnicode_FromFormat("pmtop.span(%R%s%s)", span->name, span->notes & PMTOP_NOTE_CPU ? ", cpu=True" : "",
-	                            span->notes & PMTOP_NOTE_MEMORY ? ", memory=True" : "");
+		span->notes & PMTOP_NOTE_MEMORY ? ", memory=True" : "");
 }
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
@@ -283,12 +286,15 @@ static void span_free(PyObject *self)
 static PyGetSetDef span_fields[] = {
 	{ "name", span_name, NULL, "The name, as it was given.", NULL },
 	{ "cpu", span_notes, NULL, "True: the thread's CPU time is noted too.", (void *)(uintptr_t)PMTOP_NOTE_CPU },
-	{ "memory", span_notes, NULL, "True: growth of the process's resident memory is noted too.", (void *)(uintptr_t)PMTOP_NOTE_MEMORY },
+	{ "memory", span_notes, NULL, "True: growth of the process's resident memory is noted too.",
+		(void *)(uintptr_t)PMTOP_NOTE_MEMORY },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot span_slots[] = {
-	{ Py_tp_doc, "A named stretch of time, for `with`, or a decorator; made by pmtop.span(name). It nests, in itself too, and serves all threads." },
+	{ Py_tp_doc,
+		"A named stretch of time, for `with`, or a decorator; made by pmtop.span(name). It nests, in itself too, and "
+		"serves all threads." },
 	{ Py_tp_new, refuse_new },
 	{ Py_tp_dealloc, span_free },
 	{ Py_tp_methods, span_methods },
@@ -298,6 +304,7 @@ static PyType_Slot span_slots[] = {
 	{ 0, NULL },
 };
 
-static PyType_Spec span_spec = { "pmtop.Span", sizeof(struct span), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, span_slots };
+static PyType_Spec span_spec = { "pmtop.Span", sizeof(struct span), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+	span_slots };
 
 #endif

@@ -1,21 +1,23 @@
-/* Spans of coroutines, which share a thread: a thread's own stack cannot hold them, because tasks take turns while their spans are open.
+/* Spans of coroutines, which share a thread: a thread's own stack cannot hold them, because tasks take turns while
+ * their spans are open.
  *
- * `_tasks.py` keeps them, by contextvars. This file decides, as cheaply as it can, whether a span belongs there: where an event loop runs in
- * the calling thread, or while spans of tasks are open in its context (asyncio.to_thread() hands the context on). All else goes straight to
- * the thread's stack in pmtop.h. Callers hold the GIL; without one, what two threads may do at the same time is atomic. */
+ * `_tasks.py` keeps them, by contextvars. This file decides, as cheaply as it can, whether a span belongs there: where
+ * an event loop runs in the calling thread, or while spans of tasks are open in its context (asyncio.to_thread() hands
+ * the context on). All else goes straight to the thread's stack in pmtop.h. Callers hold the GIL; without one, what two
+ * threads may do at the same time is atomic. */
 #ifndef PMTOP_TASKS_H
 #define PMTOP_TASKS_H
 
 #include "_pmtop_run.h"
 
 static struct {
-	PyObject *begin, *end, *past;      /* of _tasks.py: each returns whether it took the span */
-	PyObject *innermost;               /* the context variable's get */
-	PyObject *other_loop;              /* of _tasks.py: whether trio or curio runs here */
-	PyObject *running_loop;            /* of asyncio; NULL until that is imported */
+	PyObject *begin, *end, *past; /* of _tasks.py: each returns whether it took the span */
+	PyObject *innermost;          /* the context variable's get */
+	PyObject *other_loop;         /* of _tasks.py: whether trio or curio runs here */
+	PyObject *running_loop;       /* of asyncio; NULL until that is imported */
 	int has_other_loops;
-	Py_ssize_t modules_seen;           /* so many modules were there when loops were last looked for */
-	int open_count;                    /* spans of tasks that are open, in the whole process */
+	Py_ssize_t modules_seen; /* so many modules were there when loops were last looked for */
+	int open_count;          /* spans of tasks that are open, in the whole process */
 } tasks;
 
 static PyObject *call_nothing(PyObject *function)
@@ -41,11 +43,12 @@ static void look_for_loops(PyObject *modules)
 {
 	PyObject *asyncio = PyDict_GetItemString(modules, "asyncio.events");
 	if (asyncio && !tasks.running_loop && !(tasks.running_loop = PyObject_GetAttrString(asyncio, "_get_running_loop")))
-		PyErr_Clear();          /* it is just being imported: no loop runs yet */
+		PyErr_Clear(); /* it is just being imported: no loop runs yet */
 	tasks.has_other_loops = PyDict_GetItemString(modules, "trio") || PyDict_GetItemString(modules, "curio");
 }
 
-/* Whether an event loop runs in this thread. After close(), which also comes at the interpreter's end, nobody asks for modules any more. */
+/* Whether an event loop runs in this thread. After close(), which also comes at the interpreter's end, nobody asks for
+ * modules any more. */
 static inline int is_in_loop(void)
 {
 	if (!region_now())
@@ -83,10 +86,12 @@ static inline int is_in_task(void)
 {
 	if (!tasks.begin)
 		return 0;
-	return is_in_loop() || (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) > 0, 0) && has_span_in_context());
+	return is_in_loop() ||
+		(__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) > 0, 0) && has_span_in_context());
 }
 
-/* Begins a span in the running task; false: it belongs to the thread. `how`: by a `with`, by span_begin(), or by a hook. */
+/* Begins a span in the running task; false: it belongs to the thread. `how`: by a `with`, by span_begin(), or by a
+ * hook. */
 enum { SPAN_BY_WITH, SPAN_BY_CALL, SPAN_BY_HOOK };
 static int task_begins(PyObject *span, int how)
 {
@@ -106,7 +111,8 @@ static int task_notes_past(const char *name, uint64_t begin_ns, uint64_t end_ns)
 {
 	if (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) <= 0, 1) || !has_span_in_context())
 		return 0;
-	return is_true_result(PyObject_CallFunction(tasks.past, "sKK", name, (unsigned long long)begin_ns, (unsigned long long)end_ns));
+	return is_true_result(
+		PyObject_CallFunction(tasks.past, "sKK", name, (unsigned long long)begin_ns, (unsigned long long)end_ns));
 }
 
 /* connect_tasks(begin, end, past, innermost, other_loop) */
@@ -193,7 +199,8 @@ static PyObject *publish_task_span(PyObject *module, PyObject *arguments)
 	unsigned long long begin_ns, end_ns, inner_ns;
 	unsigned int depth;
 	(void)module;
-	if (!PyArg_ParseTuple(arguments, "OKKKOI", &name, &begin_ns, &end_ns, &inner_ns, &parent, &depth) || !text_of(name, "name", &texts[0]))
+	if (!PyArg_ParseTuple(arguments, "OKKKOI", &name, &begin_ns, &end_ns, &inner_ns, &parent, &depth) ||
+		!text_of(name, "name", &texts[0]))
 		return NULL;
 	if (!text_of(parent, "parent", &texts[1])) {
 		Py_XDECREF(texts[0].own);

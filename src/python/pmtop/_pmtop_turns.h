@@ -1,17 +1,16 @@
 /* What a loop over epochs() or batches() iterates with: an epoch or a batch around each turn.
  *
- * In C because only a deallocator can tell how a loop was left: by `break` the turn is over; by an exception it never was finished, and then
- * it is no batch. */
+ * In C because only a deallocator can tell how a loop was left: by `break` the turn is over; by an exception it never
+ * was finished, and then it is no batch. */
 #ifndef PMTOP_TURNS_H
 #define PMTOP_TURNS_H
 
 #include "_pmtop_span.h"
 
 struct turns {
-	PyObject_HEAD
-	PyObject *items;
-	uint64_t index, number;            /* of the next turn in this loop; of the batch in the run */
-	unsigned long long samples;        /* in each batch, 0 = not known */
+	PyObject_HEAD PyObject *items;
+	uint64_t index, number;     /* of the next turn in this loop; of the batch in the run */
+	unsigned long long samples; /* in each batch, 0 = not known */
 	int is_epochs, is_open;
 };
 
@@ -22,7 +21,7 @@ static void turn_ends(struct turns *turns)
 	turns->is_open = 0;
 	if (is_open && turns->is_epochs)
 		pmtop_epoch_end(pm);
-	else if (is_open && pmtop_batch_number(pm) == turns->number)    /* else the loop has ended it itself */
+	else if (is_open && pmtop_batch_number(pm) == turns->number) /* else the loop has ended it itself */
 		pmtop_batch_end(pm, NAN);
 }
 
@@ -116,6 +115,7 @@ static PyType_Slot turns_slots[] = {
 	{ 0, NULL },
 };
 
-static PyType_Spec turns_spec = { "pmtop._pmtop.turns_iterator", sizeof(struct turns), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, turns_slots };
+static PyType_Spec turns_spec = { "pmtop._pmtop.turns_iterator", sizeof(struct turns), 0,
+	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, turns_slots };
 
 #endif

@@ -1,4 +1,5 @@
-/* Figures of the Python code of a run: of the line that takes the most of the time without being part of what training is made of. */
+/* Figures of the Python code of a run: of the line that takes the most of the time without being part of what training
+ * is made of. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,9 @@ static const struct code_group *group_of(const struct look *look)
 	const struct code *code = &look->model->code;
 	const struct run *run = look_run(look);
 	int group = run ? code_group_of(code, run->pid) : code_main_group(look->model);
-	return group >= 0 && code->groups[group].recent_looks >= LOOKS_LEAST && code->groups[group].seen.recent_s > 0 ? &code->groups[group] : NULL;
+	return group >= 0 && code->groups[group].recent_looks >= LOOKS_LEAST && code->groups[group].seen.recent_s > 0
+		? &code->groups[group]
+		: NULL;
 }
 
 /* Loading, forward, backward and the like have rules of their own. */
@@ -32,7 +35,8 @@ static const struct code_line *line_of(const struct look *look)
 	const struct code_line *most = NULL;
 	for (size_t i = 0; group && i < code->line_count; i++) {
 		const struct code_line *line = &code->lines[i];
-		if (&code->groups[line->group] == group && line->phase == CODE_PHASE_OTHER && (!most || line->self.recent_s > most->self.recent_s))
+		if (&code->groups[line->group] == group && line->phase == CODE_PHASE_OTHER &&
+			(!most || line->self.recent_s > most->self.recent_s))
 			most = line;
 	}
 	return most;
@@ -72,10 +76,15 @@ TEXT(line_text)
 #define LACKS "no Python, or fewer than 100 looks at it in the last minute"
 
 static const struct figure rows[] = {
-	{ "line.share_ratio", FORM_PERCENT, RULE_OF_MODEL, line_share, NULL, 0, "share of the last minute in the line of Python that takes the most, but for those of loading, forward, backward, optimizer and the like", LACKS },
-	{ "line.least_ratio", FORM_PERCENT, RULE_OF_MODEL, line_least, NULL, 0, "that share, less two standard deviations: so much it is at the least", LACKS },
+	{ "line.share_ratio", FORM_PERCENT, RULE_OF_MODEL, line_share, NULL, 0,
+		"share of the last minute in the line of Python that takes the most, but for those of loading, forward, "
+		"backward, optimizer and the like",
+		LACKS },
+	{ "line.least_ratio", FORM_PERCENT, RULE_OF_MODEL, line_least, NULL, 0,
+		"that share, less two standard deviations: so much it is at the least", LACKS },
 	{ "line.name", FORM_TEXT, RULE_OF_MODEL, NULL, line_name, 0, "where that line is: \"train.py:42\"", LACKS },
-	{ "line.text", FORM_TEXT, RULE_OF_MODEL, NULL, line_text, 0, "what stands there, or the function that it is in", LACKS },
+	{ "line.text", FORM_TEXT, RULE_OF_MODEL, NULL, line_text, 0, "what stands there, or the function that it is in",
+		LACKS },
 };
 
 const struct figure_part code_figures = { rows, sizeof rows / sizeof *rows };

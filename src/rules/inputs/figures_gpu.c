@@ -1,5 +1,5 @@
-/* Figures of the GPUs that a run uses (of a rule of the model: the whole tree), as their drivers tell of them. Where there are several, shares of use are
- * means, and what can be wrong with one is told of the one where it is worst. */
+/* Figures of the GPUs that a run uses (of a rule of the model: the whole tree), as their drivers tell of them. Where
+ * there are several, shares of use are means, and what can be wrong with one is told of the one where it is worst. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,9 +61,14 @@ static double told(const struct look *look, const struct gpu *gpu, enum metric m
 	return isnan(value) && whole ? gpu_now(whole, metric) : value;
 }
 
-/* -- all together --------------------------------------------------------------------------------------------------------------- */
+/* -- all together -- */
 
-NUMBER(count) { UNUSED; const struct gpu *gpus[GPUS_MOST]; return (double)gpus_of(look, gpus); }
+NUMBER(count)
+{
+	UNUSED;
+	const struct gpu *gpus[GPUS_MOST];
+	return (double)gpus_of(look, gpus);
+}
 
 TEXT(indexes)
 {
@@ -117,16 +122,48 @@ static double mean_of(const struct look *look, of_gpu *of)
 	return known ? sum / (double)known : NAN;
 }
 
-NUMBER(busy) { UNUSED; return mean_of(look, busy_of); }
-NUMBER(sm_active) { UNUSED; return mean_of(look, sm_of); }
-NUMBER(occupancy) { UNUSED; return run_gpu_figure(look->model, look->run, METRIC_GPU_SM_OCCUPANCY); }
-NUMBER(tensor_active) { UNUSED; return run_gpu_figure(look->model, look->run, METRIC_GPU_TENSOR_ACTIVE); }
-NUMBER(dram_active) { UNUSED; return run_gpu_figure(look->model, look->run, METRIC_GPU_DRAM_ACTIVE); }
-NUMBER(power) { UNUSED; return run_gpu_figure(look->model, look->run, METRIC_GPU_POWER); }
-NUMBER(received) { UNUSED; return run_gpu_figure(look->model, look->run, METRIC_GPU_PCIE_RECEIVED); }
-NUMBER(sent) { UNUSED; return run_gpu_figure(look->model, look->run, METRIC_GPU_PCIE_SENT); }
+NUMBER(busy)
+{
+	UNUSED;
+	return mean_of(look, busy_of);
+}
+NUMBER(sm_active)
+{
+	UNUSED;
+	return mean_of(look, sm_of);
+}
+NUMBER(occupancy)
+{
+	UNUSED;
+	return run_gpu_figure(look->model, look->run, METRIC_GPU_SM_OCCUPANCY);
+}
+NUMBER(tensor_active)
+{
+	UNUSED;
+	return run_gpu_figure(look->model, look->run, METRIC_GPU_TENSOR_ACTIVE);
+}
+NUMBER(dram_active)
+{
+	UNUSED;
+	return run_gpu_figure(look->model, look->run, METRIC_GPU_DRAM_ACTIVE);
+}
+NUMBER(power)
+{
+	UNUSED;
+	return run_gpu_figure(look->model, look->run, METRIC_GPU_POWER);
+}
+NUMBER(received)
+{
+	UNUSED;
+	return run_gpu_figure(look->model, look->run, METRIC_GPU_PCIE_RECEIVED);
+}
+NUMBER(sent)
+{
+	UNUSED;
+	return run_gpu_figure(look->model, look->run, METRIC_GPU_PCIE_SENT);
+}
 
-/* -- clock, power, heat --------------------------------------------------------------------------------------------------------- */
+/* -- clock, power, heat -- */
 
 static double power_of(const struct look *look, const struct gpu *gpu)
 {
@@ -142,7 +179,10 @@ static double slowness_of(const struct look *look, const struct gpu *gpu)
 	return most_hz > 0 ? 1 - told(look, gpu, METRIC_GPU_CLOCK) / most_hz : NAN;
 }
 
-static double temperature_of(const struct look *look, const struct gpu *gpu) { return told(look, gpu, METRIC_GPU_TEMPERATURE); }
+static double temperature_of(const struct look *look, const struct gpu *gpu)
+{
+	return told(look, gpu, METRIC_GPU_TEMPERATURE);
+}
 
 /* Of the last seconds; where only its driver counted, between its last two readings. */
 static double held_by(const struct look *look, const struct gpu *gpu, uint32_t bits, double counted_ratio)
@@ -151,8 +191,14 @@ static double held_by(const struct look *look, const struct gpu *gpu, uint32_t b
 	return isnan(ratio) ? counted_ratio : ratio;
 }
 
-static double heat_of(const struct look *look, const struct gpu *gpu) { return held_by(look, gpu, GPU_HELD_BY_HEAT, gpu->throttled_thermal_ratio); }
-static double cap_of(const struct look *look, const struct gpu *gpu) { return held_by(look, gpu, GPU_HELD_BY_POWER, gpu->throttled_power_ratio); }
+static double heat_of(const struct look *look, const struct gpu *gpu)
+{
+	return held_by(look, gpu, GPU_HELD_BY_HEAT, gpu->throttled_thermal_ratio);
+}
+static double cap_of(const struct look *look, const struct gpu *gpu)
+{
+	return held_by(look, gpu, GPU_HELD_BY_POWER, gpu->throttled_power_ratio);
+}
 /* Where the driver says which of the two it is, that is told instead. */
 static double hardware_of(const struct look *look, const struct gpu *gpu)
 {
@@ -174,21 +220,70 @@ static void write_clock(const struct look *look, const struct gpu *gpu, uint32_t
 static void write_power(const struct look *look, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE])
 {
 	if (gpu && power_of(look, gpu) >= 0)
-		snprintf(out, FIGURE_TEXT_SIZE, "%.0f of %.0f W", power_of(look, gpu) * told(look, gpu, METRIC_GPU_POWER_LIMIT), told(look, gpu, METRIC_GPU_POWER_LIMIT));
+		snprintf(out, FIGURE_TEXT_SIZE, "%.0f of %.0f W", power_of(look, gpu) * told(look, gpu, METRIC_GPU_POWER_LIMIT),
+			told(look, gpu, METRIC_GPU_POWER_LIMIT));
 }
 
-NUMBER(power_ratio) { UNUSED; return gpu_most(look, power_of); }
-NUMBER(clock_ratio) { UNUSED; return 1 - gpu_most(look, slowness_of); }
-NUMBER(temperature) { UNUSED; return gpu_most(look, temperature_of); }
-TEXT(clock_words) { UNUSED; write_clock(look, gpu_foremost(look, slowness_of), 0, out); }
-NUMBER(heat) { UNUSED; return gpu_most(look, heat_of); }
-TEXT(heat_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, heat_of), out); }
-TEXT(heat_clock) { UNUSED; write_clock(look, gpu_foremost(look, heat_of), GPU_HELD_BY_HEAT, out); }
-NUMBER(heat_celsius) { UNUSED; return gpu_foremost(look, heat_of) ? temperature_of(look, gpu_foremost(look, heat_of)) : NAN; }
-NUMBER(cap) { UNUSED; return gpu_most(look, cap_of); }
-TEXT(cap_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, cap_of), out); }
-TEXT(cap_clock) { UNUSED; write_clock(look, gpu_foremost(look, cap_of), GPU_HELD_BY_POWER, out); }
-TEXT(cap_power) { UNUSED; write_power(look, gpu_foremost(look, cap_of), out); }
+NUMBER(power_ratio)
+{
+	UNUSED;
+	return gpu_most(look, power_of);
+}
+NUMBER(clock_ratio)
+{
+	UNUSED;
+	return 1 - gpu_most(look, slowness_of);
+}
+NUMBER(temperature)
+{
+	UNUSED;
+	return gpu_most(look, temperature_of);
+}
+TEXT(clock_words)
+{
+	UNUSED;
+	write_clock(look, gpu_foremost(look, slowness_of), 0, out);
+}
+NUMBER(heat)
+{
+	UNUSED;
+	return gpu_most(look, heat_of);
+}
+TEXT(heat_who)
+{
+	UNUSED;
+	gpu_write_name(look, gpu_foremost(look, heat_of), out);
+}
+TEXT(heat_clock)
+{
+	UNUSED;
+	write_clock(look, gpu_foremost(look, heat_of), GPU_HELD_BY_HEAT, out);
+}
+NUMBER(heat_celsius)
+{
+	UNUSED;
+	return gpu_foremost(look, heat_of) ? temperature_of(look, gpu_foremost(look, heat_of)) : NAN;
+}
+NUMBER(cap)
+{
+	UNUSED;
+	return gpu_most(look, cap_of);
+}
+TEXT(cap_who)
+{
+	UNUSED;
+	gpu_write_name(look, gpu_foremost(look, cap_of), out);
+}
+TEXT(cap_clock)
+{
+	UNUSED;
+	write_clock(look, gpu_foremost(look, cap_of), GPU_HELD_BY_POWER, out);
+}
+TEXT(cap_power)
+{
+	UNUSED;
+	write_power(look, gpu_foremost(look, cap_of), out);
+}
 /* What is left of its highest clock meanwhile. */
 NUMBER(cap_clock_ratio)
 {
@@ -197,12 +292,26 @@ NUMBER(cap_clock_ratio)
 	double clock_hz = NAN;
 	if (gpu)
 		gpu_held_ratio(look->model, gpu->instance, GPU_HELD_BY_POWER, RECENT_S, &clock_hz);
-	return !gpu ? NAN : isnan(clock_hz) ? 1 - slowness_of(look, gpu) : clock_hz / told(look, gpu, METRIC_GPU_CLOCK_MOST);
+	return !gpu           ? NAN
+		: isnan(clock_hz) ? 1 - slowness_of(look, gpu)
+						  : clock_hz / told(look, gpu, METRIC_GPU_CLOCK_MOST);
 }
 
-NUMBER(hardware) { UNUSED; return gpu_most(look, hardware_of); }
-TEXT(hardware_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, hardware_of), out); }
-TEXT(hardware_clock) { UNUSED; write_clock(look, gpu_foremost(look, hardware_of), GPU_HELD_BY_HARDWARE, out); }
+NUMBER(hardware)
+{
+	UNUSED;
+	return gpu_most(look, hardware_of);
+}
+TEXT(hardware_who)
+{
+	UNUSED;
+	gpu_write_name(look, gpu_foremost(look, hardware_of), out);
+}
+TEXT(hardware_clock)
+{
+	UNUSED;
+	write_clock(look, gpu_foremost(look, hardware_of), GPU_HELD_BY_HARDWARE, out);
+}
 
 TEXT(throttle)
 {
@@ -212,7 +321,7 @@ TEXT(throttle)
 		gpu_throttle_words((unsigned)bits, out, FIGURE_TEXT_SIZE);
 }
 
-/* -- PCIe ----------------------------------------------------------------------------------------------------------------------- */
+/* -- PCIe -- */
 
 /* GB/s of one lane, by generation from 1 on: 8b/10b coding, then 128b/130b, then flits. */
 static double lane_speed(double generation)
@@ -225,7 +334,8 @@ static double lane_speed(double generation)
 static double narrowness_of(const struct look *look, const struct gpu *gpu)
 {
 	double now = lane_speed(told(look, gpu, METRIC_GPU_PCIE_GENERATION)) * told(look, gpu, METRIC_GPU_PCIE_WIDTH);
-	double most = lane_speed(told(look, gpu, METRIC_GPU_PCIE_GENERATION_MOST)) * told(look, gpu, METRIC_GPU_PCIE_WIDTH_MOST);
+	double most =
+		lane_speed(told(look, gpu, METRIC_GPU_PCIE_GENERATION_MOST)) * told(look, gpu, METRIC_GPU_PCIE_WIDTH_MOST);
 	return busy_of(look, gpu) >= LINK_BUSY_RATIO && most > 0 ? 1 - now / most : NAN;
 }
 
@@ -236,12 +346,28 @@ static void write_link(const struct look *look, enum metric generation, enum met
 		snprintf(out, FIGURE_TEXT_SIZE, "gen %.0f ×%.0f", told(look, gpu, generation), told(look, gpu, width));
 }
 
-NUMBER(link_ratio) { UNUSED; return 1 - gpu_most(look, narrowness_of); }
-TEXT(link_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, narrowness_of), out); }
-TEXT(link_now) { UNUSED; write_link(look, METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH, out); }
-TEXT(link_most) { UNUSED; write_link(look, METRIC_GPU_PCIE_GENERATION_MOST, METRIC_GPU_PCIE_WIDTH_MOST, out); }
+NUMBER(link_ratio)
+{
+	UNUSED;
+	return 1 - gpu_most(look, narrowness_of);
+}
+TEXT(link_who)
+{
+	UNUSED;
+	gpu_write_name(look, gpu_foremost(look, narrowness_of), out);
+}
+TEXT(link_now)
+{
+	UNUSED;
+	write_link(look, METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH, out);
+}
+TEXT(link_most)
+{
+	UNUSED;
+	write_link(look, METRIC_GPU_PCIE_GENERATION_MOST, METRIC_GPU_PCIE_WIDTH_MOST, out);
+}
 
-/* -- what is wrong with it ------------------------------------------------------------------------------------------------------ */
+/* -- what is wrong with it -- */
 
 static const struct gpu *lost_of(const struct look *look)
 {
@@ -273,11 +399,27 @@ static const struct gpu_happening *report_of(const struct look *look, size_t *re
 	return newest;
 }
 
-static double ecc_of(const struct look *look, const struct gpu *gpu) { return told(look, gpu, METRIC_GPU_ECC_UNCORRECTED); }
+static double ecc_of(const struct look *look, const struct gpu *gpu)
+{
+	return told(look, gpu, METRIC_GPU_ECC_UNCORRECTED);
+}
 
-NUMBER(lost) { UNUSED; return look->model->gpus.count ? lost_of(look) != NULL : NAN; }
-TEXT(lost_who) { UNUSED; gpu_write_name(look, lost_of(look), out); }
-TEXT(lost_why) { UNUSED; if (lost_of(look)) snprintf(out, FIGURE_TEXT_SIZE, "%s", lost_of(look)->lost); }
+NUMBER(lost)
+{
+	UNUSED;
+	return look->model->gpus.count ? lost_of(look) != NULL : NAN;
+}
+TEXT(lost_who)
+{
+	UNUSED;
+	gpu_write_name(look, lost_of(look), out);
+}
+TEXT(lost_why)
+{
+	UNUSED;
+	if (lost_of(look))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", lost_of(look)->lost);
+}
 
 NUMBER(reports)
 {
@@ -287,8 +429,21 @@ NUMBER(reports)
 	return look->model->gpus.count ? (double)reports : NAN;
 }
 
-NUMBER(report_code) { UNUSED; size_t reports; const struct gpu_happening *report = report_of(look, &reports); return report ? (double)report->code : NAN; }
-TEXT(report_who) { UNUSED; size_t reports; const struct gpu_happening *report = report_of(look, &reports); if (report) gpu_write_name(look, model_gpu(look->model, report->instance), out); }
+NUMBER(report_code)
+{
+	UNUSED;
+	size_t reports;
+	const struct gpu_happening *report = report_of(look, &reports);
+	return report ? (double)report->code : NAN;
+}
+TEXT(report_who)
+{
+	UNUSED;
+	size_t reports;
+	const struct gpu_happening *report = report_of(look, &reports);
+	if (report)
+		gpu_write_name(look, model_gpu(look->model, report->instance), out);
+}
 TEXT(report_words)
 {
 	UNUSED;
@@ -300,11 +455,25 @@ TEXT(report_words)
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", report->text);
 }
 
-NUMBER(ecc) { UNUSED; return gpu_most(look, ecc_of); }
-TEXT(ecc_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, ecc_of), out); }
+NUMBER(ecc)
+{
+	UNUSED;
+	return gpu_most(look, ecc_of);
+}
+TEXT(ecc_who)
+{
+	UNUSED;
+	gpu_write_name(look, gpu_foremost(look, ecc_of), out);
+}
 
-#define NUMBER_OF(name, form, function, what, lacks) { name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks }
-#define TEXT_OF(name, function, what, lacks) { name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks }
+#define NUMBER_OF(name, form, function, what, lacks) \
+	{ \
+		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
+	}
+#define TEXT_OF(name, function, what, lacks) \
+	{ \
+		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
+	}
 
 static const char no_gpu[] = "no GPU that the run uses is known (pmtop doctor says why)";
 static const char not_told[] = "no GPU of the run, or its driver does not tell";
@@ -317,30 +486,39 @@ static const struct figure rows[] = {
 	NUMBER_OF("gpu.count", COUNT, count, "GPUs that the run uses", NULL),
 	TEXT_OF("gpu.index", indexes, "their numbers: \"0, 1\"", no_gpu),
 	TEXT_OF("gpu.name", names, "what they are: \"2 × H100 80GB HBM3\"", no_gpu),
-	NUMBER_OF("gpu.busy_ratio", PERCENT, busy, "share of the last 10 s in which the GPU ran anything, by its driver; of several the mean", no_gpu),
+	NUMBER_OF("gpu.busy_ratio", PERCENT, busy,
+		"share of the last 10 s in which the GPU ran anything, by its driver; of several the mean", no_gpu),
 	NUMBER_OF("gpu.sm_active_ratio", PERCENT, sm_active, "of its multiprocessors, those that had work", no_sm),
 	NUMBER_OF("gpu.occupancy_ratio", PERCENT, occupancy, "warps on them, of the most that there could be", no_sm),
 	NUMBER_OF("gpu.tensor_active_ratio", PERCENT, tensor_active, "how busy its tensor cores are", no_sm),
 	NUMBER_OF("gpu.dram_active_ratio", PERCENT, dram_active, "how much of its memory's bandwidth is used", no_sm),
 	NUMBER_OF("gpu.power_w", NUMBER, power, "watts of all", not_told),
-	NUMBER_OF("gpu.power_ratio", PERCENT, power_ratio, "of its power limit, of the GPU that is nearest to it", not_told),
+	NUMBER_OF(
+		"gpu.power_ratio", PERCENT, power_ratio, "of its power limit, of the GPU that is nearest to it", not_told),
 	NUMBER_OF("gpu.temperature_c", NUMBER, temperature, "°C of the hottest", not_told),
-	NUMBER_OF("gpu.clock_ratio", PERCENT, clock_ratio, "clock ÷ the highest that it can have, of the slowest", not_told),
+	NUMBER_OF(
+		"gpu.clock_ratio", PERCENT, clock_ratio, "clock ÷ the highest that it can have, of the slowest", not_told),
 	TEXT_OF("gpu.clock", clock_words, "the same: \"1215 of 1980 MHz\"", not_told),
-	TEXT_OF("gpu.throttle", throttle, "what holds them back now: \"power cap, thermal limit\"", "nothing does, or its driver does not say"),
-	NUMBER_OF("gpu.throttled_thermal_ratio", PERCENT, heat, "share of the last 10 s in which heat held one back", not_held),
+	TEXT_OF("gpu.throttle", throttle, "what holds them back now: \"power cap, thermal limit\"",
+		"nothing does, or its driver does not say"),
+	NUMBER_OF(
+		"gpu.throttled_thermal_ratio", PERCENT, heat, "share of the last 10 s in which heat held one back", not_held),
 	TEXT_OF("gpu.throttled_thermal_who", heat_who, "that one: \"GPU 1\"", not_held),
 	TEXT_OF("gpu.throttled_thermal_clock", heat_clock, "its clock meanwhile", not_told),
 	NUMBER_OF("gpu.throttled_thermal_c", NUMBER, heat_celsius, "its temperature", not_told),
-	NUMBER_OF("gpu.throttled_power_ratio", PERCENT, cap, "share of the last 10 s in which its power limit held one back", not_held),
+	NUMBER_OF("gpu.throttled_power_ratio", PERCENT, cap,
+		"share of the last 10 s in which its power limit held one back", not_held),
 	TEXT_OF("gpu.throttled_power_who", cap_who, "that one", not_held),
 	TEXT_OF("gpu.throttled_power_clock", cap_clock, "its clock meanwhile", not_told),
-	NUMBER_OF("gpu.throttled_power_clock_ratio", PERCENT, cap_clock_ratio, "the same ÷ the highest that it can have", not_told),
+	NUMBER_OF("gpu.throttled_power_clock_ratio", PERCENT, cap_clock_ratio, "the same ÷ the highest that it can have",
+		not_told),
 	TEXT_OF("gpu.throttled_power_w", cap_power, "its power: \"298 of 300 W\"", not_told),
-	NUMBER_OF("gpu.throttled_hardware_ratio", PERCENT, hardware, "share of the last 10 s in which one slowed itself down, heat or power", not_held),
+	NUMBER_OF("gpu.throttled_hardware_ratio", PERCENT, hardware,
+		"share of the last 10 s in which one slowed itself down, heat or power", not_held),
 	TEXT_OF("gpu.throttled_hardware_who", hardware_who, "that one", not_held),
 	TEXT_OF("gpu.throttled_hardware_clock", hardware_clock, "its clock meanwhile", not_told),
-	NUMBER_OF("gpu.pcie_ratio", PERCENT, link_ratio, "speed of its PCIe link ÷ the most that GPU and slot can, while it works; of the slowest", no_link),
+	NUMBER_OF("gpu.pcie_ratio", PERCENT, link_ratio,
+		"speed of its PCIe link ÷ the most that GPU and slot can, while it works; of the slowest", no_link),
 	TEXT_OF("gpu.pcie_who", link_who, "that one", no_link),
 	TEXT_OF("gpu.pcie_link", link_now, "its link: \"gen 3 ×8\"", no_link),
 	TEXT_OF("gpu.pcie_link_max", link_most, "the most that it could be", no_link),
@@ -353,7 +531,8 @@ static const struct figure rows[] = {
 	NUMBER_OF("gpu.report_code", NUMBER, report_code, "number of the newest report", no_report),
 	TEXT_OF("gpu.report_who", report_who, "of which GPU", no_report),
 	TEXT_OF("gpu.report", report_words, "in words", no_report),
-	NUMBER_OF("gpu.ecc_uncorrected", COUNT, ecc, "memory errors that could not be corrected, since the driver was loaded; of the worst", not_told),
+	NUMBER_OF("gpu.ecc_uncorrected", COUNT, ecc,
+		"memory errors that could not be corrected, since the driver was loaded; of the worst", not_told),
 	TEXT_OF("gpu.ecc_who", ecc_who, "that one", not_told),
 };
 

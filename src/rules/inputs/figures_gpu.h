@@ -6,7 +6,8 @@
 
 typedef double of_gpu(const struct look *look, const struct gpu *gpu);
 
-/* Of the run's (of a rule of the model: the whole tree's) the one where a figure is largest; of equal ones the first. NULL: nobody knows it. */
+/* Of the run's (of a rule of the model: the whole tree's) the one where a figure is largest; of equal ones the first.
+ * NULL: nobody knows it. */
 const struct gpu *gpu_foremost(const struct look *look, of_gpu *of);
 /* The figure there; NAN. */
 double gpu_most(const struct look *look, of_gpu *of);

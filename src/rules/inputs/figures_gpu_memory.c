@@ -11,7 +11,7 @@
 #define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-/* -- memory: of the fullest GPU ------------------------------------------------------------------------------------------------- */
+/* -- memory: of the fullest GPU -- */
 
 static double fullness_of(const struct look *look, const struct gpu *gpu)
 {
@@ -27,10 +27,7 @@ static double others_of(const struct look *look, const struct gpu *gpu)
 	return all > 0 ? gpu->others_memory_bytes / all : NAN;
 }
 
-static bool is_judged(const struct gpu *gpu)
-{
-	return gpu->verdict && strcmp(gpu->verdict, "unknown") != 0;
-}
+static bool is_judged(const struct gpu *gpu) { return gpu->verdict && strcmp(gpu->verdict, "unknown") != 0; }
 
 static double growth_of(const struct look *look, const struct gpu *gpu)
 {
@@ -44,20 +41,44 @@ static double haste_of(const struct look *look, const struct gpu *gpu)
 	return gpu_memory_is_growing(gpu) ? -gpu->full_in_s : NAN;
 }
 
-#define FULLEST(value) const struct gpu *gpu = gpu_foremost(look, fullness_of); UNUSED; return gpu ? (value) : NAN
-NUMBER(memory_ratio) { UNUSED; return gpu_most(look, fullness_of); }
+#define FULLEST(value) \
+	const struct gpu *gpu = gpu_foremost(look, fullness_of); \
+	UNUSED; \
+	return gpu ? (value) : NAN
+NUMBER(memory_ratio)
+{
+	UNUSED;
+	return gpu_most(look, fullness_of);
+}
 NUMBER(memory_bytes) { FULLEST(gpu_now(gpu, METRIC_GPU_MEMORY)); }
 NUMBER(memory_used) { FULLEST(gpu_now(gpu, METRIC_GPU_MEMORY_USED)); }
 NUMBER(memory_free) { FULLEST(gpu_now(gpu, METRIC_GPU_MEMORY) - gpu_now(gpu, METRIC_GPU_MEMORY_USED)); }
 NUMBER(run_memory) { FULLEST(gpu->run_memory_bytes); }
 NUMBER(others_memory) { FULLEST(gpu->others_memory_bytes); }
-TEXT(memory_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, fullness_of), out); }
+TEXT(memory_who)
+{
+	UNUSED;
+	gpu_write_name(look, gpu_foremost(look, fullness_of), out);
+}
 
-/* -- who else is on it ---------------------------------------------------------------------------------------------------------- */
+/* -- who else is on it -- */
 
-NUMBER(others_ratio) { UNUSED; return gpu_most(look, others_of); }
-NUMBER(others_bytes) { UNUSED; const struct gpu *gpu = gpu_foremost(look, others_of); return gpu ? gpu->others_memory_bytes : NAN; }
-TEXT(others_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, others_of), out); }
+NUMBER(others_ratio)
+{
+	UNUSED;
+	return gpu_most(look, others_of);
+}
+NUMBER(others_bytes)
+{
+	UNUSED;
+	const struct gpu *gpu = gpu_foremost(look, others_of);
+	return gpu ? gpu->others_memory_bytes : NAN;
+}
+TEXT(others_who)
+{
+	UNUSED;
+	gpu_write_name(look, gpu_foremost(look, others_of), out);
+}
 
 /* "blender 4711, python 4712 and 3 more"; those with the most memory first. */
 TEXT(others_names)
@@ -71,14 +92,14 @@ TEXT(others_names)
 		if (process->is_ours || ++more > NAMED)
 			continue;
 		int length = (int)strcspn(process->command, " ");
-		used += (size_t)snprintf(out + used, FIGURE_TEXT_SIZE - used, "%s%.*s%s%d", named++ ? ", " : "", length < 20 ? length : 20, process->command,
-		                         length ? " " : "process ", (int)process->pid);
+		used += (size_t)snprintf(out + used, FIGURE_TEXT_SIZE - used, "%s%.*s%s%d", named++ ? ", " : "",
+			length < 20 ? length : 20, process->command, length ? " " : "process ", (int)process->pid);
 	}
 	if (more > NAMED)
 		snprintf(out + used, FIGURE_TEXT_SIZE - used, " and %zu more", more - NAMED);
 }
 
-/* -- growth --------------------------------------------------------------------------------------------------------------------- */
+/* -- growth -- */
 
 static const struct gpu *grower(const struct look *look)
 {
@@ -86,15 +107,44 @@ static const struct gpu *grower(const struct look *look)
 	return gpu && gpu_memory_is_growing(gpu) ? gpu : NULL;
 }
 
-NUMBER(grows) { UNUSED; return gpu_foremost(look, growth_of) ? grower(look) != NULL : NAN; }
-NUMBER(slope) { UNUSED; return gpu_most(look, growth_of); }
-NUMBER(slope_per_batch) { UNUSED; return grower(look) ? grower(look)->slope_per_batch : NAN; }
-TEXT(grows_who) { UNUSED; gpu_write_name(look, grower(look), out); }
-TEXT(verdict) { UNUSED; const struct gpu *gpu = gpu_foremost(look, growth_of); snprintf(out, FIGURE_TEXT_SIZE, "%s", gpu ? gpu->verdict : ""); }
-NUMBER(full_in) { UNUSED; return -gpu_most(look, haste_of); }
-TEXT(full_who) { UNUSED; gpu_write_name(look, gpu_foremost(look, haste_of), out); }
+NUMBER(grows)
+{
+	UNUSED;
+	return gpu_foremost(look, growth_of) ? grower(look) != NULL : NAN;
+}
+NUMBER(slope)
+{
+	UNUSED;
+	return gpu_most(look, growth_of);
+}
+NUMBER(slope_per_batch)
+{
+	UNUSED;
+	return grower(look) ? grower(look)->slope_per_batch : NAN;
+}
+TEXT(grows_who)
+{
+	UNUSED;
+	gpu_write_name(look, grower(look), out);
+}
+TEXT(verdict)
+{
+	UNUSED;
+	const struct gpu *gpu = gpu_foremost(look, growth_of);
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", gpu ? gpu->verdict : "");
+}
+NUMBER(full_in)
+{
+	UNUSED;
+	return -gpu_most(look, haste_of);
+}
+TEXT(full_who)
+{
+	UNUSED;
+	gpu_write_name(look, gpu_foremost(look, haste_of), out);
+}
 
-/* -- by the framework's allocator, as published --------------------------------------------------------------------------------- */
+/* -- by the framework's allocator, as published -- */
 
 static bool is_on(const struct model *model, const struct run *run, const struct gpu *gpu)
 {
@@ -117,17 +167,44 @@ static struct allocator allocator_of(const struct look *look)
 	return run ? run_allocator(run) : (struct allocator){ NAN, NAN, NAN };
 }
 
-NUMBER(allocated) { UNUSED; return allocator_of(look).allocated_bytes; }
-NUMBER(reserved) { UNUSED; return allocator_of(look).reserved_bytes; }
-NUMBER(peak) { UNUSED; return allocator_of(look).peak_bytes; }
+NUMBER(allocated)
+{
+	UNUSED;
+	return allocator_of(look).allocated_bytes;
+}
+NUMBER(reserved)
+{
+	UNUSED;
+	return allocator_of(look).reserved_bytes;
+}
+NUMBER(peak)
+{
+	UNUSED;
+	return allocator_of(look).peak_bytes;
+}
 
-/* -- precision: what is published under one of these keys, in few words --------------------------------------------------------- */
+/* -- precision: what is published under one of these keys, in few words -- */
 
 static const char *const precision_keys[] = { "precision", "mixed_precision", "dtype", "amp_dtype", "torch.precision" };
-static const struct { const char *word, *name; } precisions[] = {
-	{ "bf16", "bf16" }, { "bfloat16", "bf16" }, { "fp16", "fp16" }, { "float16", "fp16" }, { "half", "fp16" }, { "16", "fp16" }, { "fp8", "fp8" },
-	{ "float8", "fp8" }, { "tf32", "tf32" }, { "fp64", "fp64" }, { "float64", "fp64" }, { "64", "fp64" }, { "fp32", "fp32" }, { "float32", "fp32" },
-	{ "32", "fp32" }, { "no", "fp32" },
+static const struct {
+	const char *word, *name;
+} precisions[] = {
+	{ "bf16", "bf16" },
+	{ "bfloat16", "bf16" },
+	{ "fp16", "fp16" },
+	{ "float16", "fp16" },
+	{ "half", "fp16" },
+	{ "16", "fp16" },
+	{ "fp8", "fp8" },
+	{ "float8", "fp8" },
+	{ "tf32", "tf32" },
+	{ "fp64", "fp64" },
+	{ "float64", "fp64" },
+	{ "64", "fp64" },
+	{ "fp32", "fp32" },
+	{ "float32", "fp32" },
+	{ "32", "fp32" },
+	{ "no", "fp32" },
 };
 
 /* As Lightning ("16-mixed", "bf16-true"), Accelerate ("no", "bf16") and torch ("torch.bfloat16") have it. */
@@ -154,8 +231,14 @@ TEXT(precision)
 	}
 }
 
-#define NUMBER_OF(name, form, function, what, lacks) { name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks }
-#define TEXT_OF(name, function, what, lacks) { name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks }
+#define NUMBER_OF(name, form, function, what, lacks) \
+	{ \
+		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
+	}
+#define TEXT_OF(name, function, what, lacks) \
+	{ \
+		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
+	}
 
 static const char no_memory[] = "no GPU of the run is known, or its driver does not tell its memory";
 static const char no_verdict[] = "no GPU of the run is known, or what its memory does is not known yet";
@@ -168,21 +251,31 @@ static const struct figure rows[] = {
 	NUMBER_OF("gpu.memory_free_bytes", BYTES, memory_free, "the rest of it", no_memory),
 	NUMBER_OF("gpu.run_memory_bytes", BYTES, run_memory, "used of it by the run", no_memory),
 	NUMBER_OF("gpu.others_memory_bytes", BYTES, others_memory, "used of it by others", no_memory),
-	NUMBER_OF("gpu.others_ratio", PERCENT, others_ratio, "share of a GPU's memory that others hold, of the GPU where it is the largest", no_memory),
+	NUMBER_OF("gpu.others_ratio", PERCENT, others_ratio,
+		"share of a GPU's memory that others hold, of the GPU where it is the largest", no_memory),
 	NUMBER_OF("gpu.others_bytes", BYTES, others_bytes, "what they hold there", no_memory),
 	TEXT_OF("gpu.others_who", others_who, "which GPU that is", no_memory),
 	TEXT_OF("gpu.others_names", others_names, "who they are", "nobody else is on it"),
-	NUMBER_OF("gpu.memory_grows", COUNT, grows, "1 where the run's memory on a GPU is growing, leaks or is fragmented, else 0", no_verdict),
-	TEXT_OF("gpu.memory_verdict", verdict, "growing, leak, cache, fragmentation or plateau; of the GPU where it grows the fastest", no_verdict),
-	NUMBER_OF("gpu.memory_slope_bytes_per_s", BYTES_PER_S, slope, "how fast it grows there; 0 where it does not", no_verdict),
+	NUMBER_OF("gpu.memory_grows", COUNT, grows,
+		"1 where the run's memory on a GPU is growing, leaks or is fragmented, else 0", no_verdict),
+	TEXT_OF("gpu.memory_verdict", verdict,
+		"growing, leak, cache, fragmentation or plateau; of the GPU where it grows the fastest", no_verdict),
+	NUMBER_OF(
+		"gpu.memory_slope_bytes_per_s", BYTES_PER_S, slope, "how fast it grows there; 0 where it does not", no_verdict),
 	NUMBER_OF("gpu.memory_bytes_per_batch", BYTES, slope_per_batch, "the same a batch", no_verdict),
 	TEXT_OF("gpu.memory_grows_who", grows_who, "which GPU that is", no_verdict),
-	NUMBER_OF("gpu.full_in_s", SECONDS, full_in, "when a GPU's memory is full if that goes on; of the first", no_verdict),
+	NUMBER_OF(
+		"gpu.full_in_s", SECONDS, full_in, "when a GPU's memory is full if that goes on; of the first", no_verdict),
 	TEXT_OF("gpu.full_who", full_who, "which GPU that is", no_verdict),
-	NUMBER_OF("gpu.allocated_bytes", BYTES, allocated, "by the framework's allocator, as published", "the gauge cuda.allocated_bytes is not published"),
-	NUMBER_OF("gpu.reserved_bytes", BYTES, reserved, "what the allocator has taken from the GPU", "the gauge cuda.reserved_bytes is not published"),
-	NUMBER_OF("gpu.peak_bytes", BYTES, peak, "the most that was allocated", "the gauge cuda.peak_bytes is not published"),
-	TEXT_OF("run.precision", precision, "fp32, tf32, bf16, fp16 or fp8, by the meta precision, mixed_precision, dtype or torch.precision", "not published (meta precision)"),
+	NUMBER_OF("gpu.allocated_bytes", BYTES, allocated, "by the framework's allocator, as published",
+		"the gauge cuda.allocated_bytes is not published"),
+	NUMBER_OF("gpu.reserved_bytes", BYTES, reserved, "what the allocator has taken from the GPU",
+		"the gauge cuda.reserved_bytes is not published"),
+	NUMBER_OF(
+		"gpu.peak_bytes", BYTES, peak, "the most that was allocated", "the gauge cuda.peak_bytes is not published"),
+	TEXT_OF("run.precision", precision,
+		"fp32, tf32, bf16, fp16 or fp8, by the meta precision, mixed_precision, dtype or torch.precision",
+		"not published (meta precision)"),
 };
 
 const struct figure_part gpu_memory_figures = { rows, sizeof rows / sizeof *rows };

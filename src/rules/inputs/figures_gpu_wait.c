@@ -1,5 +1,5 @@
-/* Figures of what a GPU waits for, and of the shares of a step by its own clock: launches return before the work is done, so that the host's clock tells
- * when it was asked for. */
+/* Figures of what a GPU waits for, and of the shares of a step by its own clock: launches return before the work is
+ * done, so that the host's clock tells when it was asked for. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define LOADING_RATIO 0.15
 #define MUCH_BYTES_PER_S 2e9
 
-/* -- by the clock of the GPU: figures "gpu.NAME_s" of batches, medians of the last 200 ------------------------------------------- */
+/* -- by the clock of the GPU: figures "gpu.NAME_s" of batches, medians of the last 200 -- */
 
 static double clock_of(const struct look *look, const char *phase)
 {
@@ -25,7 +25,8 @@ static double clock_of(const struct look *look, const char *phase)
 	snprintf(wanted, sizeof wanted, "gpu.%.60s_s", phase);
 	for (size_t i = 0; look->run && i < look->run->late_figure_count; i++) {
 		const struct late_figure *figure = &look->run->late_figures[i];
-		if (figure->mode == look->track->mode && figure->median >= 0 && strcmp(run_name(look->run, figure->name), wanted) == 0)
+		if (figure->mode == look->track->mode && figure->median >= 0 &&
+			strcmp(run_name(look->run, figure->name), wanted) == 0)
 			return figure->median;
 	}
 	return NAN;
@@ -39,10 +40,16 @@ static double clocked_step_s(const struct look *look)
 
 static double clocked_s(const struct look *look)
 {
-	return look->phase && look->phase->name != NAME_UNATTRIBUTED ? clock_of(look, run_name(look->run, look->phase->name)) : NAN;
+	return look->phase && look->phase->name != NAME_UNATTRIBUTED
+		? clock_of(look, run_name(look->run, look->phase->name))
+		: NAN;
 }
 
-NUMBER(phase_gpu) { UNUSED; return clocked_s(look); }
+NUMBER(phase_gpu)
+{
+	UNUSED;
+	return clocked_s(look);
+}
 
 NUMBER(phase_gpu_share)
 {
@@ -57,17 +64,29 @@ static double host_share(const struct look *look)
 }
 
 NUMBER(phase_work_share) { return isnan(clocked_s(look)) ? host_share(look) : phase_gpu_share(look, argument); }
-NUMBER(phase_work) { UNUSED; return isnan(clocked_s(look)) ? host_share(look) * look->mean_s : clocked_s(look); }
-TEXT(phase_clock) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", isnan(clocked_s(look)) ? "" : "GPU clock"); }
+NUMBER(phase_work)
+{
+	UNUSED;
+	return isnan(clocked_s(look)) ? host_share(look) * look->mean_s : clocked_s(look);
+}
+TEXT(phase_clock)
+{
+	UNUSED;
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", isnan(clocked_s(look)) ? "" : "GPU clock");
+}
 
 TEXT(phase_work_part)
 {
 	figure_write_part(phase_work(look, argument), isnan(clocked_s(look)) ? look->mean_s : clocked_step_s(look), out);
 }
 
-NUMBER(backward_ratio) { UNUSED; return clock_of(look, "backward") / clock_of(look, "forward"); }
+NUMBER(backward_ratio)
+{
+	UNUSED;
+	return clock_of(look, "backward") / clock_of(look, "forward");
+}
 
-/* -- waiting -------------------------------------------------------------------------------------------------------------------- */
+/* -- waiting -- */
 
 /* Whether each pass that the host knows is known by the GPU's clock too: what is not would count as waiting. */
 static bool is_clock_whole(const struct look *look)
@@ -75,7 +94,8 @@ static bool is_clock_whole(const struct look *look)
 	for (size_t i = 0; i < look->phase_count; i++) {
 		const struct phase_row *phase = &look->phases[i];
 		enum phase_kind kind = phase->name == NAME_UNATTRIBUTED ? PHASE_OTHER : phase_kind(look->run, phase->name);
-		if ((kind == PHASE_FORWARD || kind == PHASE_BACKWARD) && phase->share_ratio > 0.02 && isnan(clock_of(look, run_name(look->run, phase->name))))
+		if ((kind == PHASE_FORWARD || kind == PHASE_BACKWARD) && phase->share_ratio > 0.02 &&
+			isnan(clock_of(look, run_name(look->run, phase->name))))
 			return false;
 	}
 	return true;
@@ -89,7 +109,8 @@ static double sum_clock(const struct look *look)
 		const struct late_figure *figure = &look->run->late_figures[i];
 		const char *name = run_name(look->run, figure->name);
 		size_t length = strlen(name);
-		bool is_time = figure->mode == look->track->mode && strncmp(name, "gpu.", 4) == 0 && length > 6 && strcmp(name + length - 2, "_s") == 0;
+		bool is_time = figure->mode == look->track->mode && strncmp(name, "gpu.", 4) == 0 && length > 6 &&
+			strcmp(name + length - 2, "_s") == 0;
 		if (is_time && strcmp(name, "gpu.batch_s") != 0 && figure->median >= 0)
 			sum_s = (isnan(sum_s) ? 0 : sum_s) + figure->median;
 	}
@@ -110,7 +131,11 @@ static double by_name(const struct look *look, const char *name)
 	return figure_number(&ref, look);
 }
 
-NUMBER(idle) { UNUSED; return 1 - by_name(look, "gpu.busy_ratio"); }
+NUMBER(idle)
+{
+	UNUSED;
+	return 1 - by_name(look, "gpu.busy_ratio");
+}
 
 NUMBER(wait)
 {
@@ -128,14 +153,15 @@ NUMBER(loading)
 	return look->steps ? share : NAN;
 }
 
-/* -- for the host ----------------------------------------------------------------------------------------------------------------- */
+/* -- for the host -- */
 
 /* A single run is the target, whatever namespace its pid is of. */
 static const struct process *process_of(const struct look *look)
 {
 	for (size_t i = 0; look->run && i < look->model->process_count; i++) {
 		const struct process *process = &look->model->processes[i];
-		if (!process->is_gone && (process->pid == look->run->pid || (process->is_target && look->model->run_count == 1)))
+		if (!process->is_gone &&
+			(process->pid == look->run->pid || (process->is_target && look->model->run_count == 1)))
 			return process;
 	}
 	return NULL;
@@ -145,7 +171,9 @@ NUMBER(host_cpu)
 {
 	UNUSED;
 	const struct process *process = process_of(look);
-	return !process ? NAN : process->is_target ? gpu_recent(look, look->model->series.cpu_ratio, process->cpu_ratio) : process->cpu_ratio;
+	return !process          ? NAN
+		: process->is_target ? gpu_recent(look, look->model->series.cpu_ratio, process->cpu_ratio)
+							 : process->cpu_ratio;
 }
 
 /* A net that is called cell by cell has a forward of each call. */
@@ -155,14 +183,14 @@ NUMBER(forward_calls)
 	double most = 0;
 	for (size_t i = 0; look->run && i < look->run->operation_count; i++) {
 		const struct operation *operation = &look->run->operations[i];
-		if (operation->depth == 0 && operation->mode == look->track->mode && operation->name != NAME_UNATTRIBUTED
-		    && phase_kind(look->run, operation->name) == PHASE_FORWARD)
+		if (operation->depth == 0 && operation->mode == look->track->mode && operation->name != NAME_UNATTRIBUTED &&
+			phase_kind(look->run, operation->name) == PHASE_FORWARD)
 			most = fmax(most, (double)operation->count);
 	}
 	return most > 0 && look->track->count ? round(most / (double)look->track->count) : NAN;
 }
 
-/* -- for copies ------------------------------------------------------------------------------------------------------------------- */
+/* -- for copies -- */
 
 /* Kept over time is the sum of both directions. */
 static double copied_to(const struct look *look, const struct gpu *gpu)
@@ -171,7 +199,11 @@ static double copied_to(const struct look *look, const struct gpu *gpu)
 	return both > 0 ? in / both * gpu_recent(look, gpu->series.pcie_bytes_per_s, both) : both;
 }
 
-NUMBER(copied) { UNUSED; return gpu_most(look, copied_to); }
+NUMBER(copied)
+{
+	UNUSED;
+	return gpu_most(look, copied_to);
+}
 
 NUMBER(waits_for_host)
 {
@@ -181,29 +213,49 @@ NUMBER(waits_for_host)
 
 NUMBER(copied_a_step) { return look->steps ? copied(look, argument) * look->mean_s : NAN; }
 
-#define RUN_NUMBER(name, form, function, what, lacks) { name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, lacks }
-#define PHASE_NUMBER(name, form, function, what, lacks) { name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, lacks }
-#define PHASE_TEXT(name, function, what, lacks) { name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, lacks }
+#define RUN_NUMBER(name, form, function, what, lacks) \
+	{ \
+		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, lacks \
+	}
+#define PHASE_NUMBER(name, form, function, what, lacks) \
+	{ \
+		name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, lacks \
+	}
+#define PHASE_TEXT(name, function, what, lacks) \
+	{ \
+		name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, lacks \
+	}
 
 static const char no_clock[] = "no time of it by the GPU's clock is published (gpu.*_s)";
 static const char no_rate[] = "no GPU of the run, or its driver does not tell";
 
 static const struct figure rows[] = {
-	RUN_NUMBER("gpu.own_wait_ratio", PERCENT, own_wait, "share of the step in which no phase runs on the GPU, by its own clock",
-	           "no times by the GPU's clock are published (gpu.*_s), or not of each pass"),
-	RUN_NUMBER("gpu.wait_ratio", PERCENT, wait, "the same; where that is not published, the share of the last 10 s in which its driver saw it idle",
-	           "no times by the GPU's clock are published (gpu.*_s), and no GPU of the run is known"),
+	RUN_NUMBER("gpu.own_wait_ratio", PERCENT, own_wait,
+		"share of the step in which no phase runs on the GPU, by its own clock",
+		"no times by the GPU's clock are published (gpu.*_s), or not of each pass"),
+	RUN_NUMBER("gpu.wait_ratio", PERCENT, wait,
+		"the same; where that is not published, the share of the last 10 s in which its driver saw it idle",
+		"no times by the GPU's clock are published (gpu.*_s), and no GPU of the run is known"),
 	RUN_NUMBER("gpu.idle_ratio", PERCENT, idle, "share of the last 10 s in which its driver saw it idle", no_rate),
-	RUN_NUMBER("gpu.waits_for_host", NUMBER, waits_for_host, "1: it is idle for more than half of the time, while the run's process uses a whole CPU and neither loads nor copies much", NULL),
-	RUN_NUMBER("gpu.copied_bytes_per_s", BYTES_PER_S, copied, "from the host over PCIe, mean of the last 10 s, to the one that gets the most", no_rate),
+	RUN_NUMBER("gpu.waits_for_host", NUMBER, waits_for_host,
+		"1: it is idle for more than half of the time, while the run's process uses a whole CPU and neither loads nor "
+		"copies much",
+		NULL),
+	RUN_NUMBER("gpu.copied_bytes_per_s", BYTES_PER_S, copied,
+		"from the host over PCIe, mean of the last 10 s, to the one that gets the most", no_rate),
 	RUN_NUMBER("gpu.copied_bytes_per_step", BYTES, copied_a_step, "the same a step", no_rate),
 	RUN_NUMBER("gpu.backward_ratio", FACTOR, backward_ratio, "backward ÷ forward, by the GPU's clock", no_clock),
-	RUN_NUMBER("loading.share_ratio", PERCENT, loading, "share of the judged steps that all operations of kind data take together", NULL),
-	RUN_NUMBER("run.cpu_ratio", PERCENT, host_cpu, "CPU time of the run's process in the last 10 s: 100 % is one CPU", "not read yet"),
+	RUN_NUMBER("loading.share_ratio", PERCENT, loading,
+		"share of the judged steps that all operations of kind data take together", NULL),
+	RUN_NUMBER("run.cpu_ratio", PERCENT, host_cpu, "CPU time of the run's process in the last 10 s: 100 % is one CPU",
+		"not read yet"),
 	RUN_NUMBER("run.forward_calls", COUNT, forward_calls, "calls of forward in a step", "no forward is published"),
-	PHASE_NUMBER("phase.gpu_s", SECONDS, phase_gpu, "its time in a step by the GPU's clock, median of the last 200", no_clock),
-	PHASE_NUMBER("phase.gpu_share_ratio", PERCENT, phase_gpu_share, "that ÷ the mean step, by whichever clock it is longer", no_clock),
-	PHASE_NUMBER("phase.work_ratio", PERCENT, phase_work_share, "its share of the step: by the GPU's clock where that is published, else phase.share_ratio", NULL),
+	PHASE_NUMBER(
+		"phase.gpu_s", SECONDS, phase_gpu, "its time in a step by the GPU's clock, median of the last 200", no_clock),
+	PHASE_NUMBER("phase.gpu_share_ratio", PERCENT, phase_gpu_share,
+		"that ÷ the mean step, by whichever clock it is longer", no_clock),
+	PHASE_NUMBER("phase.work_ratio", PERCENT, phase_work_share,
+		"its share of the step: by the GPU's clock where that is published, else phase.share_ratio", NULL),
 	PHASE_NUMBER("phase.work_s", SECONDS, phase_work, "its time in a step, by the same clock", NULL),
 	PHASE_TEXT("phase.work_part", phase_work_part, "\"0.068 s of 0.201 s\", by the same clock", NULL),
 	PHASE_TEXT("phase.clock", phase_clock, "\"GPU clock\", where that is the clock", no_clock),

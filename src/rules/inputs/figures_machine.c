@@ -39,14 +39,22 @@ NUMBER(tree_cpu)
 	return share > 1 ? 1 : share;
 }
 
-NUMBER(tree_cpus) { UNUSED; return sum_tree(look, cpu_of); }
+NUMBER(tree_cpus)
+{
+	UNUSED;
+	return sum_tree(look, cpu_of);
+}
 NUMBER(others_cpu)
 {
 	double own = tree_cpu(look, argument), all = look->model->system.cpu_ratio;
 	return isnan(own) || isnan(all) ? NAN : fmax(0, all - own);
 }
 
-NUMBER(tree_disk) { UNUSED; return sum_tree(look, disk_of); }
+NUMBER(tree_disk)
+{
+	UNUSED;
+	return sum_tree(look, disk_of);
+}
 
 static const struct device *busiest(const struct look *look)
 {
@@ -58,12 +66,36 @@ static const struct device *busiest(const struct look *look)
 	return most;
 }
 
-NUMBER(disk_busy) { UNUSED; return busiest(look) ? busiest(look)->busy_ratio : NAN; }
-NUMBER(disk_read) { UNUSED; return busiest(look) ? busiest(look)->read_bytes_per_s : NAN; }
-NUMBER(disk_written) { UNUSED; return busiest(look) ? busiest(look)->write_bytes_per_s : NAN; }
-NUMBER(disk_read_latency) { UNUSED; return busiest(look) ? busiest(look)->read_latency_s : NAN; }
-NUMBER(disk_write_latency) { UNUSED; return busiest(look) ? busiest(look)->write_latency_s : NAN; }
-TEXT(disk_name) { UNUSED; figure_shorten(out, busiest(look) ? busiest(look)->name : ""); }
+NUMBER(disk_busy)
+{
+	UNUSED;
+	return busiest(look) ? busiest(look)->busy_ratio : NAN;
+}
+NUMBER(disk_read)
+{
+	UNUSED;
+	return busiest(look) ? busiest(look)->read_bytes_per_s : NAN;
+}
+NUMBER(disk_written)
+{
+	UNUSED;
+	return busiest(look) ? busiest(look)->write_bytes_per_s : NAN;
+}
+NUMBER(disk_read_latency)
+{
+	UNUSED;
+	return busiest(look) ? busiest(look)->read_latency_s : NAN;
+}
+NUMBER(disk_write_latency)
+{
+	UNUSED;
+	return busiest(look) ? busiest(look)->write_latency_s : NAN;
+}
+TEXT(disk_name)
+{
+	UNUSED;
+	figure_shorten(out, busiest(look) ? busiest(look)->name : "");
+}
 
 /* -- the cgroup: what it could give back at once (clean pages of files) is no use of it -- */
 
@@ -81,9 +113,15 @@ NUMBER(cgroup_held_share)
 	return limit > 0 ? cgroup_held(look, argument) / limit : NAN;
 }
 
-#define MACHINE(name, form, member, what, lacks) { name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, system.member), what, lacks }
+#define MACHINE(name, form, member, what, lacks) \
+	{ \
+		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, system.member), what, lacks \
+	}
 #define METRIC_OF(name, form, id, what, lacks) MACHINE(name, form, now[METRIC_##id], what, lacks)
-#define MADE(name, form, function, what, lacks) { name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks }
+#define MADE(name, form, function, what, lacks) \
+	{ \
+		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
+	}
 
 static const char no_reading[] = "not read yet, or the kernel does not keep it (pmtop doctor)";
 static const char no_cgroup[] = "not in a cgroup that has it";
@@ -96,21 +134,25 @@ static const struct figure rows[] = {
 	MADE("system.run_cpu_ratio", PERCENT, tree_cpu, "of all CPUs, what the process and its children use", no_reading),
 	MADE("system.run_cpus", NUMBER, tree_cpus, "the same, in CPUs", no_reading),
 	MADE("system.others_cpu_ratio", PERCENT, others_cpu, "of all CPUs, what others use", no_reading),
-	MACHINE("system.io_wait_ratio", PERCENT, io_wait_ratio, "share of the CPUs' time in which they had nothing to do but wait for a disk", no_reading),
+	MACHINE("system.io_wait_ratio", PERCENT, io_wait_ratio,
+		"share of the CPUs' time in which they had nothing to do but wait for a disk", no_reading),
 	MACHINE("system.stolen_ratio", PERCENT, stolen_ratio, "share that the hypervisor gave to others", no_reading),
 	MACHINE("system.memory_ratio", PERCENT, memory_ratio, "used share of the machine's memory", no_reading),
 	METRIC_OF("system.memory_bytes", BYTES, SYSTEM_MEMORY, "the machine's memory", no_reading),
-	METRIC_OF("system.memory_available_bytes", BYTES, SYSTEM_MEMORY_AVAILABLE, "what of it can still be had", no_reading),
+	METRIC_OF(
+		"system.memory_available_bytes", BYTES, SYSTEM_MEMORY_AVAILABLE, "what of it can still be had", no_reading),
 	MACHINE("system.swap_used_bytes", BYTES, swap_used_bytes, "in swap", no_reading),
 	MACHINE("system.swap_in_bytes_per_s", BYTES_PER_S, swap_in_bytes_per_s, "read back from swap", no_reading),
 	MACHINE("system.swap_bytes_per_s", BYTES_PER_S, swap_per_s, "to and from swap", no_reading),
-	MACHINE("system.pressure_cpu_ratio", PERCENT, pressure_cpu_ratio, "share of the time in which some task waited for a CPU", no_reading),
+	MACHINE("system.pressure_cpu_ratio", PERCENT, pressure_cpu_ratio,
+		"share of the time in which some task waited for a CPU", no_reading),
 	MACHINE("system.pressure_memory_ratio", PERCENT, pressure_memory_ratio, "… for memory", no_reading),
 	MACHINE("system.pressure_io_ratio", PERCENT, pressure_io_ratio, "… for a disk", no_reading),
 	MACHINE("system.shm_ratio", PERCENT, shm_ratio, "used share of /dev/shm", no_reading),
 	METRIC_OF("system.shm_bytes", BYTES, SYSTEM_SHM, "size of /dev/shm", no_reading),
 	METRIC_OF("system.shm_used_bytes", BYTES, SYSTEM_SHM_USED, "used of it", no_reading),
-	MACHINE("system.space_ratio", PERCENT, space_ratio, "used share of the file system of the working directory", no_reading),
+	MACHINE("system.space_ratio", PERCENT, space_ratio, "used share of the file system of the working directory",
+		no_reading),
 	METRIC_OF("system.space_free_bytes", BYTES, SYSTEM_SPACE_FREE, "free there", no_reading),
 	MADE("disk.busy_ratio", PERCENT, disk_busy, "share of the time in which the busiest disk had a request", no_disk),
 	MADE("disk.read_bytes_per_s", BYTES_PER_S, disk_read, "read from it", no_disk),
@@ -118,16 +160,20 @@ static const struct figure rows[] = {
 	MADE("disk.read_latency_s", SECONDS, disk_read_latency, "mean time of a read", no_disk),
 	MADE("disk.write_latency_s", SECONDS, disk_write_latency, "mean time of a write", no_disk),
 	{ "disk.name", FORM_TEXT, RULE_OF_MODEL, NULL, disk_name, 0, "that disk", no_disk },
-	MADE("disk.run_bytes_per_s", BYTES_PER_S, tree_disk, "read and written by the process and its children, from and to disks", "not read yet"),
-	MACHINE("cgroup.throttled_ratio", PERCENT, throttled_ratio, "share of the time in which the cgroup waited for its CPU quota", no_limit),
+	MADE("disk.run_bytes_per_s", BYTES_PER_S, tree_disk,
+		"read and written by the process and its children, from and to disks", "not read yet"),
+	MACHINE("cgroup.throttled_ratio", PERCENT, throttled_ratio,
+		"share of the time in which the cgroup waited for its CPU quota", no_limit),
 	METRIC_OF("cgroup.cpu_limit", NUMBER, CGROUP_CPU_LIMIT, "its quota, in CPUs", no_limit),
 	MACHINE("cgroup.cpus", NUMBER, cgroup_cpu_ratio, "CPUs that it uses", no_cgroup),
 	METRIC_OF("cgroup.memory_bytes", BYTES, CGROUP_MEMORY, "its memory, with pages of files", no_cgroup),
 	METRIC_OF("cgroup.memory_limit_bytes", BYTES, CGROUP_MEMORY_LIMIT, "the limit of it", no_limit),
 	MADE("cgroup.held_bytes", BYTES, cgroup_held, "its memory without pages of files", no_cgroup),
 	MADE("cgroup.held_ratio", PERCENT, cgroup_held_share, "the same, of the limit", no_limit),
-	{ "pmtop.cpu_ratio", FORM_PERCENT, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, self.cpu_ratio), "CPU time of pmtop itself, of one CPU", NULL },
-	{ "pmtop.memory_bytes", FORM_BYTES, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, self.memory_bytes), "resident memory of pmtop itself", NULL },
+	{ "pmtop.cpu_ratio", FORM_PERCENT, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, self.cpu_ratio),
+		"CPU time of pmtop itself, of one CPU", NULL },
+	{ "pmtop.memory_bytes", FORM_BYTES, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, self.memory_bytes),
+		"resident memory of pmtop itself", NULL },
 };
 
 const struct figure_part machine_figures = { rows, sizeof rows / sizeof *rows };

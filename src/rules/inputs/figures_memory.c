@@ -11,14 +11,23 @@
 #define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-static double of_slope(const struct look *look, double value)
-{
-	return look->model->memory.slope.points ? value : NAN;
-}
+static double of_slope(const struct look *look, double value) { return look->model->memory.slope.points ? value : NAN; }
 
-NUMBER(slope) { UNUSED; return of_slope(look, look->model->memory.slope.per_s); }
-NUMBER(slope_low) { UNUSED; return of_slope(look, look->model->memory.slope.low_per_s); }
-NUMBER(slope_high) { UNUSED; return of_slope(look, look->model->memory.slope.high_per_s); }
+NUMBER(slope)
+{
+	UNUSED;
+	return of_slope(look, look->model->memory.slope.per_s);
+}
+NUMBER(slope_low)
+{
+	UNUSED;
+	return of_slope(look, look->model->memory.slope.low_per_s);
+}
+NUMBER(slope_high)
+{
+	UNUSED;
+	return of_slope(look, look->model->memory.slope.high_per_s);
+}
 
 NUMBER(growth_seconds)
 {
@@ -27,12 +36,36 @@ NUMBER(growth_seconds)
 	return since_ns ? seconds_between(since_ns, look->model->now_ns) : NAN;
 }
 
-NUMBER(limit_in) { UNUSED; return look->model->memory.limit ? look->model->memory.limit_in_s : NAN; }
-NUMBER(limit_room) { UNUSED; return look->model->memory.limit ? look->model->memory.limit_room_bytes : NAN; }
-TEXT(limit) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.limit ? look->model->memory.limit : ""); }
-TEXT(verdict) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.verdict ? look->model->memory.verdict : ""); }
-TEXT(grower) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.grower); }
-TEXT(grower_kind) { UNUSED; snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.grower_kind ? look->model->memory.grower_kind : ""); }
+NUMBER(limit_in)
+{
+	UNUSED;
+	return look->model->memory.limit ? look->model->memory.limit_in_s : NAN;
+}
+NUMBER(limit_room)
+{
+	UNUSED;
+	return look->model->memory.limit ? look->model->memory.limit_room_bytes : NAN;
+}
+TEXT(limit)
+{
+	UNUSED;
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.limit ? look->model->memory.limit : "");
+}
+TEXT(verdict)
+{
+	UNUSED;
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.verdict ? look->model->memory.verdict : "");
+}
+TEXT(grower)
+{
+	UNUSED;
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.grower);
+}
+TEXT(grower_kind)
+{
+	UNUSED;
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.grower_kind ? look->model->memory.grower_kind : "");
+}
 
 static double machine_bytes(const struct look *look)
 {
@@ -40,9 +73,14 @@ static double machine_bytes(const struct look *look)
 	return bytes > 0 ? bytes : NAN;
 }
 
-NUMBER(tree_share) { UNUSED; return look->model->memory.tree_rss_bytes / machine_bytes(look); }
+NUMBER(tree_share)
+{
+	UNUSED;
+	return look->model->memory.tree_rss_bytes / machine_bytes(look);
+}
 
-/* The verdict: a slope may be positive long after growth has come to rest. Where the verdict goes, so does the warning. */
+/* The verdict: a slope may be positive long after growth has come to rest. Where the verdict goes, so does the
+ * warning. */
 NUMBER(grows)
 {
 	UNUSED;
@@ -62,9 +100,18 @@ NUMBER(spike)
 
 NUMBER(spike_share) { return spike(look, argument) / look->model->memory.tree_rss_bytes; }
 
-#define MEMORY(name, form, member, what) { name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, memory.member), what, NULL }
-#define MADE(name, form, function, what) { name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, NULL }
-#define WORDS(name, function, what) { name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, NULL }
+#define MEMORY(name, form, member, what) \
+	{ \
+		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, memory.member), what, NULL \
+	}
+#define MADE(name, form, function, what) \
+	{ \
+		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, NULL \
+	}
+#define WORDS(name, function, what) \
+	{ \
+		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, NULL \
+	}
 
 static const struct figure rows[] = {
 	MEMORY("memory.rss_bytes", BYTES, rss_bytes, "resident memory of the process"),
@@ -72,7 +119,8 @@ static const struct figure rows[] = {
 	MEMORY("memory.anonymous_bytes", BYTES, anonymous_bytes, "of it, what the program allocated"),
 	MEMORY("memory.shared_bytes", BYTES, shared_bytes, "of it, shared memory"),
 	MEMORY("memory.swap_bytes", BYTES, swap_bytes, "of the process, in swap"),
-	MEMORY("memory.tree_rss_bytes", BYTES, tree_rss_bytes, "resident memory of the process and its children: an upper bound"),
+	MEMORY("memory.tree_rss_bytes", BYTES, tree_rss_bytes,
+		"resident memory of the process and its children: an upper bound"),
 	MEMORY("memory.tree_peak_bytes", BYTES, tree_peak_bytes, "the most that was"),
 	MADE("memory.tree_share_ratio", PERCENT, tree_share, "share of the machine's memory that they hold"),
 	MEMORY("memory.growth_bytes", BYTES, growth_bytes, "growth since the warm-up"),
@@ -89,7 +137,8 @@ static const struct figure rows[] = {
 	WORDS("memory.limit", limit, "the nearest limit: machine, cgroup or /dev/shm"),
 	MADE("memory.limit_room_bytes", BYTES, limit_room, "what is left up to it"),
 	MADE("memory.limit_in_s", SECONDS, limit_in, "when it is reached if the slope goes on"),
-	MEMORY("memory.shm_others_growth_bytes", BYTES, shm_others_growth_bytes, "growth of files in /dev/shm that no process of the run has open"),
+	MEMORY("memory.shm_others_growth_bytes", BYTES, shm_others_growth_bytes,
+		"growth of files in /dev/shm that no process of the run has open"),
 	MADE("memory.grows", COUNT, grows, "1 where the verdict is growing or leak, else 0"),
 	MADE("memory.spike_bytes", BYTES, spike, "how far it rose in the last minute above what it was before and after"),
 	MADE("memory.spike_ratio", PERCENT, spike_share, "the same, of what it is now"),

@@ -21,15 +21,52 @@ static const struct rank *still_of(const struct look *look)
 	return ranks->still < 0 ? NULL : &ranks->list[ranks->still];
 }
 
-NUMBER(excess) { UNUSED; return !look_ranks(look)->is_compared ? NAN : slowest_of(look) ? look_ranks(look)->excess_ratio : 0; }
-NUMBER(excess_seconds) { UNUSED; return slowest_of(look) ? look_ranks(look)->excess_s : NAN; }
-NUMBER(slowest_number) { UNUSED; return slowest_of(look) ? (double)slowest_of(look)->number : NAN; }
-NUMBER(slowest_own) { UNUSED; return slowest_of(look) ? slowest_of(look)->own_s : NAN; }
-NUMBER(others_own) { UNUSED; return slowest_of(look) ? look_ranks(look)->others_own_s : NAN; }
-NUMBER(slowest_phase) { UNUSED; return slowest_of(look) ? look_ranks(look)->phase_s : NAN; }
-NUMBER(others_phase) { UNUSED; return slowest_of(look) ? look_ranks(look)->phase_others_s : NAN; }
-NUMBER(synchronous) { UNUSED; return look_ranks(look)->is_compared ? look_ranks(look)->is_synchronous : NAN; }
-TEXT(slowest_words) { UNUSED; if (slowest_of(look)) rank_words_slowest(look_ranks(look), out); }
+NUMBER(excess)
+{
+	UNUSED;
+	return !look_ranks(look)->is_compared ? NAN : slowest_of(look) ? look_ranks(look)->excess_ratio : 0;
+}
+NUMBER(excess_seconds)
+{
+	UNUSED;
+	return slowest_of(look) ? look_ranks(look)->excess_s : NAN;
+}
+NUMBER(slowest_number)
+{
+	UNUSED;
+	return slowest_of(look) ? (double)slowest_of(look)->number : NAN;
+}
+NUMBER(slowest_own)
+{
+	UNUSED;
+	return slowest_of(look) ? slowest_of(look)->own_s : NAN;
+}
+NUMBER(others_own)
+{
+	UNUSED;
+	return slowest_of(look) ? look_ranks(look)->others_own_s : NAN;
+}
+NUMBER(slowest_phase)
+{
+	UNUSED;
+	return slowest_of(look) ? look_ranks(look)->phase_s : NAN;
+}
+NUMBER(others_phase)
+{
+	UNUSED;
+	return slowest_of(look) ? look_ranks(look)->phase_others_s : NAN;
+}
+NUMBER(synchronous)
+{
+	UNUSED;
+	return look_ranks(look)->is_compared ? look_ranks(look)->is_synchronous : NAN;
+}
+TEXT(slowest_words)
+{
+	UNUSED;
+	if (slowest_of(look))
+		rank_words_slowest(look_ranks(look), out);
+}
 
 /* One that was killed is worth its warning as long as others wait for it. */
 NUMBER(still_seconds)
@@ -39,19 +76,56 @@ NUMBER(still_seconds)
 	return look_ranks(look)->count < 2 ? NAN : !rank ? 0 : rank->state == RANK_KILLED ? INFINITY : rank->still_s;
 }
 
-NUMBER(hangs) { UNUSED; return still_of(look) != NULL; }
-NUMBER(still_age) { UNUSED; return still_of(look) ? still_of(look)->still_s : NAN; }
-NUMBER(still_number) { UNUSED; return still_of(look) ? (double)still_of(look)->number : NAN; }
-NUMBER(still_pid) { UNUSED; return still_of(look) ? (double)still_of(look)->pid : NAN; }
-NUMBER(still_batches) { UNUSED; return still_of(look) ? (double)still_of(look)->batches : NAN; }
-TEXT(still_words) { UNUSED; if (still_of(look)) rank_words_still(look_ranks(look), out); }
-TEXT(still_state) { UNUSED; if (still_of(look)) snprintf(out, FIGURE_TEXT_SIZE, "%s", rank_state_name(still_of(look)->state)); }
+NUMBER(hangs)
+{
+	UNUSED;
+	return still_of(look) != NULL;
+}
+NUMBER(still_age)
+{
+	UNUSED;
+	return still_of(look) ? still_of(look)->still_s : NAN;
+}
+NUMBER(still_number)
+{
+	UNUSED;
+	return still_of(look) ? (double)still_of(look)->number : NAN;
+}
+NUMBER(still_pid)
+{
+	UNUSED;
+	return still_of(look) ? (double)still_of(look)->pid : NAN;
+}
+NUMBER(still_batches)
+{
+	UNUSED;
+	return still_of(look) ? (double)still_of(look)->batches : NAN;
+}
+TEXT(still_words)
+{
+	UNUSED;
+	if (still_of(look))
+		rank_words_still(look_ranks(look), out);
+}
+TEXT(still_state)
+{
+	UNUSED;
+	if (still_of(look))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", rank_state_name(still_of(look)->state));
+}
 
-#define RANK_NUMBER(name, form, function, what) { name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, "no two ranks of one run can be compared" }
-#define RANK_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, "no two ranks of one run can be compared" }
+#define RANK_NUMBER(name, form, function, what) \
+	{ \
+		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, "no two ranks of one run can be compared" \
+	}
+#define RANK_TEXT(name, function, what) \
+	{ \
+		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, "no two ranks of one run can be compared" \
+	}
 
 static const struct figure rows[] = {
-	RANK_NUMBER("ranks.excess_ratio", PERCENT, excess, "the slowest rank's own time above the others'; 0 = none stands out"),
+	RANK_NUMBER(
+		"ranks.excess_ratio", PERCENT, excess, "the slowest rank's own time above the others'; 0 = none stands out"),
 	RANK_NUMBER("ranks.excess_s", SECONDS, excess_seconds, "the same, in seconds"),
 	RANK_NUMBER("ranks.slowest_number", NUMBER, slowest_number, "the slowest rank"),
 	RANK_NUMBER("ranks.slowest_own_s", SECONDS, slowest_own, "its own time in a step, without waiting for others"),
@@ -60,8 +134,10 @@ static const struct figure rows[] = {
 	RANK_NUMBER("ranks.others_phase_s", SECONDS, others_phase, "the others' time in that phase"),
 	RANK_NUMBER("ranks.synchronous", NUMBER, synchronous, "1: they wait for each other in every step"),
 	RANK_TEXT("ranks.slowest", slowest_words, "all of that in one line"),
-	RANK_NUMBER("ranks.still_s", SECONDS, still_seconds, "for how long one stands still while others wait for it; 0 = none does"),
-	RANK_NUMBER("ranks.hangs", NUMBER, hangs, "1: one stands still, and the others wait for it; 0: none does, or there is one rank"),
+	RANK_NUMBER("ranks.still_s", SECONDS, still_seconds,
+		"for how long one stands still while others wait for it; 0 = none does"),
+	RANK_NUMBER("ranks.hangs", NUMBER, hangs,
+		"1: one stands still, and the others wait for it; 0: none does, or there is one rank"),
 	RANK_NUMBER("ranks.still_age_s", SECONDS, still_age, "the same, of one that was killed too"),
 	RANK_NUMBER("ranks.still_number", NUMBER, still_number, "that rank"),
 	RANK_NUMBER("ranks.still_pid", NUMBER, still_pid, "its process id"),

@@ -15,32 +15,78 @@
 #define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-static void copy(char out[FIGURE_TEXT_SIZE], const char *text)
-{
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", text);
-}
+static void copy(char out[FIGURE_TEXT_SIZE], const char *text) { snprintf(out, FIGURE_TEXT_SIZE, "%s", text); }
 
 /* -- steps: the last 200 finished ones, the warm-up left out -- */
 
-static double of_steps(const struct look *look, double value)
+static double of_steps(const struct look *look, double value) { return look->steps ? value : NAN; }
+
+NUMBER(steps)
 {
-	return look->steps ? value : NAN;
+	UNUSED;
+	return look->run ? (double)look->steps : NAN;
+}
+NUMBER(batches)
+{
+	UNUSED;
+	return look->run ? (double)look->track->count : NAN;
+}
+NUMBER(step_mean)
+{
+	UNUSED;
+	return of_steps(look, look->mean_s);
+}
+NUMBER(step_median)
+{
+	UNUSED;
+	return of_steps(look, look->median_s);
+}
+NUMBER(step_p95)
+{
+	UNUSED;
+	return look->run && look->track->recent.count ? look->track->recent.p95_s : NAN;
+}
+NUMBER(rate)
+{
+	UNUSED;
+	return look->run ? look->track->rate_per_s : NAN;
+}
+NUMBER(samples_rate)
+{
+	UNUSED;
+	return look->run ? look->track->samples_per_s : NAN;
+}
+NUMBER(loss)
+{
+	UNUSED;
+	return look->run ? look->run->loss : NAN;
+}
+NUMBER(loss_trend)
+{
+	UNUSED;
+	return look->run ? look->run->loss_trend : NAN;
+}
+TEXT(run_title)
+{
+	UNUSED;
+	figure_shorten(out, look->run ? look->run->name : "");
+}
+TEXT(run_mode)
+{
+	UNUSED;
+	figure_shorten(out, look->run && look->track->count ? run_name(look->run, look->track->mode) : "");
 }
 
-NUMBER(steps) { UNUSED; return look->run ? (double)look->steps : NAN; }
-NUMBER(batches) { UNUSED; return look->run ? (double)look->track->count : NAN; }
-NUMBER(step_mean) { UNUSED; return of_steps(look, look->mean_s); }
-NUMBER(step_median) { UNUSED; return of_steps(look, look->median_s); }
-NUMBER(step_p95) { UNUSED; return look->run && look->track->recent.count ? look->track->recent.p95_s : NAN; }
-NUMBER(rate) { UNUSED; return look->run ? look->track->rate_per_s : NAN; }
-NUMBER(samples_rate) { UNUSED; return look->run ? look->track->samples_per_s : NAN; }
-NUMBER(loss) { UNUSED; return look->run ? look->run->loss : NAN; }
-NUMBER(loss_trend) { UNUSED; return look->run ? look->run->loss_trend : NAN; }
-TEXT(run_title) { UNUSED; figure_shorten(out, look->run ? look->run->name : ""); }
-TEXT(run_mode) { UNUSED; figure_shorten(out, look->run && look->track->count ? run_name(look->run, look->track->mode) : ""); }
-
-NUMBER(first_step) { UNUSED; return look->run ? look->track->slow_first_s : NAN; }
-NUMBER(first_usual) { UNUSED; return of_steps(look, look->first_usual_s); }
+NUMBER(first_step)
+{
+	UNUSED;
+	return look->run ? look->track->slow_first_s : NAN;
+}
+NUMBER(first_usual)
+{
+	UNUSED;
+	return of_steps(look, look->first_usual_s);
+}
 NUMBER(first_ratio) { return first_step(look, argument) / first_usual(look, argument); }
 
 /* Of steps that were counted from outside single times are known to a poll only. */
@@ -49,10 +95,26 @@ static double of_published(const struct look *look, double value)
 	return look->run && look->run->is_counted ? NAN : of_steps(look, value);
 }
 
-NUMBER(spread_max) { UNUSED; return of_published(look, look->slowest_s); }
-NUMBER(spread_min) { UNUSED; return of_published(look, look->fastest_s); }
-NUMBER(spread_ratio) { UNUSED; return of_published(look, look->slowest_s / look->fastest_s); }
-NUMBER(spread_slow) { UNUSED; return of_steps(look, (double)look->slow_count); }
+NUMBER(spread_max)
+{
+	UNUSED;
+	return of_published(look, look->slowest_s);
+}
+NUMBER(spread_min)
+{
+	UNUSED;
+	return of_published(look, look->fastest_s);
+}
+NUMBER(spread_ratio)
+{
+	UNUSED;
+	return of_published(look, look->slowest_s / look->fastest_s);
+}
+NUMBER(spread_slow)
+{
+	UNUSED;
+	return of_steps(look, (double)look->slow_count);
+}
 
 TEXT(spread_kind)
 {
@@ -64,14 +126,46 @@ TEXT(spread_kind)
 
 /* -- flagged batches -- */
 
-NUMBER(flagged_count) { UNUSED; return of_steps(look, (double)look->flagged); }
-NUMBER(flagged_share) { UNUSED; return of_steps(look, (double)look->flagged / (double)look->steps); }
-NUMBER(flagged_lost) { UNUSED; return of_steps(look, look->lost_s / (look->mean_s * (double)look->steps)); }
-NUMBER(flagged_apart) { UNUSED; return of_steps(look, (double)look->apart); }
-NUMBER(flagged_lost_apart) { UNUSED; return of_steps(look, look->lost_apart_s / (look->mean_s * (double)look->steps * 3 / 4)); }
-NUMBER(flagged_explained) { UNUSED; return of_steps(look, (double)look_cause(look)->explained); }
-NUMBER(flagged_slow) { UNUSED; return look_cause(look)->explained ? look_cause(look)->slow_ratio : NAN; }
-NUMBER(flagged_cause_share) { UNUSED; return look_cause(look)->explained ? look_cause(look)->cause.share_ratio : NAN; }
+NUMBER(flagged_count)
+{
+	UNUSED;
+	return of_steps(look, (double)look->flagged);
+}
+NUMBER(flagged_share)
+{
+	UNUSED;
+	return of_steps(look, (double)look->flagged / (double)look->steps);
+}
+NUMBER(flagged_lost)
+{
+	UNUSED;
+	return of_steps(look, look->lost_s / (look->mean_s * (double)look->steps));
+}
+NUMBER(flagged_apart)
+{
+	UNUSED;
+	return of_steps(look, (double)look->apart);
+}
+NUMBER(flagged_lost_apart)
+{
+	UNUSED;
+	return of_steps(look, look->lost_apart_s / (look->mean_s * (double)look->steps * 3 / 4));
+}
+NUMBER(flagged_explained)
+{
+	UNUSED;
+	return of_steps(look, (double)look_cause(look)->explained);
+}
+NUMBER(flagged_slow)
+{
+	UNUSED;
+	return look_cause(look)->explained ? look_cause(look)->slow_ratio : NAN;
+}
+NUMBER(flagged_cause_share)
+{
+	UNUSED;
+	return look_cause(look)->explained ? look_cause(look)->cause.share_ratio : NAN;
+}
 
 static bool has_cause(const struct look *look)
 {
@@ -83,21 +177,47 @@ TEXT(flagged_cause)
 	UNUSED;
 	char brief[CAUSE_BRIEF_SIZE];
 	if (has_cause(look))
-		figure_shorten(out, cause_tells_clock(look_cause(look)->cause.kind) ? cause_brief(look->run, &look_cause(look)->cause, brief) : look_cause(look)->cause.what);
+		figure_shorten(out,
+			cause_tells_clock(look_cause(look)->cause.kind) ? cause_brief(look->run, &look_cause(look)->cause, brief)
+															: look_cause(look)->cause.what);
 }
 
-TEXT(flagged_cause_kind) { UNUSED; copy(out, has_cause(look) ? cause_kind_id(look_cause(look)->cause.kind) : ""); }
-TEXT(flagged_next) { UNUSED; copy(out, has_cause(look) ? look_cause(look)->cause.next : ""); }
+TEXT(flagged_cause_kind)
+{
+	UNUSED;
+	copy(out, has_cause(look) ? cause_kind_id(look_cause(look)->cause.kind) : "");
+}
+TEXT(flagged_next)
+{
+	UNUSED;
+	copy(out, has_cause(look) ? look_cause(look)->cause.next : "");
+}
 
 /* -- phases -- */
 
 /* Time that no span covers is no operation. */
-NUMBER(phase_share) { UNUSED; return look->phase && look->phase->name != NAME_UNATTRIBUTED ? look->phase->share_ratio : NAN; }
+NUMBER(phase_share)
+{
+	UNUSED;
+	return look->phase && look->phase->name != NAME_UNATTRIBUTED ? look->phase->share_ratio : NAN;
+}
 /* Means, so that the parts make the share; a median of each would not, where a phase is slow now and then. */
 NUMBER(phase_mean) { return phase_share(look, argument) * look->mean_s; }
-NUMBER(phase_median) { UNUSED; return look->phase ? look->phase->median_s : NAN; }
-NUMBER(phase_cpu) { UNUSED; return look->phase && look->phase->median_s > 0 ? look->phase->cpu_s / look->phase->median_s : NAN; }
-TEXT(phase_title) { UNUSED; copy(out, look->phase ? phase_kind_name(phase_kind(look->run, look->phase->name)) : ""); }
+NUMBER(phase_median)
+{
+	UNUSED;
+	return look->phase ? look->phase->median_s : NAN;
+}
+NUMBER(phase_cpu)
+{
+	UNUSED;
+	return look->phase && look->phase->median_s > 0 ? look->phase->cpu_s / look->phase->median_s : NAN;
+}
+TEXT(phase_title)
+{
+	UNUSED;
+	copy(out, look->phase ? phase_kind_name(phase_kind(look->run, look->phase->name)) : "");
+}
 
 TEXT(phase_name)
 {
@@ -145,10 +265,12 @@ NUMBER(phase_only_waits)
 	if (!look->phase || look->model->run_count < 2)
 		return look->phase ? 0 : NAN;
 	const struct ranks *ranks = look_ranks(look);
-	return ranks->slowest >= 0 && ranks->wait && ranks->list[ranks->slowest].run != look->index && strcmp(ranks->wait, run_name(look->run, look->phase->name)) == 0;
+	return ranks->slowest >= 0 && ranks->wait && ranks->list[ranks->slowest].run != look->index &&
+		strcmp(ranks->wait, run_name(look->run, look->phase->name)) == 0;
 }
 
-/* Of the phase that the warning is about: of a rule of the model, the slowest rank's; of a run, the cause of its flagged batches. */
+/* Of the phase that the warning is about: of a rule of the model, the slowest rank's; of a run, the cause of its
+ * flagged batches. */
 TEXT(cause_kind)
 {
 	if (look->phase) {
@@ -168,16 +290,29 @@ TEXT(cause_kind)
 
 #define REQUESTS_S 300
 
-NUMBER(events_refused) { UNUSED; return look->run ? (double)run_refused_gaps(look->run) : NAN; }
-TEXT(events_refused_why) { UNUSED; copy(out, look->run ? run_refused_why(look->run) : ""); }
-TEXT(events_refused_remedy) { UNUSED; copy(out, look->run ? run_refused_remedy(look->run) : ""); }
+NUMBER(events_refused)
+{
+	UNUSED;
+	return look->run ? (double)run_refused_gaps(look->run) : NAN;
+}
+TEXT(events_refused_why)
+{
+	UNUSED;
+	copy(out, look->run ? run_refused_why(look->run) : "");
+}
+TEXT(events_refused_remedy)
+{
+	UNUSED;
+	copy(out, look->run ? run_refused_remedy(look->run) : "");
+}
 
 NUMBER(latency_p95)
 {
 	UNUSED;
 	for (unsigned i = 0; look->run && i < look->run->track_count; i++) {
 		const struct track *track = &look->run->tracks[i];
-		if (track->mode != NAME_NONE && track->recent.count >= 20 && strcmp(run_name(look->run, track->mode), "inference") == 0)
+		if (track->mode != NAME_NONE && track->recent.count >= 20 &&
+			strcmp(run_name(look->run, track->mode), "inference") == 0)
 			return track->recent.p95_s;
 	}
 	struct request_figures recent = { .count = 0 };
@@ -203,7 +338,11 @@ static double count_of(const char *value)
 	return *end == '\0' ? count : NAN;
 }
 
-TEXT(meta_text) { const char *value = published(look, argument); figure_shorten(out, value ? value : ""); }
+TEXT(meta_text)
+{
+	const char *value = published(look, argument);
+	figure_shorten(out, value ? value : "");
+}
 NUMBER(meta_number) { return count_of(published(look, argument)); }
 
 NUMBER(gauge)
@@ -225,8 +364,16 @@ static double loader_number(const struct look *look, const char *key)
 	return run && loader_count(run, key, &count) ? (double)count : NAN;
 }
 
-NUMBER(loader_workers) { UNUSED; return loader_number(look, "num_workers"); }
-NUMBER(loader_prefetch) { UNUSED; return loader_number(look, "prefetch_factor"); }
+NUMBER(loader_workers)
+{
+	UNUSED;
+	return loader_number(look, "num_workers");
+}
+NUMBER(loader_prefetch)
+{
+	UNUSED;
+	return loader_number(look, "prefetch_factor");
+}
 
 static void write_switch(const struct look *look, const char *key, char out[FIGURE_TEXT_SIZE])
 {
@@ -235,13 +382,33 @@ static void write_switch(const struct look *look, const char *key, char out[FIGU
 		copy(out, !strcasecmp(value, "false") || !strcmp(value, "0") ? "off" : "on");
 }
 
-TEXT(loader_pinning) { UNUSED; write_switch(look, "pin_memory", out); }
-TEXT(loader_persistent) { UNUSED; write_switch(look, "persistent_workers", out); }
+TEXT(loader_pinning)
+{
+	UNUSED;
+	write_switch(look, "pin_memory", out);
+}
+TEXT(loader_persistent)
+{
+	UNUSED;
+	write_switch(look, "persistent_workers", out);
+}
 
-#define RUN_NUMBER(name, form, function, what) { name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL }
-#define RUN_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL }
-#define PHASE_NUMBER(name, form, function, what) { name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, NULL }
-#define PHASE_TEXT(name, function, what) { name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, NULL }
+#define RUN_NUMBER(name, form, function, what) \
+	{ \
+		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL \
+	}
+#define RUN_TEXT(name, function, what) \
+	{ \
+		name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL \
+	}
+#define PHASE_NUMBER(name, form, function, what) \
+	{ \
+		name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, NULL \
+	}
+#define PHASE_TEXT(name, function, what) \
+	{ \
+		name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, NULL \
+	}
 
 static const struct figure rows[] = {
 	RUN_NUMBER("run.steps", COUNT, steps, "steps that are judged: of the last 200, without the warm-up"),
@@ -253,7 +420,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("run.samples_per_s", RATE, samples_rate, "samples a second"),
 	RUN_NUMBER("run.loss", NUMBER, loss, "the newest loss"),
 	RUN_NUMBER("run.loss_trend", NUMBER, loss_trend, "of the loss: −1 falls, 0 stands, 1 rises"),
-	RUN_NUMBER("run.unattributed_ratio", PERCENT, unattributed, "share of the judged steps outside of all spans, where there are spans"),
+	RUN_NUMBER("run.unattributed_ratio", PERCENT, unattributed,
+		"share of the judged steps outside of all spans, where there are spans"),
 	RUN_TEXT("run.unattributed_part", unattributed_part, "\"0.068 s of 0.201 s\""),
 	RUN_TEXT("run.name", run_title, "as published"),
 	RUN_TEXT("run.mode", run_mode, "of its judged batches: train, inference, …"),
@@ -267,37 +435,54 @@ static const struct figure rows[] = {
 	RUN_TEXT("spread.kind", spread_kind, "kind of these batches, where the run has several"),
 	RUN_NUMBER("flagged.count", COUNT, flagged_count, "judged steps that are flagged"),
 	RUN_NUMBER("flagged.share_ratio", PERCENT, flagged_share, "their share of the judged steps"),
-	RUN_NUMBER("flagged.lost_ratio", PERCENT, flagged_lost, "the time that they took beyond what is usual, of all judged steps"),
-	RUN_NUMBER("flagged.apart", COUNT, flagged_apart, "those outside of the quarter of the steps that has the most: several after one disturbance are one"),
-	RUN_NUMBER("flagged.lost_apart_ratio", PERCENT, flagged_lost_apart, "the time that those took beyond what is usual, of the other three quarters"),
-	RUN_NUMBER("flagged.explained", COUNT, flagged_explained, "of the newest eight flagged batches, those that could be explained"),
+	RUN_NUMBER("flagged.lost_ratio", PERCENT, flagged_lost,
+		"the time that they took beyond what is usual, of all judged steps"),
+	RUN_NUMBER("flagged.apart", COUNT, flagged_apart,
+		"those outside of the quarter of the steps that has the most: several after one disturbance are one"),
+	RUN_NUMBER("flagged.lost_apart_ratio", PERCENT, flagged_lost_apart,
+		"the time that those took beyond what is usual, of the other three quarters"),
+	RUN_NUMBER("flagged.explained", COUNT, flagged_explained,
+		"of the newest eight flagged batches, those that could be explained"),
 	RUN_NUMBER("flagged.slow_ratio", FACTOR, flagged_slow, "these against the usual step"),
 	RUN_TEXT("flagged.cause", flagged_cause, "what explains the most of their excess"),
-	RUN_TEXT("flagged.cause_kind", flagged_cause_kind, "its kind, as JSON has it: disk_read, cpu_wait, gpu_heat and so on"),
+	RUN_TEXT(
+		"flagged.cause_kind", flagged_cause_kind, "its kind, as JSON has it: disk_read, cpu_wait, gpu_heat and so on"),
 	RUN_NUMBER("flagged.cause_share_ratio", PERCENT, flagged_cause_share, "and how much of it"),
 	RUN_TEXT("flagged.next", flagged_next, "what to try about that cause"),
-	PHASE_NUMBER("phase.share_ratio", PERCENT, phase_share, "share of the judged steps that one outermost operation takes"),
+	PHASE_NUMBER(
+		"phase.share_ratio", PERCENT, phase_share, "share of the judged steps that one outermost operation takes"),
 	PHASE_NUMBER("phase.mean_s", SECONDS, phase_mean, "its mean time in a step"),
 	PHASE_NUMBER("phase.median_s", SECONDS, phase_median, "median of the steps that have it"),
 	PHASE_NUMBER("phase.cpu_ratio", PERCENT, phase_cpu, "its CPU time ÷ its time"),
-	PHASE_NUMBER("phase.only_waits", NUMBER, phase_only_waits, "1: in it this rank waits for a slower one, or the host for the GPU (“sync”)"),
+	PHASE_NUMBER("phase.only_waits", NUMBER, phase_only_waits,
+		"1: in it this rank waits for a slower one, or the host for the GPU (“sync”)"),
 	PHASE_TEXT("phase.name", phase_name, "its name"),
 	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name where that says more"),
-	PHASE_TEXT("phase.kind", phase_title, "by the words in its name: data, forward, backward, optimizer, between or other"),
+	PHASE_TEXT(
+		"phase.kind", phase_title, "by the words in its name: data, forward, backward, optimizer, between or other"),
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
-	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the phase that the warning is about, as phase.kind", NULL },
-	RUN_NUMBER("events.refused", COUNT, events_refused, "calls that the program's publisher refused; not ends without a begin, and batches that never ended"),
+	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0,
+		"kind of the phase that the warning is about, as phase.kind", NULL },
+	RUN_NUMBER("events.refused", COUNT, events_refused,
+		"calls that the program's publisher refused; not ends without a begin, and batches that never ended"),
 	RUN_TEXT("events.refused_why", events_refused_why, "why most of them were"),
 	RUN_TEXT("events.refused_remedy", events_refused_remedy, "what to change in the program"),
-	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0, "95 of 100 of the last 200 batches of mode inference, or of the requests of 5 min, are shorter", "no 20 requests yet" },
-	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "the loader's num_workers", "not published (meta loader.num_workers)" },
-	{ "loader.prefetch_factor", FORM_COUNT, RULE_OF_RUN, loader_prefetch, NULL, 0, "the loader's prefetch_factor", "not published (meta loader.prefetch_factor)" },
-	{ "loader.pin_memory", FORM_TEXT, RULE_OF_RUN, NULL, loader_pinning, 0, "the loader's pin_memory: on or off", "not published (meta loader.pin_memory)" },
-	{ "loader.persistent_workers", FORM_TEXT, RULE_OF_RUN, NULL, loader_persistent, 0, "the loader's persistent_workers: on or off",
-	  "not published (meta loader.persistent_workers)" },
-	{ "meta.", FORM_TEXT, RULE_OF_RUN, meta_number, meta_text, 0, "meta.KEY: what the run has published under KEY, as text or as a count", "not published" },
+	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0,
+		"95 of 100 of the last 200 batches of mode inference, or of the requests of 5 min, are shorter",
+		"no 20 requests yet" },
+	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "the loader's num_workers",
+		"not published (meta loader.num_workers)" },
+	{ "loader.prefetch_factor", FORM_COUNT, RULE_OF_RUN, loader_prefetch, NULL, 0, "the loader's prefetch_factor",
+		"not published (meta loader.prefetch_factor)" },
+	{ "loader.pin_memory", FORM_TEXT, RULE_OF_RUN, NULL, loader_pinning, 0, "the loader's pin_memory: on or off",
+		"not published (meta loader.pin_memory)" },
+	{ "loader.persistent_workers", FORM_TEXT, RULE_OF_RUN, NULL, loader_persistent, 0,
+		"the loader's persistent_workers: on or off", "not published (meta loader.persistent_workers)" },
+	{ "meta.", FORM_TEXT, RULE_OF_RUN, meta_number, meta_text, 0,
+		"meta.KEY: what the run has published under KEY, as text or as a count", "not published" },
 	{ "gauge.", FORM_NUMBER, RULE_OF_RUN, gauge, NULL, 0, "gauge.NAME: a gauge of the run", "not published" },
-	{ "counter.", FORM_RATE, RULE_OF_RUN, counter, NULL, 0, "counter.NAME: a counter of the run, a second", "not published, or seen once only" },
+	{ "counter.", FORM_RATE, RULE_OF_RUN, counter, NULL, 0, "counter.NAME: a counter of the run, a second",
+		"not published, or seen once only" },
 };
 
 const struct figure_part run_figures = { rows, sizeof rows / sizeof *rows };

@@ -14,7 +14,7 @@
 #define SHORT_WAY_NS (30 * NS_PER_S)
 enum { FRAME_MS = 33, FOLLOW_MS = 100, MOVE_MS = 250 };
 
-/* -- the clock ------------------------------------------------------------------------------------------------------------------ */
+/* -- the clock -- */
 
 bool replay_is_running(const struct replay *replay)
 {
@@ -27,7 +27,9 @@ int64_t replay_place_ns(const struct replay *replay)
 		return replay->at_ns;
 	double gone_ns = (double)(clock_monotonic_ns() - replay->wall_ns) * replay->speed;
 	int64_t left_ns = replay->end_ns - replay->at_ns;
-	return gone_ns < (double)left_ns ? replay->at_ns + (int64_t)gone_ns : replay->end_ns > replay->at_ns ? replay->end_ns : replay->at_ns;
+	return gone_ns < (double)left_ns     ? replay->at_ns + (int64_t)gone_ns
+		: replay->end_ns > replay->at_ns ? replay->end_ns
+										 : replay->at_ns;
 }
 
 void replay_put(struct replay *replay, int64_t at_ns)
@@ -45,7 +47,7 @@ static void note_end(struct replay *replay)
 	replay->end_ns = now_ns > replay->end_ns ? now_ns : replay->end_ns;
 }
 
-/* -- seeking -------------------------------------------------------------------------------------------------------------------- */
+/* -- seeking -- */
 
 static void put_again_away(struct replay *replay)
 {
@@ -116,7 +118,8 @@ void replay_stop_seek(struct replay *replay)
 static void tell_missing(struct replay *replay)
 {
 	char text[96];
-	snprintf(text, sizeof text, "the recording has no %s %llu: this is its end", replay->goal.kind == GOAL_BATCH ? "batch" : "epoch", (unsigned long long)replay->goal.ordinal);
+	snprintf(text, sizeof text, "the recording has no %s %llu: this is its end",
+		replay->goal.kind == GOAL_BATCH ? "batch" : "epoch", (unsigned long long)replay->goal.ordinal);
 	screen_message(replay->screen, text);
 }
 
@@ -133,7 +136,10 @@ static void arrive(struct replay *replay, enum seek_state state)
 	session->judge_from_ns = 0;
 	note_end(replay);
 	bool is_time = replay->goal.kind == GOAL_TIME && replay->goal.time_ns != INT64_MAX;
-	replay_put(replay, is_time ? replay->goal.time_ns : state == SEEK_NO_MORE ? replay->end_ns : session->model->now_ns);
+	replay_put(replay,
+		is_time                     ? replay->goal.time_ns
+			: state == SEEK_NO_MORE ? replay->end_ns
+									: session->model->now_ns);
 	replay->has_ended = state == SEEK_NO_MORE && player_has_ended(session->player);
 	replay->is_following = state == SEEK_NO_MORE && !replay->has_ended && !replay->is_paused;
 	if (state == SEEK_NO_MORE && replay->goal.kind != GOAL_TIME)
@@ -151,7 +157,7 @@ static bool step_seek(struct replay *replay)
 	return true;
 }
 
-/* -- playing -------------------------------------------------------------------------------------------------------------------- */
+/* -- playing -- */
 
 /* Nothing can be read now. */
 static void run_out(struct replay *replay)
@@ -167,7 +173,8 @@ static void run_out(struct replay *replay)
 static bool play(struct replay *replay)
 {
 	struct session *session = replay->session;
-	int64_t begun_ns = clock_monotonic_ns(), next_ns, upto_ns = replay_is_running(replay) && !isinf(replay->speed) ? replay_place_ns(replay) : INT64_MAX;
+	int64_t begun_ns = clock_monotonic_ns(), next_ns,
+			upto_ns = replay_is_running(replay) && !isinf(replay->speed) ? replay_place_ns(replay) : INT64_MAX;
 	bool did = false;
 	for (;;) {
 		if (!player_next_ns(session->player, &next_ns)) {
@@ -212,7 +219,8 @@ int replay_wait_ms(const struct replay *replay)
 	struct timeline_state seen;
 	int64_t since_ms = (clock_monotonic_ns() - replay->shown_ns) / NS_PER_MS, next_ns;
 	timeline_look(replay->timeline, &seen);
-	int frame_ms = since_ms < FRAME_MS ? FRAME_MS - (int)since_ms : 0, move_ms = since_ms < MOVE_MS ? MOVE_MS - (int)since_ms : 0;
+	int frame_ms = since_ms < FRAME_MS ? FRAME_MS - (int)since_ms : 0,
+		move_ms = since_ms < MOVE_MS ? MOVE_MS - (int)since_ms : 0;
 	if (replay->is_seeking)
 		return 0;
 	if (replay->is_paused || replay->has_ended)
@@ -228,21 +236,28 @@ int replay_wait_ms(const struct replay *replay)
 	return wait_ms > frame_ms ? wait_ms : frame_ms;
 }
 
-/* -- what is shown -------------------------------------------------------------------------------------------------------------- */
+/* -- what is shown -- */
 
 static enum replay_state state_of(const struct replay *replay)
 {
 	if (!replay->is_file)
-		return screen_is_paused(replay->screen) ? REPLAY_PAUSED : session_has_ended(replay->session) ? REPLAY_ENDED : REPLAY_FOLLOWING;
-	return replay->is_seeking ? REPLAY_SEEKING : replay->is_paused ? REPLAY_PAUSED : replay->has_ended ? REPLAY_ENDED
-	     : replay->is_following ? REPLAY_FOLLOWING : REPLAY_PLAYING;
+		return screen_is_paused(replay->screen)  ? REPLAY_PAUSED
+			: session_has_ended(replay->session) ? REPLAY_ENDED
+												 : REPLAY_FOLLOWING;
+	return replay->is_seeking  ? REPLAY_SEEKING
+		: replay->is_paused    ? REPLAY_PAUSED
+		: replay->has_ended    ? REPLAY_ENDED
+		: replay->is_following ? REPLAY_FOLLOWING
+							   : REPLAY_PLAYING;
 }
 
 static double done_ratio(const struct replay *replay)
 {
-	int64_t goal_ns = replay->goal.kind == GOAL_TIME && replay->goal.time_ns < replay->end_ns ? replay->goal.time_ns : replay->end_ns;
+	int64_t goal_ns =
+		replay->goal.kind == GOAL_TIME && replay->goal.time_ns < replay->end_ns ? replay->goal.time_ns : replay->end_ns;
 	const struct session *session = replay->again ? replay->again : replay->session;
-	double whole = (double)(goal_ns - replay->seek_from_ns), done = (double)(session->model->now_ns - replay->seek_from_ns);
+	double whole = (double)(goal_ns - replay->seek_from_ns),
+		   done = (double)(session->model->now_ns - replay->seek_from_ns);
 	return whole > 0 && done > 0 ? fmin(done / whole, 1) : 0;
 }
 
@@ -267,7 +282,7 @@ void replay_show(struct replay *replay, int width)
 	timeline_columns(replay->timeline, line->begin_ns, line->end_ns, line->columns, line->column_count);
 }
 
-/* -- opening -------------------------------------------------------------------------------------------------------------------- */
+/* -- opening -- */
 
 static enum exit_code begin_at(struct replay *replay, const char *at)
 {
@@ -278,7 +293,8 @@ static enum exit_code begin_at(struct replay *replay, const char *at)
 	if (at && !moment_parse(at, &moment))
 		status = reason_set(&reason, STATUS_INVALID, NULL, "--at takes %s, not %.60s", moment_takes, at);
 	else if (at && !replay->is_file)
-		status = reason_set(&reason, STATUS_INVALID, "record it first", "--at needs a file: what comes through a pipe has no length");
+		status = reason_set(
+			&reason, STATUS_INVALID, "record it first", "--at needs a file: what comes through a pipe has no length");
 	else if (!at && !player_is_growing(replay->session->player))
 		return EXIT_OK;
 	if (status == STATUS_OK)
@@ -289,7 +305,8 @@ static enum exit_code begin_at(struct replay *replay, const char *at)
 	return EXIT_OK;
 }
 
-enum exit_code replay_open(struct session *session, const struct options *options, struct screen *screen, struct replay **out)
+enum exit_code replay_open(
+	struct session *session, const struct options *options, struct screen *screen, struct replay **out)
 {
 	struct replay *replay = calloc(1, sizeof *replay);
 	const struct stream_header *header = player_header(session->player);
@@ -315,10 +332,7 @@ enum exit_code replay_open(struct session *session, const struct options *option
 	return EXIT_OK;
 }
 
-bool replay_is_file(const struct replay *replay)
-{
-	return replay->is_file;
-}
+bool replay_is_file(const struct replay *replay) { return replay->is_file; }
 
 void replay_close(struct replay *replay)
 {

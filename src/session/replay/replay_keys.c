@@ -12,13 +12,15 @@
 #define SPEED_MOST 1000.0
 enum { SHARES = 20 };
 
-/* -- moving --------------------------------------------------------------------------------------------------------------------- */
+/* -- moving -- */
 
 static void go_to(struct replay *replay, int64_t time_ns)
 {
 	struct goal goal = goal_at(time_ns < replay->begin_ns ? replay->begin_ns : time_ns);
 	if (time_ns >= replay->end_ns)
-		goal = (struct goal){ .kind = GOAL_TIME, .time_ns = INT64_MAX, .judge_from_ns = goal_at(replay->end_ns).judge_from_ns };
+		goal = (struct goal){
+			.kind = GOAL_TIME, .time_ns = INT64_MAX, .judge_from_ns = goal_at(replay->end_ns).judge_from_ns
+		};
 	replay_seek(replay, &goal);
 }
 
@@ -34,16 +36,14 @@ static int64_t wished_ns(const struct replay *replay)
 static void go_by(struct replay *replay, int64_t by_ns)
 {
 	if (by_ns > 0 && (replay->is_following || replay->has_ended)) {
-		screen_message(replay->screen, replay->has_ended ? "this is the end of the recording" : "this is the end so far");
+		screen_message(
+			replay->screen, replay->has_ended ? "this is the end of the recording" : "this is the end so far");
 		return;
 	}
 	go_to(replay, wished_ns(replay) + by_ns);
 }
 
-static int64_t share_ns(const struct replay *replay)
-{
-	return (replay->end_ns - replay->begin_ns) / SHARES;
-}
+static int64_t share_ns(const struct replay *replay) { return (replay->end_ns - replay->begin_ns) / SHARES; }
 
 static void change_speed(struct replay *replay, bool is_faster)
 {
@@ -70,7 +70,7 @@ static void pause_or_go_on(struct replay *replay)
 	replay->is_following = false;
 }
 
-/* -- flags ---------------------------------------------------------------------------------------------------------------------- */
+/* -- flags -- */
 
 /* Those of the run and the mode that are shown. */
 static size_t shown_flags(struct replay *replay, struct timeline_flag *flags)
@@ -83,12 +83,15 @@ static size_t shown_flags(struct replay *replay, struct timeline_flag *flags)
 }
 
 /* From the one that is looked at, else from where the clock is. */
-static const struct timeline_flag *next_flag(const struct replay *replay, const struct timeline_flag *flags, size_t count, bool is_later)
+static const struct timeline_flag *next_flag(
+	const struct replay *replay, const struct timeline_flag *flags, size_t count, bool is_later)
 {
 	uint64_t focused;
 	size_t at = count;
 	if (replay->is_seeking && replay->focus.is_wanted)
-		for (at = 0; at < count && (flags[at].ordinal != replay->focus.flag.ordinal || flags[at].run != replay->focus.flag.run); at++)
+		for (at = 0;
+			 at < count && (flags[at].ordinal != replay->focus.flag.ordinal || flags[at].run != replay->focus.flag.run);
+			 at++)
 			;
 	else if (screen_focused(replay->screen, &focused))
 		for (at = 0; at < count && flags[at].ordinal != focused; at++)
@@ -115,7 +118,8 @@ static void go_to_flag(struct replay *replay, bool is_later)
 	timeline_look(replay->timeline, &seen);
 	if (!seen.is_whole && seen.upto_ns < wished_ns(replay) && !player_is_growing(replay->session->player)) {
 		char text[96];
-		snprintf(text, sizeof text, "the flags are still being looked for: %.0f %% of the recording", 100 * (double)(seen.upto_ns - seen.begin_ns) / (double)(replay->end_ns - replay->begin_ns + 1));
+		snprintf(text, sizeof text, "the flags are still being looked for: %.0f %% of the recording",
+			100 * (double)(seen.upto_ns - seen.begin_ns) / (double)(replay->end_ns - replay->begin_ns + 1));
 		screen_message(replay->screen, text);
 	} else if (flag) {
 		struct goal goal = goal_at(flag->seen_ns);
@@ -123,14 +127,17 @@ static void go_to_flag(struct replay *replay, bool is_later)
 		replay->focus.is_wanted = replay->is_seeking;
 		replay->focus.flag = *flag;
 	} else if (!count) {
-		screen_message(replay->screen, seen.is_whole ? "no batch of this recording is flagged" : "no batch is flagged so far");
+		screen_message(
+			replay->screen, seen.is_whole ? "no batch of this recording is flagged" : "no batch is flagged so far");
 	} else {
-		screen_message(replay->screen, is_later ? seen.is_whole ? "this is the last flag" : "this is the last flag so far" : "this is the first flag");
+		screen_message(replay->screen,
+			is_later ? seen.is_whole ? "this is the last flag" : "this is the last flag so far"
+					 : "this is the first flag");
 	}
 	free(flags);
 }
 
-/* -- the prompt ----------------------------------------------------------------------------------------------------------------- */
+/* -- the prompt -- */
 
 static void go_to_typed(struct replay *replay)
 {
@@ -140,7 +147,8 @@ static void go_to_typed(struct replay *replay)
 	if (!replay->line.typed[0])
 		return;
 	if (!moment_parse(replay->line.typed, &moment)) {
-		screen_message(replay->screen, "not understood: 14:02:30, 0:05:00, 5m, -5m, 50%, #624 (a batch), @7 (an epoch), begin or end");
+		screen_message(replay->screen,
+			"not understood: 14:02:30, 0:05:00, 5m, -5m, 50%, #624 (a batch), @7 (an epoch), begin or end");
 		return;
 	}
 	if (goal_of(&moment, replay->session, replay->begin_ns, replay->end_ns, &goal, &reason) != STATUS_OK)
@@ -175,12 +183,13 @@ static void ask(struct replay *replay)
 	replay->line.typed[0] = '\0';
 }
 
-/* -- keys ----------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 bool replay_key(struct replay *replay, struct key_event event)
 {
 	int64_t time_ns;
-	if (event.key == KEY_NOTHING || event.key == KEY_WINDOW || event.key == KEY_HANGUP || screen_is_typing(replay->screen))
+	if (event.key == KEY_NOTHING || event.key == KEY_WINDOW || event.key == KEY_HANGUP ||
+		screen_is_typing(replay->screen))
 		return false;
 	if (replay->line.is_typing) {
 		type(replay, event.key);
@@ -208,7 +217,8 @@ bool replay_key(struct replay *replay, struct key_event event)
 	case '@': ask(replay); break;
 	case 'n': go_to_flag(replay, true); break;
 	case 'N': go_to_flag(replay, false); break;
-	case ' ': case 'p': pause_or_go_on(replay); break;
+	case ' ':
+	case 'p': pause_or_go_on(replay); break;
 	case KEY_ESC: replay_stop_seek(replay); break;
 	default: return false;
 	}

@@ -21,15 +21,19 @@ static const char *clock_of(char out[NUMBER_SIZE], int64_t realtime_ns)
 
 struct goal goal_at(int64_t time_ns)
 {
-	return (struct goal){ .kind = GOAL_TIME, .time_ns = time_ns, .judge_from_ns = clock_add(time_ns, -JUDGE_BEFORE_NS) };
+	return (
+		struct goal){ .kind = GOAL_TIME, .time_ns = time_ns, .judge_from_ns = clock_add(time_ns, -JUDGE_BEFORE_NS) };
 }
 
-enum status goal_of(const struct moment *moment, const struct session *session, int64_t begin_ns, int64_t end_ns, struct goal *out, struct reason *why_not)
+enum status goal_of(const struct moment *moment, const struct session *session, int64_t begin_ns, int64_t end_ns,
+	struct goal *out, struct reason *why_not)
 {
 	const struct stream_header *header = player_header(session->player);
-	int64_t offset_ns = clock_add(header->realtime_ns, header->monotonic_ns == INT64_MIN ? INT64_MAX : -header->monotonic_ns);
+	int64_t offset_ns =
+		clock_add(header->realtime_ns, header->monotonic_ns == INT64_MIN ? INT64_MAX : -header->monotonic_ns);
 	if (!moment_is_time(moment)) {
-		*out = (struct goal){ .kind = moment->kind == MOMENT_BATCH ? GOAL_BATCH : GOAL_EPOCH, .ordinal = (uint64_t)moment->value };
+		*out = (struct goal){ .kind = moment->kind == MOMENT_BATCH ? GOAL_BATCH : GOAL_EPOCH,
+			.ordinal = (uint64_t)moment->value };
 		return STATUS_OK;
 	}
 	int64_t time_ns = moment_time_ns(moment, begin_ns, end_ns, offset_ns);
@@ -41,8 +45,9 @@ enum status goal_of(const struct moment *moment, const struct session *session, 
 	if (time_ns >= clock_add(begin_ns, -NS_PER_S) && time_ns <= clock_add(end_ns, NS_PER_S))
 		return STATUS_OK;
 	char from[NUMBER_SIZE], to[NUMBER_SIZE], length[NUMBER_SIZE];
-	return reason_set(why_not, STATUS_INVALID, NULL, "the recording goes from %s to %s, %s", clock_of(from, clock_add(begin_ns, offset_ns)),
-		clock_of(to, clock_add(end_ns, offset_ns)), format_seconds(length, seconds_between(begin_ns, end_ns)));
+	return reason_set(why_not, STATUS_INVALID, NULL, "the recording goes from %s to %s, %s",
+		clock_of(from, clock_add(begin_ns, offset_ns)), clock_of(to, clock_add(end_ns, offset_ns)),
+		format_seconds(length, seconds_between(begin_ns, end_ns)));
 }
 
 static bool is_there(const struct goal *goal, const struct session *session)
@@ -93,15 +98,21 @@ enum exit_code seek_to(struct session *session, const char *at)
 	struct goal goal = { GOAL_TIME, INT64_MAX, 0, 0 };
 	int64_t begin_ns, end_ns;
 	if (!session->player)
-		return at ? command_fail(reason_set(&reason, STATUS_INVALID, "pmtop -r FILE", "--at is for recordings"), &reason) : EXIT_OK;
+		return at
+			? command_fail(reason_set(&reason, STATUS_INVALID, "pmtop -r FILE", "--at is for recordings"), &reason)
+			: EXIT_OK;
 	if (at && !moment_parse(at, &moment))
-		return command_fail(reason_set(&reason, STATUS_INVALID, NULL, "--at takes %s, not %.60s", moment_takes, at), &reason);
+		return command_fail(
+			reason_set(&reason, STATUS_INVALID, NULL, "--at takes %s, not %.60s", moment_takes, at), &reason);
 	if (player_is_pipe(session->player) && at)
-		return command_fail(reason_set(&reason, STATUS_INVALID, "record it first", "--at needs a file: what comes through a pipe has no length"), &reason);
+		return command_fail(reason_set(&reason, STATUS_INVALID, "record it first",
+								"--at needs a file: what comes through a pipe has no length"),
+			&reason);
 	while (player_is_pipe(session->player) && !session_has_ended(session))
 		if (!session_step(session))
 			session_wait(session, -1);
-	if (at && player_span(session->player, &begin_ns, &end_ns) && goal_of(&moment, session, begin_ns, end_ns, &goal, &reason) != STATUS_OK)
+	if (at && player_span(session->player, &begin_ns, &end_ns) &&
+		goal_of(&moment, session, begin_ns, end_ns, &goal, &reason) != STATUS_OK)
 		return command_fail(STATUS_INVALID, &reason);
 	/* Nobody waits at a screen: all warnings that were raised on the way are wanted. */
 	goal.judge_from_ns = 0;
@@ -109,6 +120,8 @@ enum exit_code seek_to(struct session *session, const char *at)
 	while ((state = seek_on(session, &goal, NS_PER_S)) == SEEK_GOES_ON)
 		continue;
 	if (state == SEEK_NO_MORE && goal.kind != GOAL_TIME)
-		return command_fail(reason_set(&reason, STATUS_INVALID, NULL, "the recording has no %s %llu", goal.kind == GOAL_BATCH ? "batch" : "epoch", (unsigned long long)goal.ordinal), &reason);
+		return command_fail(reason_set(&reason, STATUS_INVALID, NULL, "the recording has no %s %llu",
+								goal.kind == GOAL_BATCH ? "batch" : "epoch", (unsigned long long)goal.ordinal),
+			&reason);
 	return EXIT_OK;
 }

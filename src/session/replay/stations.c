@@ -16,14 +16,14 @@ enum { STATIONS_MOST = 6, NICENESS = 15 };
 
 struct stations {
 	pthread_t thread;
-	struct session base;         /* what the others are made from; goes nowhere itself */
+	struct session base; /* what the others are made from; goes nowhere itself */
 	int64_t begin_ns, end_ns;
 	/* shared */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool is_stopping;
 	size_t count;
-	struct session *list[STATIONS_MOST];     /* in the order of their time */
+	struct session *list[STATIONS_MOST]; /* in the order of their time */
 };
 
 static void close_session(struct session *session)
@@ -35,7 +35,9 @@ static void close_session(struct session *session)
 
 static int64_t time_at(const struct stations *stations, size_t place)
 {
-	return place == 0 ? stations->begin_ns : place > stations->count ? stations->end_ns : stations->list[place - 1]->model->now_ns;
+	return place == 0             ? stations->begin_ns
+		: place > stations->count ? stations->end_ns
+								  : stations->list[place - 1]->model->now_ns;
 }
 
 /* The middle of the widest gap; 0: all are narrow, or there is no room. Under the lock. */
@@ -108,7 +110,7 @@ struct session *stations_take(struct stations *stations, const struct goal *goal
 	return found;
 }
 
-/* -- the thread ----------------------------------------------------------------------------------------------------------------- */
+/* -- the thread -- */
 
 /* Waits until one is wanted; 0: it is over. */
 static int64_t next_wanted_ns(struct stations *stations)

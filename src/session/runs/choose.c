@@ -15,7 +15,9 @@
 /* How often the list is made anew: it looks at every process of the user. */
 enum { REFRESH_MS = 2000 };
 
-struct cells { char epoch[32], batch[48], rate[NUMBER_SIZE + 2], memory[NUMBER_SIZE], gpu[GPU_WORDS_SIZE], state[64]; };
+struct cells {
+	char epoch[32], batch[48], rate[NUMBER_SIZE + 2], memory[NUMBER_SIZE], gpu[GPU_WORDS_SIZE], state[64];
+};
 
 struct choose {
 	struct terminal *terminal;
@@ -39,7 +41,8 @@ static void say_part(char *out, size_t size, bool has, uint64_t done, uint64_t p
 		snprintf(out, size, "%llu", (unsigned long long)done);
 }
 
-static void fill_row(const struct gpu_users *users, const struct run_row *run, struct cells *cells, struct picker_row *row)
+static void fill_row(
+	const struct gpu_users *users, const struct run_row *run, struct cells *cells, struct picker_row *row)
 {
 	char number[NUMBER_SIZE];
 	say_part(cells->epoch, sizeof cells->epoch, run->has_batch, run->epoch, run->epochs);
@@ -52,8 +55,18 @@ static void fill_row(const struct gpu_users *users, const struct run_row *run, s
 		gpu_use_words(users, run->gpu_uses, run->gpu_use_count, cells->gpu);
 	snprintf(cells->state, sizeof cells->state, "%s%s", run->is_slowest ? "slowest, " : "", run->state);
 	*row = (struct picker_row){
-		.pid = run->pid, .run = run->run[0] ? run->run : run->command, .rank = run->rank, .epoch = cells->epoch, .batch = cells->batch,
-		.rate = cells->rate, .memory = cells->memory, .gpu = cells->gpu, .state = cells->state, .how = run->how, .is_ended = !run->is_live, .is_slowest = run->is_slowest,
+		.pid = run->pid,
+		.run = run->run[0] ? run->run : run->command,
+		.rank = run->rank,
+		.epoch = cells->epoch,
+		.batch = cells->batch,
+		.rate = cells->rate,
+		.memory = cells->memory,
+		.gpu = cells->gpu,
+		.state = cells->state,
+		.how = run->how,
+		.is_ended = !run->is_live,
+		.is_slowest = run->is_slowest,
 	};
 }
 
@@ -128,13 +141,14 @@ static void choose_until_done(struct choose *choose, struct chosen *chosen)
 		struct pollfd ready[] = {
 			{ .fd = terminal_input_fd(choose->terminal), .events = POLLIN },
 			{ .fd = choose->signal_fd, .events = POLLIN },
-			{ .fd = terminal_has_backlog(choose->terminal) ? terminal_output_fd(choose->terminal) : -1, .events = POLLOUT },
+			{ .fd = terminal_has_backlog(choose->terminal) ? terminal_output_fd(choose->terminal) : -1,
+				.events = POLLOUT },
 		};
 		while (!is_done && poll(ready, 3, REFRESH_MS) > 0) {
 			if (ready[2].revents)
 				terminal_flush(choose->terminal);
-			is_done = (ready[1].revents && signals_answer(choose->signal_fd, choose->terminal)) || answer_keys(choose, chosen) ||
-			          (ready[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+			is_done = (ready[1].revents && signals_answer(choose->signal_fd, choose->terminal)) ||
+				answer_keys(choose, chosen) || (ready[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 			draw(choose);
 			ready[2].fd = terminal_has_backlog(choose->terminal) ? terminal_output_fd(choose->terminal) : -1;
 		}

@@ -5,8 +5,8 @@
 #include "src/session/command.h"
 
 struct chosen {
-	pid_t pid;              /* a live one; 0 = none */
-	char run_name[160];     /* NAME.PID of one that has ended; empty = none */
+	pid_t pid;          /* a live one; 0 = none */
+	char run_name[160]; /* NAME.PID of one that has ended; empty = none */
 };
 
 /* Shows the list on the terminal until a row is chosen or the person quits (*chosen stays empty). */

@@ -15,9 +15,9 @@
 
 #define LOOK_NS (20 * NS_PER_MS)
 
-enum { LABELS_MOST = 2, DEVICES_MOST = sizeof ((struct gpu_users *)0)->devices / sizeof(struct gpu_device) };
+enum { LABELS_MOST = 2, DEVICES_MOST = sizeof((struct gpu_users *)0)->devices / sizeof(struct gpu_device) };
 
-/* -- what is told --------------------------------------------------------------------------------------------------------------- */
+/* -- what is told -- */
 
 static size_t device_of(const struct gpu_users *users, int32_t instance)
 {
@@ -30,7 +30,8 @@ static size_t device_of(const struct gpu_users *users, int32_t instance)
 /* "0"; of a part "0.3"; of another maker than the first "AMD 0". */
 static void take_device(struct gpu_users *users, const struct gpu_row *row)
 {
-	size_t at = device_of(users, row->instance), parent = row->parent >= 0 ? device_of(users, row->parent) : DEVICES_MOST;
+	size_t at = device_of(users, row->instance),
+		   parent = row->parent >= 0 ? device_of(users, row->parent) : DEVICES_MOST;
 	if (at == DEVICES_MOST)
 		return;
 	struct gpu_device *device = &users->devices[at];
@@ -96,7 +97,8 @@ size_t gpu_use_add(struct gpu_use *uses, size_t count, const struct gpu_use *mor
 	return count;
 }
 
-const char *gpu_use_words(const struct gpu_users *users, const struct gpu_use *uses, size_t count, char out[GPU_WORDS_SIZE])
+const char *gpu_use_words(
+	const struct gpu_users *users, const struct gpu_use *uses, size_t count, char out[GPU_WORDS_SIZE])
 {
 	char text[NUMBER_SIZE];
 	double bytes = NAN;
@@ -116,7 +118,7 @@ const char *gpu_use_words(const struct gpu_users *users, const struct gpu_use *u
 	return out;
 }
 
-/* -- asking --------------------------------------------------------------------------------------------------------------------- */
+/* -- asking -- */
 
 struct gpu_users *gpu_users_open(const struct options *options, const struct settings *settings)
 {

@@ -11,7 +11,7 @@
 
 enum { TOTALS_MAX = 64 * 1024, GROUP_MAX = 512 };
 
-/* -- what a region's totals say ------------------------------------------------------------------------------------------------- */
+/* -- what a region's totals say -- */
 
 static bool is_wait(struct region *region, uint32_t name)
 {
@@ -53,7 +53,7 @@ void run_groups_read(struct region *region, struct run_row *row)
 	row->own_s = fmax(steps_s - waits_s, 0) / count;
 }
 
-/* -- groups --------------------------------------------------------------------------------------------------------------------- */
+/* -- groups -- */
 
 bool run_groups_are_one(const struct run_row *a, const struct run_row *b)
 {
@@ -63,13 +63,11 @@ bool run_groups_are_one(const struct run_row *a, const struct run_row *b)
 static int by_rank(const void *left, const void *right)
 {
 	const struct run_row *a = left, *b = right;
-	return a->rank_number != b->rank_number ? (a->rank_number > b->rank_number) - (a->rank_number < b->rank_number) : b->is_live - a->is_live;
+	return a->rank_number != b->rank_number ? (a->rank_number > b->rank_number) - (a->rank_number < b->rank_number)
+											: b->is_live - a->is_live;
 }
 
-static bool is_compared(const struct run_row *row)
-{
-	return row->is_live && isfinite(row->step_s);
-}
+static bool is_compared(const struct run_row *row) { return row->is_live && isfinite(row->step_s); }
 
 /* Own times where all keep one pace, else steps. */
 static void fill_times(const struct run_row *rows, size_t count, double *times_s)

@@ -1,4 +1,5 @@
-/* run_groups.h: the ranks of one run among the rows that can be watched: together, in their order, the slowest marked. */
+/* run_groups.h: the ranks of one run among the rows that can be watched: together, in their order, the slowest
+ * marked. */
 #ifndef PMTOP_SESSION_RUNS_RUN_GROUPS_H
 #define PMTOP_SESSION_RUNS_RUN_GROUPS_H
 

@@ -71,7 +71,9 @@ static void read_rank(struct region *region, uint32_t metas, struct run_row *row
 		size_t key_length, value_length;
 		if (region_read_meta(region, i, &key, &key_length, &value, &value_length) != REGION_OK)
 			continue;
-		char *to = key_length == 4 && !memcmp(key, "RANK", 4) ? rank : key_length == 10 && !memcmp(key, "WORLD_SIZE", 10) ? world : NULL;
+		char *to = key_length == 4 && !memcmp(key, "RANK", 4)    ? rank
+			: key_length == 10 && !memcmp(key, "WORLD_SIZE", 10) ? world
+																 : NULL;
 		if (to)
 			text_clean(to, sizeof rank, value, value_length);
 	}
@@ -117,7 +119,8 @@ static void say_when(char out[32], time_t when)
 	time_t now = (time_t)(clock_realtime_ns() / NS_PER_S);
 	localtime_r(&when, &then);
 	localtime_r(&now, &today);
-	strftime(out, 32, then.tm_yday == today.tm_yday && then.tm_year == today.tm_year ? "%H:%M" : "%Y-%m-%d %H:%M", &then);
+	strftime(
+		out, 32, then.tm_yday == today.tm_yday && then.tm_year == today.tm_year ? "%H:%M" : "%Y-%m-%d %H:%M", &then);
 }
 
 static void say_by_name(struct run_row *row, const char *what)
@@ -141,7 +144,8 @@ static void describe_state(struct region *region, const struct region_state *sta
 	if (state->in_epoch && state->mode && region_read_name(region, state->mode, &mode, &length) == REGION_OK)
 		text_clean(row->state, sizeof row->state, mode, length);
 	else
-		snprintf(row->state, sizeof row->state, "%s", state->in_epoch || state->in_batch ? "training" : "between epochs");
+		snprintf(
+			row->state, sizeof row->state, "%s", state->in_epoch || state->in_batch ? "training" : "between epochs");
 }
 
 static bool is_process(const struct run_row *row, pid_t pid)
@@ -155,7 +159,8 @@ static void add_region(struct found *found, const struct region_location *locati
 	struct region *region;
 	struct region_identity identity;
 	struct region_state state;
-	if (is_known(found, location->device, location->inode) || region_calls_open(location, owner, &region, message) != REGION_OK)
+	if (is_known(found, location->device, location->inode) ||
+		region_calls_open(location, owner, &region, message) != REGION_OK)
 		return;
 	struct run_row *row = NULL;
 	/* Loader workers are shown with their run. */
@@ -222,7 +227,8 @@ static bool read_status(pid_t pid, char name[32], pid_t *parent, uid_t *uid)
 	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK)
 		return false;
 	const char *parent_line = strstr(text, "\nPPid:"), *uid_line = strstr(text, "\nUid:");
-	if (sscanf(text, "Name: %31[^\n]", name) != 1 || !parent_line || !uid_line || sscanf(parent_line, "\nPPid: %d", &ppid) != 1 || sscanf(uid_line, "\nUid: %u", &owner) != 1)
+	if (sscanf(text, "Name: %31[^\n]", name) != 1 || !parent_line || !uid_line ||
+		sscanf(parent_line, "\nPPid: %d", &ppid) != 1 || sscanf(uid_line, "\nUid: %u", &owner) != 1)
 		return false;
 	*parent = ppid;
 	*uid = owner;
@@ -254,7 +260,9 @@ static void look_at_process(struct found *found, pid_t pid)
 	for (size_t i = 0; i < count; i++)
 		add_region(found, &locations[i], uid, pid);
 	close(directory);
-	struct run_row python = { .rate_per_s = NAN, .resident_bytes = NAN, .rank_number = -1, .step_s = NAN, .own_s = NAN };
+	struct run_row python = {
+		.rate_per_s = NAN, .resident_bytes = NAN, .rank_number = -1, .step_s = NAN, .own_s = NAN
+	};
 	if (count == 0 && !has_pid(found, parent) && describe_python(pid, name, &python)) {
 		struct run_row *row = add_row(found);
 		if (row)
@@ -314,7 +322,8 @@ static void add_gpu_users(struct found *found, const struct gpu_users *users)
 static int worth_of(const struct run_row *row)
 {
 	bool is_published = row->run[0] != '\0';
-	return 4 * is_published + 4 * row->is_live + 2 * (is_published && row->is_live) + (!is_published && row->gpu_use_count > 0);
+	return 4 * is_published + 4 * row->is_live + 2 * (is_published && row->is_live) +
+		(!is_published && row->gpu_use_count > 0);
 }
 
 static double gpu_bytes(const struct run_row *row)
@@ -383,8 +392,8 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 		struct search *work = calloc(1, sizeof *work);
 		if (!work)
 			return 0;
-		/* A search that hangs is begun anew without the file that does not answer. Somebody may have made very many of these: then what stands in
-		 * /dev/shm is shown alone. */
+		/* A search that hangs is begun anew without the file that does not answer. Somebody may have made very many of
+		 * these: then what stands in /dev/shm is shown alone. */
 		*work = (struct search){ .users = users, .without_processes = tries >= PROCESS_TRIES_MAX };
 		if (!hang_run(search, work, HANG_LIMIT_NS, path))
 			continue;
@@ -400,17 +409,19 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 void runs_print_left_out(void)
 {
 	if (last_was_cut)
-		fprintf(stderr, "pmtop: there are more than %d runs: the others are left out (pmtop -p PID watches any)\n", RUNS_MAX);
+		fprintf(stderr, "pmtop: there are more than %d runs: the others are left out (pmtop -p PID watches any)\n",
+			RUNS_MAX);
 	struct hang_path paths[HANG_PATHS_MAX];
 	size_t count = hang_paths(paths);
 	for (size_t i = 0; i < count; i++)
 		fprintf(stderr, "pmtop: reading %s has not answered: it is left out\n", paths[i].path);
 }
 
-enum status runs_choose(const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not)
+enum status runs_choose(
+	const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not)
 {
 	const struct run_row *best = NULL;
-	unsigned equals = 0;             /* the ranks of one run count once: the first stands for all */
+	unsigned equals = 0; /* the ranks of one run count once: the first stands for all */
 	for (size_t i = 0; i < count; i++) {
 		char with_pid[160];
 		const struct run_row *row = &rows[i];
@@ -427,9 +438,11 @@ enum status runs_choose(const struct run_row *rows, size_t count, const char *na
 	char shown[128];
 	text_clean(shown, sizeof shown, name, strlen(name));
 	if (!best)
-		return reason_set(why_not, STATUS_NOT_FOUND, "pmtop list shows what can be watched", "no published run is named %s", shown);
+		return reason_set(
+			why_not, STATUS_NOT_FOUND, "pmtop list shows what can be watched", "no published run is named %s", shown);
 	if (equals > 1)
-		return reason_set(why_not, STATUS_INVALID, "name one as NAME.PID (pmtop list)", "%u %s runs are named %s", equals, best->is_live ? "live" : "ended", shown);
+		return reason_set(why_not, STATUS_INVALID, "name one as NAME.PID (pmtop list)", "%u %s runs are named %s",
+			equals, best->is_live ? "live" : "ended", shown);
 	*out = best;
 	return STATUS_OK;
 }

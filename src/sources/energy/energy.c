@@ -22,9 +22,10 @@ enum { COST_TIMES = 100 };
 
 enum { PATH_SIZE = 320, FOLDER_ENTRIES_MOST = 4096 };
 
-/* -- small files ------------------------------------------------------------------------------------------------------------------- */
+/* -- small files -- */
 
-static enum status __attribute__((format(printf, 4, 0))) read_text(const struct energy_reader *reader, char *out, size_t size, const char *format, va_list arguments)
+static enum status __attribute__((format(printf, 4, 0)))
+read_text(const struct energy_reader *reader, char *out, size_t size, const char *format, va_list arguments)
 {
 	char path[PATH_SIZE];
 	size_t length;
@@ -73,14 +74,16 @@ static int by_number(const void *left, const void *right)
 	return a_length != b_length ? (a_length > b_length) - (a_length < b_length) : strcmp(a, b);
 }
 
-size_t energy_names(const struct energy_reader *reader, const char *folder, const char *prefix, char names[ENERGY_NAMES_MOST][ENERGY_NAME_MOST])
+size_t energy_names(const struct energy_reader *reader, const char *folder, const char *prefix,
+	char names[ENERGY_NAMES_MOST][ENERGY_NAME_MOST])
 {
 	DIR *directory = file_open_folder(reader->root_fd, folder);
 	size_t count = 0, prefix_length = strlen(prefix);
 	if (!directory)
 		return 0;
 	const struct dirent *entry;
-	for (int seen = 0; seen < FOLDER_ENTRIES_MOST && count < ENERGY_NAMES_MOST && (entry = file_next(directory)); seen++) {
+	for (int seen = 0; seen < FOLDER_ENTRIES_MOST && count < ENERGY_NAMES_MOST && (entry = file_next(directory));
+		 seen++) {
 		size_t length = strlen(entry->d_name);
 		if (strncmp(entry->d_name, prefix, prefix_length) == 0 && length < ENERGY_NAME_MOST)
 			memcpy(names[count++], entry->d_name, length + 1);
@@ -122,7 +125,7 @@ void energy_paced(struct energy_pace *pace, int64_t now_ns, int64_t cost_ns)
 	pace->next_ns = now_ns + (period_ns > pace->period_ns ? period_ns : pace->period_ns);
 }
 
-/* -- the source ------------------------------------------------------------------------------------------------------------------- */
+/* -- the source -- */
 
 static const struct part {
 	const char *figure;
@@ -135,7 +138,8 @@ static const struct part {
 	[ENERGY_CLOCK] = { "CPU clock", energy_find_clocks, energy_read_clocks },
 };
 
-static void tell_missing(struct energy_reader *reader, size_t part, const struct reason *why, struct sample_set *out, int64_t now_ns)
+static void tell_missing(
+	struct energy_reader *reader, size_t part, const struct reason *why, struct sample_set *out, int64_t now_ns)
 {
 	if (reader->is_told_missing[part] == (why != NULL))
 		return;
@@ -176,7 +180,8 @@ static enum status energy_read(void *state, int64_t now_ns, struct sample_set *o
 	return STATUS_OK;
 }
 
-enum status energy_open_with(const struct energy_calls *calls, struct target *target, void **state, struct reason *why_not)
+enum status energy_open_with(
+	const struct energy_calls *calls, struct target *target, void **state, struct reason *why_not)
 {
 	const char *root = source_choices(target)->sys_root;
 	struct energy_reader *reader = calloc(1, sizeof *reader);

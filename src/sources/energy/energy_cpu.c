@@ -9,7 +9,10 @@
 
 enum { LIST_SIZE = 4096 };
 
-struct cpu_set { bool has[CPUS_COUNTED]; int count; };
+struct cpu_set {
+	bool has[CPUS_COUNTED];
+	int count;
+};
 
 static bool put_cpu(void *context, int cpu)
 {
@@ -35,7 +38,7 @@ static void read_online(const struct energy_reader *reader, struct cpu_set *set)
 		energy_cpu_list(text, put_cpu, set);
 }
 
-/* -- throttling ------------------------------------------------------------------------------------------------------------------- */
+/* -- throttling -- */
 
 /* Strikes the CPUs of its package off; where nobody says which these are, only itself. */
 static void strike_package(const struct energy_reader *reader, struct cpu_set *set, int cpu)
@@ -73,7 +76,8 @@ enum status energy_find_throttles(struct energy_reader *reader, struct reason *w
 	}
 	if (reader->package_count)
 		return STATUS_OK;
-	return reason_set(why_not, STATUS_NOT_FOUND, "", "the kernel counts no throttling by heat: only of Intel's CPUs, and in no virtual machine");
+	return reason_set(why_not, STATUS_NOT_FOUND, "",
+		"the kernel counts no throttling by heat: only of Intel's CPUs, and in no virtual machine");
 }
 
 bool energy_read_throttles(struct energy_reader *reader, int64_t now_ns, struct sample_set *out)
@@ -92,7 +96,7 @@ bool energy_read_throttles(struct energy_reader *reader, int64_t now_ns, struct 
 	return true;
 }
 
-/* -- the clock -------------------------------------------------------------------------------------------------------------------- */
+/* -- the clock -- */
 
 static enum status read_clock(const struct energy_reader *reader, int cpu, uint64_t *khz)
 {
@@ -116,7 +120,8 @@ enum status energy_find_clocks(struct energy_reader *reader, struct reason *why_
 		return STATUS_OK;
 	}
 	reader->clock_count = 0;
-	return reason_set(why_not, STATUS_NOT_FOUND, "", "the kernel tells no clock of the CPUs (no cpufreq): a virtual machine's host governs it");
+	return reason_set(why_not, STATUS_NOT_FOUND, "",
+		"the kernel tells no clock of the CPUs (no cpufreq): a virtual machine's host governs it");
 }
 
 bool energy_read_clocks(struct energy_reader *reader, int64_t now_ns, struct sample_set *out)

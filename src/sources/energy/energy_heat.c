@@ -1,4 +1,5 @@
-/* Temperatures of the machine, by hwmon (Documentation/hwmon/sysfs-interface.rst): those of chips that are known to tell something sensible, few of each. */
+/* Temperatures of the machine, by hwmon (Documentation/hwmon/sysfs-interface.rst): those of chips that are known to
+ * tell something sensible, few of each. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,9 @@
 
 enum { CHIP_FILES_MOST = 32 };
 
-/* In the order in which they are told. `labels`: where a chip has one that begins so, only those are read, for its other sensors are parts of it. Not read
- * are GPUs (their drivers tell it better), drivetemp (asking may keep a disk from sleeping) and boards' chips with inputs that nothing is wired to. */
+/* In the order in which they are told. `labels`: where a chip has one that begins so, only those are read, for its
+ * other sensors are parts of it. Not read are GPUs (their drivers tell it better), drivetemp (asking may keep a disk
+ * from sleeping) and boards' chips with inputs that nothing is wired to. */
 static const struct chip {
 	const char *name;
 	const char *labels[2];
@@ -34,7 +36,7 @@ static const struct chip {
 	{ "acpitz", { NULL }, 2, 10 * NS_PER_S },
 };
 
-/* -- which there are -------------------------------------------------------------------------------------------------------------- */
+/* -- which there are -- */
 
 static bool is_name_used(const struct energy_reader *reader, const char *name)
 {
@@ -45,7 +47,8 @@ static bool is_name_used(const struct energy_reader *reader, const char *name)
 }
 
 /* "k10temp Tctl", and of a second chip like it "k10temp Tctl 2". */
-static void name_sensor(const struct energy_reader *reader, struct heat_file *sensor, const char *chip, const char *label)
+static void name_sensor(
+	const struct energy_reader *reader, struct heat_file *sensor, const char *chip, const char *label)
 {
 	char name[METER_NAME_SIZE];
 	snprintf(name, sizeof name, "%.15s%s%.26s", chip, *label ? " " : "", label);
@@ -59,12 +62,14 @@ static double read_limit(const struct energy_reader *reader, const char *path)
 	static const char *const kinds[] = { "crit", "max" };
 	uint64_t limit;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (energy_number(reader, &limit, "%s_%s", path, kinds[i]) == STATUS_OK && limit > 0 && (double)limit < CELSIUS_MOST * 1000)
+		if (energy_number(reader, &limit, "%s_%s", path, kinds[i]) == STATUS_OK && limit > 0 &&
+			(double)limit < CELSIUS_MOST * 1000)
 			return (double)limit / 1000;
 	return NAN;
 }
 
-static void add_sensor(struct energy_reader *reader, const struct chip *chip, const char *folder, unsigned number, const char *label)
+static void add_sensor(
+	struct energy_reader *reader, const struct chip *chip, const char *folder, unsigned number, const char *label)
 {
 	if (reader->sensor_count == HEAT_READ_MOST)
 		return;
@@ -76,9 +81,13 @@ static void add_sensor(struct energy_reader *reader, const struct chip *chip, co
 	reader->sensor_count++;
 }
 
-struct chip_file { unsigned number; char label[32]; };
+struct chip_file {
+	unsigned number;
+	char label[32];
+};
 
-static size_t list_files(const struct energy_reader *reader, const char *folder, struct chip_file files[CHIP_FILES_MOST])
+static size_t list_files(
+	const struct energy_reader *reader, const char *folder, struct chip_file files[CHIP_FILES_MOST])
 {
 	char names[ENERGY_NAMES_MOST][ENERGY_NAME_MOST], path[METER_PATH_SIZE];
 	size_t count = 0;
@@ -90,7 +99,8 @@ static size_t list_files(const struct energy_reader *reader, const char *folder,
 		if (strcmp(end, "_input") != 0 || number > 999)
 			continue;
 		files[count].number = (unsigned)number;
-		if (energy_text(reader, files[count].label, sizeof files[count].label, "%s/temp%lu_label", path, number) != STATUS_OK)
+		if (energy_text(reader, files[count].label, sizeof files[count].label, "%s/temp%lu_label", path, number) !=
+			STATUS_OK)
 			files[count].label[0] = '\0';
 		count++;
 	}
@@ -134,11 +144,13 @@ enum status energy_find_sensors(struct energy_reader *reader, struct reason *why
 	if (reader->sensor_count)
 		return STATUS_OK;
 	if (count)
-		return reason_set(why_not, STATUS_NOT_FOUND, "load its driver (sudo sensors-detect)", "no sensor of a CPU is among those that the kernel tells of");
-	return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe coretemp, or k10temp; a virtual machine has none", "the kernel tells of no temperature sensor");
+		return reason_set(why_not, STATUS_NOT_FOUND, "load its driver (sudo sensors-detect)",
+			"no sensor of a CPU is among those that the kernel tells of");
+	return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe coretemp, or k10temp; a virtual machine has none",
+		"the kernel tells of no temperature sensor");
 }
 
-/* -- reading ---------------------------------------------------------------------------------------------------------------------- */
+/* -- reading -- */
 
 /* Millidegrees, which may be below zero. */
 static bool read_celsius(const struct energy_reader *reader, const struct heat_file *sensor, double *out)

@@ -1,7 +1,9 @@
-/* Meters of CPU packages, of memory, and of the whole platform (RAPL): by powercap's files, or by the events of the PMU "power".
+/* Meters of CPU packages, of memory, and of the whole platform (RAPL): by powercap's files, or by the events of the PMU
+ * "power".
  *
- * Documentation/power/powercap/powercap.rst, Documentation/ABI/testing/sysfs-class-powercap, sysfs-bus-event_source-devices-events. Zones "core" and
- * "uncore" are parts of their package and are left out; so are those of intel-rapl-mmio, which are the same packages by another way. */
+ * Documentation/power/powercap/powercap.rst, Documentation/ABI/testing/sysfs-class-powercap,
+ * sysfs-bus-event_source-devices-events. Zones "core" and "uncore" are parts of their package and are left out; so are
+ * those of intel-rapl-mmio, which are the same packages by another way. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +14,8 @@
 #include "src/base/files/file.h"
 #include "src/sources/energy/energy_private.h"
 
-/* No meter's power is as high: what would be is a counter that has begun anew. And none of one package, so that a counter that stood unread for longer
- * than its range lasts at that power may have begun again more than once. */
+/* No meter's power is as high: what would be is a counter that has begun anew. And none of one package, so that a
+ * counter that stood unread for longer than its range lasts at that power may have begun again more than once. */
 #define WATTS_IMPLAUSIBLE 20000.0
 #define WATTS_OF_METER_MOST 600.0
 #define REOPEN_NS (30 * NS_PER_S)
@@ -22,7 +24,9 @@
 #define POWER_PMU "bus/event_source/devices/power"
 
 /* Why there is no meter. */
-struct found { bool has_zones, has_nameless, is_zone_denied, has_pmu, is_event_denied; };
+struct found {
+	bool has_zones, has_nameless, is_zone_denied, has_pmu, is_event_denied;
+};
 
 static struct rapl_meter *add_meter(struct energy_reader *reader)
 {
@@ -33,7 +37,7 @@ static struct rapl_meter *add_meter(struct energy_reader *reader)
 	return meter;
 }
 
-/* -- powercap --------------------------------------------------------------------------------------------------------------------- */
+/* -- powercap -- */
 
 /* "package-0-die-1" is "package 0 die 1". */
 static void spell(char *out, size_t size, const char *text)
@@ -45,7 +49,8 @@ static void spell(char *out, size_t size, const char *text)
 }
 
 /* What a person calls the zone: "package 0", "dram 0", "platform"; false where it is none that is read. */
-static bool name_zone(const struct energy_reader *reader, const char *zone, struct found *found, char out[METER_NAME_SIZE])
+static bool name_zone(
+	const struct energy_reader *reader, const char *zone, struct found *found, char out[METER_NAME_SIZE])
 {
 	char kind[32], parent[32], above[ENERGY_NAME_MOST];
 	if (energy_text(reader, kind, sizeof kind, POWERCAP "/%s/name", zone) != STATUS_OK) {
@@ -63,7 +68,8 @@ static bool name_zone(const struct energy_reader *reader, const char *zone, stru
 		return true;
 	snprintf(above, sizeof above, "%s", zone);
 	*strrchr(above, ':') = '\0';
-	if (energy_text(reader, parent, sizeof parent, POWERCAP "/%s/name", above) != STATUS_OK || strncmp(parent, "package-", 8) != 0)
+	if (energy_text(reader, parent, sizeof parent, POWERCAP "/%s/name", above) != STATUS_OK ||
+		strncmp(parent, "package-", 8) != 0)
 		return false;
 	snprintf(out, METER_NAME_SIZE, "dram ");
 	spell(out + 5, METER_NAME_SIZE - 5, parent + 8);
@@ -100,9 +106,12 @@ static bool find_zones(struct energy_reader *reader, struct found *found)
 	return has_package;
 }
 
-/* -- the PMU "power" --------------------------------------------------------------------------------------------------------------- */
+/* -- the PMU "power" -- */
 
-struct power_event { const char *event, *name; bool is_of_machine; };
+struct power_event {
+	const char *event, *name;
+	bool is_of_machine;
+};
 
 struct opening {
 	struct energy_reader *reader;
@@ -130,7 +139,8 @@ static bool open_on_cpu(void *context, int cpu)
 		return false;
 	}
 	energy_number(reader, &package, "devices/system/cpu/cpu%d/topology/physical_package_id", cpu);
-	snprintf(meter->name, sizeof meter->name, opening->event->is_of_machine ? "%s" : "%s %u", opening->event->name, (unsigned)package);
+	snprintf(meter->name, sizeof meter->name, opening->event->is_of_machine ? "%s" : "%s %u", opening->event->name,
+		(unsigned)package);
 	meter->fd = fd;
 	meter->type = opening->type;
 	meter->config = opening->config;
@@ -144,19 +154,24 @@ static bool open_on_cpu(void *context, int cpu)
 static bool read_event(const struct energy_reader *reader, const struct power_event *event, struct opening *opening)
 {
 	char text[64], *end;
-	if (energy_text(reader, text, sizeof text, POWER_PMU "/events/%s", event->event) != STATUS_OK || strncmp(text, "event=", 6) != 0)
+	if (energy_text(reader, text, sizeof text, POWER_PMU "/events/%s", event->event) != STATUS_OK ||
+		strncmp(text, "event=", 6) != 0)
 		return false;
 	opening->config = strtoull(text + 6, &end, 0);
-	if (end == text + 6 || *end || energy_text(reader, text, sizeof text, POWER_PMU "/events/%s.scale", event->event) != STATUS_OK)
+	if (end == text + 6 || *end ||
+		energy_text(reader, text, sizeof text, POWER_PMU "/events/%s.scale", event->event) != STATUS_OK)
 		return false;
 	opening->joules_per_count = strtod(text, &end);
-	return end != text && !*end && isfinite(opening->joules_per_count) && opening->joules_per_count > 0 && opening->joules_per_count < 1;
+	return end != text && !*end && isfinite(opening->joules_per_count) && opening->joules_per_count > 0 &&
+		opening->joules_per_count < 1;
 }
 
 static bool find_events(struct energy_reader *reader, struct found *found)
 {
 	static const struct power_event events[] = {
-		{ "energy-pkg", "package", false }, { "energy-ram", "dram", false }, { "energy-psys", "platform", true },
+		{ "energy-pkg", "package", false },
+		{ "energy-ram", "dram", false },
+		{ "energy-psys", "platform", true },
 	};
 	char cpus[256];
 	uint64_t type;
@@ -176,14 +191,15 @@ static bool find_events(struct energy_reader *reader, struct found *found)
 	return has_package;
 }
 
-/* -- why there is none ------------------------------------------------------------------------------------------------------------ */
+/* -- why there is none -- */
 
 static bool is_virtual(const struct energy_reader *reader)
 {
 	char path[4096], text[8192];
 	size_t length;
 	int written = snprintf(path, sizeof path, "%s/cpuinfo", reader->target->proc_root);
-	return written > 0 && (size_t)written < sizeof path && file_read(AT_FDCWD, path, text, sizeof text, &length) == STATUS_OK && strstr(text, " hypervisor");
+	return written > 0 && (size_t)written < sizeof path &&
+		file_read(AT_FDCWD, path, text, sizeof text, &length) == STATUS_OK && strstr(text, " hypervisor");
 }
 
 static void paranoid_level(const struct energy_reader *reader, char *out, size_t size)
@@ -201,21 +217,28 @@ static enum status explain(const struct energy_reader *reader, const struct foun
 	char level[16];
 	paranoid_level(reader, level, sizeof level);
 	if (found->is_zone_denied && found->is_event_denied)
-		return reason_set(why_not, STATUS_DENIED, "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj (until the next boot), or sudo setcap cap_perfmon=ep on pmtop",
+		return reason_set(why_not, STATUS_DENIED,
+			"sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj (until the next boot), or sudo setcap "
+			"cap_perfmon=ep on pmtop",
 			"energy_uj (RAPL) is readable by root only, and perf_event_paranoid is %s, not 0", level);
 	if (found->is_zone_denied)
-		return reason_set(why_not, STATUS_DENIED, "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj (until the next boot)",
+		return reason_set(why_not, STATUS_DENIED,
+			"sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj (until the next boot)",
 			"energy_uj (RAPL) is readable by root only");
 	if (found->is_event_denied)
-		return reason_set(why_not, STATUS_DENIED, "sudo sysctl kernel.perf_event_paranoid=0, or sudo setcap cap_perfmon=ep on pmtop",
+		return reason_set(why_not, STATUS_DENIED,
+			"sudo sysctl kernel.perf_event_paranoid=0, or sudo setcap cap_perfmon=ep on pmtop",
 			"power/energy-pkg/ may not be opened: perf_event_paranoid is %s, not 0", level);
 	if (found->has_nameless && !found->has_zones)
-		return reason_set(why_not, STATUS_NOT_FOUND, "run pmtop on the host", "this container hides /sys/class/powercap");
+		return reason_set(
+			why_not, STATUS_NOT_FOUND, "run pmtop on the host", "this container hides /sys/class/powercap");
 	if (is_virtual(reader))
-		return reason_set(why_not, STATUS_NOT_FOUND, "", "this machine has no RAPL: it is a virtual one, and the meters are its host's");
+		return reason_set(why_not, STATUS_NOT_FOUND, "",
+			"this machine has no RAPL: it is a virtual one, and the meters are its host's");
 	if (found->has_zones || found->has_pmu)
 		return reason_set(why_not, STATUS_NOT_FOUND, "", "RAPL tells of no package here");
-	return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe intel_rapl_msr, if the CPU has one", "this machine has no RAPL meter");
+	return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe intel_rapl_msr, if the CPU has one",
+		"this machine has no RAPL meter");
 }
 
 enum status energy_find_meters(struct energy_reader *reader, struct reason *why_not)
@@ -233,9 +256,10 @@ enum status energy_find_meters(struct energy_reader *reader, struct reason *why_
 	return explain(reader, &found, why_not);
 }
 
-/* -- reading ---------------------------------------------------------------------------------------------------------------------- */
+/* -- reading -- */
 
-static bool read_event_count(const struct energy_reader *reader, struct rapl_meter *meter, int64_t now_ns, uint64_t *raw)
+static bool read_event_count(
+	const struct energy_reader *reader, struct rapl_meter *meter, int64_t now_ns, uint64_t *raw)
 {
 	if (meter->fd < 0 && now_ns >= meter->reopen_ns) {
 		int fd = reader->calls->open_event(meter->type, meter->config, meter->cpu);
@@ -256,10 +280,13 @@ static bool read_event_count(const struct energy_reader *reader, struct rapl_met
 /* By how much it grew, in counts; negative: nobody knows. */
 static double growth(const struct rapl_meter *meter, uint64_t raw, double elapsed_s)
 {
-	double counts = raw >= meter->raw ? (double)(raw - meter->raw) : meter->range >= meter->raw ? (double)(meter->range - meter->raw) + (double)raw : -1;
+	double counts = raw >= meter->raw ? (double)(raw - meter->raw)
+		: meter->range >= meter->raw  ? (double)(meter->range - meter->raw) + (double)raw
+									  : -1;
 	if (elapsed_s <= 0 || counts * meter->joules_per_count > WATTS_IMPLAUSIBLE * elapsed_s)
 		return -1;
-	return meter->range && (double)meter->range * meter->joules_per_count < WATTS_OF_METER_MOST * elapsed_s ? -1 : counts;
+	return meter->range && (double)meter->range * meter->joules_per_count < WATTS_OF_METER_MOST * elapsed_s ? -1
+																											: counts;
 }
 
 static void take(struct rapl_meter *meter, uint64_t raw, int64_t now_ns)
@@ -278,7 +305,8 @@ bool energy_read_meters(struct energy_reader *reader, int64_t now_ns, struct sam
 	for (size_t i = 0; i < reader->meter_count; i++) {
 		struct rapl_meter *meter = &reader->meters[i];
 		uint64_t raw = 0;
-		bool is_read = meter->path[0] ? energy_number(reader, &raw, "%s", meter->path) == STATUS_OK : read_event_count(reader, meter, now_ns, &raw);
+		bool is_read = meter->path[0] ? energy_number(reader, &raw, "%s", meter->path) == STATUS_OK
+									  : read_event_count(reader, meter, now_ns, &raw);
 		if (!is_read)
 			continue;
 		has_any = true;

@@ -22,16 +22,16 @@ static const struct gpu_vendor *const vendor_table[] = {
 enum { VENDOR_COUNT = sizeof vendor_table / sizeof *vendor_table };
 
 struct maker {
-	void *state;                         /* NULL: not open */
-	int64_t next_ns, retry_ns;           /* when it is tried again */
-	bool is_missed;                      /* its reason stands in the sets */
+	void *state;               /* NULL: not open */
+	int64_t next_ns, retry_ns; /* when it is tried again */
+	bool is_missed;            /* its reason stands in the sets */
 };
 
 struct gpus {
 	struct target *target;
 	struct maker makers[VENDOR_COUNT];
 	struct reason why;
-	int64_t self_ns;                     /* when this process's own cost was told */
+	int64_t self_ns; /* when this process's own cost was told */
 };
 
 bool gpu_is_expected(const struct source_choices *choices)
@@ -46,13 +46,17 @@ enum status gpu_none_expected(const struct source_choices *choices, struct reaso
 {
 	char names[128] = "";
 	for (size_t i = 0, used = 0; i < VENDOR_COUNT && used < sizeof names; i++)
-		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : i + 1 < VENDOR_COUNT ? ", " : " or ", vendor_table[i]->what);
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+			i == 0                     ? ""
+				: i + 1 < VENDOR_COUNT ? ", "
+									   : " or ",
+			vendor_table[i]->what);
 	const char *remedy = choices->no_nvml ? "NVIDIA's library is not opened: --no-nvml, or nvml: false" : NULL;
 	return reason_set(why_not, STATUS_NOT_FOUND, remedy, "no GPU of %s has a driver here", names);
 }
 
-/* Why none of them is open: those say why whose files are here ("NVIDIA's driver is not loaded; AMD: …"); one that is there and fails comes before those
- * that are not. */
+/* Why none of them is open: those say why whose files are here ("NVIDIA's driver is not loaded; AMD: …"); one that is
+ * there and fails comes before those that are not. */
 static enum status open_all(struct gpus *gpus, struct reason *why_not)
 {
 	enum status worst = STATUS_NOT_FOUND;
@@ -60,7 +64,8 @@ static enum status open_all(struct gpus *gpus, struct reason *why_not)
 	bool is_any = false;
 	for (size_t i = 0; i < VENDOR_COUNT; i++) {
 		struct reason own = { "", "" };
-		enum status status = vendor_table[i]->open(gpus->target, (int32_t)i * GPU_INSTANCES, &gpus->makers[i].state, &own);
+		enum status status =
+			vendor_table[i]->open(gpus->target, (int32_t)i * GPU_INSTANCES, &gpus->makers[i].state, &own);
 		is_any |= status == STATUS_OK;
 		if (status == STATUS_OK)
 			continue;
@@ -73,7 +78,8 @@ static enum status open_all(struct gpus *gpus, struct reason *why_not)
 			continue;
 		size_t used = strlen(all.text);
 		bool is_named = strstr(own.text, vendor_table[i]->what) != NULL;
-		snprintf(all.text + used, sizeof all.text - used, "%s%s%s%.100s", used ? "; " : "", is_named ? "" : vendor_table[i]->what, is_named ? "" : ": ", own.text);
+		snprintf(all.text + used, sizeof all.text - used, "%s%s%s%.100s", used ? "; " : "",
+			is_named ? "" : vendor_table[i]->what, is_named ? "" : ": ", own.text);
 		if (!all.remedy[0])
 			memcpy(all.remedy, own.remedy, sizeof all.remedy);
 	}
@@ -107,9 +113,10 @@ static enum status open_gpus(struct target *target, void **state, struct reason 
 	return STATUS_OK;
 }
 
-/* -- reading -------------------------------------------------------------------------------------------------------------------- */
+/* -- reading -- */
 
-static void tell_missing(const struct gpu_vendor *vendor, const struct reason *why, int64_t now_ns, struct sample_set *out)
+static void tell_missing(
+	const struct gpu_vendor *vendor, const struct reason *why, int64_t now_ns, struct sample_set *out)
 {
 	char figure[64];
 	snprintf(figure, sizeof figure, "%s GPUs", vendor->what);
@@ -175,7 +182,8 @@ static void tell_self(struct gpus *gpus, int64_t now_ns, struct sample_set *out)
 		return;
 	gpus->self_ns = now_ns;
 	sample_set_figure(out, now_ns, METRIC_SELF_CPU, READER, (double)clock_process_cpu_ns());
-	if (file_read(AT_FDCWD, "/proc/self/statm", text, sizeof text, &length) == STATUS_OK && sscanf(text, "%lu %lu", &size, &resident) == 2)
+	if (file_read(AT_FDCWD, "/proc/self/statm", text, sizeof text, &length) == STATUS_OK &&
+		sscanf(text, "%lu %lu", &size, &resident) == 2)
 		sample_set_figure(out, now_ns, METRIC_SELF_RESIDENT, READER, (double)resident * (double)sysconf(_SC_PAGESIZE));
 }
 
@@ -201,10 +209,7 @@ static enum status read_gpus(void *state, int64_t now_ns, struct sample_set *out
 	return STATUS_IO;
 }
 
-static void explain_gpus(const void *state, struct reason *out)
-{
-	*out = ((const struct gpus *)state)->why;
-}
+static void explain_gpus(const void *state, struct reason *out) { *out = ((const struct gpus *)state)->why; }
 
 static enum status tell_all(void *state, int64_t now_ns, struct sample_set *out)
 {
@@ -216,5 +221,10 @@ static enum status tell_all(void *state, int64_t now_ns, struct sample_set *out)
 }
 
 const struct source gpu_direct_source = {
-	.name = "gpu", .open = open_gpus, .read = read_gpus, .explain = explain_gpus, .tell_all = tell_all, .close = close_gpus,
+	.name = "gpu",
+	.open = open_gpus,
+	.read = read_gpus,
+	.explain = explain_gpus,
+	.tell_all = tell_all,
+	.close = close_gpus,
 };

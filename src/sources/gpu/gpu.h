@@ -8,7 +8,8 @@
 #include "src/sources/choices.h"
 #include "src/sources/source.h"
 
-/* Asks the drivers itself, and may hang in one: for the child process alone (gpu_source is what everybody else reads). */
+/* Asks the drivers itself, and may hang in one: for the child process alone (gpu_source is what everybody else
+ * reads). */
 extern const struct source gpu_direct_source;
 
 /* A look at files alone: whether any maker's GPU can be expected to answer. */

@@ -19,7 +19,8 @@
 
 enum { PATH_SIZE = 512, LINK_SIZE = 128, STATUS_SIZE = 4096, CMDLINE_SIZE = 4096, FILES_LOOKED_AT = 4096 };
 enum { SEEN_MOST = 256, COMMAND_SIZE = 96, NUMBERS_MOST = 8 };
-/* A driver names a process that has its device open: one that has it keeps it, and one that has it not is another one of the same number. */
+/* A driver names a process that has its device open: one that has it keeps it, and one that has it not is another one
+ * of the same number. */
 #define DEVICE_STANDS_NS (20 * NS_PER_S)
 #define COMMAND_STANDS_NS (10 * NS_PER_S)
 
@@ -27,13 +28,18 @@ enum { SEEN_MOST = 256, COMMAND_SIZE = 96, NUMBERS_MOST = 8 };
 struct pid_seen {
 	int32_t pid;
 	ino_t folder;
-	int64_t used_ns, device_ns, command_ns;      /* device_ns, command_ns: when it was looked for; 0 = never */
+	int64_t used_ns, device_ns, command_ns; /* device_ns, command_ns: when it was looked for; 0 = never */
 	bool has_device;
 	char command[COMMAND_SIZE];
 };
 
 /* The numbers that a member has from the namespace of /proc down to its own. */
-struct pid_numbers { pid_t pid; uint64_t start_ticks; unsigned count; int32_t numbers[NUMBERS_MOST]; };
+struct pid_numbers {
+	pid_t pid;
+	uint64_t start_ticks;
+	unsigned count;
+	int32_t numbers[NUMBERS_MOST];
+};
 
 void pids_init(struct pids *pids, const struct target *target, const char *device)
 {
@@ -41,7 +47,9 @@ void pids_init(struct pids *pids, const struct target *target, const char *devic
 	snprintf(path, sizeof path, "%s/self/ns/pid", target->proc_root);
 	ssize_t length = readlink(path, name, sizeof name - 1);
 	name[length > 0 ? length : 0] = '\0';
-	*pids = (struct pids){ .target = target, .device = device, .is_inside = length > 0 && strcmp(name, INITIAL_NAMESPACE) != 0 };
+	*pids = (struct pids){
+		.target = target, .device = device, .is_inside = length > 0 && strcmp(name, INITIAL_NAMESPACE) != 0
+	};
 }
 
 void pids_release(struct pids *pids)
@@ -61,7 +69,7 @@ static const struct target_member *member_of(const struct target *target, int32_
 	return NULL;
 }
 
-/* -- one process ---------------------------------------------------------------------------------------------------------------- */
+/* -- one process -- */
 
 static bool look_for_device(const struct pids *pids, int32_t pid)
 {
@@ -135,14 +143,16 @@ static bool has_device_open(struct pids *pids, int32_t pid, ino_t folder, int64_
 	return seen->has_device;
 }
 
-/* -- numbers of the target's members --------------------------------------------------------------------------------------------- */
+/* -- numbers of the target's members -- */
 
 static void read_numbers(const struct target_member *member, struct pid_numbers *out)
 {
 	char text[STATUS_SIZE];
 	size_t length;
 	*out = (struct pid_numbers){ .pid = member->pid, .start_ticks = member->start_ticks };
-	const char *at = file_read(member->directory_fd, "status", text, sizeof text, &length) == STATUS_OK ? strstr(text, "\nNSpid:") : NULL;
+	const char *at = file_read(member->directory_fd, "status", text, sizeof text, &length) == STATUS_OK
+		? strstr(text, "\nNSpid:")
+		: NULL;
 	if (!at)
 		return;
 	for (at += strlen("\nNSpid:"); (*at == '\t' || *at == ' ') && out->count < NUMBERS_MOST;) {
@@ -211,7 +221,7 @@ static const struct target_member *only_one_with(struct pids *pids, int32_t told
 	return found;
 }
 
-/* -- what is asked --------------------------------------------------------------------------------------------------------------- */
+/* -- what is asked -- */
 
 static bool is_its_user(struct pids *pids, int32_t pid, int64_t now_ns)
 {

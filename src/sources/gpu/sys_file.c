@@ -82,7 +82,8 @@ bool sys_word(const char *text, const char *key, char separator, char *out, size
 	return false;
 }
 
-bool sys_tell(const char *folder, const struct sys_figure *figure, int32_t instance, int64_t now_ns, struct sample_set *out)
+bool sys_tell(
+	const char *folder, const struct sys_figure *figure, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	double value;
 	if (!sys_number(folder, figure->file, &value))
@@ -94,7 +95,8 @@ bool sys_tell(const char *folder, const struct sys_figure *figure, int32_t insta
 	return true;
 }
 
-void sys_tell_all(const char *folder, const struct sys_figure *figures, int32_t instance, int64_t now_ns, struct sample_set *out)
+void sys_tell_all(
+	const char *folder, const struct sys_figure *figures, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	for (const struct sys_figure *figure = figures; figure->file; figure++)
 		if (sys_tell(folder, figure, instance, now_ns, out))

@@ -1,10 +1,11 @@
 /* Where the Python code of the target's processes spends its time: their main threads, looked at again and again.
  *
- * Reading another process's memory may wait for it, and a line's text for a disk: both are done by a thread of its own, and memory is read by a child
- * process of that thread's (remote_reader.h): where a read does not return, that child is left behind, and its process is tried again ever more seldom.
+ * Reading another process's memory may wait for it, and a line's text for a disk: both are done by a thread of its own,
+ * and memory is read by a child process of that thread's (remote_reader.h): where a read does not return, that child is
+ * left behind, and its process is tried again ever more seldom.
  *
  *   read (sampler thread)  ── who there is ──▶  ┌ looking thread ┐  py_sampler_look → stacks_tree_add
- *                          ◀── CODE… records ── └ tree, groups ──┘  (the tree and the groups are under `lock`)                       */
+ *                          ◀── CODE… records ── └ tree, groups ──┘  (the tree and the groups are under `lock`) */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -43,10 +44,10 @@ enum { PROCESSES_MOST = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MOST, STA
 /* A process, as the looking thread knows it. */
 struct looked {
 	struct stacks_who who;
-	struct py_sampler *sampler;          /* NULL: not opened (yet) */
-	int64_t try_ns, try_after_ns;        /* when it is tried (again); INT64_MAX = never */
-	struct stacks_owner owner;           /* of the lines that it runs */
-	size_t group;                        /* index, or NO_GROUP: not known yet */
+	struct py_sampler *sampler;   /* NULL: not opened (yet) */
+	int64_t try_ns, try_after_ns; /* when it is tried (again); INT64_MAX = never */
+	struct stacks_owner owner;    /* of the lines that it runs */
+	size_t group;                 /* index, or NO_GROUP: not known yet */
 	struct stacks_loaders loaders;
 	struct stacks_stuck stuck;
 };
@@ -73,7 +74,7 @@ struct stacks_state {
 	struct py_sample sample;
 	const char *texts[PY_FRAMES_MOST];
 	struct stacks_polled polled;
-	double look_cost_ns;                 /* of a CPU; mean of the last */
+	double look_cost_ns; /* of a CPU; mean of the last */
 	struct stacks_search search;
 	uint64_t random;
 	/* the sampler thread's */
@@ -81,7 +82,7 @@ struct stacks_state {
 	bool has_emitted_no_text;
 };
 
-/* -- who there is ----------------------------------------------------------------------------------------------------------------- */
+/* -- who there is -- */
 
 /* Under the lock. */
 static void forget(struct looked *looked)
@@ -108,13 +109,17 @@ static void take_over(struct stacks_state *stacks)
 	for (size_t i = 0; i < stacks->present.count && stacks->looked_count < PROCESSES_MOST; i++) {
 		if (stacks->present.list[i].fd < 0)
 			continue;
-		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present.list[i], .try_after_ns = TRY_FIRST_NS, .group = NO_GROUP, .loaders = STACKS_LOADERS_INIT,
-			.owner = { .process_fd = stacks->present.list[i].fd, .started_ns = stacks_began_ns(stacks->present.list[i].start_ticks) } };
+		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present.list[i],
+			.try_after_ns = TRY_FIRST_NS,
+			.group = NO_GROUP,
+			.loaders = STACKS_LOADERS_INIT,
+			.owner = { .process_fd = stacks->present.list[i].fd,
+				.started_ns = stacks_began_ns(stacks->present.list[i].start_ticks) } };
 		stacks->present.list[i].fd = -1;
 	}
 }
 
-/* -- groups ----------------------------------------------------------------------------------------------------------------------- */
+/* -- groups -- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -125,12 +130,13 @@ static bool ends_with(const char *text, const char *end)
 static bool is_worker(const struct py_sample *sample)
 {
 	for (size_t i = 0; i < sample->count; i++)
-		if (strcmp(sample->sites[i].known->code.function, "_worker_loop") == 0 && ends_with(sample->sites[i].known->code.file, "/torch/utils/data/_utils/worker.py"))
+		if (strcmp(sample->sites[i].known->code.function, "_worker_loop") == 0 &&
+			ends_with(sample->sites[i].known->code.file, "/torch/utils/data/_utils/worker.py"))
 			return true;
 	return false;
 }
 
-/* -- looking ---------------------------------------------------------------------------------------------------------------------- */
+/* -- looking -- */
 
 /* What looking has cost so far, its child included. */
 static int64_t cost_so_far_ns(const struct stacks_state *stacks)
@@ -150,7 +156,8 @@ static double random_ratio(struct stacks_state *stacks)
 static double period_ns(const struct stacks_state *stacks, bool is_hunting)
 {
 	const struct source_choices *choices = source_choices(stacks->target);
-	double hz = (is_hunting || choices->wants_stacks) && choices->stacks_hz < STACKS_HZ_LOOKED_AT ? STACKS_HZ_LOOKED_AT : choices->stacks_hz;
+	double hz = (is_hunting || choices->wants_stacks) && choices->stacks_hz < STACKS_HZ_LOOKED_AT ? STACKS_HZ_LOOKED_AT
+																								  : choices->stacks_hz;
 	double budget = choices->wants_stacks ? BUDGET_LOOKED_AT_RATIO : BUDGET_RATIO;
 	double least = stacks->look_cost_ns * (double)stacks->groups.count / budget;
 	return (double)NS_PER_S / hz > least ? (double)NS_PER_S / hz : least;
@@ -162,7 +169,8 @@ static void account(struct stacks_state *stacks, struct looked *looked, int64_t 
 	bool is_new = looked->group == NO_GROUP && stacks->sample.is_whole && stacks->sample.count > 0;
 	bool is_workers = is_new && is_worker(&stacks->sample);
 	if (is_new)
-		looked->group = stacks_groups_find(&stacks->groups, is_workers ? looked->who.parent : looked->who.pid, is_workers, py_sampler_version(looked->sampler));
+		looked->group = stacks_groups_find(&stacks->groups, is_workers ? looked->who.parent : looked->who.pid,
+			is_workers, py_sampler_version(looked->sampler));
 	if (looked->group == NO_GROUP)
 		return;
 	struct stacks_group *group = &stacks->groups.list[looked->group];
@@ -183,7 +191,8 @@ static void poll_loaders(struct stacks_state *stacks, struct looked *looked, int
 	struct stacks_polled *polled = &stacks->polled;
 	stacks_loaders_poll(&looked->loaders, stacks->lines, &looked->owner, now_ns, polled);
 	pthread_mutex_lock(&stacks->lock);
-	stacks_loaders_take(&looked->loaders, &stacks->runs, polled, looked->who.pid, looked->who.start_ticks, looked->who.command, now_ns);
+	stacks_loaders_take(
+		&looked->loaders, &stacks->runs, polled, looked->who.pid, looked->who.start_ticks, looked->who.command, now_ns);
 	pthread_mutex_unlock(&stacks->lock);
 }
 
@@ -196,7 +205,8 @@ static void look_at(struct stacks_state *stacks, struct looked *looked)
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
-				? stacks_lines_text(stacks->lines, &looked->owner, site->known->code.file, site->line) : NULL;
+				? stacks_lines_text(stacks->lines, &looked->owner, site->known->code.file, site->line)
+				: NULL;
 		}
 		pthread_mutex_lock(&stacks->lock);
 		account(stacks, looked, now_ns);
@@ -245,7 +255,7 @@ static void try_to_open(struct stacks_state *stacks, struct looked *looked, int6
 	pthread_mutex_unlock(&stacks->lock);
 }
 
-/* -- reads that do not return ------------------------------------------------------------------------------------------------------ */
+/* -- reads that do not return -- */
 
 /* Under the lock: of which process the memory could not be read for longest. */
 static void publish_stuck(struct stacks_state *stacks)
@@ -253,7 +263,8 @@ static void publish_stuck(struct stacks_state *stacks)
 	stacks->missing.stuck_since_ns = 0;
 	for (size_t i = 0; i < stacks->looked_count; i++) {
 		const struct looked *looked = &stacks->looked[i];
-		if (!looked->stuck.since_ns || (stacks->missing.stuck_since_ns && stacks->missing.stuck_since_ns <= looked->stuck.since_ns))
+		if (!looked->stuck.since_ns ||
+			(stacks->missing.stuck_since_ns && stacks->missing.stuck_since_ns <= looked->stuck.since_ns))
 			continue;
 		stacks->missing.stuck_since_ns = looked->stuck.since_ns;
 		stacks->missing.stuck_pid = looked->who.pid;
@@ -273,7 +284,7 @@ static void retry_stuck(struct stacks_state *stacks, struct looked *looked, int6
 		stacks_stuck_end(&looked->stuck, now_ns);
 }
 
-/* -- whose turn it is -------------------------------------------------------------------------------------------------------------- */
+/* -- whose turn it is -- */
 
 /* The next of a group's processes in turn. NULL: it has none. */
 static struct looked *next_of(struct stacks_state *stacks, size_t group, size_t turn)
@@ -286,12 +297,10 @@ static struct looked *next_of(struct stacks_state *stacks, size_t group, size_t 
 	return NULL;
 }
 
-static int64_t earlier(int64_t a_ns, int64_t b_ns)
-{
-	return a_ns < b_ns ? a_ns : b_ns;
-}
+static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
 
-/* Opens it, looks at one that has no group yet, and polls its loaders, as far as these are due; returns when the next of it is. */
+/* Opens it, looks at one that has no group yet, and polls its loaders, as far as these are due; returns when the next
+ * of it is. */
 static int64_t attend(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
 {
 	int64_t next_ns = INT64_MAX;
@@ -367,7 +376,7 @@ static void look_again_and_again(void *argument)
 	remote_reader_use(NULL);
 }
 
-/* -- the source ------------------------------------------------------------------------------------------------------------------- */
+/* -- the source -- */
 
 static void release(struct stacks_state *stacks)
 {
@@ -420,12 +429,15 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	if (!has_what_to_look_at(target))
 		return STATUS_OK;
 	stacks_present_take(&stacks->present, stacks->target);
-	int error = stacks->tree && stacks->lines && stacks->reader && stacks->wake_fd >= 0 ? hang_thread_start(&stacks->thread, look_again_and_again, stacks) : ENOMEM;
+	int error = stacks->tree && stacks->lines && stacks->reader && stacks->wake_fd >= 0
+		? hang_thread_start(&stacks->thread, look_again_and_again, stacks)
+		: ENOMEM;
 	stacks->has_thread = error == 0;
 	if (error == 0)
 		return STATUS_OK;
 	release(stacks);
-	return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "a thread could not be started: %s", strerror(error));
+	return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "a thread could not be started: %s",
+		strerror(error));
 }
 
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -433,7 +445,8 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	struct stacks_state *stacks = state;
 	if (!stacks->has_thread) {
 		if (stacks->target->pid != 0 && source_choices(stacks->target)->stacks_hz <= 0)
-			sample_set_missing(out, now_ns, "stacks", "not looked at: it is switched off", "stacks: looks_per_second in pmtop.yaml");
+			sample_set_missing(
+				out, now_ns, "stacks", "not looked at: it is switched off", "stacks: looks_per_second in pmtop.yaml");
 		return STATUS_END;
 	}
 	pthread_mutex_lock(&stacks->lock);

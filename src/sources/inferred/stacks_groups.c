@@ -14,7 +14,8 @@ size_t stacks_groups_find(struct stacks_groups *groups, int32_t pid, bool is_wor
 	while (at < groups->count && !(groups->list[at].pid == pid && groups->list[at].is_workers == is_workers))
 		at++;
 	if (at == groups->count && at < STACKS_GROUPS_MOST) {
-		groups->list[groups->count++] = (struct stacks_group){ .id = (uint32_t)at + 1, .pid = pid, .is_workers = is_workers, .hz = (double)NAN };
+		groups->list[groups->count++] =
+			(struct stacks_group){ .id = (uint32_t)at + 1, .pid = pid, .is_workers = is_workers, .hz = (double)NAN };
 		py_layout_version(python, groups->list[at].python);
 	}
 	return at;

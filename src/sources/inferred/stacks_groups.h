@@ -1,4 +1,5 @@
-/* stacks_groups.h: whose stacks are looked at: a process by itself, or the loader workers of one process in turn; and how often they were. */
+/* stacks_groups.h: whose stacks are looked at: a process by itself, or the loader workers of one process in turn; and
+ * how often they were. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_GROUPS_H
 #define PMTOP_SOURCES_INFERRED_STACKS_GROUPS_H
 
@@ -9,13 +10,13 @@ enum { STACKS_GROUPS_MOST = 64 };
 
 struct stacks_group {
 	uint32_t id;
-	int32_t pid;                         /* of workers: of the process that they work for */
+	int32_t pid; /* of workers: of the process that they work for */
 	bool is_workers;
 	char python[PY_VERSION_SIZE];
 	uint64_t looks, partial, total_ns, told_looks;
 	double hz;
-	size_t turn;                         /* which of its processes was looked at last */
-	int64_t last_ns, next_ns;            /* 0 = not looked at yet */
+	size_t turn;              /* which of its processes was looked at last */
+	int64_t last_ns, next_ns; /* 0 = not looked at yet */
 };
 
 struct stacks_groups {

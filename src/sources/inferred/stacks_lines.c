@@ -12,10 +12,20 @@
 /* When a process began is known to some 10 ms, and a file may be written right before. */
 #define SLACK_NS (1 * NS_PER_S)
 
-enum { TEXT_SIZE = 160, FILES_MOST = 256, LINES_MOST = 4096, VIEWS_MAX = 32, LINK_SIZE = 256, SOURCES_BYTES_MAX = 8 << 20 };
+enum {
+	TEXT_SIZE = 160,
+	FILES_MOST = 256,
+	LINES_MOST = 4096,
+	VIEWS_MAX = 32,
+	LINK_SIZE = 256,
+	SOURCES_BYTES_MAX = 8 << 20
+};
 
 /* Who finds the same file at the same name and may read the same: rights, mount namespace, root, working directory. */
-struct view { struct foreign_rights rights; char links[3][LINK_SIZE]; };
+struct view {
+	struct foreign_rights rights;
+	char links[3][LINK_SIZE];
+};
 
 enum source { SOURCE_UNREAD, SOURCE_READ, SOURCE_REFUSED };
 
@@ -23,26 +33,26 @@ enum source { SOURCE_UNREAD, SOURCE_READ, SOURCE_REFUSED };
 struct file_lines {
 	char *name;
 	unsigned view;
-	enum source state;                   /* UNREAD also where its text had to make room for others */
+	enum source state; /* UNREAD also where its text had to make room for others */
 	char *source;
 	size_t source_size;
 	size_t count, room;
-	struct { int line; char *text; } *lines;
+	struct {
+		int line;
+		char *text;
+	} * lines;
 };
 
 struct stacks_lines {
 	struct foreign_reader reader;
 	unsigned view_count;
-	struct view views[VIEWS_MAX];        /* numbered from 1 */
+	struct view views[VIEWS_MAX]; /* numbered from 1 */
 	size_t count;
 	struct file_lines files[FILES_MOST];
-	size_t source_bytes, next_to_drop;   /* the texts of all files that are kept */
+	size_t source_bytes, next_to_drop; /* the texts of all files that are kept */
 };
 
-struct stacks_lines *stacks_lines_new(void)
-{
-	return calloc(1, sizeof(struct stacks_lines));
-}
+struct stacks_lines *stacks_lines_new(void) { return calloc(1, sizeof(struct stacks_lines)); }
 
 void stacks_lines_free(struct stacks_lines *lines)
 {
@@ -71,9 +81,10 @@ void stacks_lines_tell_missing(const struct stacks_lines *lines, bool *was_told,
 	*was_told = why != NULL;
 }
 
-/* -- whose they are --------------------------------------------------------------------------------------------------------------- */
+/* -- whose they are -- */
 
-/* The folder of a process belongs to its effective user. Who was root and is not any more (a launcher) has less rights; nobody gets more. */
+/* The folder of a process belongs to its effective user. Who was root and is not any more (a launcher) has less rights;
+ * nobody gets more. */
 void stacks_owner_note_user(struct stacks_owner *owner)
 {
 	struct stat folder;
@@ -91,7 +102,8 @@ static bool read_view(const struct stacks_owner *owner, struct view *out)
 {
 	static const char *const links[] = { "ns/mnt", "root", "cwd" };
 	memset(out, 0, sizeof *out);
-	if (!owner->has_user || owner->is_mixed || foreign_rights_read(owner->process_fd, &out->rights) != STATUS_OK || out->rights.uid != owner->uid)
+	if (!owner->has_user || owner->is_mixed || foreign_rights_read(owner->process_fd, &out->rights) != STATUS_OK ||
+		out->rights.uid != owner->uid)
 		return false;
 	for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
 		ssize_t length = readlinkat(owner->process_fd, links[i], out->links[i], LINK_SIZE);
@@ -109,7 +121,8 @@ static bool find_view(struct stacks_lines *lines, struct stacks_owner *owner)
 	if (!read_view(owner, &now))
 		return false;
 	for (unsigned i = 0; i < lines->view_count && !owner->view; i++)
-		if (foreign_rights_are_equal(&lines->views[i].rights, &now.rights) && memcmp(lines->views[i].links, now.links, sizeof now.links) == 0)
+		if (foreign_rights_are_equal(&lines->views[i].rights, &now.rights) &&
+			memcmp(lines->views[i].links, now.links, sizeof now.links) == 0)
 			owner->view = i + 1;
 	if (!owner->view && lines->view_count < VIEWS_MAX) {
 		*view = now;
@@ -118,7 +131,7 @@ static bool find_view(struct stacks_lines *lines, struct stacks_owner *owner)
 	return owner->view != 0;
 }
 
-/* -- their text ------------------------------------------------------------------------------------------------------------------- */
+/* -- their text -- */
 
 static void drop_source(struct stacks_lines *lines, struct file_lines *file)
 {
@@ -148,8 +161,8 @@ static bool read_source(struct stacks_lines *lines, const struct stacks_owner *o
 	size_t length = 0;
 	if (file->state != SOURCE_UNREAD)
 		return true;
-	enum status status = foreign_file_read(&lines->reader, owner->process_fd, &lines->views[file->view - 1].rights, file->name, owner->started_ns + SLACK_NS,
-		&text, &length);
+	enum status status = foreign_file_read(&lines->reader, owner->process_fd, &lines->views[file->view - 1].rights,
+		file->name, owner->started_ns + SLACK_NS, &text, &length);
 	if (status == STATUS_OK)
 		keep_source(lines, file, text, length);
 	else if (status != STATUS_AGAIN)

@@ -21,7 +21,8 @@ void stacks_runs_tell(struct stacks_runs *runs, bool again, bool has_ended, int6
 	}
 }
 
-void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler *sampler, const struct py_sample *sample, int64_t now_ns)
+void stacks_loaders_note(
+	struct stacks_loaders *loaders, const struct py_sampler *sampler, const struct py_sample *sample, int64_t now_ns)
 {
 	struct reason why;
 	if (!loaders->is_tried && py_counter_open(py_sampler_process(sampler), &loaders->counter, &why) != STATUS_OK)
@@ -35,7 +36,8 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	loaders->hunt_until_ns = 0;
 }
 
-void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner, int64_t now_ns, struct stacks_polled *out)
+void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,
+	int64_t now_ns, struct stacks_polled *out)
 {
 	bool is_any_left = false;
 	out->count = 0;
@@ -52,8 +54,8 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 		loaders->hunt_until_ns = now_ns + HUNT_NS;
 }
 
-void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled, pid_t pid, uint64_t start_ticks, const char *name,
-	int64_t now_ns)
+void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
+	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns)
 {
 	if (!loaders->steps && polled->count > 0 && runs->count < STACKS_RUNS_MOST) {
 		loaders->steps = stacks_steps_new(runs->count, pid, start_ticks, name);

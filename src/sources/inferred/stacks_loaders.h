@@ -1,4 +1,5 @@
-/* stacks_loaders.h: the DataLoaders of the processes that are looked at: found on their stacks, polled, and told as runs (stacks_steps.h). */
+/* stacks_loaders.h: the DataLoaders of the processes that are looked at: found on their stacks, polled, and told as
+ * runs (stacks_steps.h). */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 #define PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 
@@ -9,7 +10,10 @@
 enum { STACKS_RUNS_MOST = 64 };
 
 /* All runs that were counted. Under a lock where another thread tells. */
-struct stacks_runs { unsigned count; struct stacks_steps *list[STACKS_RUNS_MOST]; };
+struct stacks_runs {
+	unsigned count;
+	struct stacks_steps *list[STACKS_RUNS_MOST];
+};
 
 void stacks_runs_release(struct stacks_runs *runs);
 /* `has_ended`: the target has, and nothing of any run comes any more. */
@@ -17,24 +21,34 @@ void stacks_runs_tell(struct stacks_runs *runs, bool again, bool has_ended, int6
 
 /* Those of one process. */
 struct stacks_loaders {
-	struct py_counter *counter;          /* NULL: not opened, or this Python's objects are not known */
+	struct py_counter *counter; /* NULL: not opened, or this Python's objects are not known */
 	bool is_tried;
-	struct stacks_steps *steps;          /* one of the runs; NULL: there is nothing to tell */
-	int64_t poll_ns;                     /* when they are polled; INT64_MAX: none is known */
-	int64_t hunt_until_ns;               /* until then they are looked for more often than stacks are looked at otherwise */
+	struct stacks_steps *steps; /* one of the runs; NULL: there is nothing to tell */
+	int64_t poll_ns;            /* when they are polled; INT64_MAX: none is known */
+	/* until then they are looked for more often than stacks are looked at otherwise */
+	int64_t hunt_until_ns;
 };
 
-#define STACKS_LOADERS_INIT { .poll_ns = INT64_MAX }
+#define STACKS_LOADERS_INIT \
+	{ \
+		.poll_ns = INT64_MAX \
+	}
 
-struct stacks_polled { const struct py_counted *counted; size_t count; const char *texts[PY_COUNTED_MOST]; };
+struct stacks_polled {
+	const struct py_counted *counted;
+	size_t count;
+	const char *texts[PY_COUNTED_MOST];
+};
 
 /* Right after a look at this process. */
-void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler *sampler, const struct py_sample *sample, int64_t now_ns);
+void stacks_loaders_note(
+	struct stacks_loaders *loaders, const struct py_sampler *sampler, const struct py_sample *sample, int64_t now_ns);
 /* Polls; what came of it is for stacks_loaders_take, before the next. `owner`: as stacks_lines_text. */
-void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner, int64_t now_ns, struct stacks_polled *out);
+void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,
+	int64_t now_ns, struct stacks_polled *out);
 /* Under the lock of the runs. */
-void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled, pid_t pid, uint64_t start_ticks, const char *name,
-	int64_t now_ns);
+void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
+	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns);
 /* Its process has ended, or is another program now. Under the lock. */
 void stacks_loaders_end(struct stacks_loaders *loaders, int64_t now_ns);
 /* It is not looked at for now. */

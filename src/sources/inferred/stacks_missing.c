@@ -11,15 +11,18 @@ static bool find_reason(const struct stacks_missing *missing, int64_t open_ns, b
 {
 	int64_t stuck_s = missing->stuck_since_ns ? (clock_monotonic_ns() - missing->stuck_since_ns) / NS_PER_S : 0;
 	if (stuck_s > 0) {
-		reason_set(out, STATUS_IO, "it may wait for a page that never comes (userfaultfd, FUSE, network disk); pmtop tries again",
-			"stack reader stuck %lld s: the memory of process %d cannot be read", (long long)stuck_s, (int)missing->stuck_pid);
+		reason_set(out, STATUS_IO,
+			"it may wait for a page that never comes (userfaultfd, FUSE, network disk); pmtop tries again",
+			"stack reader stuck %lld s: the memory of process %d cannot be read", (long long)stuck_s,
+			(int)missing->stuck_pid);
 		return true;
 	}
 	*out = missing->why;
 	return !has_any && missing->status != STATUS_OK && open_ns > SETTLED_NS;
 }
 
-void stacks_missing_tell(struct stacks_missing *missing, int64_t open_ns, bool has_any, int64_t now_ns, struct sample_set *out)
+void stacks_missing_tell(
+	struct stacks_missing *missing, int64_t open_ns, bool has_any, int64_t now_ns, struct sample_set *out)
 {
 	struct reason why;
 	bool is_missing = find_reason(missing, open_ns, has_any, &why);

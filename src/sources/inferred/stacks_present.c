@@ -44,7 +44,8 @@ void stacks_present_take(struct stacks_present *present, const struct target *ta
 			if (fd < 0)
 				continue;
 			struct stacks_who *new = &present->list[present->count++];
-			*new = (struct stacks_who){ member->pid, member->parent, member->start_ticks, member->generation, fd, true, "" };
+			*new = (struct stacks_who){ member->pid, member->parent, member->start_ticks, member->generation, fd, true,
+				"" };
 			snprintf(new->command, sizeof new->command, "%.63s", member->command);
 			present->has_changed = true;
 		}

@@ -1,5 +1,5 @@
-/* stacks_present.h: which processes of the target's there are, as the sampler thread hands them over to the one that looks at their stacks. All calls
- * for one list under one lock. */
+/* stacks_present.h: which processes of the target's there are, as the sampler thread hands them over to the one that
+ * looks at their stacks. All calls for one list under one lock. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_PRESENT_H
 #define PMTOP_SOURCES_INFERRED_STACKS_PRESENT_H
 
@@ -8,11 +8,18 @@
 enum { STACKS_PROCESSES_MAX = 128 };
 
 /* `fd`: /proc/PID; who takes it over leaves -1. */
-struct stacks_who { pid_t pid, parent; uint64_t start_ticks; unsigned generation; int fd; bool is_kept; char command[64]; };
+struct stacks_who {
+	pid_t pid, parent;
+	uint64_t start_ticks;
+	unsigned generation;
+	int fd;
+	bool is_kept;
+	char command[64];
+};
 
 struct stacks_present {
 	size_t count;
-	bool has_changed;            /* until who reads it says false */
+	bool has_changed; /* until who reads it says false */
 	struct stacks_who list[STACKS_PROCESSES_MAX];
 };
 

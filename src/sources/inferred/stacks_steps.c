@@ -9,30 +9,47 @@
 #include "src/base/clock.h"
 
 /* A step is told once it took so many polls: then its time is right to a fifth, and of longer ones to less. */
-enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, PASSES_MOST = 16, LOADERS_MOST = 16, FIRST_RUN = 255, RUNS_MOST = 64 };
+enum {
+	POLLS_A_STEP = 5,
+	POLLS_WANTED = 16,
+	POLLS_SINGLE = 5,
+	PASSES_MOST = 16,
+	LOADERS_MOST = 16,
+	FIRST_RUN = 255,
+	RUNS_MOST = 64
+};
 #define POLL_LEAST_NS (20 * NS_PER_MS)
 #define POLL_MOST_NS (50 * NS_PER_MS)
 #define PLACE_NS (2 * NS_PER_S)
 #define LATE_MOST_NS (1 * NS_PER_S)
 
-enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 };      /* ids of names */
+enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
 
 struct pass {
 	uint64_t serial;
 	enum mode mode;
-	uint64_t told;               /* batches of it whose begin was told */
-	uint64_t yielded;            /* as seen last */
-	int64_t since_ns;            /* when it was met */
-	int64_t told_ns, seen_ns;    /* when the last of these began; the last that was seen */
-	bool is_begun;               /* its epoch was */
-	uint64_t length;             /* batches in it, and samples in one; 0 = not known */
+	uint64_t told;            /* batches of it whose begin was told */
+	uint64_t yielded;         /* as seen last */
+	int64_t since_ns;         /* when it was met */
+	int64_t told_ns, seen_ns; /* when the last of these began; the last that was seen */
+	bool is_begun;            /* its epoch was */
+	uint64_t length;          /* batches in it, and samples in one; 0 = not known */
 	uint32_t batch_size;
 };
 
 /* Which loop a loader was seen in. */
-struct loader { uint64_t sampler; enum mode mode; };
+struct loader {
+	uint64_t sampler;
+	enum mode mode;
+};
 
-struct event { enum record_kind kind; int64_t time_ns; uint64_t index, number; enum mode mode; uint32_t epoch; };
+struct event {
+	enum record_kind kind;
+	int64_t time_ns;
+	uint64_t index, number;
+	enum mode mode;
+	uint32_t epoch;
+};
 
 struct stacks_steps {
 	uint8_t run;
@@ -43,15 +60,15 @@ struct stacks_steps {
 	struct pass passes[PASSES_MOST];
 	size_t loader_count;
 	struct loader loaders[LOADERS_MOST];
-	uint64_t current;            /* serial of the pass whose batch is open; 0 = none is */
+	uint64_t current; /* serial of the pass whose batch is open; 0 = none is */
 	enum mode mode;
-	uint64_t sequence, number;   /* of the next event; of the next batch */
-	uint64_t counted[3];         /* batches that ended, by mode, those before pmtop came included */
+	uint64_t sequence, number; /* of the next event; of the next batch */
+	uint64_t counted[3];       /* batches that ended, by mode, those before pmtop came included */
 	struct run_state state;
-	int64_t event_ns;            /* of the newest event: none is before the one before it */
-	double step_s;               /* about, of the newest steps; NAN */
+	int64_t event_ns; /* of the newest event: none is before the one before it */
+	double step_s;    /* about, of the newest steps; NAN */
 	size_t event_count, event_room;
-	struct event *events;        /* that were not told yet */
+	struct event *events; /* that were not told yet */
 };
 
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
@@ -65,7 +82,8 @@ struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start
 	steps->step_s = (double)NAN;
 	steps->state = (struct run_state){ .mode = MODE_TRAIN, .loss = (double)NAN };
 	snprintf(steps->name, sizeof steps->name, "%s", name);
-	snprintf(steps->uuid, sizeof steps->uuid, "%016llx%016llx", (unsigned long long)pid, (unsigned long long)start_ticks);
+	snprintf(
+		steps->uuid, sizeof steps->uuid, "%016llx%016llx", (unsigned long long)pid, (unsigned long long)start_ticks);
 	return steps;
 }
 
@@ -75,7 +93,7 @@ void stacks_steps_free(struct stacks_steps *steps)
 	free(steps);
 }
 
-/* -- what is seen ----------------------------------------------------------------------------------------------------------------- */
+/* -- what is seen -- */
 
 static void add(struct stacks_steps *steps, enum record_kind kind, int64_t time_ns, uint64_t index)
 {
@@ -88,7 +106,8 @@ static void add(struct stacks_steps *steps, enum record_kind kind, int64_t time_
 		steps->event_room = room;
 	}
 	steps->event_ns = time_ns > steps->event_ns ? time_ns : steps->event_ns;
-	steps->events[steps->event_count++] = (struct event){ kind, steps->event_ns, index, steps->number, steps->mode, steps->state.epoch_index };
+	steps->events[steps->event_count++] =
+		(struct event){ kind, steps->event_ns, index, steps->number, steps->mode, steps->state.epoch_index };
 }
 
 /* "val_loader", "evaluate", "for batch in test_data": words that begin so, not "retrieval" or "latest". */
@@ -104,7 +123,8 @@ static enum mode mode_of(const struct py_counted *counted, const char *text)
 {
 	static const char *const words[] = { "val", "eval", "test" };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (has_word(text, words[i]) || has_word(counted->function, words[i]) || strstr(counted->file, "/evaluation_loop.py"))
+		if (has_word(text, words[i]) || has_word(counted->function, words[i]) ||
+			strstr(counted->file, "/evaluation_loop.py"))
 			return MODE_VALIDATION;
 	return MODE_TRAIN;
 }
@@ -125,8 +145,10 @@ static void remember_loader(struct stacks_steps *steps, uint64_t sampler, enum m
 	*loader = (struct loader){ sampler, mode };
 }
 
-/* Where its loop stands may be known later than that it is there: then its loader says which it is, or that another one trains. False: wait. */
-static bool find_mode(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t since_ns, int64_t now_ns, enum mode *mode)
+/* Where its loop stands may be known later than that it is there: then its loader says which it is, or that another one
+ * trains. False: wait. */
+static bool find_mode(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t since_ns,
+	int64_t now_ns, enum mode *mode)
 {
 	const struct loader *loader = find_loader(steps, counted->sampler);
 	if (*counted->function) {
@@ -209,7 +231,8 @@ static int64_t begun_ns(const struct stacks_steps *steps, uint64_t yielded, int6
 	return usual_ns < (double)since_event_ns ? now_ns - (int64_t)usual_ns : steps->event_ns;
 }
 
-static struct pass *find_pass(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
+static struct pass *find_pass(
+	struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
 {
 	for (size_t i = 0; i < steps->pass_count; i++)
 		if (steps->passes[i].serial == counted->serial)
@@ -217,7 +240,10 @@ static struct pass *find_pass(struct stacks_steps *steps, const struct py_counte
 	if (steps->pass_count == PASSES_MOST)
 		return NULL;
 	struct pass *pass = &steps->passes[steps->pass_count++];
-	*pass = (struct pass){ .serial = counted->serial, .since_ns = now_ns, .told_ns = begun_ns(steps, counted->yielded, now_ns), .seen_ns = now_ns };
+	*pass = (struct pass){ .serial = counted->serial,
+		.since_ns = now_ns,
+		.told_ns = begun_ns(steps, counted->yielded, now_ns),
+		.seen_ns = now_ns };
 	find_mode(steps, counted, text, now_ns, now_ns, &pass->mode);
 	/* pmtop came when it was on its way: what was handed out before is counted, and when is not known. */
 	if (counted->yielded > 1 && !steps->is_told && steps->event_count == 0) {
@@ -232,8 +258,9 @@ static struct pass *find_pass(struct stacks_steps *steps, const struct py_counte
 	return pass;
 }
 
-/* That a pass is over is seen when the next one may be on its way, or, where its loop keeps the iterator, when that has begun: its last batches took as
- * long as usual, where that can be. What follows the loop is none of theirs; nor is then what was slow in the very last one. */
+/* That a pass is over is seen when the next one may be on its way, or, where its loop keeps the iterator, when that has
+ * begun: its last batches took as long as usual, where that can be. What follows the loop is none of theirs; nor is
+ * then what was slow in the very last one. */
 static int64_t over_ns(const struct stacks_steps *steps, const struct pass *pass, int64_t now_ns)
 {
 	double usual_ns = (double)(pass->yielded - pass->told + 1) * steps->step_s * (double)NS_PER_S;
@@ -314,23 +341,22 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		pass->yielded = counted->yielded;
 		pass->seen_ns = now_ns;
 	}
-	bool is_first = !is_fast(steps) && (pass->told == 0 || steps->current != pass->serial), is_long = pass->seen_ns - pass->told_ns >= POLLS_A_STEP * poll_ns(steps);
+	bool is_first = !is_fast(steps) && (pass->told == 0 || steps->current != pass->serial),
+		 is_long = pass->seen_ns - pass->told_ns >= POLLS_A_STEP * poll_ns(steps);
 	if (counted->is_over)
 		finish_pass(steps, pass, now_ns);
 	else if (is_known && pass->yielded > pass->told && (is_first || is_long))
 		tell_batches(steps, pass, false, pass->seen_ns);
 }
 
-void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count, const char *const *texts, int64_t now_ns)
+void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,
+	const char *const *texts, int64_t now_ns)
 {
 	for (size_t i = 0; i < count && !steps->is_ended; i++)
 		take_one(steps, &counted[i], texts[i], now_ns);
 }
 
-int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns)
-{
-	return now_ns + poll_ns(steps);
-}
+int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns) { return now_ns + poll_ns(steps); }
 
 void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns)
 {
@@ -344,9 +370,10 @@ void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns)
 	steps->is_ended = true;
 }
 
-/* -- telling ---------------------------------------------------------------------------------------------------------------------- */
+/* -- telling -- */
 
-static void tell_name(const struct stacks_steps *steps, enum mode mode, const char *text, int64_t now_ns, struct sample_set *out)
+static void tell_name(
+	const struct stacks_steps *steps, enum mode mode, const char *text, int64_t now_ns, struct sample_set *out)
 {
 	struct record *record = sample_set_add(out, RECORD_NAME, steps->run, now_ns);
 	if (!record)
@@ -377,7 +404,8 @@ static void tell_opened(const struct stacks_steps *steps, int64_t now_ns, struct
 }
 
 /* What was counted without having been told as events. */
-static void tell_total(const struct stacks_steps *steps, enum mode mode, uint64_t count, int64_t now_ns, struct sample_set *out)
+static void tell_total(
+	const struct stacks_steps *steps, enum mode mode, uint64_t count, int64_t now_ns, struct sample_set *out)
 {
 	const double unknown = (double)NAN;
 	for (enum total_kind kind = TOTAL_BATCH; count > 0 && kind <= TOTAL_STEP; kind++) {
@@ -385,8 +413,18 @@ static void tell_total(const struct stacks_steps *steps, enum mode mode, uint64_
 		struct record *record = row ? sample_set_add(out, RECORD_TOTAL, steps->run, now_ns) : NULL;
 		if (!record)
 			return;
-		*row = (struct total_row){ .kind = kind, .mode = mode, .upto = steps->sequence, .count = count, .total_s = unknown, .self_s = unknown, .min_s = unknown,
-			.max_s = unknown, .last_s = unknown, .squares_s2 = unknown, .cpu_s = unknown, .memory_bytes = unknown };
+		*row = (struct total_row){ .kind = kind,
+			.mode = mode,
+			.upto = steps->sequence,
+			.count = count,
+			.total_s = unknown,
+			.self_s = unknown,
+			.min_s = unknown,
+			.max_s = unknown,
+			.last_s = unknown,
+			.squares_s2 = unknown,
+			.cpu_s = unknown,
+			.memory_bytes = unknown };
 		record->total = row;
 	}
 }
@@ -436,8 +474,13 @@ static void tell_epoch(const struct stacks_steps *steps, int64_t now_ns, struct 
 	struct record *record = row ? sample_set_add(out, RECORD_EPOCHS, steps->run, now_ns) : NULL;
 	if (!record || steps->state.batches_in_epoch < waiting)
 		return;
-	*row = (struct epoch_row){ .index = steps->state.epoch_index, .mode = MODE_TRAIN, .begin_ns = steps->state.epoch_begin_ns,
-		.batches = steps->state.batches_in_epoch - waiting, .sum_s = (double)NAN, .min_s = (double)NAN, .max_s = (double)NAN };
+	*row = (struct epoch_row){ .index = steps->state.epoch_index,
+		.mode = MODE_TRAIN,
+		.begin_ns = steps->state.epoch_begin_ns,
+		.batches = steps->state.batches_in_epoch - waiting,
+		.sum_s = (double)NAN,
+		.min_s = (double)NAN,
+		.max_s = (double)NAN };
 	record->epochs.rows = row;
 	record->epochs.count = 1;
 	record->epochs.dropped = steps->state.epoch_index;
@@ -466,7 +509,8 @@ static void tell_new(struct stacks_steps *steps, int64_t now_ns, struct sample_s
 	if (steps->event_count > 0)
 		tell_state(steps, now_ns, out);
 	steps->event_count = 0;
-	struct record *record = steps->is_ended && !steps->has_ended_told ? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns) : NULL;
+	struct record *record =
+		steps->is_ended && !steps->has_ended_told ? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns) : NULL;
 	if (record) {
 		record->text = "ended";
 		steps->has_ended_told = true;

@@ -16,7 +16,9 @@ bool stacks_stuck_note(struct stacks_stuck *stuck, struct remote_reader *reader,
 	bool is_again = stuck->since_ns || (stuck->after_ns && now_ns - stuck->ended_ns < STUCK_MAX_NS);
 	stuck->child = remote_reader_resume(reader);
 	stuck->since_ns = stuck->since_ns ? stuck->since_ns : since_ns;
-	stuck->after_ns = !is_again ? STUCK_MIN_NS : stuck->after_ns < STUCK_MAX_NS / 2 ? 2 * stuck->after_ns : STUCK_MAX_NS;
+	stuck->after_ns = !is_again              ? STUCK_MIN_NS
+		: stuck->after_ns < STUCK_MAX_NS / 2 ? 2 * stuck->after_ns
+											 : STUCK_MAX_NS;
 	stuck->try_ns = now_ns + stuck->after_ns;
 	return true;
 }
@@ -51,7 +53,4 @@ bool stacks_search_may(struct stacks_search *search, int64_t now_ns)
 	return search->credit_ns > 0;
 }
 
-void stacks_search_pay(struct stacks_search *search, int64_t cpu_ns)
-{
-	search->credit_ns -= (double)cpu_ns;
-}
+void stacks_search_pay(struct stacks_search *search, int64_t cpu_ns) { search->credit_ns -= (double)cpu_ns; }

@@ -5,14 +5,17 @@
 
 enum { TABLE_FIRST = 1024, OUTERMOST = 0 };
 
-struct known_code { char *function, *file; bool is_own, is_told; };
+struct known_code {
+	char *function, *file;
+	bool is_own, is_told;
+};
 
 struct node {
-	uint32_t parent;             /* its number; 0 = outermost */
-	uint32_t code;               /* index */
+	uint32_t parent; /* its number; 0 = outermost */
+	uint32_t code;   /* index */
 	uint32_t group;
 	int line;
-	const char *text;            /* what stands there; NULL = not known */
+	const char *text; /* what stands there; NULL = not known */
 	uint64_t time_ns, told_ns;
 	bool is_told;
 };
@@ -22,7 +25,7 @@ struct stacks_tree {
 	size_t node_count, node_room, code_count, code_room, table_room;
 	struct node *nodes;
 	struct known_code *codes;
-	uint32_t *table;             /* of nodes by parent, code, line and group; 0 = free */
+	uint32_t *table; /* of nodes by parent, code, line and group; 0 = free */
 	bool is_full;
 };
 
@@ -53,17 +56,15 @@ void stacks_tree_free(struct stacks_tree *tree)
 	free(tree);
 }
 
-bool stacks_tree_is_full(const struct stacks_tree *tree)
-{
-	return tree->is_full;
-}
+bool stacks_tree_is_full(const struct stacks_tree *tree) { return tree->is_full; }
 
-/* -- codes ------------------------------------------------------------------------------------------------------------------------ */
+/* -- codes -- */
 
 /* What a person has written, as far as a path tells: not what was installed, nor Python's own. */
 static bool is_own_file(const char *file)
 {
-	static const char *const others[] = { "/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3.", "/pmtop/", "<frozen " };
+	static const char *const others[] = { "/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3.",
+		"/pmtop/", "<frozen " };
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strstr(file, others[i]))
 			return false;
@@ -94,12 +95,16 @@ static uint32_t number_of_code(struct stacks_tree *tree, struct py_known *known)
 	if (known->mark)
 		return known->mark;
 	size_t at = 0;
-	while (at < tree->code_count && (strcmp(tree->codes[at].function, known->code.function) != 0 || strcmp(tree->codes[at].file, known->code.file) != 0))
+	while (at < tree->code_count &&
+		(strcmp(tree->codes[at].function, known->code.function) != 0 ||
+			strcmp(tree->codes[at].file, known->code.file) != 0))
 		at++;
 	if (at == tree->code_count) {
 		if (!grow((void **)&tree->codes, &tree->code_room, tree->code_count, sizeof *tree->codes, STACKS_CODES_MOST))
 			return 0;
-		struct known_code code = { .function = strdup(known->code.function), .file = strdup(known->code.file), .is_own = is_own_file(known->code.file) };
+		struct known_code code = { .function = strdup(known->code.function),
+			.file = strdup(known->code.file),
+			.is_own = is_own_file(known->code.file) };
 		if (!code.function || !code.file) {
 			free(code.function);
 			free(code.file);
@@ -111,11 +116,12 @@ static uint32_t number_of_code(struct stacks_tree *tree, struct py_known *known)
 	return known->mark;
 }
 
-/* -- nodes ------------------------------------------------------------------------------------------------------------------------ */
+/* -- nodes -- */
 
 static size_t place_of(const struct stacks_tree *tree, uint32_t group, uint32_t parent, uint32_t code, int line)
 {
-	uint64_t hash = (uint64_t)parent * UINT64_C(0x9e3779b97f4a7c15) ^ ((uint64_t)code << 32 | (uint32_t)line) * UINT64_C(0xff51afd7ed558ccd) ^ group;
+	uint64_t hash = (uint64_t)parent * UINT64_C(0x9e3779b97f4a7c15) ^
+		((uint64_t)code << 32 | (uint32_t)line) * UINT64_C(0xff51afd7ed558ccd) ^ group;
 	size_t at = (size_t)(hash ^ hash >> 29) & (tree->table_room - 1);
 	for (; tree->table[at]; at = (at + 1) & (tree->table_room - 1)) {
 		const struct node *node = &tree->nodes[tree->table[at] - 1];
@@ -143,7 +149,8 @@ static bool grow_table(struct stacks_tree *tree)
 }
 
 /* 0: there is no room. */
-static uint32_t child_of(struct stacks_tree *tree, uint32_t group, uint32_t parent, const struct py_site *site, const char *text)
+static uint32_t child_of(
+	struct stacks_tree *tree, uint32_t group, uint32_t parent, const struct py_site *site, const char *text)
 {
 	uint32_t number = number_of_code(tree, site->known);
 	if (!number || !grow_table(tree))
@@ -153,12 +160,14 @@ static uint32_t child_of(struct stacks_tree *tree, uint32_t group, uint32_t pare
 		return tree->table[at];
 	if (!grow((void **)&tree->nodes, &tree->node_room, tree->node_count, sizeof *tree->nodes, STACKS_NODES_MOST))
 		return 0;
-	tree->nodes[tree->node_count] = (struct node){ .parent = parent, .code = number - 1, .group = group, .line = site->line, .text = text };
+	tree->nodes[tree->node_count] =
+		(struct node){ .parent = parent, .code = number - 1, .group = group, .line = site->line, .text = text };
 	tree->table[at] = (uint32_t)++tree->node_count;
 	return tree->table[at];
 }
 
-void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample, const char *const *texts, uint64_t time_ns)
+void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample, const char *const *texts,
+	uint64_t time_ns)
 {
 	uint32_t node = OUTERMOST;
 	for (size_t i = sample->count; i > 0; i--) {
@@ -172,7 +181,7 @@ void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_s
 		tree->nodes[node - 1].time_ns += time_ns;
 }
 
-/* -- telling ---------------------------------------------------------------------------------------------------------------------- */
+/* -- telling -- */
 
 static void tell_code(const struct stacks_tree *tree, size_t i, int64_t now_ns, struct sample_set *out)
 {

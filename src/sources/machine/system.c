@@ -16,7 +16,7 @@ enum { CPUS_CHEAP = 32, TAIL_LINES = 8 };
 /* Two clocks that were read further apart than this are read again. */
 #define CLOCKS_APART_NS (1 * NS_PER_MS)
 
-/* -- the files: each is parsed whole; false: it makes no sense -------------------------------------------------------------------- */
+/* -- the files: each is parsed whole; false: it makes no sense -- */
 
 static bool parse_stat(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
 {
@@ -33,7 +33,8 @@ static bool parse_stat(struct system_reader *reader, struct sample_set *out, int
 			return false;
 		at = end;
 	}
-	double busy = (double)ticks[USER] + (double)ticks[NICE] + (double)ticks[SYSTEM] + (double)ticks[IRQ] + (double)ticks[SOFT_IRQ];
+	double busy = (double)ticks[USER] + (double)ticks[NICE] + (double)ticks[SYSTEM] + (double)ticks[IRQ] +
+		(double)ticks[SOFT_IRQ];
 	sample_set_figure(out, now_ns, METRIC_SYSTEM_CPU_BUSY, 0, busy * reader->ns_per_tick);
 	sample_set_figure(out, now_ns, METRIC_SYSTEM_CPU_IO_WAIT, 0, (double)ticks[IO_WAIT] * reader->ns_per_tick);
 	sample_set_figure(out, now_ns, METRIC_SYSTEM_CPU_STOLEN, 0, (double)ticks[STEAL] * reader->ns_per_tick);
@@ -47,8 +48,12 @@ static bool parse_stat(struct system_reader *reader, struct sample_set *out, int
 
 	/* From the end, for the line of interrupts between may be as long as all others. */
 	const char *line = reader->text + strlen(reader->text);
-	static const struct { const char *word; enum metric metric; } words[] = {
-		{ "\nprocs_running ", METRIC_SYSTEM_RUNNING }, { "\nprocs_blocked ", METRIC_SYSTEM_BLOCKED },
+	static const struct {
+		const char *word;
+		enum metric metric;
+	} words[] = {
+		{ "\nprocs_running ", METRIC_SYSTEM_RUNNING },
+		{ "\nprocs_blocked ", METRIC_SYSTEM_BLOCKED },
 	};
 	for (size_t i = 0; i < TAIL_LINES && (line = memrchr(reader->text, '\n', (size_t)(line - reader->text))); i++) {
 		for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
@@ -73,9 +78,15 @@ static bool parse_loadavg(struct system_reader *reader, struct sample_set *out, 
 static bool parse_meminfo(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	/* In the order of their lines. */
-	static const struct { const char *key; enum metric metric; } fields[] = {
-		{ "MemTotal", METRIC_SYSTEM_MEMORY }, { "MemAvailable", METRIC_SYSTEM_MEMORY_AVAILABLE }, { "Cached", METRIC_SYSTEM_MEMORY_CACHED },
-		{ "SwapTotal", METRIC_SYSTEM_SWAP }, { "SwapFree", METRIC_SYSTEM_SWAP_FREE },
+	static const struct {
+		const char *key;
+		enum metric metric;
+	} fields[] = {
+		{ "MemTotal", METRIC_SYSTEM_MEMORY },
+		{ "MemAvailable", METRIC_SYSTEM_MEMORY_AVAILABLE },
+		{ "Cached", METRIC_SYSTEM_MEMORY_CACHED },
+		{ "SwapTotal", METRIC_SYSTEM_SWAP },
+		{ "SwapFree", METRIC_SYSTEM_SWAP_FREE },
 	};
 	const char *at = reader->text;
 	bool has_any = false;
@@ -104,7 +115,8 @@ static bool parse_vmstat(struct system_reader *reader, struct sample_set *out, i
 	return true;
 }
 
-static bool parse_pressure(const struct system_reader *reader, enum metric metric, struct sample_set *out, int64_t now_ns)
+static bool parse_pressure(
+	const struct system_reader *reader, enum metric metric, struct sample_set *out, int64_t now_ns)
 {
 	const char *total = strncmp(reader->text, "some ", 5) == 0 ? strstr(reader->text, "total=") : NULL;
 	if (!total || total[6] < '0' || total[6] > '9')
@@ -133,20 +145,23 @@ static bool parse_pressure_io(struct system_reader *reader, struct sample_set *o
 /* `figure` NULL: what is missing is said with another file. */
 static const struct system_file {
 	const char *name;
-	int64_t period_ns;                   /* 0 = at each reading */
+	int64_t period_ns; /* 0 = at each reading */
 	bool (*parse)(struct system_reader *reader, struct sample_set *out, int64_t now_ns);
 	const char *figure, *not_there, *remedy;
 } system_files[SYSTEM_FILES] = {
 	{ "stat", 0, parse_stat, "CPU of the machine", "the kernel tells no CPU times of the machine", "" },
 	{ "loadavg", SECOND_NS, parse_loadavg, NULL, "", "" },
-	{ "meminfo", SECOND_NS, parse_meminfo, "memory of the machine", "the kernel tells no memory figures of the machine", "" },
-	{ "vmstat", SECOND_NS, parse_vmstat, "swapping", "the kernel does not count what it swaps", "boot a kernel with CONFIG_VM_EVENT_COUNTERS" },
+	{ "meminfo", SECOND_NS, parse_meminfo, "memory of the machine", "the kernel tells no memory figures of the machine",
+		"" },
+	{ "vmstat", SECOND_NS, parse_vmstat, "swapping", "the kernel does not count what it swaps",
+		"boot a kernel with CONFIG_VM_EVENT_COUNTERS" },
 	{ "pressure/cpu", 0, parse_pressure_cpu, "pressure", NO_PRESSURE },
 	{ "pressure/memory", 0, parse_pressure_memory, NULL, NO_PRESSURE },
 	{ "pressure/io", 0, parse_pressure_io, NULL, NO_PRESSURE },
 };
 
-void system_tell_missing(struct kept_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns)
+void system_tell_missing(
+	struct kept_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns)
 {
 	if (!figure || file->is_told_missing == (why != NULL))
 		return;
@@ -161,7 +176,8 @@ static void read_file(struct system_reader *reader, size_t index, struct sample_
 	size_t length;
 	if (now_ns < kept->next_ns)
 		return;
-	enum status status = proc_file_read(reader->root_fd, &kept->fd, true, file->name, reader->text, sizeof reader->text, &length);
+	enum status status =
+		proc_file_read(reader->root_fd, &kept->fd, true, file->name, reader->text, sizeof reader->text, &length);
 	if (status == STATUS_OK && file->parse(reader, out, now_ns)) {
 		bool is_dear = file->parse == parse_stat && reader->cpus > CPUS_CHEAP;
 		kept->next_ns = now_ns + (is_dear ? SECOND_NS : file->period_ns);
@@ -179,7 +195,7 @@ static void read_file(struct system_reader *reader, size_t index, struct sample_
 	system_tell_missing(kept, file->figure, &why, out, now_ns);
 }
 
-/* -- the clocks ----------------------------------------------------------------------------------------------------------------- */
+/* -- the clocks -- */
 
 /* How far another clock is ahead of CLOCK_MONOTONIC. False: something came between the two readings again and again. */
 static bool offset_of(int64_t (*clock)(void), int64_t *offset_ns)
@@ -203,7 +219,7 @@ static void read_clocks(struct sample_set *out, int64_t now_ns)
 		sample_set_figure(out, now_ns, METRIC_SYSTEM_SUSPENDED, 0, offset_ns > 0 ? (double)offset_ns : 0);
 }
 
-/* -- the source ----------------------------------------------------------------------------------------------------------------- */
+/* -- the source -- */
 
 static enum status system_open(struct target *target, void **state, struct reason *why_not)
 {
@@ -213,7 +229,8 @@ static enum status system_open(struct target *target, void **state, struct reaso
 	reader->root_fd = open(target->proc_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (reader->root_fd < 0) {
 		free(reader);
-		return reason_set(why_not, STATUS_NOT_FOUND, "mount it: mount -t proc proc /proc", "%s is not there", target->proc_root);
+		return reason_set(
+			why_not, STATUS_NOT_FOUND, "mount it: mount -t proc proc /proc", "%s is not there", target->proc_root);
 	}
 	reader->target = target;
 	reader->shm = system_shm_new();

@@ -12,12 +12,13 @@
 #define NETWORKS_NS (900 * NS_PER_MS)
 #define RETRY_NS (5 * NS_PER_S)
 
-enum { SECTOR_BYTES = 512 };     /* whatever the device's own: Documentation/admin-guide/iostats.rst */
+enum { SECTOR_BYTES = 512 }; /* whatever the device's own: Documentation/admin-guide/iostats.rst */
 
-/* -- names ---------------------------------------------------------------------------------------------------------------------- */
+/* -- names -- */
 
 /* Its number, said with its name the first time. False: there are too many. */
-static bool tell_device(struct told_devices *told, const char *name, enum metric family, int32_t *instance, struct sample_set *out, int64_t now_ns)
+static bool tell_device(struct told_devices *told, const char *name, enum metric family, int32_t *instance,
+	struct sample_set *out, int64_t now_ns)
 {
 	size_t at = 0;
 	while (at < told->count && strcmp(told->names[at], name) != 0)
@@ -37,21 +38,31 @@ static bool tell_device(struct told_devices *told, const char *name, enum metric
 	return true;
 }
 
-/* -- disks ---------------------------------------------------------------------------------------------------------------------- */
+/* -- disks -- */
 
-/* What is shown is the lowest rank that there is: requests to what is made of disks arrive at the disks, and would count twice. */
+/* What is shown is the lowest rank that there is: requests to what is made of disks arrive at the disks, and would
+ * count twice. */
 enum disk_rank { DISK_PHYSICAL, DISK_STACKED, DISK_MEMORY, DISK_PART };
 
 static enum disk_rank rank_of(const struct system_reader *reader, const char *name)
 {
-	static const struct { const char *prefix; enum disk_rank rank; } prefixes[] = {
-		{ "dm-", DISK_STACKED }, { "md", DISK_STACKED }, { "bcache", DISK_STACKED }, { "drbd", DISK_STACKED },
-		{ "loop", DISK_MEMORY }, { "ram", DISK_MEMORY }, { "zram", DISK_MEMORY },
+	static const struct {
+		const char *prefix;
+		enum disk_rank rank;
+	} prefixes[] = {
+		{ "dm-", DISK_STACKED },
+		{ "md", DISK_STACKED },
+		{ "bcache", DISK_STACKED },
+		{ "drbd", DISK_STACKED },
+		{ "loop", DISK_MEMORY },
+		{ "ram", DISK_MEMORY },
+		{ "zram", DISK_MEMORY },
 	};
 	/* Whole devices have a folder there, partitions have not. A fixture has its own. */
 	char path[4096];
 	bool is_real = strcmp(reader->target->proc_root, "/proc") == 0;
-	int written = snprintf(path, sizeof path, "%s%s/block/%s", is_real ? "" : reader->target->proc_root, is_real ? "/sys" : "/sysfs", name);
+	int written = snprintf(path, sizeof path, "%s%s/block/%s", is_real ? "" : reader->target->proc_root,
+		is_real ? "/sys" : "/sysfs", name);
 	if (written < 0 || (size_t)written >= sizeof path)
 		return DISK_PART;
 	for (char *slash = path + (size_t)written - strlen(name); *slash; slash++)
@@ -76,7 +87,19 @@ static const struct known_disk *known_disk(struct system_reader *reader, size_t 
 	return known;
 }
 
-enum { READS, READS_MERGED, SECTORS_READ, READ_MS, WRITES, WRITES_MERGED, SECTORS_WRITTEN, WRITE_MS, IN_FLIGHT, BUSY_MS, DISK_COLUMNS };
+enum {
+	READS,
+	READS_MERGED,
+	SECTORS_READ,
+	READ_MS,
+	WRITES,
+	WRITES_MERGED,
+	SECTORS_WRITTEN,
+	WRITE_MS,
+	IN_FLIGHT,
+	BUSY_MS,
+	DISK_COLUMNS
+};
 
 struct disk_line {
 	char name[SYSTEM_DEVICE_NAME];
@@ -111,10 +134,14 @@ out:
 	return next ? next + 1 : NULL;
 }
 
-static void tell_disk(struct system_reader *reader, const struct disk_line *line, struct sample_set *out, int64_t now_ns)
+static void tell_disk(
+	struct system_reader *reader, const struct disk_line *line, struct sample_set *out, int64_t now_ns)
 {
 	const uint64_t *columns = line->columns;
-	const struct { enum metric metric; double value; } figures[] = {
+	const struct {
+		enum metric metric;
+		double value;
+	} figures[] = {
 		{ METRIC_DISK_READ, (double)columns[SECTORS_READ] * SECTOR_BYTES },
 		{ METRIC_DISK_WRITTEN, (double)columns[SECTORS_WRITTEN] * SECTOR_BYTES },
 		{ METRIC_DISK_READS, (double)columns[READS] },
@@ -157,7 +184,8 @@ void system_read_disks(struct system_reader *reader, struct sample_set *out, int
 	size_t length;
 	if (now_ns < kept->next_ns)
 		return;
-	enum status status = proc_file_read(reader->root_fd, &kept->fd, true, "diskstats", reader->text, sizeof reader->text, &length);
+	enum status status =
+		proc_file_read(reader->root_fd, &kept->fd, true, "diskstats", reader->text, sizeof reader->text, &length);
 	kept->next_ns = now_ns + (status == STATUS_OK ? DISKS_NS : RETRY_NS);
 	if (status != STATUS_OK) {
 		struct reason why;
@@ -180,10 +208,11 @@ void system_read_disks(struct system_reader *reader, struct sample_set *out, int
 	}
 }
 
-/* -- network interfaces --------------------------------------------------------------------------------------------------------- */
+/* -- network interfaces -- */
 
 /* "  eth0: 1 2 3 4 5 6 7 8  9 …": bytes received are the 1st column, bytes sent the 9th. */
-static void tell_network(struct system_reader *reader, const char *line, const char *colon, struct sample_set *out, int64_t now_ns)
+static void tell_network(
+	struct system_reader *reader, const char *line, const char *colon, struct sample_set *out, int64_t now_ns)
 {
 	enum { SENT = 8, COLUMNS };
 	char name[SYSTEM_DEVICE_NAME];
@@ -204,7 +233,8 @@ static void tell_network(struct system_reader *reader, const char *line, const c
 		at = end;
 	}
 	bool is_used = columns[0] || columns[SENT];
-	if (!is_used || strcmp(name, "lo") == 0 || !tell_device(&reader->told_networks, name, METRIC_NETWORK_RECEIVED, &instance, out, now_ns))
+	if (!is_used || strcmp(name, "lo") == 0 ||
+		!tell_device(&reader->told_networks, name, METRIC_NETWORK_RECEIVED, &instance, out, now_ns))
 		return;
 	sample_set_figure(out, now_ns, METRIC_NETWORK_RECEIVED, instance, (double)columns[0]);
 	sample_set_figure(out, now_ns, METRIC_NETWORK_SENT, instance, (double)columns[SENT]);
@@ -217,7 +247,8 @@ void system_read_networks(struct system_reader *reader, struct sample_set *out, 
 	size_t length;
 	if (now_ns < kept->next_ns || reader->target->member_count == 0)
 		return;
-	enum status status = proc_file_read(member->directory_fd, &kept->fd, true, "net/dev", reader->text, sizeof reader->text, &length);
+	enum status status =
+		proc_file_read(member->directory_fd, &kept->fd, true, "net/dev", reader->text, sizeof reader->text, &length);
 	kept->next_ns = now_ns + (status == STATUS_OK ? NETWORKS_NS : RETRY_NS);
 	if (status != STATUS_OK) {
 		struct reason why;

@@ -1,4 +1,5 @@
-/* system_private.h: what the source "system" keeps, shared by the files that make it: system.c, system_devices.c, system_space.c. */
+/* system_private.h: what the source "system" keeps, shared by the files that make it: system.c, system_devices.c,
+ * system_space.c. */
 #ifndef PMTOP_SOURCES_MACHINE_SYSTEM_PRIVATE_H
 #define PMTOP_SOURCES_MACHINE_SYSTEM_PRIVATE_H
 
@@ -11,14 +12,24 @@
 #include "src/sources/machine/system_shm.h"
 #include "src/sources/target/target.h"
 
-enum { SYSTEM_TEXT_SIZE = 64 * 1024, SYSTEM_FILES = 7, KEPT_DISKS = SYSTEM_FILES, KEPT_NETWORKS, KEPT_SPACE, KEPT_SHM, SYSTEM_KEPT,
-	SYSTEM_DISKS_KNOWN = 256, SYSTEM_DEVICES_TOLD = 32, SYSTEM_DEVICE_NAME = 32 };
+enum {
+	SYSTEM_TEXT_SIZE = 64 * 1024,
+	SYSTEM_FILES = 7,
+	KEPT_DISKS = SYSTEM_FILES,
+	KEPT_NETWORKS,
+	KEPT_SPACE,
+	KEPT_SHM,
+	SYSTEM_KEPT,
+	SYSTEM_DISKS_KNOWN = 256,
+	SYSTEM_DEVICES_TOLD = 32,
+	SYSTEM_DEVICE_NAME = 32
+};
 
 /* A line of diskstats that was seen: what it is is looked up once. */
 struct known_disk {
 	char name[SYSTEM_DEVICE_NAME];
-	uint32_t number;                 /* major and minor */
-	uint8_t rank;                    /* enum disk_rank */
+	uint32_t number; /* major and minor */
+	uint8_t rank;    /* enum disk_rank */
 };
 
 /* Names have numbers from 0, which stay while pmtop runs. */
@@ -28,17 +39,17 @@ struct told_devices {
 };
 
 struct kept_file {
-	int fd;                          /* −1 = not open */
-	int64_t next_ns;                 /* read, or tried, again */
+	int fd;          /* −1 = not open */
+	int64_t next_ns; /* read, or tried, again */
 	bool is_told_missing;
 };
 
 struct system_reader {
 	struct target *target;
-	int root_fd;                     /* proc_root */
+	int root_fd; /* proc_root */
 	double ns_per_tick, page_bytes;
 	size_t cpus;
-	struct kept_file kept[SYSTEM_KEPT];      /* system_files, then those of devices and space */
+	struct kept_file kept[SYSTEM_KEPT]; /* system_files, then those of devices and space */
 	size_t disk_count;
 	struct known_disk disks[SYSTEM_DISKS_KNOWN];
 	struct told_devices told_disks, told_networks;
@@ -47,7 +58,8 @@ struct system_reader {
 };
 
 /* Says that a figure is missing, or no longer is (`why` NULL), where that has changed. */
-void system_tell_missing(struct kept_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns);
+void system_tell_missing(
+	struct kept_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns);
 
 /* -- system_devices.c -- */
 void system_read_disks(struct system_reader *reader, struct sample_set *out, int64_t now_ns);

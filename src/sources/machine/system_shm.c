@@ -15,21 +15,21 @@
 enum { FILES_MAX = 4096, DESCRIPTORS_MAX = 65536 };
 #define FOLDER "/dev/shm/"
 #define PERIOD_NS (4 * NS_PER_S)
-#define COST_MAX 500                      /* times as long as a look took is waited until the next */
+#define COST_MAX 500 /* times as long as a look took is waited until the next */
 #define CHANGE_BYTES 1e6
 
 /* A file of the run, by its inode. */
 struct shm_file {
 	uint64_t inode;
-	double bytes;                         /* 0: gone, or somebody else's by now */
-	bool is_seen;                         /* in this look */
+	double bytes; /* 0: gone, or somebody else's by now */
+	bool is_seen; /* in this look */
 };
 
 struct system_shm {
 	size_t count;
 	struct shm_file files[FILES_MAX];
 	int64_t next_ns;
-	double used_bytes;                    /* when it was last looked into; NAN = never */
+	double used_bytes; /* when it was last looked into; NAN = never */
 };
 
 struct system_shm *system_shm_new(void)
@@ -40,10 +40,7 @@ struct system_shm *system_shm_new(void)
 	return shm;
 }
 
-void system_shm_free(struct system_shm *shm)
-{
-	free(shm);
-}
+void system_shm_free(struct system_shm *shm) { free(shm); }
 
 static struct shm_file *find(struct system_shm *shm, uint64_t inode)
 {
@@ -75,8 +72,9 @@ static bool look_at_descriptors(struct system_shm *shm, const struct target_memb
 		char link[64];
 		struct stat file;
 		/* By its name first: asking some other file systems for a file's size may take for ever. */
-		if (file_link(dirfd(folder), entry->d_name, link, sizeof link) > 0 && strncmp(link, FOLDER, sizeof FOLDER - 1) == 0
-		    && file_stat(dirfd(folder), entry->d_name, &file, 0) == 0 && S_ISREG(file.st_mode))
+		if (file_link(dirfd(folder), entry->d_name, link, sizeof link) > 0 &&
+			strncmp(link, FOLDER, sizeof FOLDER - 1) == 0 && file_stat(dirfd(folder), entry->d_name, &file, 0) == 0 &&
+			S_ISREG(file.st_mode))
 			note(shm, file.st_ino, (double)file.st_blocks * 512);
 	}
 	if (folder)
@@ -87,7 +85,8 @@ static bool look_at_descriptors(struct system_shm *shm, const struct target_memb
 static void look_at_mapping(struct system_shm *shm, const char *line)
 {
 	unsigned long long low, high, inode;
-	if (strstr(line, FOLDER) && sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu", &low, &high, &inode) == 3 && inode && !find(shm, inode))
+	if (strstr(line, FOLDER) && sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu", &low, &high, &inode) == 3 && inode &&
+		!find(shm, inode))
 		note(shm, inode, (double)(high - low));
 	else if (strstr(line, FOLDER) && sscanf(line, "%*x-%*x %*s %*x %*x:%*x %llu", &inode) == 1 && find(shm, inode))
 		find(shm, inode)->is_seen = true;
@@ -121,7 +120,8 @@ static void look_at_folder(struct system_shm *shm, const struct target *target)
 	const struct dirent *entry;
 	struct stat file;
 	for (unsigned i = 0; folder && i < DESCRIPTORS_MAX && (entry = file_next(folder)); i++)
-		if (find(shm, entry->d_ino) && file_stat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode))
+		if (find(shm, entry->d_ino) && file_stat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+			S_ISREG(file.st_mode))
 			note(shm, file.st_ino, (double)file.st_blocks * 512);
 	if (folder)
 		closedir(folder);
@@ -141,7 +141,8 @@ static double forget_the_gone(struct system_shm *shm)
 	return sum;
 }
 
-void system_shm_read(struct system_shm *shm, const struct target *target, double used_bytes, int64_t now_ns, struct sample_set *out)
+void system_shm_read(
+	struct system_shm *shm, const struct target *target, double used_bytes, int64_t now_ns, struct sample_set *out)
 {
 	if (!shm || target->member_count == 0 || now_ns < shm->next_ns || fabs(used_bytes - shm->used_bytes) < CHANGE_BYTES)
 		return;

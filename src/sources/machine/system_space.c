@@ -17,14 +17,15 @@
 
 struct place {
 	size_t kept;
-	const char *figure, *path;           /* below /proc/PID */
+	const char *figure, *path; /* below /proc/PID */
 	enum metric size, room;
 };
 
 static const struct place space = { KEPT_SPACE, "free space", "cwd", METRIC_SYSTEM_SPACE, METRIC_SYSTEM_SPACE_FREE };
 static const struct place shm = { KEPT_SHM, SHM_PATH, "root" SHM_PATH, METRIC_SYSTEM_SHM, METRIC_SYSTEM_SHM_USED };
 
-static void tell_denied(struct system_reader *reader, const struct place *place, enum status status, struct sample_set *out, int64_t now_ns)
+static void tell_denied(
+	struct system_reader *reader, const struct place *place, enum status status, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[0];
 	struct reason why;
@@ -38,7 +39,8 @@ static void ask(struct system_reader *reader, const struct place *place, struct 
 {
 	char path[PATH_MAX];
 	struct statvfs status;
-	int written = snprintf(path, sizeof path, "%s/%d/%s", reader->target->proc_root, (int)reader->target->pid, place->path);
+	int written =
+		snprintf(path, sizeof path, "%s/%d/%s", reader->target->proc_root, (int)reader->target->pid, place->path);
 	if (written < 0 || (size_t)written >= sizeof path)
 		return;
 	if (file_space(path, &status) != 0) {
@@ -91,7 +93,8 @@ static void read_space_of_folder(struct system_reader *reader, struct sample_set
 		reason_set(&why, STATUS_NOT_FOUND, "", "where the working directory lies cannot be told");
 		system_tell_missing(kept, space.figure, &why, out, now_ns);
 	} else if (mount_may_hang(&mount)) {
-		reason_set(&why, STATUS_UNSUPPORTED, "", "the working directory is on %s, which is not asked: it could make pmtop wait", mount.type);
+		reason_set(&why, STATUS_UNSUPPORTED, "",
+			"the working directory is on %s, which is not asked: it could make pmtop wait", mount.type);
 		system_tell_missing(kept, space.figure, &why, out, now_ns);
 	} else {
 		ask(reader, &space, out, now_ns);
@@ -102,12 +105,14 @@ static void read_shm(struct system_reader *reader, struct sample_set *out, int64
 {
 	struct mount mount;
 	struct reason why;
-	if (mounts_find(reader->text, SHM_PATH, &mount) && strcmp(mount.type, "tmpfs") == 0 && !may_hang(reader->text, SHM_PATH)) {
+	if (mounts_find(reader->text, SHM_PATH, &mount) && strcmp(mount.type, "tmpfs") == 0 &&
+		!may_hang(reader->text, SHM_PATH)) {
 		ask(reader, &shm, out, now_ns);
 		reader->kept[KEPT_SHM].next_ns = now_ns + SHM_NS;
 		return;
 	}
-	reason_set(&why, STATUS_NOT_FOUND, "mount one: mount -t tmpfs tmpfs " SHM_PATH, "the target has no " SHM_PATH " of its own");
+	reason_set(&why, STATUS_NOT_FOUND, "mount one: mount -t tmpfs tmpfs " SHM_PATH,
+		"the target has no " SHM_PATH " of its own");
 	system_tell_missing(&reader->kept[KEPT_SHM], shm.figure, &why, out, now_ns);
 }
 
@@ -127,7 +132,8 @@ void system_read_space(struct system_reader *reader, struct sample_set *out, int
 	}
 	kept->next_ns = now_ns + SPACE_NS;
 	reader->kept[KEPT_SHM].next_ns = INT64_MAX;
-	enum status status = file_read(target->members[0].directory_fd, "mountinfo", reader->text, sizeof reader->text, &length);
+	enum status status =
+		file_read(target->members[0].directory_fd, "mountinfo", reader->text, sizeof reader->text, &length);
 	if (status != STATUS_OK) {
 		tell_denied(reader, &space, status, out, now_ns);
 		tell_denied(reader, &shm, status, out, now_ns);

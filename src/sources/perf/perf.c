@@ -13,7 +13,7 @@
 /* Kernel and libpfm4 as a perf_opener. The library is loaded with the first name that it has to say something to. */
 struct perf_system {
 	struct perf_opener opener;
-	void *library;                       /* NULL: not loaded */
+	void *library; /* NULL: not loaded */
 	bool has_tried;
 	struct reason why_not;
 	pfm_err_t (*initialize)(void);
@@ -21,13 +21,19 @@ struct perf_system {
 	const char *(*explain)(int);
 };
 
-/* -- the kernel ----------------------------------------------------------------------------------------------------------------- */
+/* -- the kernel -- */
 
 static int system_open(void *context, const struct perf_code *code, pid_t tid, int cpu, int group)
 {
-	struct perf_event_attr attr = { .type = code->type, .size = sizeof attr, .config = code->config, .config1 = code->config1, .config2 = code->config2,
+	struct perf_event_attr attr = { .type = code->type,
+		.size = sizeof attr,
+		.config = code->config,
+		.config1 = code->config1,
+		.config2 = code->config2,
 		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.exclude_user = code->no_user, .exclude_kernel = code->no_kernel, .exclude_hv = code->no_kernel };
+		.exclude_user = code->no_user,
+		.exclude_kernel = code->no_kernel,
+		.exclude_hv = code->no_kernel };
 	(void)context;
 	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, group, PERF_FLAG_FD_CLOEXEC);
 	return fd >= 0 ? (int)fd : -errno;
@@ -46,12 +52,17 @@ static void system_close(void *context, int fd)
 	close(fd);
 }
 
-/* -- libpfm4 -------------------------------------------------------------------------------------------------------------------- */
+/* -- libpfm4 -- */
 
 static bool find_symbols(struct perf_system *system)
 {
-	const struct { const char *name; void *at; } symbols[] = {
-		{ "pfm_initialize", &system->initialize }, { "pfm_get_os_event_encoding", &system->encode }, { "pfm_strerror", &system->explain },
+	const struct {
+		const char *name;
+		void *at;
+	} symbols[] = {
+		{ "pfm_initialize", &system->initialize },
+		{ "pfm_get_os_event_encoding", &system->encode },
+		{ "pfm_strerror", &system->explain },
 	};
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *symbol = dlsym(system->library, symbols[i].name);
@@ -70,7 +81,8 @@ static bool load(struct perf_system *system)
 	system->library = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
 	if (system->library && find_symbols(system) && system->initialize() == PFM_SUCCESS)
 		return true;
-	reason_set(&system->why_not, STATUS_UNSUPPORTED, "install libpfm4", system->library ? "libpfm4 does not know this CPU" : "libpfm4 (libpfm.so.4) is not here");
+	reason_set(&system->why_not, STATUS_UNSUPPORTED, "install libpfm4",
+		system->library ? "libpfm4 does not know this CPU" : "libpfm4 (libpfm.so.4) is not here");
 	if (system->library)
 		dlclose(system->library);
 	system->library = NULL;
@@ -88,10 +100,15 @@ static enum status system_encode(void *context, const char *name, struct perf_co
 	}
 	pfm_err_t error = system->encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &argument);
 	if (error != PFM_SUCCESS)
-		return reason_set(why_not, STATUS_NOT_FOUND, "a name that libpfm4 has for this CPU (its program showevtinfo lists them)",
-			"libpfm4 says of %s: %s", name, system->explain(error));
-	*out = (struct perf_code){ .type = attr.type, .config = attr.config, .config1 = attr.config1, .config2 = attr.config2,
-		.no_user = attr.exclude_user, .no_kernel = attr.exclude_kernel };
+		return reason_set(why_not, STATUS_NOT_FOUND,
+			"a name that libpfm4 has for this CPU (its program showevtinfo lists them)", "libpfm4 says of %s: %s", name,
+			system->explain(error));
+	*out = (struct perf_code){ .type = attr.type,
+		.config = attr.config,
+		.config1 = attr.config1,
+		.config2 = attr.config2,
+		.no_user = attr.exclude_user,
+		.no_kernel = attr.exclude_kernel };
 	return STATUS_OK;
 }
 
@@ -105,12 +122,9 @@ struct perf_opener *perf_system_new(void)
 }
 
 /* The library is not closed: what it holds is its own, and small. */
-void perf_system_free(struct perf_opener *opener)
-{
-	free(opener ? opener->context : NULL);
-}
+void perf_system_free(struct perf_opener *opener) { free(opener ? opener->context : NULL); }
 
-/* -- the source ----------------------------------------------------------------------------------------------------------------- */
+/* -- the source -- */
 
 struct perf_state {
 	struct perf_opener *opener;

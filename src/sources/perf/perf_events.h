@@ -1,7 +1,7 @@
 /* perf_events.h: which events are usually counted, by CPU, and what they mean.
  *
- * An event is the sum of its parts (counters of the CPU), each so many times. Of several rows with one role the first that fits the CPU, that libpfm4
- * knows and that the kernel opens is taken. */
+ * An event is the sum of its parts (counters of the CPU), each so many times. Of several rows with one role the first
+ * that fits the CPU, that libpfm4 knows and that the kernel opens is taken. */
 #ifndef PMTOP_SOURCES_PERF_PERF_EVENTS_H
 #define PMTOP_SOURCES_PERF_PERF_EVENTS_H
 
@@ -26,18 +26,18 @@ void perf_cpu_read(const char *proc_root, struct perf_cpu *out);
 enum { PERF_PARTS_MOST = 5, PERF_PART_NAMES = 2 };
 
 struct perf_part {
-	const char *names[PERF_PART_NAMES];  /* as libpfm4 has it, alternatives in order; NULL: `code` */
+	const char *names[PERF_PART_NAMES]; /* as libpfm4 has it, alternatives in order; NULL: `code` */
 	struct perf_code code;
 	double weight;
 };
 
 struct perf_usual {
 	enum perf_role role;
-	const char *name;                    /* as perf has it, or libpfm4 */
-	unsigned group;                      /* those of one are counted at the same time, as far as the CPU can */
-	bool is_in_kernel;                   /* it happens there: user space alone has none of it */
+	const char *name;  /* as perf has it, or libpfm4 */
+	unsigned group;    /* those of one are counted at the same time, as far as the CPU can */
+	bool is_in_kernel; /* it happens there: user space alone has none of it */
 	enum perf_maker maker;
-	unsigned family_first, family_last, model;      /* 0 = any */
+	unsigned family_first, family_last, model; /* 0 = any */
 	unsigned part_count;
 	struct perf_part parts[PERF_PARTS_MOST];
 };

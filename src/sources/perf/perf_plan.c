@@ -8,7 +8,7 @@
 
 #include "src/base/files/file.h"
 
-/* -- the machine ---------------------------------------------------------------------------------------------------------------- */
+/* -- the machine -- */
 
 void plan_place_read(const char *proc_root, struct plan_place *out)
 {
@@ -28,26 +28,25 @@ void plan_explain_denied(const struct plan_place *place, int error, int level, s
 {
 	char remedy[sizeof out->remedy];
 	if (place->paranoid > level) {
-		snprintf(remedy, sizeof remedy, "sudo sysctl kernel.perf_event_paranoid=%d, or sudo setcap cap_perfmon=ep on pmtop", level);
+		snprintf(remedy, sizeof remedy,
+			"sudo sysctl kernel.perf_event_paranoid=%d, or sudo setcap cap_perfmon=ep on pmtop", level);
 		reason_set(out, STATUS_DENIED, remedy, "perf_event_paranoid is %d: without CAP_PERFMON %s", place->paranoid,
-			level >= 2 ? "nobody may count; what /proc tells goes on" : level == 1 ? "only user space is counted" : "no whole CPU or socket may be counted");
+			level >= 2       ? "nobody may count; what /proc tells goes on"
+				: level == 1 ? "only user space is counted"
+							 : "no whole CPU or socket may be counted");
 	} else {
-		reason_set(out, STATUS_DENIED, "allow perf_event_open in the container's seccomp profile, or run pmtop outside of it",
-			"the kernel refused perf_event_open (%s), as a seccomp filter does; what /proc tells goes on", perf_errno_name(error));
+		reason_set(out, STATUS_DENIED,
+			"allow perf_event_open in the container's seccomp profile, or run pmtop outside of it",
+			"the kernel refused perf_event_open (%s), as a seccomp filter does; what /proc tells goes on",
+			perf_errno_name(error));
 	}
 }
 
-static bool is_denied(int error)
-{
-	return error == EACCES || error == EPERM;
-}
+static bool is_denied(int error) { return error == EACCES || error == EPERM; }
 
-static bool is_absent(int error)
-{
-	return error == ENOENT || error == EOPNOTSUPP || error == ENODEV || error == ENXIO;
-}
+static bool is_absent(int error) { return error == ENOENT || error == EOPNOTSUPP || error == ENODEV || error == ENXIO; }
 
-/* -- the plan as it grows ------------------------------------------------------------------------------------------------------- */
+/* -- the plan as it grows -- */
 
 enum { GROUP_NONE = -1 };
 
@@ -55,11 +54,12 @@ struct draft {
 	struct perf_plan *plan;
 	const struct perf_opener *opener;
 	const struct plan_place *place;
-	int fds[PLAN_COUNTERS_MOST];         /* kept open, so that the kernel says when a group is full */
-	int usual_group;                     /* which usual_events' group the last of ours is of; GROUP_NONE: takes no more */
+	int fds[PLAN_COUNTERS_MOST]; /* kept open, so that the kernel says when a group is full */
+	/* which usual_events' group the last of ours is of; GROUP_NONE: takes no more */
+	int usual_group;
 	unsigned group_size;
-	int error;                           /* of the last that failed */
-	int errors[PERF_ROLE_COUNT];         /* why there is none of a role; 0 = there is, or it was not asked for */
+	int error;                   /* of the last that failed */
+	int errors[PERF_ROLE_COUNT]; /* why there is none of a role; 0 = there is, or it was not asked for */
 	struct reason reasons[PERF_ROLE_COUNT];
 };
 
@@ -112,7 +112,8 @@ static int draft_open(struct draft *draft, const struct perf_code *code, int usu
 	bool joins = usual_group != GROUP_NONE && usual_group == draft->usual_group && draft->group_size < PERF_GROUP_MOST;
 	if (plan->counter_count == PLAN_COUNTERS_MOST)
 		return E2BIG;
-	int fd = joins ? opener->open(opener->context, code, 0, -1, draft->fds[plan->counter_count - draft->group_size]) : -EINVAL;
+	int fd = joins ? opener->open(opener->context, code, 0, -1, draft->fds[plan->counter_count - draft->group_size])
+				   : -EINVAL;
 	if (fd == -EINVAL || fd == -ENOSPC) {
 		joins = false;
 		fd = opener->open(opener->context, code, 0, -1, -1);
@@ -135,7 +136,8 @@ static int draft_add_counter(struct draft *draft, struct perf_code code, double 
 	code.no_kernel |= plan->is_user_only;
 	int error = draft_open(draft, &code, usual_group);
 	if (error == 0)
-		plan->counters[plan->counter_count++] = (struct plan_counter){ code, plan->event_count, weight, plan->group_count - 1 };
+		plan->counters[plan->counter_count++] =
+			(struct plan_counter){ code, plan->event_count, weight, plan->group_count - 1 };
 	return error;
 }
 
@@ -146,7 +148,7 @@ static void add_event(struct draft *draft, enum perf_role role, const char *name
 	perf_plan_add_event(draft->plan, role, shown);
 }
 
-/* -- the usual events ----------------------------------------------------------------------------------------------------------- */
+/* -- the usual events -- */
 
 /* 0, or an error; ENOENT where libpfm4 has no such name. */
 static int encode_part(struct draft *draft, const struct perf_part *part, struct perf_code *out, struct reason *why_not)
@@ -192,7 +194,8 @@ static void add_usual(struct draft *draft, bool is_software_only)
 	for (size_t i = 0; i < count; i++) {
 		const struct perf_usual *usual = &events[i];
 		struct reason why_not;
-		if (has[usual->role] || !perf_usual_fits(usual, &draft->place->cpu) || (is_software_only && !perf_role_is_software(usual->role)))
+		if (has[usual->role] || !perf_usual_fits(usual, &draft->place->cpu) ||
+			(is_software_only && !perf_role_is_software(usual->role)))
 			continue;
 		if (usual->is_in_kernel && draft->plan->is_user_only)
 			continue;
@@ -203,17 +206,20 @@ static void add_usual(struct draft *draft, bool is_software_only)
 	}
 }
 
-/* -- those that the user chose -------------------------------------------------------------------------------------------------- */
+/* -- those that the user chose -- */
 
 static void explain_open(const struct plan_place *place, int error, const char *what, struct reason *out)
 {
 	if (is_denied(error))
 		plan_explain_denied(place, error, 2, out);
 	else if (is_absent(error))
-		reason_set(out, STATUS_NOT_FOUND, place->cpu.is_virtual ? "run on the host, or let the hypervisor pass the counters through" : "",
-			"%s offers no counter for %s (%s)", place->cpu.is_virtual ? "this virtual machine" : "this kernel", what, perf_errno_name(error));
+		reason_set(out, STATUS_NOT_FOUND,
+			place->cpu.is_virtual ? "run on the host, or let the hypervisor pass the counters through" : "",
+			"%s offers no counter for %s (%s)", place->cpu.is_virtual ? "this virtual machine" : "this kernel", what,
+			perf_errno_name(error));
 	else if (error == EBUSY)
-		reason_set(out, STATUS_AGAIN, "end the other profiler, or wait", "another program holds the CPU's counters (EBUSY)");
+		reason_set(
+			out, STATUS_AGAIN, "end the other profiler, or wait", "another program holds the CPU's counters (EBUSY)");
 	else if (error == EMFILE || error == ENFILE)
 		reason_set(out, STATUS_AGAIN, "raise the limit (ulimit -n)", "no file descriptor left");
 	else
@@ -235,7 +241,8 @@ static void add_chosen(struct draft *draft, const char *name)
 	/* Software events stand in the list already. */
 	if (perf_role_is_software(role))
 		return;
-	int error = draft_add_counter(draft, code, 1, role == PERF_ROLE_CYCLES || role == PERF_ROLE_INSTRUCTIONS ? (int)PERF_ROLE_COUNT : GROUP_NONE);
+	int error = draft_add_counter(
+		draft, code, 1, role == PERF_ROLE_CYCLES || role == PERF_ROLE_INSTRUCTIONS ? (int)PERF_ROLE_COUNT : GROUP_NONE);
 	if (error == 0) {
 		add_event(draft, role, name, draft->plan->is_user_only && was_all);
 		return;
@@ -244,11 +251,12 @@ static void add_chosen(struct draft *draft, const char *name)
 	perf_plan_lack(draft->plan, name, &why_not);
 }
 
-/* -- what is not there ---------------------------------------------------------------------------------------------------------- */
+/* -- what is not there -- */
 
 static const char *hardware_remedy(const struct plan_place *place)
 {
-	return place->cpu.is_virtual ? "run on the host, or let the hypervisor pass the counters through; CPU time, faults and switches are counted"
+	return place->cpu.is_virtual
+		? "run on the host, or let the hypervisor pass the counters through; CPU time, faults and switches are counted"
 		: "boot a kernel that has a driver for this CPU's counters; CPU time, faults and switches are counted";
 }
 
@@ -264,7 +272,8 @@ static void explain_flops(const struct draft *draft, struct reason *out)
 {
 	const struct reason *why_not = &draft->reasons[PERF_ROLE_FLOPS];
 	if (draft->errors[PERF_ROLE_FLOPS] == 0)
-		reason_set(out, STATUS_NOT_FOUND, "name the events of your CPU under counters: events:", "no formula for this CPU's floating-point counters is known here");
+		reason_set(out, STATUS_NOT_FOUND, "name the events of your CPU under counters: events:",
+			"no formula for this CPU's floating-point counters is known here");
 	else if (why_not->text[0])
 		*out = *why_not;
 	else
@@ -297,7 +306,8 @@ static void lack_hardware(struct draft *draft)
 			continue;
 		explain_open(draft->place, draft->errors[role], perf_role_words(role), &reason);
 		if (is_absent(draft->errors[role]))
-			reason_set(&reason, STATUS_NOT_FOUND, "", "this CPU, or its driver, has no counter for it (%s)", perf_errno_name(draft->errors[role]));
+			reason_set(&reason, STATUS_NOT_FOUND, "", "this CPU, or its driver, has no counter for it (%s)",
+				perf_errno_name(draft->errors[role]));
 		perf_plan_lack(plan, perf_role_words(role), &reason);
 	}
 	if (!plan_has(plan, PERF_ROLE_FLOPS)) {
@@ -311,7 +321,8 @@ static void lack_kernel_part(struct draft *draft)
 	struct reason reason;
 	plan_explain_denied(draft->place, EACCES, 1, &reason);
 	perf_plan_lack(draft->plan, "counters of the kernel's part", &reason);
-	reason_set(&reason, STATUS_DENIED, reason.remedy[0] ? reason.remedy : NULL, "they happen in the kernel, of which nothing may be counted here");
+	reason_set(&reason, STATUS_DENIED, reason.remedy[0] ? reason.remedy : NULL,
+		"they happen in the kernel, of which nothing may be counted here");
 	perf_plan_lack(draft->plan, "context switches, CPU migrations", &reason);
 }
 
@@ -321,7 +332,9 @@ static void refuse_all(struct draft *draft)
 	struct reason reason;
 	int error = draft->errors[PERF_ROLE_TASK_CLOCK];
 	if (error == ENOSYS)
-		reason_set(&reason, STATUS_UNSUPPORTED, "boot a kernel with CONFIG_PERF_EVENTS; CPU time and faults come from /proc", "this kernel has no perf_event_open (ENOSYS)");
+		reason_set(&reason, STATUS_UNSUPPORTED,
+			"boot a kernel with CONFIG_PERF_EVENTS; CPU time and faults come from /proc",
+			"this kernel has no perf_event_open (ENOSYS)");
 	else
 		explain_open(draft->place, error, "CPU time", &reason);
 	draft->plan->is_refused = true;
@@ -329,7 +342,8 @@ static void refuse_all(struct draft *draft)
 	perf_plan_lack(draft->plan, "counters", &reason);
 }
 
-void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, const struct plan_place *place, const struct source_choices *choices)
+void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, const struct plan_place *place,
+	const struct source_choices *choices)
 {
 	struct draft draft = { .plan = plan, .opener = opener, .place = place };
 	plan->is_user_only = false;

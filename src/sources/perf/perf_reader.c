@@ -12,7 +12,8 @@
 #include "src/sources/perf/perf_traffic.h"
 #include "src/sources/target/target.h"
 
-/* New threads are looked for so often; what was refused is tried again after so long; many threads are read more seldom. */
+/* New threads are looked for so often; what was refused is tried again after so long; many threads are read more
+ * seldom. */
 #define SCAN_NS (900 * NS_PER_MS)
 #define RETRY_NS (30 * NS_PER_S)
 enum { THREADS_OFTEN_MOST = 256 };
@@ -27,8 +28,8 @@ struct perf_reader {
 	struct target *target;
 	const struct perf_opener *opener;
 	struct perf_plan plan;
-	struct perf_threads *threads;        /* NULL: nothing is counted */
-	struct perf_traffic *traffic;        /* NULL: … */
+	struct perf_threads *threads; /* NULL: nothing is counted */
+	struct perf_traffic *traffic; /* NULL: … */
 	unsigned traffic_event;
 	bool has_told_unwanted;
 	int64_t scan_next_ns, retry_next_ns, read_next_ns;
@@ -62,7 +63,7 @@ void perf_reader_free(struct perf_reader *reader)
 	free(reader);
 }
 
-/* -- what is told --------------------------------------------------------------------------------------------------------------- */
+/* -- what is told -- */
 
 void perf_reader_tell_all(const struct perf_reader *reader, int64_t now_ns, struct sample_set *out)
 {
@@ -81,11 +82,13 @@ static void tell_lacks(const struct perf_reader *reader, bool are_withdrawn, str
 {
 	for (unsigned i = 0; i < reader->plan.lack_count; i++) {
 		const struct plan_lack *lack = &reader->plan.lacks[i];
-		sample_set_missing(out, now_ns, lack->figure, are_withdrawn ? NULL : lack->reason.text, are_withdrawn ? NULL : lack->reason.remedy);
+		sample_set_missing(out, now_ns, lack->figure, are_withdrawn ? NULL : lack->reason.text,
+			are_withdrawn ? NULL : lack->reason.remedy);
 	}
 }
 
-static void tell_count(struct sample_set *out, int64_t now_ns, int32_t instance, unsigned event, double value, double counted_ratio)
+static void tell_count(
+	struct sample_set *out, int64_t now_ns, int32_t instance, unsigned event, double value, double counted_ratio)
 {
 	struct record *record = sample_set_add(out, RECORD_PERF_COUNT, 0, now_ns);
 	if (!record)
@@ -118,13 +121,17 @@ static void tell_left_out(struct perf_reader *reader, struct sample_set *out, in
 		snprintf(text, sizeof text, "%u threads are not counted (%s): sums lack them", threads,
 			left.threads_no_descriptor ? "no file descriptor left" : "there are too many");
 		sample_set_missing(out, now_ns, LEFT_OUT, threads ? text : NULL,
-			!threads ? NULL : left.threads_no_descriptor ? "raise the hard limit (ulimit -Hn), or choose fewer events (counters: events:)" : "");
+			!threads ? NULL
+				: left.threads_no_descriptor
+				? "raise the hard limit (ulimit -Hn), or choose fewer events (counters: events:)"
+				: "");
 	}
 	if (left.processes_denied != reader->told.processes_denied) {
-		snprintf(text, sizeof text, "%u processes of the tree may not be counted (%s), such as %d", left.processes_denied,
-			perf_errno_name(left.denied_error), (int)left.denied_pid);
+		snprintf(text, sizeof text, "%u processes of the tree may not be counted (%s), such as %d",
+			left.processes_denied, perf_errno_name(left.denied_error), (int)left.denied_pid);
 		sample_set_missing(out, now_ns, DENIED, left.processes_denied ? text : NULL,
-			left.processes_denied ? "run pmtop as their user or as root, or sudo setcap cap_perfmon=ep on pmtop" : NULL);
+			left.processes_denied ? "run pmtop as their user or as root, or sudo setcap cap_perfmon=ep on pmtop"
+								  : NULL);
 	}
 	reader->told = left;
 }
@@ -137,14 +144,17 @@ static void tell_no_turn(struct perf_reader *reader, struct sample_set *out, int
 		if (is_so == reader->has_told_no_turn[i])
 			continue;
 		reader->has_told_no_turn[i] = is_so;
-		sample_set_missing(out, now_ns, reader->plan.events[i].name, is_so ? "not counted: the CPU's counters were never free for it" : NULL,
-			is_so ? "sudo sysctl kernel.nmi_watchdog=0, end other profilers, or choose fewer events (counters: events:)" : NULL);
+		sample_set_missing(out, now_ns, reader->plan.events[i].name,
+			is_so ? "not counted: the CPU's counters were never free for it" : NULL,
+			is_so ? "sudo sysctl kernel.nmi_watchdog=0, end other profilers, or choose fewer events (counters: events:)"
+				  : NULL);
 	}
 }
 
-/* -- beginning ------------------------------------------------------------------------------------------------------------------ */
+/* -- beginning -- */
 
-/* Raises the limit as far as may be; how many of it counters may use. Children are counted against what the target knows of it. */
+/* Raises the limit as far as may be; how many of it counters may use. Children are counted against what the target
+ * knows of it. */
 static unsigned make_room(struct target *target)
 {
 	struct rlimit limit;
@@ -197,7 +207,7 @@ static void begin(struct perf_reader *reader, struct sample_set *out, int64_t no
 	perf_reader_tell_all(reader, now_ns, out);
 }
 
-/* -- the source ----------------------------------------------------------------------------------------------------------------- */
+/* -- the source -- */
 
 static void read_all(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {

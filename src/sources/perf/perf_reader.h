@@ -1,6 +1,8 @@
-/* perf_reader.h: the source "perf" without the system under it: what is counted, when it is opened, what is told. perf.c adds kernel and libpfm4.
+/* perf_reader.h: the source "perf" without the system under it: what is counted, when it is opened, what is told.
+ * perf.c adds kernel and libpfm4.
  *
- * Nothing is opened, and no library loaded, before choices->wants_counters; where that is withdrawn all is closed again. */
+ * Nothing is opened, and no library loaded, before choices->wants_counters; where that is withdrawn all is closed
+ * again. */
 #ifndef PMTOP_SOURCES_PERF_PERF_READER_H
 #define PMTOP_SOURCES_PERF_PERF_READER_H
 

@@ -1,4 +1,5 @@
-/* perf_system.h: the kernel's counters and libpfm4, which is loaded when the first name is asked of it, as a perf_opener (perf.c). */
+/* perf_system.h: the kernel's counters and libpfm4, which is loaded when the first name is asked of it, as a
+ * perf_opener (perf.c). */
 #ifndef PMTOP_SOURCES_PERF_PERF_SYSTEM_H
 #define PMTOP_SOURCES_PERF_PERF_SYSTEM_H
 

@@ -12,41 +12,49 @@ enum { TIDS_MOST = 4096 };
 #define TURN_LEAST_NS 2e9
 
 /* Of one counter, over all threads of a process. */
-struct sum { double value; double enabled_ns, running_ns; };
+struct sum {
+	double value;
+	double enabled_ns, running_ns;
+};
 
 struct counted_process {
 	pid_t pid;
 	uint64_t start_ticks;
 	bool is_seen, is_gone;
 	size_t thread_count, thread_room;
-	struct counted_thread **threads;     /* in the order of their folder */
+	struct counted_thread **threads; /* in the order of their folder */
 	struct sum sums[PLAN_COUNTERS_MOST];
 };
 
 struct group_past {
-	uint64_t seen_enabled_ns;            /* at the last reading */
-	uint64_t enabled_ns, running_ns;     /* at the last one in which it had had a turn since the one before */
+	uint64_t seen_enabled_ns;        /* at the last reading */
+	uint64_t enabled_ns, running_ns; /* at the last one in which it had had a turn since the one before */
 };
 
 struct counted_thread {
 	pid_t tid;
 	bool is_seen;
 	struct group_past groups[PLAN_COUNTERS_MOST];
-	struct { int fd; uint64_t value; } counters[PLAN_COUNTERS_MOST];     /* fd −1 = not open; only as many as the plan has */
+	/* fd −1 = not open; only as many as the plan has */
+	struct {
+		int fd;
+		uint64_t value;
+	} counters[PLAN_COUNTERS_MOST];
 };
 
 struct perf_threads {
 	const struct perf_plan *plan;
 	const struct perf_opener *opener;
-	unsigned first[PLAN_COUNTERS_MOST], size[PLAN_COUNTERS_MOST];        /* of each group */
+	unsigned first[PLAN_COUNTERS_MOST], size[PLAN_COUNTERS_MOST]; /* of each group */
 	size_t descriptors, descriptors_most, thread_count;
-	bool is_short;                       /* the kernel gave no more descriptors at this scan */
+	bool is_short; /* the kernel gave no more descriptors at this scan */
 	struct perf_left_out left_out;
 	size_t process_count;
 	struct counted_process *processes[TARGET_MEMBERS_MAX];
 };
 
-struct perf_threads *perf_threads_new(const struct perf_plan *plan, const struct perf_opener *opener, unsigned descriptors)
+struct perf_threads *perf_threads_new(
+	const struct perf_plan *plan, const struct perf_opener *opener, unsigned descriptors)
 {
 	struct perf_threads *threads = calloc(1, sizeof *threads);
 	if (!threads)
@@ -61,7 +69,7 @@ struct perf_threads *perf_threads_new(const struct perf_plan *plan, const struct
 	return threads;
 }
 
-/* -- a thread ------------------------------------------------------------------------------------------------------------------- */
+/* -- a thread -- */
 
 static void thread_close(struct perf_threads *threads, struct counted_thread *thread)
 {
@@ -92,7 +100,8 @@ static int open_group(struct perf_threads *threads, struct counted_thread *threa
 	unsigned first = threads->first[group];
 	for (unsigned i = first; i < first + threads->size[group]; i++) {
 		int leader = i == first ? -1 : thread->counters[first].fd;
-		int fd = threads->opener->open(threads->opener->context, &threads->plan->counters[i].code, thread->tid, -1, leader);
+		int fd =
+			threads->opener->open(threads->opener->context, &threads->plan->counters[i].code, thread->tid, -1, leader);
 		if (fd >= 0) {
 			thread->counters[i].fd = fd;
 			threads->descriptors++;
@@ -108,7 +117,8 @@ static int open_group(struct perf_threads *threads, struct counted_thread *threa
 	return 0;
 }
 
-/* A group that this CPU, or what the thread runs on, does not take is not counted there; all else is decided for the whole thread. */
+/* A group that this CPU, or what the thread runs on, does not take is not counted there; all else is decided for the
+ * whole thread. */
 static int thread_open(struct perf_threads *threads, struct counted_thread *thread)
 {
 	int error = 0;
@@ -122,15 +132,16 @@ static int thread_open(struct perf_threads *threads, struct counted_thread *thre
 	return is_final(error) || thread->counters[0].fd < 0 ? error : 0;
 }
 
-static void take_reading(struct perf_threads *threads, struct counted_process *process, struct counted_thread *thread, unsigned group,
-	const struct perf_reading *reading)
+static void take_reading(struct perf_threads *threads, struct counted_process *process, struct counted_thread *thread,
+	unsigned group, const struct perf_reading *reading)
 {
 	struct group_past *past = &thread->groups[group];
 	unsigned first = threads->first[group], end = first + threads->size[group];
 	/* What goes back is junk of a driver: it is begun again from there. */
 	bool is_back = reading->enabled_ns < past->seen_enabled_ns || reading->running_ns < past->running_ns;
 	double grown = is_back ? 0 : (double)(reading->enabled_ns - past->seen_enabled_ns);
-	double enabled = is_back ? 0 : (double)(reading->enabled_ns - past->enabled_ns), running = is_back ? 0 : (double)(reading->running_ns - past->running_ns);
+	double enabled = is_back ? 0 : (double)(reading->enabled_ns - past->enabled_ns),
+		   running = is_back ? 0 : (double)(reading->running_ns - past->running_ns);
 	double scale = running > 0 && enabled > running ? enabled / running : 1;
 	bool had_turn = running > 0 || is_back || reading->enabled_ns == 0;
 	for (unsigned i = first; i < end; i++) {
@@ -163,7 +174,7 @@ static void thread_read(struct perf_threads *threads, struct counted_process *pr
 	}
 }
 
-/* -- a process ------------------------------------------------------------------------------------------------------------------ */
+/* -- a process -- */
 
 static void process_free(struct perf_threads *threads, struct counted_process *process)
 {
@@ -255,7 +266,8 @@ static void drop_ended_threads(struct perf_threads *threads, struct counted_proc
 	process->thread_count = kept;
 }
 
-static void scan_process(struct perf_threads *threads, struct counted_process *process, const struct target_member *member)
+static void scan_process(
+	struct perf_threads *threads, struct counted_process *process, const struct target_member *member)
 {
 	pid_t fresh[TIDS_MOST];
 	size_t fresh_count = 0, hint = 0;
@@ -284,7 +296,7 @@ static void scan_process(struct perf_threads *threads, struct counted_process *p
 			break;
 }
 
-/* -- the tree ------------------------------------------------------------------------------------------------------------------- */
+/* -- the tree -- */
 
 static struct counted_process *find_or_add_process(struct perf_threads *threads, const struct target_member *member)
 {
@@ -356,25 +368,21 @@ void perf_threads_free(struct perf_threads *threads)
 	free(threads);
 }
 
-/* -- what it makes -------------------------------------------------------------------------------------------------------------- */
+/* -- what it makes -- */
 
-size_t perf_threads_processes(const struct perf_threads *threads)
-{
-	return threads->process_count;
-}
+size_t perf_threads_processes(const struct perf_threads *threads) { return threads->process_count; }
 
-pid_t perf_threads_pid(const struct perf_threads *threads, size_t process)
-{
-	return threads->processes[process]->pid;
-}
+pid_t perf_threads_pid(const struct perf_threads *threads, size_t process) { return threads->processes[process]->pid; }
 
-/* Software counts always; a thread that has not run yet has counted nothing, and that is known. Of hardware nobody knows then. */
+/* Software counts always; a thread that has not run yet has counted nothing, and that is known. Of hardware nobody
+ * knows then. */
 static bool was_counted(const struct sum *sum, bool is_software)
 {
 	return sum->running_ns > 0 || (is_software && sum->enabled_ns <= 0);
 }
 
-bool perf_threads_sum(const struct perf_threads *threads, size_t process, unsigned event, double *value, double *counted_ratio)
+bool perf_threads_sum(
+	const struct perf_threads *threads, size_t process, unsigned event, double *value, double *counted_ratio)
 {
 	const struct perf_plan *plan = threads->plan;
 	const struct counted_process *counted = threads->processes[process];
@@ -417,17 +425,8 @@ bool perf_threads_never_had_turn(const struct perf_threads *threads, unsigned ev
 	return false;
 }
 
-struct perf_left_out perf_threads_left_out(const struct perf_threads *threads)
-{
-	return threads->left_out;
-}
+struct perf_left_out perf_threads_left_out(const struct perf_threads *threads) { return threads->left_out; }
 
-size_t perf_threads_count(const struct perf_threads *threads)
-{
-	return threads->thread_count;
-}
+size_t perf_threads_count(const struct perf_threads *threads) { return threads->thread_count; }
 
-size_t perf_threads_descriptors(const struct perf_threads *threads)
-{
-	return threads->descriptors;
-}
+size_t perf_threads_descriptors(const struct perf_threads *threads) { return threads->descriptors; }

@@ -14,8 +14,8 @@ enum { METERS_MOST = 256, SOCKETS_MOST = 16, CPUS_A_PMU_MOST = 16, TEXT_SIZE = 2
 
 /* Of several kinds the first that is there: they count the same bytes. */
 static const struct kind {
-	const char *prefix;                  /* of the PMU's name */
-	const char *events[2];               /* files in its `events`; NULL: `terms` */
+	const char *prefix;    /* of the PMU's name */
+	const char *events[2]; /* files in its `events`; NULL: `terms` */
 	const char *terms[2];
 } kinds[] = {
 	{ "uncore_imc", { "cas_count_read", "cas_count_write" }, { NULL, NULL } },
@@ -38,14 +38,15 @@ struct perf_traffic {
 	struct meter meters[METERS_MOST];
 };
 
-/* -- the kernel's words for a counter ------------------------------------------------------------------------------------------- */
+/* -- the kernel's words for a counter -- */
 
 static bool read_text(int directory_fd, const char *folder, const char *name, char out[TEXT_SIZE])
 {
 	char path[512];
 	size_t length;
 	int written = snprintf(path, sizeof path, "%s%s", folder, name);
-	if (written < 0 || (size_t)written >= sizeof path || file_read(directory_fd, path, out, TEXT_SIZE, &length) != STATUS_OK)
+	if (written < 0 || (size_t)written >= sizeof path ||
+		file_read(directory_fd, path, out, TEXT_SIZE, &length) != STATUS_OK)
 		return false;
 	out[strcspn(out, "\n")] = '\0';
 	return true;
@@ -101,7 +102,10 @@ bool perf_terms_parse(int pmu_fd, const char *terms, struct perf_code *out)
 /* Bytes that one count stands for: "6.103515625e-5" and "MiB"; without, a cache line. */
 static double bytes_of(int pmu_fd, const char *event)
 {
-	static const struct { const char *unit; double bytes; } units[] = { { "MiB", 1048576 }, { "KiB", 1024 }, { "Bytes", 1 }, { "B", 1 }, { "MB", 1e6 } };
+	static const struct {
+		const char *unit;
+		double bytes;
+	} units[] = { { "MiB", 1048576 }, { "KiB", 1024 }, { "Bytes", 1 }, { "B", 1 }, { "MB", 1e6 } };
 	char name[TEXT_SIZE], scale[TEXT_SIZE], unit[TEXT_SIZE];
 	snprintf(name, sizeof name, "%s.scale", event);
 	if (!read_text(pmu_fd, "events/", name, scale))
@@ -116,12 +120,12 @@ static double bytes_of(int pmu_fd, const char *event)
 	return BYTES_A_LINE;
 }
 
-/* -- opening -------------------------------------------------------------------------------------------------------------------- */
+/* -- opening -- */
 
 struct search {
 	struct perf_traffic *traffic;
 	const char *sys_root;
-	int error;                           /* of the kernel, where a PMU was there */
+	int error; /* of the kernel, where a PMU was there */
 	bool has_pmu;
 };
 
@@ -232,7 +236,8 @@ static void search_kind(struct search *search, const struct kind *kind, const ch
 		closedir(devices);
 }
 
-struct perf_traffic *perf_traffic_open(const struct perf_opener *opener, const struct plan_place *place, const char *sys_root, struct reason *why_not)
+struct perf_traffic *perf_traffic_open(
+	const struct perf_opener *opener, const struct plan_place *place, const char *sys_root, struct reason *why_not)
 {
 	char folder[4096];
 	struct perf_traffic *traffic = calloc(1, sizeof *traffic);
@@ -248,12 +253,14 @@ struct perf_traffic *perf_traffic_open(const struct perf_opener *opener, const s
 	if (traffic->count > 0)
 		return traffic;
 	if (!search.has_pmu)
-		reason_set(why_not, STATUS_NOT_FOUND, "", place->cpu.is_virtual ? "a virtual machine sees no counters of the memory controllers"
-			: "the kernel offers no counters of this machine's memory controllers");
+		reason_set(why_not, STATUS_NOT_FOUND, "",
+			place->cpu.is_virtual ? "a virtual machine sees no counters of the memory controllers"
+								  : "the kernel offers no counters of this machine's memory controllers");
 	else if (search.error == EACCES || search.error == EPERM)
 		plan_explain_denied(place, search.error, 0, why_not);
 	else
-		reason_set(why_not, STATUS_IO, "", "the memory controllers' counters could not be opened (%s)", perf_errno_name(search.error));
+		reason_set(why_not, STATUS_IO, "", "the memory controllers' counters could not be opened (%s)",
+			perf_errno_name(search.error));
 	free(traffic);
 	return NULL;
 }
@@ -265,17 +272,20 @@ void perf_traffic_close(struct perf_traffic *traffic)
 	free(traffic);
 }
 
-/* -- reading -------------------------------------------------------------------------------------------------------------------- */
+/* -- reading -- */
 
 static void read_meter(const struct perf_opener *opener, struct meter *meter)
 {
 	struct perf_reading reading;
 	ssize_t size = opener->read(opener->context, meter->fd, &reading, sizeof reading);
-	if (!perf_reading_fits(&reading, size, 1) || reading.running_ns <= meter->past_running_ns || reading.enabled_ns < meter->past_enabled_ns)
+	if (!perf_reading_fits(&reading, size, 1) || reading.running_ns <= meter->past_running_ns ||
+		reading.enabled_ns < meter->past_enabled_ns)
 		return;
-	double enabled = (double)(reading.enabled_ns - meter->past_enabled_ns), running = (double)(reading.running_ns - meter->past_running_ns);
+	double enabled = (double)(reading.enabled_ns - meter->past_enabled_ns),
+		   running = (double)(reading.running_ns - meter->past_running_ns);
 	if (reading.values[0] > meter->value)
-		meter->bytes += (double)(reading.values[0] - meter->value) * meter->bytes_each * (enabled > running ? enabled / running : 1);
+		meter->bytes += (double)(reading.values[0] - meter->value) * meter->bytes_each *
+			(enabled > running ? enabled / running : 1);
 	meter->enabled_ns += enabled;
 	meter->running_ns += running < enabled ? running : enabled;
 	meter->value = reading.values[0];
@@ -289,10 +299,7 @@ void perf_traffic_read(struct perf_traffic *traffic)
 		read_meter(traffic->opener, &traffic->meters[i]);
 }
 
-size_t perf_traffic_sockets(const struct perf_traffic *traffic)
-{
-	return traffic->socket_count;
-}
+size_t perf_traffic_sockets(const struct perf_traffic *traffic) { return traffic->socket_count; }
 
 bool perf_traffic_sum(const struct perf_traffic *traffic, size_t at, int *socket, double *bytes, double *counted_ratio)
 {

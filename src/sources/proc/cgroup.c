@@ -12,7 +12,8 @@
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 
-/* Where it is, and its limits; who else is in it; its memory; what is not there is tried again. CPU figures are read each time. */
+/* Where it is, and its limits; who else is in it; its memory; what is not there is tried again. CPU figures are read
+ * each time. */
 #define LOOK_NS (3 * NS_PER_S)
 #define MEMBERS_NS (10 * NS_PER_S)
 #define MEMORY_NS (900 * NS_PER_MS)
@@ -26,7 +27,11 @@ enum { FILE_MEMORY, FILE_MEMORY_STAT, FILE_OOM, FILE_CPU_STAT, FILE_CPU_USAGE, F
 
 static const char *const controllers[PART_COUNT] = { "memory", "cpu", "cpuacct" };
 
-struct word_field { const char *word; enum metric metric; double scale; };
+struct word_field {
+	const char *word;
+	enum metric metric;
+	double scale;
+};
 
 /* `fields` NULL: one bare number, of `metric`. */
 struct cgroup_file {
@@ -38,19 +43,28 @@ struct cgroup_file {
 };
 
 static const struct word_field memory_fields[] = {
-	{ "anon", METRIC_CGROUP_MEMORY_ANONYMOUS, 1 }, { "file", METRIC_CGROUP_MEMORY_FILE, 1 }, { "shmem", METRIC_CGROUP_MEMORY_SHARED, 1 }, { NULL, 0, 0 },
+	{ "anon", METRIC_CGROUP_MEMORY_ANONYMOUS, 1 },
+	{ "file", METRIC_CGROUP_MEMORY_FILE, 1 },
+	{ "shmem", METRIC_CGROUP_MEMORY_SHARED, 1 },
+	{ NULL, 0, 0 },
 };
 static const struct word_field memory_fields_1[] = {
-	{ "total_cache", METRIC_CGROUP_MEMORY_FILE, 1 }, { "total_rss", METRIC_CGROUP_MEMORY_ANONYMOUS, 1 }, { "total_shmem", METRIC_CGROUP_MEMORY_SHARED, 1 },
+	{ "total_cache", METRIC_CGROUP_MEMORY_FILE, 1 },
+	{ "total_rss", METRIC_CGROUP_MEMORY_ANONYMOUS, 1 },
+	{ "total_shmem", METRIC_CGROUP_MEMORY_SHARED, 1 },
 	{ NULL, 0, 0 },
 };
 static const struct word_field oom_fields[] = { { "oom_kill", METRIC_CGROUP_OOM_KILLS, 1 }, { NULL, 0, 0 } };
 static const struct word_field cpu_fields[] = {
-	{ "nr_periods", METRIC_CGROUP_PERIODS, 1 }, { "nr_throttled", METRIC_CGROUP_THROTTLED_PERIODS, 1 }, { "throttled_usec", METRIC_CGROUP_THROTTLED, 1e3 },
+	{ "nr_periods", METRIC_CGROUP_PERIODS, 1 },
+	{ "nr_throttled", METRIC_CGROUP_THROTTLED_PERIODS, 1 },
+	{ "throttled_usec", METRIC_CGROUP_THROTTLED, 1e3 },
 	{ NULL, 0, 0 },
 };
 static const struct word_field cpu_fields_1[] = {
-	{ "nr_periods", METRIC_CGROUP_PERIODS, 1 }, { "nr_throttled", METRIC_CGROUP_THROTTLED_PERIODS, 1 }, { "throttled_time", METRIC_CGROUP_THROTTLED, 1 },
+	{ "nr_periods", METRIC_CGROUP_PERIODS, 1 },
+	{ "nr_throttled", METRIC_CGROUP_THROTTLED_PERIODS, 1 },
+	{ "throttled_time", METRIC_CGROUP_THROTTLED, 1 },
 	{ NULL, 0, 0 },
 };
 static const struct word_field usage_fields[] = { { "usage_usec", METRIC_CGROUP_CPU, 1e3 }, { NULL, 0, 0 } };
@@ -78,11 +92,15 @@ struct cgroup_reader {
 	int64_t look_ns, members_ns;
 	bool is_told_missing, has_looked;
 	struct cgroup_place places[PART_COUNT];
-	int folders[PART_COUNT];             /* −1 = not open */
-	int throttling_folder;               /* of the cgroup whose quota is the least: that one makes its members wait; −1 = the innermost has it */
-	double memory_limit, cpu_limit;      /* NAN = none */
-	struct { int fd; int64_t next_ns; } files[FILE_COUNT];
-	char cgroups[CGROUPS_SIZE];          /* the text that the places were found by */
+	int folders[PART_COUNT]; /* −1 = not open */
+	/* of the cgroup whose quota is the least: that one makes its members wait; −1 = the innermost has it */
+	int throttling_folder;
+	double memory_limit, cpu_limit; /* NAN = none */
+	struct {
+		int fd;
+		int64_t next_ns;
+	} files[FILE_COUNT];
+	char cgroups[CGROUPS_SIZE]; /* the text that the places were found by */
 	char text[CGROUP_TEXT_SIZE];
 };
 
@@ -107,7 +125,7 @@ static void forget_places(struct cgroup_reader *reader)
 	reader->memory_limit = reader->cpu_limit = NAN;
 }
 
-/* -- where it is ---------------------------------------------------------------------------------------------------------------- */
+/* -- where it is -- */
 
 static void tell_missing(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
 {
@@ -117,7 +135,8 @@ static void tell_missing(struct cgroup_reader *reader, struct sample_set *out, i
 	if (is_there != reader->is_told_missing)
 		return;
 	reader->is_told_missing = !is_there;
-	sample_set_missing(out, now_ns, "cgroup", is_there ? NULL : "the target's cgroup is not mounted where pmtop could read it",
+	sample_set_missing(out, now_ns, "cgroup",
+		is_there ? NULL : "the target's cgroup is not mounted where pmtop could read it",
 		is_there ? NULL : "mount it (mount -t cgroup2 none /sys/fs/cgroup), or run pmtop on the host");
 }
 
@@ -135,7 +154,7 @@ static void find_places(struct cgroup_reader *reader)
 	}
 }
 
-/* -- limits: the least on the way up ---------------------------------------------------------------------------------------------- */
+/* -- limits: the least on the way up -- */
 
 static bool read_number(struct cgroup_reader *reader, const char *folder, const char *name, double *out)
 {
@@ -151,7 +170,8 @@ static bool read_number(struct cgroup_reader *reader, const char *folder, const 
 static double memory_limit_of(struct cgroup_reader *reader, const struct cgroup_place *place)
 {
 	double bytes;
-	bool is_known = read_number(reader, place->path, place->version == 1 ? "memory.limit_in_bytes" : "memory.max", &bytes);
+	bool is_known =
+		read_number(reader, place->path, place->version == 1 ? "memory.limit_in_bytes" : "memory.max", &bytes);
 	return is_known && bytes < NO_LIMIT ? bytes : NAN;
 }
 
@@ -159,7 +179,8 @@ static double cpu_limit_of(struct cgroup_reader *reader, const struct cgroup_pla
 {
 	double quota, period;
 	if (place->version == 1) {
-		bool is_known = read_number(reader, place->path, "cpu.cfs_quota_us", &quota) && read_number(reader, place->path, "cpu.cfs_period_us", &period);
+		bool is_known = read_number(reader, place->path, "cpu.cfs_quota_us", &quota) &&
+			read_number(reader, place->path, "cpu.cfs_period_us", &period);
 		return is_known && quota > 0 && period > 0 ? quota / period : NAN;
 	}
 	if (!read_number(reader, place->path, "cpu.max", &quota) || sscanf(reader->text, "%lf %lf", &quota, &period) != 2)
@@ -167,8 +188,8 @@ static double cpu_limit_of(struct cgroup_reader *reader, const struct cgroup_pla
 	return quota > 0 && period > 0 ? quota / period : NAN;
 }
 
-static double least_limit(struct cgroup_reader *reader, unsigned part, double (*limit_of)(struct cgroup_reader *, const struct cgroup_place *),
-	struct cgroup_place *where)
+static double least_limit(struct cgroup_reader *reader, unsigned part,
+	double (*limit_of)(struct cgroup_reader *, const struct cgroup_place *), struct cgroup_place *where)
 {
 	struct cgroup_place at = reader->places[part];
 	double least = NAN;
@@ -194,7 +215,8 @@ static void find_limits(struct cgroup_reader *reader)
 	int folder = where.version && is_above ? file_open(AT_FDCWD, where.path, O_RDONLY | O_DIRECTORY) : -1;
 	struct stat old, new;
 	bool is_same = folder < 0 ? reader->throttling_folder < 0
-		: reader->throttling_folder >= 0 && fstat(folder, &new) == 0 && fstat(reader->throttling_folder, &old) == 0 && new.st_ino == old.st_ino;
+							  : reader->throttling_folder >= 0 && fstat(folder, &new) == 0 &&
+			fstat(reader->throttling_folder, &old) == 0 && new.st_ino == old.st_ino;
 	if (is_same) {
 		close_fd(&folder);
 		return;
@@ -213,7 +235,8 @@ static void look(struct cgroup_reader *reader, struct sample_set *out, int64_t n
 	reader->look_ns = now_ns + LOOK_NS;
 	if (file_read(reader->target->members[0].directory_fd, "cgroup", text, sizeof text, &length) != STATUS_OK)
 		text[0] = '\0';
-	bool is_gone = reader->folders[PART_MEMORY] >= 0 && faccessat(reader->folders[PART_MEMORY], "cgroup.procs", F_OK, 0) != 0;
+	bool is_gone =
+		reader->folders[PART_MEMORY] >= 0 && faccessat(reader->folders[PART_MEMORY], "cgroup.procs", F_OK, 0) != 0;
 	if (!reader->has_looked || is_gone || strcmp(text, reader->cgroups) != 0 || reader->is_told_missing) {
 		reader->has_looked = true;
 		reader->members_ns = INT64_MIN;
@@ -228,7 +251,7 @@ static void look(struct cgroup_reader *reader, struct sample_set *out, int64_t n
 		sample_set_figure(out, now_ns, METRIC_CGROUP_CPU_LIMIT, 0, reader->cpu_limit);
 }
 
-/* -- who is in it --------------------------------------------------------------------------------------------------------------- */
+/* -- who is in it -- */
 
 static int by_pid(const void *left, const void *right)
 {
@@ -270,7 +293,7 @@ static void tell_members(struct cgroup_reader *reader, struct sample_set *out, i
 		sample_set_figure(out, now_ns, METRIC_CGROUP_MEMBERS_OUTSIDE, 0, (double)strangers);
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 /* "word number", a line each. */
 static void tell_words(const char *text, const struct word_field *fields, struct sample_set *out, int64_t now_ns)
@@ -279,8 +302,10 @@ static void tell_words(const char *text, const struct word_field *fields, struct
 		const char *end = strchrnul(line, '\n');
 		for (const struct word_field *field = fields; field->word; field++) {
 			size_t length = strlen(field->word);
-			if (strncmp(line, field->word, length) == 0 && line[length] == ' ' && line[length + 1] >= '0' && line[length + 1] <= '9')
-				sample_set_figure(out, now_ns, field->metric, 0, (double)strtoull(line + length, NULL, 10) * field->scale);
+			if (strncmp(line, field->word, length) == 0 && line[length] == ' ' && line[length + 1] >= '0' &&
+				line[length + 1] <= '9')
+				sample_set_figure(
+					out, now_ns, field->metric, 0, (double)strtoull(line + length, NULL, 10) * field->scale);
 		}
 		line = *end ? end + 1 : end;
 	}
@@ -293,8 +318,10 @@ static void read_file(struct cgroup_reader *reader, size_t index, struct sample_
 	if (version == 0 || now_ns < reader->files[index].next_ns)
 		return;
 	const struct cgroup_file *file = &cgroup_files[version - 1][index];
-	int folder = index == FILE_CPU_STAT && reader->throttling_folder >= 0 ? reader->throttling_folder : reader->folders[part];
-	if (proc_file_read(folder, &reader->files[index].fd, true, file->name, reader->text, sizeof reader->text, &length) != STATUS_OK) {
+	int folder =
+		index == FILE_CPU_STAT && reader->throttling_folder >= 0 ? reader->throttling_folder : reader->folders[part];
+	if (proc_file_read(folder, &reader->files[index].fd, true, file->name, reader->text, sizeof reader->text,
+			&length) != STATUS_OK) {
 		reader->files[index].next_ns = now_ns + RETRY_NS;
 		return;
 	}
@@ -305,7 +332,7 @@ static void read_file(struct cgroup_reader *reader, size_t index, struct sample_
 		sample_set_figure(out, now_ns, file->metric, 0, (double)strtoull(reader->text, NULL, 10));
 }
 
-/* -- the source ----------------------------------------------------------------------------------------------------------------- */
+/* -- the source -- */
 
 static enum status cgroup_open(struct target *target, void **state, struct reason *why_not)
 {

@@ -22,7 +22,8 @@ static bool has_word(const char *words, size_t length, const char *word)
 	return false;
 }
 
-/* "4:memory:/path" of version 1, "0::/path" of version 2; with both kinds (hybrid) a controller is in only one of them. */
+/* "4:memory:/path" of version 1, "0::/path" of version 2; with both kinds (hybrid) a controller is in only one of
+ * them. */
 static unsigned find_path(const char *cgroups, const char *controller, char *path, size_t size)
 {
 	unsigned version = 0;
@@ -50,8 +51,8 @@ static bool climbs(const char *path)
 	return false;
 }
 
-/* The folder of `path` under this mount. A path that leads out of what is mounted ("/../other", seen from a cgroup namespace) is reached only by
- * a mount whose own root lies there, too. */
+/* The folder of `path` under this mount. A path that leads out of what is mounted ("/../other", seen from a cgroup
+ * namespace) is reached only by a mount whose own root lies there, too. */
 static bool try_mount(const struct mount *mount, const char *prefix, const char *path, struct cgroup_place *out)
 {
 	const char *rest = path + (strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root));
@@ -67,7 +68,8 @@ static bool try_mount(const struct mount *mount, const char *prefix, const char 
 	return whole >= 0 && (size_t)whole < sizeof out->path - (size_t)top && file_is_there(AT_FDCWD, out->path);
 }
 
-static bool try_mounts(const char *mountinfo, const char *prefix, unsigned version, const char *controller, const char *path, struct cgroup_place *out)
+static bool try_mounts(const char *mountinfo, const char *prefix, unsigned version, const char *controller,
+	const char *path, struct cgroup_place *out)
 {
 	struct mount mount;
 	for (const char *line = mountinfo; line && *line; line = strchr(line, '\n')) {
@@ -82,7 +84,8 @@ static bool try_mounts(const char *mountinfo, const char *prefix, unsigned versi
 	return false;
 }
 
-bool cgroup_find(const char *proc_root, int pid, const char *cgroups, const char *controller, char *scratch, struct cgroup_place *out)
+bool cgroup_find(const char *proc_root, int pid, const char *cgroups, const char *controller, char *scratch,
+	struct cgroup_place *out)
 {
 	char path[MOUNTS_PATH_SIZE], file[CGROUP_PATH_SIZE], prefix[CGROUP_PATH_SIZE];
 	size_t length;
@@ -91,13 +94,13 @@ bool cgroup_find(const char *proc_root, int pid, const char *cgroups, const char
 	if (!version)
 		return false;
 	snprintf(file, sizeof file, "%s/self/mountinfo", proc_root);
-	bool is_found = file_read(AT_FDCWD, file, scratch, CGROUP_TEXT_SIZE, &length) == STATUS_OK
-		&& try_mounts(scratch, "", version, controller, path, out);
+	bool is_found = file_read(AT_FDCWD, file, scratch, CGROUP_TEXT_SIZE, &length) == STATUS_OK &&
+		try_mounts(scratch, "", version, controller, path, out);
 	if (!is_found) {
 		snprintf(file, sizeof file, "%s/%d/mountinfo", proc_root, pid);
 		snprintf(prefix, sizeof prefix, "%s/%d/root", proc_root, pid);
-		is_found = file_read(AT_FDCWD, file, scratch, CGROUP_TEXT_SIZE, &length) == STATUS_OK
-			&& try_mounts(scratch, prefix, version, controller, path, out);
+		is_found = file_read(AT_FDCWD, file, scratch, CGROUP_TEXT_SIZE, &length) == STATUS_OK &&
+			try_mounts(scratch, prefix, version, controller, path, out);
 	}
 	out->version = is_found ? version : 0;
 	return is_found;

@@ -9,7 +9,8 @@
 #include "src/base/files/file.h"
 #include "src/base/files/file_aside.h"
 
-enum status proc_file_read(int directory_fd, int *fd, bool keep, const char *name, char *out, size_t size, size_t *length)
+enum status proc_file_read(
+	int directory_fd, int *fd, bool keep, const char *name, char *out, size_t size, size_t *length)
 {
 	char whole[HANG_PATH_SIZE];
 	if (*fd < 0 && file_is_aside(directory_fd, name, whole))
@@ -32,11 +33,16 @@ static const struct {
 	unsigned number;
 	size_t offset;
 } stat_fields[] = {
-	{ 10, offsetof(struct proc_stat, minor_faults) },   { 12, offsetof(struct proc_stat, major_faults) },
-	{ 14, offsetof(struct proc_stat, user_ticks) },     { 15, offsetof(struct proc_stat, system_ticks) },
-	{ 20, offsetof(struct proc_stat, threads) },        { 22, offsetof(struct proc_stat, start_ticks) },
-	{ 24, offsetof(struct proc_stat, resident_pages) }, { 26, offsetof(struct proc_stat, start_code) },
-	{ 27, offsetof(struct proc_stat, end_code) },       { 28, offsetof(struct proc_stat, start_stack) },
+	{ 10, offsetof(struct proc_stat, minor_faults) },
+	{ 12, offsetof(struct proc_stat, major_faults) },
+	{ 14, offsetof(struct proc_stat, user_ticks) },
+	{ 15, offsetof(struct proc_stat, system_ticks) },
+	{ 20, offsetof(struct proc_stat, threads) },
+	{ 22, offsetof(struct proc_stat, start_ticks) },
+	{ 24, offsetof(struct proc_stat, resident_pages) },
+	{ 26, offsetof(struct proc_stat, start_code) },
+	{ 27, offsetof(struct proc_stat, end_code) },
+	{ 28, offsetof(struct proc_stat, start_stack) },
 };
 
 enum { STAT_FIRST_NUMBER = 4, STAT_LAST_NUMBER = 28, STAT_DISK_WAIT = 42 };

@@ -10,8 +10,8 @@
 #include "src/sources/proc/process_private.h"
 #include "src/sources/source.h"
 
-/* Every member's stat is read at each refresh (by target.c). The other files of the target are, too; those of further members, which may
- * be many, about once a second. */
+/* Every member's stat is read at each refresh (by target.c). The other files of the target are, too; those of further
+ * members, which may be many, about once a second. */
 enum { OTHERS_PERIOD_MS = 900 };
 
 /* In the order of their lines, so that one pass finds them all. */
@@ -47,13 +47,16 @@ static const struct optional_file {
 	const char *not_there, *not_there_remedy;
 } optional_files[FILE_COUNT] = {
 	[FILE_STATUS] = { "status", "memory", status_fields, "the kernel tells no memory figures", "" },
-	[FILE_IO] = { "io", "disk I/O", io_fields, "the kernel counts no I/O per process", "boot a kernel with CONFIG_TASK_IO_ACCOUNTING" },
-	[FILE_SCHEDSTAT] = { "schedstat", "run-queue wait", NULL, "the kernel counts no run-queue wait", "boot a kernel with CONFIG_SCHED_INFO" },
+	[FILE_IO] = { "io", "disk I/O", io_fields, "the kernel counts no I/O per process",
+		"boot a kernel with CONFIG_TASK_IO_ACCOUNTING" },
+	[FILE_SCHEDSTAT] = { "schedstat", "run-queue wait", NULL, "the kernel counts no run-queue wait",
+		"boot a kernel with CONFIG_SCHED_INFO" },
 };
 
-/* -- who is there --------------------------------------------------------------------------------------------------------------- */
+/* -- who is there -- */
 
-static void tell_process(struct sample_set *out, enum record_kind kind, const struct target *target, const struct target_member *member, int64_t now_ns)
+static void tell_process(struct sample_set *out, enum record_kind kind, const struct target *target,
+	const struct target_member *member, int64_t now_ns)
 {
 	struct record *record = sample_set_add(out, kind, 0, now_ns);
 	if (!record)
@@ -107,7 +110,9 @@ static void tell_members(struct process_reader *reader, struct sample_set *out, 
 		struct known_process *known = &reader->known[i];
 		bool is_new = i == reader->count;
 		if (is_new) {
-			*known = (struct known_process){ .pid = member->pid, .start_ticks = member->start_ticks, .generation = member->generation,
+			*known = (struct known_process){ .pid = member->pid,
+				.start_ticks = member->start_ticks,
+				.generation = member->generation,
 				.descriptors_next_ns = INT64_MIN };
 			for (int file = 0; file < FILE_COUNT; file++)
 				known->fds[file] = -1;
@@ -125,12 +130,16 @@ static void tell_members(struct process_reader *reader, struct sample_set *out, 
 	}
 }
 
-/* -- figures -------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
-static void tell_stat(const struct process_reader *reader, const struct target_member *member, struct sample_set *out, int64_t now_ns)
+static void tell_stat(
+	const struct process_reader *reader, const struct target_member *member, struct sample_set *out, int64_t now_ns)
 {
 	const struct proc_stat *stat = &member->stat;
-	const struct { enum metric metric; double value; } figures[] = {
+	const struct {
+		enum metric metric;
+		double value;
+	} figures[] = {
 		{ METRIC_PROCESS_STATE, (double)(unsigned char)stat->state },
 		{ METRIC_PROCESS_THREADS, (double)stat->threads },
 		{ METRIC_PROCESS_CPU_USER, (double)stat->user_ticks * reader->ns_per_tick },
@@ -140,9 +149,11 @@ static void tell_stat(const struct process_reader *reader, const struct target_m
 	};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		sample_set_figure(out, now_ns, figures[i].metric, member->pid, figures[i].value);
-	/* The target's own comes from status, which is exact; of a zombie nothing is resident, and that is no measurement. */
+	/* The target's own comes from status, which is exact; of a zombie nothing is resident, and that is no
+	 * measurement. */
 	if (member->pid != reader->target->pid && stat->state != 'Z')
-		sample_set_figure(out, now_ns, METRIC_PROCESS_RESIDENT, member->pid, (double)stat->resident_pages * reader->page_bytes);
+		sample_set_figure(
+			out, now_ns, METRIC_PROCESS_RESIDENT, member->pid, (double)stat->resident_pages * reader->page_bytes);
 }
 
 static bool tell_schedstat(const char *text, pid_t pid, struct sample_set *out, int64_t now_ns)
@@ -156,11 +167,12 @@ static bool tell_schedstat(const char *text, pid_t pid, struct sample_set *out, 
 	return true;
 }
 
-static enum status tell_file(struct process_reader *reader, const struct target_member *member, int *fd, const struct optional_file *file,
-	struct sample_set *out, int64_t now_ns)
+static enum status tell_file(struct process_reader *reader, const struct target_member *member, int *fd,
+	const struct optional_file *file, struct sample_set *out, int64_t now_ns)
 {
 	size_t length;
-	enum status status = proc_file_read(member->directory_fd, fd, member->keeps_files, file->name, reader->text, sizeof reader->text, &length);
+	enum status status = proc_file_read(
+		member->directory_fd, fd, member->keeps_files, file->name, reader->text, sizeof reader->text, &length);
 	if (status != STATUS_OK)
 		return status;
 	if (!file->fields)
@@ -177,9 +189,10 @@ static enum status tell_file(struct process_reader *reader, const struct target_
 	return STATUS_OK;
 }
 
-/* -- what is missing: said when it changes, of the target only ------------------------------------------------------------------ */
+/* -- what is missing: said when it changes, of the target only -- */
 
-static void tell_missing_file(struct process_reader *reader, int index, enum status status, struct sample_set *out, int64_t now_ns)
+static void tell_missing_file(
+	struct process_reader *reader, int index, enum status status, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[0];
 	const struct optional_file *file = &optional_files[index];
@@ -191,20 +204,11 @@ static void tell_missing_file(struct process_reader *reader, int index, enum sta
 	reader->told[index] = status;
 	struct reason reason = { "", "" };
 	switch (status) {
-	case STATUS_OK:
-		sample_set_missing(out, now_ns, file->figure, NULL, NULL);
-		return;
-	case STATUS_NOT_FOUND:
-		reason_set(&reason, status, file->not_there_remedy, "%s", file->not_there);
-		break;
-	case STATUS_DENIED:
-		target_explain_denied(reader->target, member, &reason);
-		break;
-	case STATUS_AGAIN:
-		reason_set(&reason, status, "raise the limit (ulimit -n)", "no file descriptor left");
-		break;
-	default:
-		reason_set(&reason, status, NULL, "/proc/%d/%s could not be read", (int)member->pid, file->name);
+	case STATUS_OK: sample_set_missing(out, now_ns, file->figure, NULL, NULL); return;
+	case STATUS_NOT_FOUND: reason_set(&reason, status, file->not_there_remedy, "%s", file->not_there); break;
+	case STATUS_DENIED: target_explain_denied(reader->target, member, &reason); break;
+	case STATUS_AGAIN: reason_set(&reason, status, "raise the limit (ulimit -n)", "no file descriptor left"); break;
+	default: reason_set(&reason, status, NULL, "/proc/%d/%s could not be read", (int)member->pid, file->name);
 	}
 	sample_set_missing(out, now_ns, file->figure, reason.text, reason.remedy);
 }
@@ -227,7 +231,7 @@ static void tell_missing_members(struct process_reader *reader, struct sample_se
 	}
 }
 
-/* -- the source ----------------------------------------------------------------------------------------------------------------- */
+/* -- the source -- */
 
 static void tell_self(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
 {
@@ -235,8 +239,8 @@ static void tell_self(struct process_reader *reader, struct sample_set *out, int
 	size_t length;
 	unsigned long size, resident;
 	sample_set_figure(out, now_ns, METRIC_SELF_CPU, 0, (double)clock_process_cpu_ns());
-	if (reader->self_fd >= 0 && file_reread(reader->self_fd, text, sizeof text, &length) == STATUS_OK
-		&& sscanf(text, "%lu %lu", &size, &resident) == 2)
+	if (reader->self_fd >= 0 && file_reread(reader->self_fd, text, sizeof text, &length) == STATUS_OK &&
+		sscanf(text, "%lu %lu", &size, &resident) == 2)
 		sample_set_figure(out, now_ns, METRIC_SELF_RESIDENT, 0, (double)resident * reader->page_bytes);
 }
 
@@ -276,7 +280,8 @@ static enum status process_read(void *state, int64_t now_ns, struct sample_set *
 			process_tell_more(reader, i, with_others, out, now_ns);
 		}
 		for (int file = 0; file < FILE_COUNT && (i == 0 || with_others); file++) {
-			enum status status = tell_file(reader, member, &reader->known[i].fds[file], &optional_files[file], out, now_ns);
+			enum status status =
+				tell_file(reader, member, &reader->known[i].fds[file], &optional_files[file], out, now_ns);
 			if (i == 0)
 				tell_missing_file(reader, file, status, out, now_ns);
 		}

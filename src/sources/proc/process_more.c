@@ -14,7 +14,7 @@
 
 enum { DESCRIPTORS_COUNTED_MOST = 4096, WAITS_A_READING = 16 };
 
-/* -- the wait for the disk ------------------------------------------------------------------------------------------------------ */
+/* -- the wait for the disk -- */
 
 static enum accounting read_accounting(const struct process_reader *reader)
 {
@@ -31,11 +31,12 @@ static const char *why_no_disk_wait(const struct process_reader *reader, const c
 	bool has_waited = reader->target->member_count > 0 && reader->target->members[0].stat.disk_wait_ticks > 0;
 	*remedy = "sysctl kernel.task_delayacct=1, before the run starts";
 	switch (reader->accounting) {
-	case ACCOUNTING_OFF:
-		return "the kernel does not count how long a process waits for the disk";
+	case ACCOUNTING_OFF: return "the kernel does not count how long a process waits for the disk";
 	case ACCOUNTING_ON:
 		*remedy = "start the run anew";
-		return reader->count > 0 && reader->known[0].is_never_counted ? "the kernel counts it only for processes that began after it was told to" : NULL;
+		return reader->count > 0 && reader->known[0].is_never_counted
+			? "the kernel counts it only for processes that began after it was told to"
+			: NULL;
 	default:
 		*remedy = "boot the kernel with delayacct (CONFIG_TASK_DELAY_ACCT)";
 		return has_waited ? NULL : "the kernel may not count how long a process waits for the disk";
@@ -50,7 +51,9 @@ void process_begin_more(struct process_reader *reader, struct sample_set *out, i
 	reader->accounting_next_ns = now_ns + ACCOUNTING_NS;
 	enum accounting before = reader->accounting;
 	reader->accounting = read_accounting(reader);
-	for (size_t i = 0; reader->has_asked_accounting && before == ACCOUNTING_OFF && reader->accounting == ACCOUNTING_ON && i < reader->count; i++)
+	for (size_t i = 0; reader->has_asked_accounting && before == ACCOUNTING_OFF &&
+		 reader->accounting == ACCOUNTING_ON && i < reader->count;
+		 i++)
 		reader->known[i].is_never_counted = true;
 	reader->has_asked_accounting = true;
 	const char *remedy, *why = why_no_disk_wait(reader, &remedy);
@@ -68,7 +71,7 @@ static void tell_disk_wait(const struct process_reader *reader, size_t index, st
 		sample_set_figure(out, now_ns, METRIC_PROCESS_DISK_WAIT, member->pid, (double)ticks * reader->ns_per_tick);
 }
 
-/* -- descriptors ---------------------------------------------------------------------------------------------------------------- */
+/* -- descriptors -- */
 
 /* Since Linux 6.2 the folder's size is their number. */
 static bool count_descriptors(int directory_fd, size_t *count)
@@ -101,9 +104,10 @@ static void tell_descriptors(struct process_reader *reader, size_t index, struct
 		sample_set_figure(out, now_ns, METRIC_PROCESS_DESCRIPTORS, member->pid, (double)count);
 }
 
-/* -- where it waits ------------------------------------------------------------------------------------------------------------- */
+/* -- where it waits -- */
 
-/* Each time while it waits for the disk; about once a second while it sleeps: the target, and others that have not run since. */
+/* Each time while it waits for the disk; about once a second while it sleeps: the target, and others that have not run
+ * since. */
 static bool is_worth_asking(struct process_reader *reader, size_t index, bool with_others)
 {
 	const struct target_member *member = &reader->target->members[index];
@@ -117,7 +121,8 @@ static bool is_worth_asking(struct process_reader *reader, size_t index, bool wi
 	return member->stat.state == 'S' && with_others && (index == 0 || (!has_run && member->keeps_files));
 }
 
-static void tell_wait(struct process_reader *reader, size_t index, bool with_others, struct sample_set *out, int64_t now_ns)
+static void tell_wait(
+	struct process_reader *reader, size_t index, bool with_others, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[index];
 	struct known_process *known = &reader->known[index];
@@ -143,7 +148,8 @@ static void tell_wait(struct process_reader *reader, size_t index, bool with_oth
 	record->wait.text = sample_set_text(out, text, strlen(text));
 }
 
-void process_tell_more(struct process_reader *reader, size_t index, bool with_others, struct sample_set *out, int64_t now_ns)
+void process_tell_more(
+	struct process_reader *reader, size_t index, bool with_others, struct sample_set *out, int64_t now_ns)
 {
 	tell_disk_wait(reader, index, out, now_ns);
 	tell_descriptors(reader, index, out, now_ns);

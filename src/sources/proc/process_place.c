@@ -10,15 +10,17 @@
 
 enum { ENTRY_SIZE = PLACE_DEVICES_SIZE + 64, CHUNK_SIZE = 4096, RANK_MOST = 65535 };
 
-/* The first of a list that is set holds: torchrun sets LOCAL_RANK inside of what Slurm or Open MPI started; ROCm looks at its own names below CUDA's. */
+/* The first of a list that is set holds: torchrun sets LOCAL_RANK inside of what Slurm or Open MPI started; ROCm looks
+ * at its own names below CUDA's. */
 static const char *const rank_names[] = { "LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK" };
-static const char *const device_names[] = { "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK" };
+static const char *const device_names[] = { "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+	"ZE_AFFINITY_MASK" };
 enum { RANK_NAMES = sizeof rank_names / sizeof *rank_names, DEVICE_NAMES = sizeof device_names / sizeof *device_names };
 
 /* An environment as it is gone through, in pieces. */
 struct reading {
 	struct process_place *place;
-	size_t best_rank, best_device;       /* places in the lists of what was found; their ends = nothing */
+	size_t best_rank, best_device; /* places in the lists of what was found; their ends = nothing */
 	size_t length;
 	bool is_too_long;
 	char entry[ENTRY_SIZE];
@@ -119,6 +121,7 @@ bool process_tell_place(int directory_fd, int32_t pid, bool had_place, int64_t n
 		return has_place;
 	record->place.pid = pid;
 	record->place.local_rank = place.local_rank;
-	record->place.visible_devices = place.has_devices ? sample_set_text(out, place.devices, strlen(place.devices)) : NULL;
+	record->place.visible_devices =
+		place.has_devices ? sample_set_text(out, place.devices, strlen(place.devices)) : NULL;
 	return has_place;
 }

@@ -17,15 +17,21 @@ static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
 	return word;
 }
 
-/* -- texts ------------------------------------------------------------------------------------------------------------------------ */
+/* -- texts -- */
 
-/* The state of a str (Include/cpython/unicodeobject.h): its interning takes two bits, of a free-threaded 3.14 a byte. */
-struct text_state { unsigned width; bool is_compact, is_ascii; };
+/* The state of a str (Include/cpython/unicodeobject.h): its interning takes two bits, of a free-threaded 3.14 a
+ * byte. */
+struct text_state {
+	unsigned width;
+	bool is_compact, is_ascii;
+};
 
 static struct text_state state_of(const struct py_layout *layout, uint32_t bits)
 {
 	unsigned shift = layout->is_free_threaded && layout->minor >= 14 ? 8 : 2;
-	return (struct text_state){ .width = bits >> shift & 7, .is_compact = bits >> (shift + 3) & 1, .is_ascii = bits >> (shift + 4) & 1 };
+	return (struct text_state){
+		.width = bits >> shift & 7, .is_compact = bits >> (shift + 3) & 1, .is_ascii = bits >> (shift + 4) & 1
+	};
 }
 
 static uint32_t character(const unsigned char *bytes, unsigned width)
@@ -54,19 +60,21 @@ static bool read_text(pid_t pid, const struct py_layout *layout, uint64_t addres
 	uint32_t bits;
 	memcpy(&bits, head + layout->object_size + 16, sizeof bits);
 	struct text_state state = state_of(layout, bits);
-	if (!state.is_compact || count == 0 || count > CHARACTERS_MOST || (state.width != 1 && state.width != 2 && state.width != 4))
+	if (!state.is_compact || count == 0 || count > CHARACTERS_MOST ||
+		(state.width != 1 && state.width != 2 && state.width != 4))
 		return false;
 	uint64_t skipped = count >= size ? count - size + 1 : 0;
 	count -= skipped;
 	address += state.is_ascii ? layout->text_ascii : layout->text_other;
-	if (count * state.width > sizeof bytes || !remote_read(pid, address + skipped * state.width, bytes, count * state.width))
+	if (count * state.width > sizeof bytes ||
+		!remote_read(pid, address + skipped * state.width, bytes, count * state.width))
 		return false;
 	for (uint64_t i = 0; i < count && length + 4 <= sizeof text; i++)
 		length += utf8_encode(character(bytes + i * state.width, state.width), text + length);
 	return text_clean(out, size, text, length) > 0;
 }
 
-/* -- lines ------------------------------------------------------------------------------------------------------------------------ */
+/* -- lines -- */
 
 /* Lines are added up in 64 bits: a table may say anything, and PY_LINES_MOST bytes of it cannot overflow that. */
 static int64_t line_in_pairs(const unsigned char *table, size_t size, int64_t line, int64_t offset)
@@ -94,7 +102,9 @@ static int64_t line_in_ranges(const unsigned char *table, size_t size, int64_t l
 	return 0;
 }
 
-struct cursor { const unsigned char *at, *end; };
+struct cursor {
+	const unsigned char *at, *end;
+};
 
 static uint32_t next_number(struct cursor *cursor)
 {
@@ -150,13 +160,15 @@ static int64_t line_in_locations(const unsigned char *table, size_t size, int64_
 int py_line_at(enum py_line_table format, const unsigned char *table, size_t size, int first_line, int64_t offset)
 {
 	static int64_t (*const line_in[])(const unsigned char *table, size_t size, int64_t line, int64_t offset) = {
-		[PY_LINES_PAIRS] = line_in_pairs, [PY_LINES_RANGES] = line_in_ranges, [PY_LINES_LOCATIONS] = line_in_locations,
+		[PY_LINES_PAIRS] = line_in_pairs,
+		[PY_LINES_RANGES] = line_in_ranges,
+		[PY_LINES_LOCATIONS] = line_in_locations,
 	};
 	int64_t line = offset < 0 ? first_line : line_in[format](table, size, first_line, offset);
 	return line > 0 && line <= INT_MAX ? (int)line : 0;
 }
 
-/* -- the object -------------------------------------------------------------------------------------------------------------------- */
+/* -- the object -- */
 
 static bool read_table(pid_t pid, const struct py_layout *layout, uint64_t address, struct py_code *code)
 {
@@ -173,9 +185,10 @@ static bool read_table(pid_t pid, const struct py_layout *layout, uint64_t addre
 	return true;
 }
 
-static bool find_bytes(pid_t pid, const struct py_layout *layout, uint64_t address, const unsigned char *object, struct py_code *code)
+static bool find_bytes(
+	pid_t pid, const struct py_layout *layout, uint64_t address, const unsigned char *object, struct py_code *code)
 {
-	if (layout->ip != PY_IP_ADDRESS)         /* a bytes object of its own */
+	if (layout->ip != PY_IP_ADDRESS) /* a bytes object of its own */
 		return remote_word(pid, word_at(object, layout->code_bytes) + layout->object_size, &code->byte_count);
 	code->bytes = address + layout->code_bytes;
 	code->byte_count = 2 * word_at(object, layout->object_size);
@@ -194,12 +207,14 @@ bool py_code_read(pid_t pid, const struct py_place *place, uint64_t address, str
 	unsigned char object[CODE_MOST];
 	uint32_t name = layout->code_qualname != PY_NOWHERE ? layout->code_qualname : layout->code_name;
 	*out = (struct py_code){ .table = NULL };
-	if (layout->code_size > sizeof object || !remote_read(pid, address, object, layout->code_size) || word_at(object, layout->object_type) != place->code_type)
+	if (layout->code_size > sizeof object || !remote_read(pid, address, object, layout->code_size) ||
+		word_at(object, layout->object_type) != place->code_type)
 		return false;
 	memcpy(&out->first_line, object + layout->code_first_line, sizeof out->first_line);
-	return read_text(pid, layout, word_at(object, layout->code_file), out->file, sizeof out->file)
-		&& read_text(pid, layout, word_at(object, name), out->function, sizeof out->function)
-		&& find_bytes(pid, layout, address, object, out) && read_table(pid, layout, word_at(object, layout->code_lines), out);
+	return read_text(pid, layout, word_at(object, layout->code_file), out->file, sizeof out->file) &&
+		read_text(pid, layout, word_at(object, name), out->function, sizeof out->function) &&
+		find_bytes(pid, layout, address, object, out) &&
+		read_table(pid, layout, word_at(object, layout->code_lines), out);
 }
 
 void py_code_release(struct py_code *code)
@@ -216,7 +231,9 @@ static bool is_within(const struct py_code *code, int64_t offset)
 
 bool py_code_line(const struct py_code *code, const struct py_layout *layout, uint64_t ip, int *line)
 {
-	int64_t offset = layout->ip == PY_IP_BYTES ? (int64_t)ip : layout->ip == PY_IP_UNITS ? (int64_t)(2 * ip) : (int64_t)(ip - code->bytes);
+	int64_t offset = layout->ip == PY_IP_BYTES ? (int64_t)ip
+		: layout->ip == PY_IP_UNITS            ? (int64_t)(2 * ip)
+											   : (int64_t)(ip - code->bytes);
 	for (size_t i = 0; !is_within(code, offset) && i < code->copy_count; i++)
 		if (is_within(code, (int64_t)(ip - code->copies[i])))
 			offset = (int64_t)(ip - code->copies[i]);

@@ -8,32 +8,107 @@ enum { INTERPRETER_MOST = 1 << 20, THREAD_MOST = 4096, FRAME_MOST = 512, CODE_MO
 
 /* Frames to 3.10 are objects of their own. */
 #define OBJECT_FRAMES \
-	.object_size = 16, .object_type = 8, .text_ascii = 48, .text_other = 72, \
-	.runtime_interpreters = 32, .interpreter_next = 0, .interpreter_threads = 8, .interpreter_gil = PY_NOWHERE, \
-	.thread_next = 8, .thread_interpreter = 16, .thread_frame = 24, .thread_cframe = PY_NOWHERE, .thread_pthread = 176, .thread_native = PY_NOWHERE, \
-	.frame_previous = 24, .frame_code = 32, .frame_owner = PY_NOWHERE, .frame_size = 128, \
-	.code_file = 104, .code_name = 112, .code_qualname = PY_NOWHERE, .code_lines = 120, .code_first_line = 40, .code_bytes = 48, .code_size = 176, \
-	.code_copies = PY_NOWHERE
+	.object_size = 16, .object_type = 8, .text_ascii = 48, .text_other = 72, .runtime_interpreters = 32, \
+	.interpreter_next = 0, .interpreter_threads = 8, .interpreter_gil = PY_NOWHERE, .thread_next = 8, \
+	.thread_interpreter = 16, .thread_frame = 24, .thread_cframe = PY_NOWHERE, .thread_pthread = 176, \
+	.thread_native = PY_NOWHERE, .frame_previous = 24, .frame_code = 32, .frame_owner = PY_NOWHERE, .frame_size = 128, \
+	.code_file = 104, .code_name = 112, .code_qualname = PY_NOWHERE, .code_lines = 120, .code_first_line = 40, \
+	.code_bytes = 48, .code_size = 176, .code_copies = PY_NOWHERE
 
 static const struct py_layout known[] = {
-	{ .minor = 8, OBJECT_FRAMES, .lines = PY_LINES_PAIRS, .ip = PY_IP_BYTES, .runtime_gil = 1160, .frame_ip = 104, .thread_size = 264 },
-	{ .minor = 9, OBJECT_FRAMES, .lines = PY_LINES_PAIRS, .ip = PY_IP_BYTES, .runtime_gil = 360, .frame_ip = 104, .thread_size = 264 },
-	{ .minor = 10, OBJECT_FRAMES, .lines = PY_LINES_RANGES, .ip = PY_IP_UNITS, .runtime_gil = 360, .frame_ip = 96, .thread_size = 280 },
-	{ .minor = 11, .lines = PY_LINES_LOCATIONS, .ip = PY_IP_ADDRESS, .object_size = 16, .object_type = 8, .text_ascii = 48, .text_other = 72,
-	  .runtime_interpreters = 40, .runtime_gil = 368, .interpreter_next = 0, .interpreter_threads = 16, .interpreter_gil = PY_NOWHERE,
-	  .thread_next = 8, .thread_interpreter = 16, .thread_frame = PY_NOWHERE, .thread_cframe = 56, .cframe_frame = 8, .thread_pthread = 152, .thread_native = 160,
-	  .thread_size = 360, .frame_previous = 48, .frame_code = 32, .frame_ip = 56, .frame_owner = 69, .frame_size = 80,
-	  .code_file = 112, .code_name = 120, .code_qualname = 128, .code_lines = 136, .code_first_line = 72, .code_bytes = 184, .code_size = 192, .code_copies = PY_NOWHERE },
-	{ .minor = 12, .lines = PY_LINES_LOCATIONS, .ip = PY_IP_ADDRESS, .object_size = 16, .object_type = 8, .text_ascii = 40, .text_other = 56,
-	  .runtime_interpreters = 40, .runtime_gil = PY_NOWHERE, .interpreter_next = 0, .interpreter_threads = 72, .interpreter_gil = 384,
-	  .thread_next = 8, .thread_interpreter = 16, .thread_frame = PY_NOWHERE, .thread_cframe = 56, .cframe_frame = 0, .thread_pthread = 136, .thread_native = 144,
-	  .thread_size = 288, .frame_previous = 8, .frame_code = 0, .frame_ip = 56, .frame_owner = 70, .frame_size = 80,
-	  .code_file = 112, .code_name = 120, .code_qualname = 128, .code_lines = 136, .code_first_line = 68, .code_bytes = 192, .code_size = 200, .code_copies = PY_NOWHERE },
+	{ .minor = 8,
+		OBJECT_FRAMES,
+		.lines = PY_LINES_PAIRS,
+		.ip = PY_IP_BYTES,
+		.runtime_gil = 1160,
+		.frame_ip = 104,
+		.thread_size = 264 },
+	{ .minor = 9,
+		OBJECT_FRAMES,
+		.lines = PY_LINES_PAIRS,
+		.ip = PY_IP_BYTES,
+		.runtime_gil = 360,
+		.frame_ip = 104,
+		.thread_size = 264 },
+	{ .minor = 10,
+		OBJECT_FRAMES,
+		.lines = PY_LINES_RANGES,
+		.ip = PY_IP_UNITS,
+		.runtime_gil = 360,
+		.frame_ip = 96,
+		.thread_size = 280 },
+	{ .minor = 11,
+		.lines = PY_LINES_LOCATIONS,
+		.ip = PY_IP_ADDRESS,
+		.object_size = 16,
+		.object_type = 8,
+		.text_ascii = 48,
+		.text_other = 72,
+		.runtime_interpreters = 40,
+		.runtime_gil = 368,
+		.interpreter_next = 0,
+		.interpreter_threads = 16,
+		.interpreter_gil = PY_NOWHERE,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_frame = PY_NOWHERE,
+		.thread_cframe = 56,
+		.cframe_frame = 8,
+		.thread_pthread = 152,
+		.thread_native = 160,
+		.thread_size = 360,
+		.frame_previous = 48,
+		.frame_code = 32,
+		.frame_ip = 56,
+		.frame_owner = 69,
+		.frame_size = 80,
+		.code_file = 112,
+		.code_name = 120,
+		.code_qualname = 128,
+		.code_lines = 136,
+		.code_first_line = 72,
+		.code_bytes = 184,
+		.code_size = 192,
+		.code_copies = PY_NOWHERE },
+	{ .minor = 12,
+		.lines = PY_LINES_LOCATIONS,
+		.ip = PY_IP_ADDRESS,
+		.object_size = 16,
+		.object_type = 8,
+		.text_ascii = 40,
+		.text_other = 56,
+		.runtime_interpreters = 40,
+		.runtime_gil = PY_NOWHERE,
+		.interpreter_next = 0,
+		.interpreter_threads = 72,
+		.interpreter_gil = 384,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_frame = PY_NOWHERE,
+		.thread_cframe = 56,
+		.cframe_frame = 0,
+		.thread_pthread = 136,
+		.thread_native = 144,
+		.thread_size = 288,
+		.frame_previous = 8,
+		.frame_code = 0,
+		.frame_ip = 56,
+		.frame_owner = 70,
+		.frame_size = 80,
+		.code_file = 112,
+		.code_name = 120,
+		.code_qualname = 128,
+		.code_lines = 136,
+		.code_first_line = 68,
+		.code_bytes = 192,
+		.code_size = 200,
+		.code_copies = PY_NOWHERE },
 };
 
 static enum status refuse(unsigned minor, struct reason *why_not)
 {
-	return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python 3.%u not known to this pmtop (3.%d to 3.%d are)", minor, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
+	return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python 3.%u not known to this pmtop (3.%d to 3.%d are)",
+		minor, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 }
 
 enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason *why_not)
@@ -47,8 +122,15 @@ enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason
 }
 
 /* Which word tells what, by minor version; and how much it may be. */
-#define TOLD(member, most, in_13, in_14, in_15) { offsetof(struct py_layout, member), most, { in_13, in_14, in_15 } }
-static const struct { size_t member; uint32_t most; unsigned char word[3]; } told[] = {
+#define TOLD(member, most, in_13, in_14, in_15) \
+	{ \
+		offsetof(struct py_layout, member), most, { in_13, in_14, in_15 } \
+	}
+static const struct {
+	size_t member;
+	uint32_t most;
+	unsigned char word[3];
+} told[] = {
 	TOLD(runtime_interpreters, INTERPRETER_MOST, 5, 5, 5),
 	TOLD(interpreter_next, INTERPRETER_MOST, 8, 8, 8),
 	TOLD(interpreter_threads, INTERPRETER_MOST, 9, 9, 9),
@@ -73,21 +155,21 @@ static const struct { size_t member; uint32_t most; unsigned char word[3]; } tol
 	TOLD(code_bytes, CODE_MOST, 43, 48, 56),
 };
 
-static bool lies_within(uint32_t offset, uint32_t size)
-{
-	return size >= 8 && offset <= size - 8;
-}
+static bool lies_within(uint32_t offset, uint32_t size) { return size >= 8 && offset <= size - 8; }
 
 /* What is read of a frame and of a code object lies in them; code bytes follow it. */
 static bool makes_sense(const struct py_layout *layout)
 {
-	return lies_within(layout->thread_next, layout->thread_size) && lies_within(layout->thread_interpreter, layout->thread_size)
-		&& lies_within(layout->thread_frame, layout->thread_size) && lies_within(layout->thread_pthread, layout->thread_size)
-		&& lies_within(layout->thread_native, layout->thread_size) && lies_within(layout->frame_previous, layout->frame_size)
-		&& lies_within(layout->frame_code, layout->frame_size) && lies_within(layout->frame_ip, layout->frame_size) && layout->frame_owner < layout->frame_size
-		&& lies_within(layout->code_file, layout->code_size) && lies_within(layout->code_name, layout->code_size)
-		&& lies_within(layout->code_qualname, layout->code_size) && lies_within(layout->code_lines, layout->code_size)
-		&& layout->code_first_line <= layout->code_size - 4;
+	return lies_within(layout->thread_next, layout->thread_size) &&
+		lies_within(layout->thread_interpreter, layout->thread_size) &&
+		lies_within(layout->thread_frame, layout->thread_size) &&
+		lies_within(layout->thread_pthread, layout->thread_size) &&
+		lies_within(layout->thread_native, layout->thread_size) &&
+		lies_within(layout->frame_previous, layout->frame_size) &&
+		lies_within(layout->frame_code, layout->frame_size) && lies_within(layout->frame_ip, layout->frame_size) &&
+		layout->frame_owner < layout->frame_size && lies_within(layout->code_file, layout->code_size) &&
+		lies_within(layout->code_name, layout->code_size) && lies_within(layout->code_qualname, layout->code_size) &&
+		lies_within(layout->code_lines, layout->code_size) && layout->code_first_line <= layout->code_size - 4;
 }
 
 enum status py_layout_told(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not)
@@ -97,8 +179,14 @@ enum status py_layout_told(const uint64_t words[PY_DEBUG_WORDS], struct py_layou
 	unsigned major = (unsigned)(words[1] >> 24 & 0xff), minor = (unsigned)(words[1] >> 16 & 0xff);
 	if (major != 3 || minor < 13 || minor > PY_MINOR_NEWEST)
 		return refuse(minor, why_not);
-	struct py_layout layout = { .minor = minor, .patch = (unsigned)(words[1] >> 8 & 0xff), .is_free_threaded = words[2] & 1, .lines = PY_LINES_LOCATIONS, .ip = PY_IP_ADDRESS,
-		.runtime_gil = PY_NOWHERE, .thread_cframe = PY_NOWHERE, .code_copies = PY_NOWHERE };
+	struct py_layout layout = { .minor = minor,
+		.patch = (unsigned)(words[1] >> 8 & 0xff),
+		.is_free_threaded = words[2] & 1,
+		.lines = PY_LINES_LOCATIONS,
+		.ip = PY_IP_ADDRESS,
+		.runtime_gil = PY_NOWHERE,
+		.thread_cframe = PY_NOWHERE,
+		.code_copies = PY_NOWHERE };
 	for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
 		uint64_t value = words[told[i].word[minor - 13]];
 		if (value > told[i].most)
@@ -125,5 +213,6 @@ void py_layout_version(const struct py_layout *layout, char out[PY_VERSION_SIZE]
 {
 	int used = snprintf(out, PY_VERSION_SIZE, "3.%u", layout->minor);
 	if (layout->minor > 10)
-		snprintf(out + used, (size_t)(PY_VERSION_SIZE - used), ".%u%s", layout->patch, layout->is_free_threaded ? "t" : "");
+		snprintf(
+			out + used, (size_t)(PY_VERSION_SIZE - used), ".%u%s", layout->patch, layout->is_free_threaded ? "t" : "");
 }

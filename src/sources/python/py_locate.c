@@ -10,21 +10,32 @@
 #include "src/base/files/file.h"
 #include "src/sources/python/remote.h"
 
-/* Of a whole search, over all that is mapped: what a process maps is up to it, and so is where its tables of symbols lead. A CPython takes one image,
- * some hundred symbols, and as much of maps as stands before it. MAPS_MAX: of as many mappings as a kernel allows by default. */
-enum { HEADERS_MOST = 64, DYNAMIC_MOST = 512, SYMBOL_MOST = 32, IMAGES_MAX = 128, SYMBOLS_MAX = 16384, MAPS_MAX = 16 << 20 };
+/* Of a whole search, over all that is mapped: what a process maps is up to it, and so is where its tables of symbols
+ * lead. A CPython takes one image, some hundred symbols, and as much of maps as stands before it. MAPS_MAX: of as many
+ * mappings as a kernel allows by default. */
+enum {
+	HEADERS_MOST = 64,
+	DYNAMIC_MOST = 512,
+	SYMBOL_MOST = 32,
+	IMAGES_MAX = 128,
+	SYMBOLS_MAX = 16384,
+	MAPS_MAX = 16 << 20
+};
 
-/* -- symbols of a loaded program ------------------------------------------------------------------------------------------------ */
+/* -- symbols of a loaded program -- */
 
-struct budget { unsigned images, symbols; };
+struct budget {
+	unsigned images, symbols;
+};
 
-struct image { pid_t pid; uint64_t bias, symbols, names, hash; struct budget *budget; };
+struct image {
+	pid_t pid;
+	uint64_t bias, symbols, names, hash;
+	struct budget *budget;
+};
 
 /* glibc puts addresses into what it loads, musl leaves offsets. */
-static uint64_t relocated(uint64_t bias, uint64_t value)
-{
-	return value < bias ? value + bias : value;
-}
+static uint64_t relocated(uint64_t bias, uint64_t value) { return value < bias ? value + bias : value; }
 
 static bool read_dynamic(struct image *image, uint64_t address, size_t size)
 {
@@ -50,10 +61,11 @@ static bool image_open(struct image *image, pid_t pid, uint64_t base, struct bud
 	Elf64_Ehdr header;
 	Elf64_Phdr headers[HEADERS_MOST];
 	*image = (struct image){ .pid = pid, .bias = base, .budget = budget };
-	if (!remote_read(pid, base, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+	if (!remote_read(pid, base, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+		header.e_ident[EI_CLASS] != ELFCLASS64)
 		return false;
-	if (header.e_phnum == 0 || header.e_phnum > HEADERS_MOST || header.e_phentsize != sizeof *headers
-	    || !remote_read(pid, base + header.e_phoff, headers, header.e_phnum * sizeof *headers))
+	if (header.e_phnum == 0 || header.e_phnum > HEADERS_MOST || header.e_phentsize != sizeof *headers ||
+		!remote_read(pid, base + header.e_phoff, headers, header.e_phnum * sizeof *headers))
 		return false;
 	const Elf64_Phdr *dynamic = NULL;
 	for (unsigned i = 0; i < header.e_phnum; i++) {
@@ -77,12 +89,14 @@ static bool is_named(const struct image *image, const Elf64_Sym *symbol, const c
 {
 	char found[SYMBOL_MOST] = "";
 	size_t size = strlen(name) + 1;
-	return size <= sizeof found && remote_read(image->pid, image->names + symbol->st_name, found, size) && memcmp(found, name, size) == 0;
+	return size <= sizeof found && remote_read(image->pid, image->names + symbol->st_name, found, size) &&
+		memcmp(found, name, size) == 0;
 }
 
 static bool image_symbol(const struct image *image, const char *name, uint64_t *address, uint64_t *size)
 {
-	uint32_t table[4], index, hash = gnu_hash(name);        /* table: buckets, first symbol, words of the filter, its shift */
+	/* table: buckets, first symbol, words of the filter, its shift */
+	uint32_t table[4], index, hash = gnu_hash(name);
 	if (!remote_read(image->pid, image->hash, table, sizeof table) || table[0] == 0)
 		return false;
 	uint64_t buckets = image->hash + sizeof table + 8 * (uint64_t)table[2], chain = buckets + 4 * (uint64_t)table[0];
@@ -93,8 +107,9 @@ static bool image_symbol(const struct image *image, const char *name, uint64_t *
 		Elf64_Sym symbol;
 		if (!remote_read(image->pid, chain + 4 * (uint64_t)(index - table[1]), &link, sizeof link))
 			return false;
-		if ((link | 1) == (hash | 1) && remote_read(image->pid, image->symbols + index * sizeof symbol, &symbol, sizeof symbol)
-		    && symbol.st_value && is_named(image, &symbol, name)) {
+		if ((link | 1) == (hash | 1) &&
+			remote_read(image->pid, image->symbols + index * sizeof symbol, &symbol, sizeof symbol) &&
+			symbol.st_value && is_named(image, &symbol, name)) {
 			*address = image->bias + symbol.st_value;
 			*size = symbol.st_size;
 			return true;
@@ -105,12 +120,15 @@ static bool image_symbol(const struct image *image, const char *name, uint64_t *
 	return false;
 }
 
-/* -- which Python ---------------------------------------------------------------------------------------------------------------- */
+/* -- which Python -- */
 
 /* Before 3.11 it does not tell its version; its runtime has a size of its own in each. */
 static unsigned minor_by_size(uint64_t size)
 {
-	static const struct { uint64_t size; unsigned minor; } sizes[] = { { 1464, 8 }, { 656, 9 }, { 672, 10 } };
+	static const struct {
+		uint64_t size;
+		unsigned minor;
+	} sizes[] = { { 1464, 8 }, { 656, 9 }, { 672, 10 } };
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		if (sizes[i].size == size)
 			return sizes[i].minor;
@@ -126,11 +144,14 @@ static enum status choose_layout(const struct image *image, uint64_t size, struc
 			return status;
 	}
 	uint32_t version = 0;
-	if (image_symbol(image, "Py_Version", &at, &unused) && remote_read(image->pid, at, &version, sizeof version) && version >> 24 != 3)
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python %u not known to this pmtop (3.%d to 3.%d are)", version >> 24, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
+	if (image_symbol(image, "Py_Version", &at, &unused) && remote_read(image->pid, at, &version, sizeof version) &&
+		version >> 24 != 3)
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python %u not known to this pmtop (3.%d to 3.%d are)",
+			version >> 24, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 	unsigned minor = version ? version >> 16 & 0xff : minor_by_size(size);
 	if (!minor)
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "its version of Python not known to this pmtop (3.%d to 3.%d are)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
+			"its version of Python not known to this pmtop (3.%d to 3.%d are)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 	enum status status = py_layout_known(minor, &out->layout, why_not);
 	if (status == STATUS_OK)
 		out->layout.patch = version >> 8 & 0xff;
@@ -142,17 +163,25 @@ static bool has_begun(pid_t pid, const struct py_place *place)
 {
 	const struct py_layout *layout = &place->layout;
 	uint64_t interpreter, thread, owner;
-	return remote_word(pid, place->runtime + layout->runtime_interpreters, &interpreter) && interpreter
-		&& remote_word(pid, interpreter + layout->interpreter_threads, &thread) && thread
-		&& remote_word(pid, thread + layout->thread_interpreter, &owner) && owner == interpreter;
+	return remote_word(pid, place->runtime + layout->runtime_interpreters, &interpreter) && interpreter &&
+		remote_word(pid, interpreter + layout->interpreter_threads, &thread) && thread &&
+		remote_word(pid, thread + layout->thread_interpreter, &owner) && owner == interpreter;
 }
 
 static void find_types(const struct image *image, struct py_place *place)
 {
 	static const char *const names[PY_TYPES] = {
-		[PY_INT] = "PyLong_Type", [PY_BOOL] = "PyBool_Type", [PY_STR] = "PyUnicode_Type", [PY_DICT] = "PyDict_Type",
-		[PY_LIST] = "PyList_Type", [PY_TUPLE] = "PyTuple_Type", [PY_RANGE] = "PyRange_Type",
-		[PY_RANGE_ITERATOR] = "PyRangeIter_Type", [PY_ENUMERATE] = "PyEnum_Type", [PY_ZIP] = "PyZip_Type", [PY_GENERATOR] = "PyGen_Type",
+		[PY_INT] = "PyLong_Type",
+		[PY_BOOL] = "PyBool_Type",
+		[PY_STR] = "PyUnicode_Type",
+		[PY_DICT] = "PyDict_Type",
+		[PY_LIST] = "PyList_Type",
+		[PY_TUPLE] = "PyTuple_Type",
+		[PY_RANGE] = "PyRange_Type",
+		[PY_RANGE_ITERATOR] = "PyRangeIter_Type",
+		[PY_ENUMERATE] = "PyEnum_Type",
+		[PY_ZIP] = "PyZip_Type",
+		[PY_GENERATOR] = "PyGen_Type",
 	};
 	uint64_t unused;
 	for (size_t i = 0; i < PY_TYPES; i++)
@@ -160,13 +189,15 @@ static void find_types(const struct image *image, struct py_place *place)
 			place->types[i] = 0;
 }
 
-static enum status look_into(pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *why_not)
+static enum status look_into(
+	pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *why_not)
 {
 	struct image image;
 	uint64_t size, unused;
 	struct py_place place = { 0 };
 	budget->images--;
-	if (!image_open(&image, pid, base, budget) || !image_symbol(&image, "_PyRuntime", &place.runtime, &size) || !image_symbol(&image, "PyCode_Type", &place.code_type, &unused))
+	if (!image_open(&image, pid, base, budget) || !image_symbol(&image, "_PyRuntime", &place.runtime, &size) ||
+		!image_symbol(&image, "PyCode_Type", &place.code_type, &unused))
 		return STATUS_NOT_FOUND;
 	enum status status = choose_layout(&image, size, &place, why_not);
 	if (status == STATUS_OK && !has_begun(pid, &place))
@@ -178,7 +209,7 @@ static enum status look_into(pid_t pid, uint64_t base, struct budget *budget, st
 	return status;
 }
 
-/* -- where to look ---------------------------------------------------------------------------------------------------------------- */
+/* -- where to look -- */
 
 /* A line of /proc/PID/maps: whether it is the first page of the program or of a libpython, and where that is. */
 static bool is_worth_a_look(char *line, const char *program, uint64_t *base)
@@ -186,7 +217,8 @@ static bool is_worth_a_look(char *line, const char *program, uint64_t *base)
 	unsigned long long begin, offset;
 	int path_at = 0;
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%llx-%*x %*4s %llx %*x:%*x %*u %n", &begin, &offset, &path_at) < 2 || offset != 0 || path_at == 0 || line[path_at] != '/')
+	if (sscanf(line, "%llx-%*x %*4s %llx %*x:%*x %*u %n", &begin, &offset, &path_at) < 2 || offset != 0 ||
+		path_at == 0 || line[path_at] != '/')
 		return false;
 	*base = begin;
 	const char *path = line + path_at, *name = strrchr(path, '/') + 1;
@@ -196,28 +228,25 @@ static bool is_worth_a_look(char *line, const char *program, uint64_t *base)
 static enum status say(enum status status, pid_t pid, const struct reason *refused, struct reason *why_not)
 {
 	switch (status) {
-	case STATUS_OK:
-		return status;
+	case STATUS_OK: return status;
 	case STATUS_NOT_FOUND:
-		return reason_set(why_not, status, "a program in C is for gdb -p", "process %d is no CPython of 3.%d or newer, or has not begun yet", (int)pid, PY_MINOR_OLDEST);
+		return reason_set(why_not, status, "a program in C is for gdb -p",
+			"process %d is no CPython of 3.%d or newer, or has not begun yet", (int)pid, PY_MINOR_OLDEST);
 	case STATUS_DENIED:
 		return reason_set(why_not, status, NULL, "process %d does not let its memory be read", (int)pid);
 	case STATUS_DAMAGED:
 		if (!refused->text[0])
-			return reason_set(why_not, status, "pmtop tries again, less and less often", "no Python found in process %d: search exceeded its budget", (int)pid);
+			return reason_set(why_not, status, "pmtop tries again, less and less often",
+				"no Python found in process %d: search exceeded its budget", (int)pid);
 		/* fall through */
-	default:
-		*why_not = *refused;
-		return status;
+	default: *why_not = *refused; return status;
 	}
 }
 
-static bool is_refusal(int error)
-{
-	return error == EPERM || error == EACCES || error == ENOSYS;
-}
+static bool is_refusal(int error) { return error == EPERM || error == EACCES || error == ENOSYS; }
 
-static enum status try_image(pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *refused)
+static enum status try_image(
+	pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *refused)
 {
 	char first;
 	if (!remote_read(pid, base, &first, 1))
@@ -237,9 +266,11 @@ enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct re
 	ssize_t length = readlinkat(process_fd, "exe", program, sizeof program - 1);
 	program[length > 0 ? length : 0] = '\0';
 	if (!remote_maps_open(&maps, pid, process_fd))
-		return reason_set(why_not, status_of_errno(errno), NULL, "process %d cannot be looked into: %s", (int)pid, strerror(errno));
+		return reason_set(
+			why_not, status_of_errno(errno), NULL, "process %d cannot be looked into: %s", (int)pid, strerror(errno));
 	while (status != STATUS_OK && status != STATUS_DENIED && !is_spent && (line = remote_maps_line(&maps))) {
-		enum status found = is_worth_a_look(line, program, &base) ? try_image(pid, base, &budget, out, &refused) : STATUS_NOT_FOUND;
+		enum status found =
+			is_worth_a_look(line, program, &base) ? try_image(pid, base, &budget, out, &refused) : STATUS_NOT_FOUND;
 		status = found == STATUS_NOT_FOUND ? status : found;
 		is_spent = budget.images == 0 || budget.symbols == 0 || maps.total > MAPS_MAX;
 	}

@@ -1,5 +1,6 @@
-/* py_locate.h: finds CPython in a running process, from its memory alone: so it may be static or libpython, stripped, in another root or
- * mount namespace, replaced on disk or deleted since. What is looked up are dynamic symbols (DT_GNU_HASH; gABI and glibc's dl-lookup). */
+/* py_locate.h: finds CPython in a running process, from its memory alone: so it may be static or libpython, stripped,
+ * in another root or mount namespace, replaced on disk or deleted since. What is looked up are dynamic symbols
+ * (DT_GNU_HASH; gABI and glibc's dl-lookup). */
 #ifndef PMTOP_SOURCES_PYTHON_PY_LOCATE_H
 #define PMTOP_SOURCES_PYTHON_PY_LOCATE_H
 
@@ -8,18 +9,31 @@
 #include "src/sources/python/py_layout.h"
 
 /* Types of objects that are read for more than stacks. */
-enum py_type { PY_INT, PY_BOOL, PY_STR, PY_DICT, PY_LIST, PY_TUPLE, PY_RANGE, PY_RANGE_ITERATOR, PY_ENUMERATE, PY_ZIP, PY_GENERATOR, PY_TYPES };
+enum py_type {
+	PY_INT,
+	PY_BOOL,
+	PY_STR,
+	PY_DICT,
+	PY_LIST,
+	PY_TUPLE,
+	PY_RANGE,
+	PY_RANGE_ITERATOR,
+	PY_ENUMERATE,
+	PY_ZIP,
+	PY_GENERATOR,
+	PY_TYPES
+};
 
 struct py_place {
-	uint64_t runtime;            /* &_PyRuntime */
-	uint64_t types[PY_TYPES];    /* &PyLong_Type and so on; 0 = not found */
-	uint64_t code_type;          /* &PyCode_Type: what a code object's type has to be */
+	uint64_t runtime;         /* &_PyRuntime */
+	uint64_t types[PY_TYPES]; /* &PyLong_Type and so on; 0 = not found */
+	uint64_t code_type;       /* &PyCode_Type: what a code object's type has to be */
 	struct py_layout layout;
 };
 
-/* NOT_FOUND: no CPython of 3.8 or newer, or none that has begun yet. DENIED: the first read was refused. UNSUPPORTED: see py_layout.h. DAMAGED: see there,
- * or the search exceeded its budget: a process that maps many images, or endless tables of symbols, costs us no more than that.
- * `process_fd`: /proc/PID. */
+/* NOT_FOUND: no CPython of 3.8 or newer, or none that has begun yet. DENIED: the first read was refused. UNSUPPORTED:
+ * see py_layout.h. DAMAGED: see there, or the search exceeded its budget: a process that maps many images, or endless
+ * tables of symbols, costs us no more than that. `process_fd`: /proc/PID. */
 enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not);
 
 #endif

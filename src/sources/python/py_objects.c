@@ -6,23 +6,25 @@
 
 /* How an instance keeps its attributes. */
 enum storage {
-	DICT_AT_OFFSET,       /* tp_dictoffset; with a class of the C language above it, later ones too */
-	VALUES_OR_DICT,       /* 3.11: two words before it, either of which is set */
-	TAGGED_WORD,          /* 3.12: one word, whose lowest bit says that it leads to values, one byte before them */
-	VALUES_WITHIN,        /* 3.13: behind its header, where their own header says so; a dict may share them */
+	DICT_AT_OFFSET, /* tp_dictoffset; with a class of the C language above it, later ones too */
+	VALUES_OR_DICT, /* 3.11: two words before it, either of which is set */
+	TAGGED_WORD,    /* 3.12: one word, whose lowest bit says that it leads to values, one byte before them */
+	VALUES_WITHIN,  /* 3.13: behind its header, where their own header says so; a dict may share them */
 };
 
-/* From CPython: Include/cpython/object.h (types), Include/cpython/dictobject.h, Include/internal/pycore_{object,dict,frame}.h, Objects/dict-common.h
- * (3.8 and 3.9) and Objects/dictobject.c (3.10) for the keys; checked against the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
+/* From CPython: Include/cpython/object.h (types), Include/cpython/dictobject.h,
+ * Include/internal/pycore_{object,dict,frame}.h, Objects/dict-common.h (3.8 and 3.9) and Objects/dictobject.c (3.10)
+ * for the keys; checked against the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
 static const struct objects {
 	unsigned minor;
 	enum storage storage;
-	uint32_t cached_keys;         /* PyHeapTypeObject.ht_cached_keys */
-	uint32_t keys_count;          /* dk_nentries */
-	uint32_t keys_indices;        /* dk_indices */
-	uint32_t values;              /* of struct _dictvalues: where they begin */
-	bool has_short_entries;       /* dk_kind: entries of keys that all are str have no hash */
-	bool has_int_tag;             /* lv_tag: sign in the lowest two bits, digits above the lowest three; before, ob_size */
+	uint32_t cached_keys;   /* PyHeapTypeObject.ht_cached_keys */
+	uint32_t keys_count;    /* dk_nentries */
+	uint32_t keys_indices;  /* dk_indices */
+	uint32_t values;        /* of struct _dictvalues: where they begin */
+	bool has_short_entries; /* dk_kind: entries of keys that all are str have no hash */
+	/* lv_tag: sign in the lowest two bits, digits above the lowest three; before, ob_size */
+	bool has_int_tag;
 } known[] = {
 	{ 8, DICT_AT_OFFSET, 872, 32, 40, 0, false, false },
 	{ 9, DICT_AT_OFFSET, 864, 32, 40, 0, false, false },
@@ -34,12 +36,32 @@ static const struct objects {
 
 /* The same in all of them. */
 enum {
-	HEADER = 16, TYPE = 8, SIZE = 16, TYPE_NAME = 24, TYPE_FLAGS = 168, TYPE_DICT = 264, TYPE_DICT_OFFSET = 288, TYPE_MRO = 344,
-	DICT_KEYS = 32, DICT_VALUES = 40, TUPLE_ITEMS = 24, RANGE_LENGTH = 40, STR_STATE = 32,
-	MANAGED_VALUES = -32, MANAGED_DICT = -24,
-	HAS_VALUES_WITHIN = 1 << 2, HAS_MANAGED_DICT = 1 << 4,      /* Py_TPFLAGS_INLINE_VALUES, Py_TPFLAGS_MANAGED_DICT */
+	HEADER = 16,
+	TYPE = 8,
+	SIZE = 16,
+	TYPE_NAME = 24,
+	TYPE_FLAGS = 168,
+	TYPE_DICT = 264,
+	TYPE_DICT_OFFSET = 288,
+	TYPE_MRO = 344,
+	DICT_KEYS = 32,
+	DICT_VALUES = 40,
+	TUPLE_ITEMS = 24,
+	RANGE_LENGTH = 40,
+	STR_STATE = 32,
+	MANAGED_VALUES = -32,
+	MANAGED_DICT = -24,
+	HAS_VALUES_WITHIN = 1 << 2,
+	HAS_MANAGED_DICT = 1 << 4, /* Py_TPFLAGS_INLINE_VALUES, Py_TPFLAGS_MANAGED_DICT */
 };
-enum { BASES_MOST = 16, NAME_MOST = 64, KEYS_MOST = 512, KEYS_SIZE_MOST = 1 << 16, DICT_OFFSET_MOST = 4096, DIGIT_BITS = 30 };
+enum {
+	BASES_MOST = 16,
+	NAME_MOST = 64,
+	KEYS_MOST = 512,
+	KEYS_SIZE_MOST = 1 << 16,
+	DICT_OFFSET_MOST = 4096,
+	DIGIT_BITS = 30
+};
 
 static const struct objects *objects_of(const struct py_layout *layout)
 {
@@ -54,15 +76,17 @@ enum status py_objects_known(const struct py_place *place, struct reason *why_no
 	char version[PY_VERSION_SIZE];
 	py_layout_version(&place->layout, version);
 	if (!objects_of(&place->layout))
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "objects of Python %s are not known to this pmtop (those of 3.%u to 3.%u are)", version, known[0].minor,
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
+			"objects of Python %s are not known to this pmtop (those of 3.%u to 3.%u are)", version, known[0].minor,
 			known[sizeof known / sizeof *known - 1].minor);
 	for (size_t i = 0; i < PY_TYPES; i++)
 		if (!place->types[i])
-			return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "this Python %s does not tell where its types are", version);
+			return reason_set(
+				why_not, STATUS_UNSUPPORTED, NULL, "this Python %s does not tell where its types are", version);
 	return STATUS_OK;
 }
 
-/* -- types, texts, ints ------------------------------------------------------------------------------------------------------------ */
+/* -- types, texts, ints -- */
 
 static uint64_t word_at(const unsigned char *bytes, size_t offset)
 {
@@ -87,9 +111,9 @@ bool py_is_text(const struct py_process *process, uint64_t object, const char *t
 	if (length > sizeof found || !object || !remote_read(process->pid, object, head, sizeof head))
 		return false;
 	memcpy(&state, head + STR_STATE, sizeof state);
-	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1);      /* compact, and ASCII */
-	return word_at(head, TYPE) == process->place.types[PY_STR] && word_at(head, SIZE) == length && is_ascii
-		&& remote_read(process->pid, object + layout->text_ascii, found, length) && memcmp(found, text, length) == 0;
+	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1); /* compact, and ASCII */
+	return word_at(head, TYPE) == process->place.types[PY_STR] && word_at(head, SIZE) == length && is_ascii &&
+		remote_read(process->pid, object + layout->text_ascii, found, length) && memcmp(found, text, length) == 0;
 }
 
 bool py_int_decode(const struct py_place *place, const unsigned char bytes[PY_INT_SIZE], uint64_t *out)
@@ -99,7 +123,7 @@ bool py_int_decode(const struct py_place *place, const unsigned char bytes[PY_IN
 	if (!objects || word_at(bytes, TYPE) != place->types[PY_INT])
 		return false;
 	if (objects->has_int_tag) {
-		if ((size & 3) > 1)                  /* below 0 */
+		if ((size & 3) > 1) /* below 0 */
 			return false;
 		size = size >> 3;
 	}
@@ -113,7 +137,8 @@ bool py_int_decode(const struct py_place *place, const unsigned char bytes[PY_IN
 bool py_int_read(const struct py_process *process, uint64_t object, uint64_t *out)
 {
 	unsigned char bytes[PY_INT_SIZE];
-	return object && remote_read(process->pid, object, bytes, sizeof bytes) && py_int_decode(&process->place, bytes, out);
+	return object && remote_read(process->pid, object, bytes, sizeof bytes) &&
+		py_int_decode(&process->place, bytes, out);
 }
 
 /* A bool is laid out as an int is. */
@@ -121,7 +146,8 @@ bool py_bool_read(const struct py_process *process, uint64_t object, bool *out)
 {
 	unsigned char bytes[PY_INT_SIZE];
 	uint64_t value;
-	if (!object || !remote_read(process->pid, object, bytes, sizeof bytes) || word_at(bytes, TYPE) != process->place.types[PY_BOOL])
+	if (!object || !remote_read(process->pid, object, bytes, sizeof bytes) ||
+		word_at(bytes, TYPE) != process->place.types[PY_BOOL])
 		return false;
 	memcpy(bytes + TYPE, &process->place.types[PY_INT], sizeof process->place.types[PY_INT]);
 	if (!py_int_decode(&process->place, bytes, &value) || value > 1)
@@ -135,7 +161,8 @@ bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *o
 	uint64_t size, length;
 	if (py_is(process, object, PY_RANGE))
 		return remote_word(process->pid, object + RANGE_LENGTH, &length) && py_int_read(process, length, out);
-	if ((!py_is(process, object, PY_LIST) && !py_is(process, object, PY_TUPLE)) || !remote_word(process->pid, object + SIZE, &size) || size > INT64_MAX)
+	if ((!py_is(process, object, PY_LIST) && !py_is(process, object, PY_TUPLE)) ||
+		!remote_word(process->pid, object + SIZE, &size) || size > INT64_MAX)
 		return false;
 	*out = size;
 	return true;
@@ -155,18 +182,24 @@ bool py_range_read(const struct py_process *process, uint64_t range_iterator, ui
 {
 	uint64_t words[4];
 	bool is_counted = process->place.layout.minor <= 11;
-	if (!py_is(process, range_iterator, PY_RANGE_ITERATOR) || !remote_read(process->pid, range_iterator + HEADER, words, is_counted ? sizeof words : 3 * sizeof *words))
+	if (!py_is(process, range_iterator, PY_RANGE_ITERATOR) ||
+		!remote_read(process->pid, range_iterator + HEADER, words, is_counted ? sizeof words : 3 * sizeof *words))
 		return false;
-	uint64_t start = is_counted ? words[1] : words[0], step = is_counted ? words[2] : words[1], length = is_counted ? words[3] : words[2];
+	uint64_t start = is_counted ? words[1] : words[0], step = is_counted ? words[2] : words[1],
+			 length = is_counted ? words[3] : words[2];
 	if (step != 1 || (is_counted && start != 0) || start > INT64_MAX || length > INT64_MAX)
 		return false;
 	*size = is_counted ? length : start + length;
 	return true;
 }
 
-/* -- keys and dicts ---------------------------------------------------------------------------------------------------------------- */
+/* -- keys and dicts -- */
 
-struct keys { uint64_t entries; uint32_t entry_size; size_t count; };
+struct keys {
+	uint64_t entries;
+	uint32_t entry_size;
+	size_t count;
+};
 
 /* Before 3.11 dk_size; since then its logarithm and that of its bytes. */
 static bool read_keys(const struct py_process *process, uint64_t address, struct keys *out)
@@ -193,7 +226,8 @@ static bool read_keys(const struct py_process *process, uint64_t address, struct
 	return true;
 }
 
-static bool find_key(const struct py_process *process, const struct keys *keys, const char *name, size_t *index, struct py_guard *guard)
+static bool find_key(
+	const struct py_process *process, const struct keys *keys, const char *name, size_t *index, struct py_guard *guard)
 {
 	unsigned char entries[KEYS_MOST * 24];
 	uint32_t key_at = keys->entry_size == 24 ? 8 : 0;
@@ -217,7 +251,8 @@ static void add_guard(struct py_attribute *attribute, uint64_t address, uint64_t
 }
 
 /* Values apart from their keys. */
-static bool find_in_values(const struct py_process *process, uint64_t keys_at, uint64_t values, const char *name, struct py_attribute *out)
+static bool find_in_values(
+	const struct py_process *process, uint64_t keys_at, uint64_t values, const char *name, struct py_attribute *out)
 {
 	struct keys keys;
 	struct py_guard key;
@@ -235,7 +270,8 @@ static bool find_in_dict(const struct py_process *process, uint64_t dict, const 
 	struct keys keys;
 	struct py_guard key;
 	size_t index;
-	if (!dict || !remote_read(process->pid, dict, head, sizeof head) || word_at(head, TYPE) != process->place.types[PY_DICT])
+	if (!dict || !remote_read(process->pid, dict, head, sizeof head) ||
+		word_at(head, TYPE) != process->place.types[PY_DICT])
 		return false;
 	uint64_t keys_at = word_at(head, DICT_KEYS), values = word_at(head, DICT_VALUES);
 	add_guard(out, dict + DICT_KEYS, keys_at);
@@ -249,27 +285,31 @@ static bool find_in_dict(const struct py_process *process, uint64_t dict, const 
 	return true;
 }
 
-/* -- instances --------------------------------------------------------------------------------------------------------------------- */
+/* -- instances -- */
 
-static bool find_at_offset(const struct py_process *process, uint64_t object, uint64_t type, const char *name, struct py_attribute *out)
+static bool find_at_offset(
+	const struct py_process *process, uint64_t object, uint64_t type, const char *name, struct py_attribute *out)
 {
 	uint64_t offset, dict;
 	/* Below 0: from the end of an object of variable size. */
-	if (!remote_word(process->pid, type + TYPE_DICT_OFFSET, &offset) || offset < HEADER || offset > DICT_OFFSET_MOST
-	    || !remote_word(process->pid, object + offset, &dict))
+	if (!remote_word(process->pid, type + TYPE_DICT_OFFSET, &offset) || offset < HEADER || offset > DICT_OFFSET_MOST ||
+		!remote_word(process->pid, object + offset, &dict))
 		return false;
 	add_guard(out, object + offset, dict);
 	return find_in_dict(process, dict, name, out);
 }
 
 /* From 3.11 on the words before the object say which; whichever it is has to stay. */
-static bool find_managed(const struct py_process *process, uint64_t object, uint64_t type, uint64_t flags, const char *name, struct py_attribute *out)
+static bool find_managed(const struct py_process *process, uint64_t object, uint64_t type, uint64_t flags,
+	const char *name, struct py_attribute *out)
 {
 	const struct objects *objects = objects_of(&process->place.layout);
 	uint64_t keys, dict, values = 0;
 	unsigned char within[8];
-	uint64_t word_at_dict = object + (uint64_t)(int64_t)MANAGED_DICT, word_at_values = object + (uint64_t)(int64_t)MANAGED_VALUES;
-	if (!remote_word(process->pid, type + objects->cached_keys, &keys) || !remote_word(process->pid, word_at_dict, &dict))
+	uint64_t word_at_dict = object + (uint64_t)(int64_t)MANAGED_DICT,
+			 word_at_values = object + (uint64_t)(int64_t)MANAGED_VALUES;
+	if (!remote_word(process->pid, type + objects->cached_keys, &keys) ||
+		!remote_word(process->pid, word_at_dict, &dict))
 		return false;
 	add_guard(out, word_at_dict, dict);
 	if (objects->storage == VALUES_OR_DICT) {
@@ -281,7 +321,7 @@ static bool find_managed(const struct py_process *process, uint64_t object, uint
 	} else if (!dict && (flags & HAS_VALUES_WITHIN)) {
 		if (!remote_read(process->pid, object + HEADER, within, sizeof within))
 			return false;
-		values = within[3] ? object + HEADER : 0;      /* struct _dictvalues: capacity, size, embedded, valid */
+		values = within[3] ? object + HEADER : 0; /* struct _dictvalues: capacity, size, embedded, valid */
 	}
 	return values ? find_in_values(process, keys, values, name, out) : find_in_dict(process, dict, name, out);
 }
@@ -291,11 +331,13 @@ bool py_attribute_find(const struct py_process *process, uint64_t object, const 
 	const struct objects *objects = objects_of(&process->place.layout);
 	struct py_attribute found = { .slot = 0 };
 	uint64_t type, flags;
-	if (!objects || !object || !remote_word(process->pid, object + TYPE, &type) || !type || !remote_word(process->pid, type + TYPE_FLAGS, &flags))
+	if (!objects || !object || !remote_word(process->pid, object + TYPE, &type) || !type ||
+		!remote_word(process->pid, type + TYPE_FLAGS, &flags))
 		return false;
 	add_guard(&found, object + TYPE, type);
 	bool is_managed = objects->storage != DICT_AT_OFFSET && (flags & HAS_MANAGED_DICT);
-	if (!(is_managed ? find_managed(process, object, type, flags, name, &found) : find_at_offset(process, object, type, name, &found)))
+	if (!(is_managed ? find_managed(process, object, type, flags, name, &found)
+					 : find_at_offset(process, object, type, name, &found)))
 		return false;
 	*out = found;
 	return true;
@@ -305,26 +347,29 @@ bool py_attribute_get(const struct py_process *process, uint64_t object, const c
 {
 	struct py_attribute attribute;
 	uint64_t found;
-	if (!py_attribute_find(process, object, name, &attribute) || !remote_word(process->pid, attribute.slot, &found) || !found)
+	if (!py_attribute_find(process, object, name, &attribute) || !remote_word(process->pid, attribute.slot, &found) ||
+		!found)
 		return false;
 	*value = found;
 	return true;
 }
 
-/* -- classes ----------------------------------------------------------------------------------------------------------------------- */
+/* -- classes -- */
 
 static bool is_called(const struct py_process *process, uint64_t type, const char *name)
 {
 	uint64_t at;
 	char found[NAME_MOST];
 	size_t size = strlen(name) + 1;
-	return size <= sizeof found && remote_word(process->pid, type + TYPE_NAME, &at) && remote_read(process->pid, at, found, size) && memcmp(found, name, size) == 0;
+	return size <= sizeof found && remote_word(process->pid, type + TYPE_NAME, &at) &&
+		remote_read(process->pid, at, found, size) && memcmp(found, name, size) == 0;
 }
 
 bool py_is_derived(const struct py_process *process, uint64_t object, const char *name)
 {
 	uint64_t type, order, classes[BASES_MOST];
-	if (!object || !remote_word(process->pid, object + TYPE, &type) || !type || !remote_word(process->pid, type + TYPE_MRO, &order))
+	if (!object || !remote_word(process->pid, object + TYPE, &type) || !type ||
+		!remote_word(process->pid, type + TYPE_MRO, &order))
 		return false;
 	size_t count = py_items_read(process, order, classes, BASES_MOST);
 	for (size_t i = 0; i < count; i++)
@@ -337,7 +382,7 @@ bool py_is_exactly(const struct py_process *process, uint64_t object, const char
 {
 	struct py_attribute place = { .slot = 0 };
 	uint64_t type, dict, value;
-	return object && remote_word(process->pid, object + TYPE, &type) && is_called(process, type, name)
-		&& remote_word(process->pid, type + TYPE_DICT, &dict) && find_in_dict(process, dict, "__module__", &place)
-		&& remote_word(process->pid, place.slot, &value) && py_is_text(process, value, module);
+	return object && remote_word(process->pid, object + TYPE, &type) && is_called(process, type, name) &&
+		remote_word(process->pid, type + TYPE_DICT, &dict) && find_in_dict(process, dict, "__module__", &place) &&
+		remote_word(process->pid, place.slot, &value) && py_is_text(process, value, module);
 }

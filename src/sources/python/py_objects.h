@@ -1,7 +1,8 @@
-/* py_objects.h: objects of a running CPython (3.8 to 3.13, with its GIL), read from outside: of which type they are, ints, sizes, and where an
- * attribute of an instance is kept. Private to src/sources/python.
+/* py_objects.h: objects of a running CPython (3.8 to 3.13, with its GIL), read from outside: of which type they are,
+ * ints, sizes, and where an attribute of an instance is kept. Private to src/sources/python.
  *
- * Python goes on while it is read: what is told here was so at some moment; who goes on reading a place checks it again (struct py_attribute). */
+ * Python goes on while it is read: what is told here was so at some moment; who goes on reading a place checks it again
+ * (struct py_attribute). */
 #ifndef PMTOP_SOURCES_PYTHON_PY_OBJECTS_H
 #define PMTOP_SOURCES_PYTHON_PY_OBJECTS_H
 
@@ -11,9 +12,12 @@
 enum { PY_INT_SIZE = 32, PY_GUARDS_MOST = 6 };
 
 /* A word that has to be what it was. */
-struct py_guard { uint64_t address, word; };
+struct py_guard {
+	uint64_t address, word;
+};
 
-/* Where the address of an attribute's value is kept, as long as its guards hold. The first one is the type of the object. */
+/* Where the address of an attribute's value is kept, as long as its guards hold. The first one is the type of the
+ * object. */
 struct py_attribute {
 	uint64_t slot;
 	size_t guard_count;

@@ -9,29 +9,34 @@
 #include "src/sources/python/py_walk.h"
 #include "src/sources/python/remote.h"
 
-/* Where a code object was another may be. Where there are too many (text that is compiled again and again) all are forgotten. */
+/* Where a code object was another may be. Where there are too many (text that is compiled again and again) all are
+ * forgotten. */
 #define CHECK_NS (1 * NS_PER_S)
 enum { PLACES_FIRST = 256, PLACES_MOST = 8192, LINES_KEPT = 8, TAGS = 5 };
 
 struct entry {
-	struct py_known known;       /* first: a known is its entry */
+	struct py_known known; /* first: a known is its entry */
 	uint64_t address;
-	uint64_t tags[TAGS];         /* what makes it be this one */
+	uint64_t tags[TAGS]; /* what makes it be this one */
 	int64_t checked_ns;
-	struct { uint64_t ip; int line; bool is_used; } lines[LINES_KEPT];
+	struct {
+		uint64_t ip;
+		int line;
+		bool is_used;
+	} lines[LINES_KEPT];
 };
 
 struct py_sampler {
 	struct py_process *process;
 	struct py_walker *walker;
-	uint64_t thread;             /* its main one; 0 = not found yet */
+	uint64_t thread; /* its main one; 0 = not found yet */
 	int64_t thread_checked_ns;
 	struct py_walk walk;
-	size_t count, room;          /* of the table, a power of two */
+	size_t count, room; /* of the table, a power of two */
 	struct entry **table;
 };
 
-/* -- code objects ----------------------------------------------------------------------------------------------------------------- */
+/* -- code objects -- */
 
 static size_t place_of(const struct py_sampler *sampler, uint64_t address)
 {
@@ -72,11 +77,13 @@ static bool make_room(struct py_sampler *sampler)
 static bool read_tags(const struct py_sampler *sampler, uint64_t address, uint64_t tags[TAGS])
 {
 	const struct py_layout *layout = &sampler->process->place.layout;
-	const uint32_t offsets[TAGS] = { layout->object_type, layout->code_file, layout->code_name, layout->code_lines, layout->code_first_line };
+	const uint32_t offsets[TAGS] = { layout->object_type, layout->code_file, layout->code_name, layout->code_lines,
+		layout->code_first_line };
 	struct remote_piece pieces[TAGS];
 	memset(tags, 0, TAGS * sizeof *tags);
 	for (size_t i = 0; i < TAGS; i++)
-		pieces[i] = (struct remote_piece){ address + offsets[i], &tags[i], i + 1 < TAGS ? sizeof(uint64_t) : sizeof(int32_t) };
+		pieces[i] =
+			(struct remote_piece){ address + offsets[i], &tags[i], i + 1 < TAGS ? sizeof(uint64_t) : sizeof(int32_t) };
 	return remote_read_pieces(sampler->process->pid, pieces, TAGS);
 }
 
@@ -86,8 +93,9 @@ static struct entry *load(struct py_sampler *sampler, struct entry *entry, uint6
 	uint64_t tags[TAGS];
 	py_code_release(&entry->known.code);
 	*entry = (struct entry){ .address = address, .checked_ns = now_ns };
-	bool is_read = read_tags(sampler, address, entry->tags) && py_code_read(sampler->process->pid, &sampler->process->place, address, &entry->known.code)
-		&& read_tags(sampler, address, tags) && memcmp(tags, entry->tags, sizeof tags) == 0;
+	bool is_read = read_tags(sampler, address, entry->tags) &&
+		py_code_read(sampler->process->pid, &sampler->process->place, address, &entry->known.code) &&
+		read_tags(sampler, address, tags) && memcmp(tags, entry->tags, sizeof tags) == 0;
 	return is_read ? entry : NULL;
 }
 
@@ -97,7 +105,8 @@ static struct entry *find(struct py_sampler *sampler, uint64_t address, int64_t 
 	struct entry *entry = sampler->table[place_of(sampler, address)];
 	if (entry && entry->known.code.table && now_ns - entry->checked_ns < CHECK_NS)
 		return entry;
-	if (entry && entry->known.code.table && read_tags(sampler, address, tags) && memcmp(tags, entry->tags, sizeof tags) == 0) {
+	if (entry && entry->known.code.table && read_tags(sampler, address, tags) &&
+		memcmp(tags, entry->tags, sizeof tags) == 0) {
 		entry->checked_ns = now_ns;
 		return entry;
 	}
@@ -125,7 +134,7 @@ static bool find_line(struct entry *entry, const struct py_layout *layout, uint6
 	return true;
 }
 
-/* -- looking ---------------------------------------------------------------------------------------------------------------------- */
+/* -- looking -- */
 
 /* What makes no sense cuts off all that is newer. */
 static void add_sites(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out)
@@ -176,7 +185,7 @@ enum status py_sampler_look(struct py_sampler *sampler, int64_t now_ns, struct p
 	return STATUS_OK;
 }
 
-/* -- opening ---------------------------------------------------------------------------------------------------------------------- */
+/* -- opening -- */
 
 enum status py_sampler_open(pid_t pid, int process_fd, struct py_sampler **out, struct reason *why_not)
 {
@@ -212,12 +221,6 @@ void py_sampler_close(struct py_sampler *sampler)
 	free(sampler);
 }
 
-const struct py_layout *py_sampler_version(const struct py_sampler *sampler)
-{
-	return py_version(sampler->process);
-}
+const struct py_layout *py_sampler_version(const struct py_sampler *sampler) { return py_version(sampler->process); }
 
-const struct py_process *py_sampler_process(const struct py_sampler *sampler)
-{
-	return sampler->process;
-}
+const struct py_process *py_sampler_process(const struct py_sampler *sampler) { return sampler->process; }

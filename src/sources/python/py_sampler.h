@@ -1,5 +1,6 @@
-/* py_sampler.h: the main thread of a running CPython, looked at again and again, cheaply: where its newest frame is, which code objects there are
- * and which line an instruction belongs to is kept from look to look, and held against the process once a second.
+/* py_sampler.h: the main thread of a running CPython, looked at again and again, cheaply: where its newest frame is,
+ * which code objects there are and which line an instruction belongs to is kept from look to look, and held against the
+ * process once a second.
  *
  * All calls for one process come from one thread. */
 #ifndef PMTOP_SOURCES_PYTHON_PY_SAMPLER_H
@@ -9,20 +10,20 @@
 
 struct py_known {
 	struct py_code code;
-	uint32_t mark;               /* the caller's own; 0 = it has not seen this one yet */
+	uint32_t mark; /* the caller's own; 0 = it has not seen this one yet */
 };
 
 struct py_site {
 	struct py_known *known;
 	int line;
-	uint64_t frame, code;        /* where it and its code object lay: for who reads more of them (py_counter.h) */
+	uint64_t frame, code; /* where it and its code object lay: for who reads more of them (py_counter.h) */
 };
 
 struct py_sample {
-	bool is_whole;               /* else: its innermost frames changed while they were read, and are left out */
-	bool is_cut;                 /* it has more than PY_FRAMES_MOST: the outermost are missing */
+	bool is_whole; /* else: its innermost frames changed while they were read, and are left out */
+	bool is_cut;   /* it has more than PY_FRAMES_MOST: the outermost are missing */
 	size_t count;
-	struct py_site sites[PY_FRAMES_MOST];    /* the newest first; valid until the next look */
+	struct py_site sites[PY_FRAMES_MOST]; /* the newest first; valid until the next look */
 };
 
 struct py_sampler;

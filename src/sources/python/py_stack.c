@@ -25,15 +25,9 @@ enum status py_open(pid_t pid, int process_fd, struct py_process **out, struct r
 	return status;
 }
 
-void py_close(struct py_process *process)
-{
-	free(process);
-}
+void py_close(struct py_process *process) { free(process); }
 
-const struct py_layout *py_version(const struct py_process *process)
-{
-	return &process->place.layout;
-}
+const struct py_layout *py_version(const struct py_process *process) { return &process->place.layout; }
 
 void py_stacks_release(struct py_stacks *stacks)
 {
@@ -42,7 +36,7 @@ void py_stacks_release(struct py_stacks *stacks)
 	*stacks = (struct py_stacks){ 0 };
 }
 
-/* -- in words --------------------------------------------------------------------------------------------------------------------- */
+/* -- in words -- */
 
 static bool grow(void **list, size_t *room, size_t count, size_t each)
 {
@@ -67,7 +61,8 @@ static bool add_frame(const struct py_process *process, const struct py_seen *se
 		return true;
 	if (!grow((void **)&out->frames, &out->frame_room, out->frame_count, sizeof *out->frames))
 		return false;
-	bool is_good = py_code_read(process->pid, &process->place, seen->code, &code) && py_code_line(&code, &process->place.layout, seen->ip, &line);
+	bool is_good = py_code_read(process->pid, &process->place, seen->code, &code) &&
+		py_code_line(&code, &process->place.layout, seen->ip, &line);
 	if (is_good) {
 		struct py_frame *frame = &out->frames[out->frame_count++];
 		frame->line = line;
@@ -79,7 +74,8 @@ static bool add_frame(const struct py_process *process, const struct py_seen *se
 }
 
 /* What makes no sense cuts off all that is newer. */
-static void add_frames(const struct py_process *process, const struct py_walk *walk, struct py_thread *thread, struct py_stacks *out)
+static void add_frames(
+	const struct py_process *process, const struct py_walk *walk, struct py_thread *thread, struct py_stacks *out)
 {
 	thread->is_cut = walk->is_cut;
 	thread->first = out->frame_count;
@@ -98,15 +94,20 @@ static uint64_t gil_holder(const struct py_process *process, uint64_t interprete
 	uint64_t words[2], address = 0;
 	if (layout->runtime_gil != PY_NOWHERE)
 		address = process->place.runtime + layout->runtime_gil;
-	else if (layout->interpreter_gil != PY_NOWHERE && remote_word(process->pid, interpreter + layout->interpreter_gil, &address) && address)
+	else if (layout->interpreter_gil != PY_NOWHERE &&
+		remote_word(process->pid, interpreter + layout->interpreter_gil, &address) && address)
 		address += 8;
 	bool is_held = address && remote_read(process->pid, address, words, sizeof words) && (uint32_t)words[1] == 1;
 	return is_held ? words[0] : 0;
 }
 
-struct rooms { struct py_walker *walker; struct py_walk walk; };
+struct rooms {
+	struct py_walker *walker;
+	struct py_walk walk;
+};
 
-static bool add_thread(const struct py_process *process, uint64_t address, uint64_t holder, struct rooms *rooms, struct py_stacks *out)
+static bool add_thread(
+	const struct py_process *process, uint64_t address, uint64_t holder, struct rooms *rooms, struct py_stacks *out)
 {
 	if (!grow((void **)&out->threads, &out->thread_room, out->thread_count, sizeof *out->threads))
 		return false;
@@ -132,14 +133,17 @@ enum status py_look(struct py_process *process, struct py_stacks *out, struct re
 	struct rooms *rooms = malloc(sizeof *rooms);
 	if (rooms)
 		rooms->walker = py_walker_new();
-	enum status status = rooms && rooms->walker ? STATUS_OK : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	enum status status =
+		rooms && rooms->walker ? STATUS_OK : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	out->thread_count = out->frame_count = 0;
-	if (status == STATUS_OK && !remote_word(process->pid, process->place.runtime + layout->runtime_interpreters, &interpreter))
+	if (status == STATUS_OK &&
+		!remote_word(process->pid, process->place.runtime + layout->runtime_interpreters, &interpreter))
 		status = gone(process, why_not);
 	for (; status == STATUS_OK && interpreter && interpreters < PY_THREADS_MOST; interpreters++) {
 		uint64_t holder = gil_holder(process, interpreter);
 		bool is_there = remote_word(process->pid, interpreter + layout->interpreter_threads, &thread);
-		while (is_there && thread && out->thread_count < PY_THREADS_MOST && add_thread(process, thread, holder, rooms, out))
+		while (is_there && thread && out->thread_count < PY_THREADS_MOST &&
+			add_thread(process, thread, holder, rooms, out))
 			is_there = remote_word(process->pid, thread + layout->thread_next, &thread);
 		if (!is_there || !remote_word(process->pid, interpreter + layout->interpreter_next, &interpreter))
 			status = errno == ESRCH ? gone(process, why_not) : STATUS_OK;
@@ -147,7 +151,8 @@ enum status py_look(struct py_process *process, struct py_stacks *out, struct re
 			break;
 	}
 	if (status == STATUS_OK && out->thread_count == 0)
-		status = reason_set(why_not, STATUS_DAMAGED, NULL, "process %d has no Python thread now (it may be starting, or ending)", (int)process->pid);
+		status = reason_set(why_not, STATUS_DAMAGED, NULL,
+			"process %d has no Python thread now (it may be starting, or ending)", (int)process->pid);
 	py_walker_free(rooms ? rooms->walker : NULL);
 	free(rooms);
 	return status;

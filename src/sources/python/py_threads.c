@@ -50,19 +50,22 @@ static pid_t number_here(int process_fd, pid_t inside)
 	return found;
 }
 
-/* To 3.10 Python knows a thread by its pthread_t only, in which glibc (2.31 to 2.36 were looked at) keeps the number. What is not there is no thread's. */
+/* To 3.10 Python knows a thread by its pthread_t only, in which glibc (2.31 to 2.36 were looked at) keeps the number.
+ * What is not there is no thread's. */
 static pid_t told_number(pid_t pid, const struct py_layout *layout, uint64_t address)
 {
 	uint64_t word;
 	int32_t tid;
 	if (layout->thread_native != PY_NOWHERE)
 		return remote_word(pid, address + layout->thread_native, &word) && word <= INT32_MAX ? (pid_t)word : 0;
-	if (!remote_word(pid, address + layout->thread_pthread, &word) || !remote_read(pid, word + PTHREAD_TID, &tid, sizeof tid))
+	if (!remote_word(pid, address + layout->thread_pthread, &word) ||
+		!remote_read(pid, word + PTHREAD_TID, &tid, sizeof tid))
 		return 0;
 	return tid > 0 ? tid : 0;
 }
 
-/* The main interpreter was made first, so it is the last one; so is the main thread, but for a fork that another thread called. */
+/* The main interpreter was made first, so it is the last one; so is the main thread, but for a fork that another thread
+ * called. */
 bool py_find_main(const struct py_process *process, uint64_t *thread)
 {
 	const struct py_layout *layout = &process->place.layout;
@@ -85,7 +88,8 @@ bool py_find_main(const struct py_process *process, uint64_t *thread)
 	return is_read && last && *thread;
 }
 
-void py_thread_identify(pid_t pid, int process_fd, const struct py_layout *layout, uint64_t address, struct py_thread *out)
+void py_thread_identify(
+	pid_t pid, int process_fd, const struct py_layout *layout, uint64_t address, struct py_thread *out)
 {
 	char path[64], text[STAT_SIZE];
 	size_t length;
@@ -93,7 +97,8 @@ void py_thread_identify(pid_t pid, int process_fd, const struct py_layout *layou
 	pid_t inside = told_number(pid, layout, address);
 	out->tid = inside ? number_here(process_fd, inside) : 0;
 	snprintf(path, sizeof path, "task/%d/stat", (int)out->tid);
-	if (!out->tid || file_read(process_fd, path, text, sizeof text, &length) != STATUS_OK || !proc_stat_parse(text, length, &stat))
+	if (!out->tid || file_read(process_fd, path, text, sizeof text, &length) != STATUS_OK ||
+		!proc_stat_parse(text, length, &stat))
 		return;
 	out->state = stat.state;
 	text_clean(out->name, sizeof out->name, stat.comm, strlen(stat.comm));

@@ -5,10 +5,21 @@
 
 #include "src/sources/python/remote.h"
 
-/* Frames that lie so close are read as one stretch. What follows the last one is read too where a look begins with what the one before has found: calls
- * that are made from there on mostly lie in it. */
-enum { TRIES = 16, QUICK_TRIES = 4, COPIES = 4, FRAME_MOST = 512, PAGE = 4096, WINDOW = 2 * PAGE + FRAME_MOST, OWNED_BY_C = 3, APART_MOST = 1024, AHEAD = 1024, STRETCH_MOST = 1 << 16,
-	NEWEST = 1 + COPIES * (COPIES + 1) / 2 };
+/* Frames that lie so close are read as one stretch. What follows the last one is read too where a look begins with what
+ * the one before has found: calls that are made from there on mostly lie in it. */
+enum {
+	TRIES = 16,
+	QUICK_TRIES = 4,
+	COPIES = 4,
+	FRAME_MOST = 512,
+	PAGE = 4096,
+	WINDOW = 2 * PAGE + FRAME_MOST,
+	OWNED_BY_C = 3,
+	APART_MOST = 1024,
+	AHEAD = 1024,
+	STRETCH_MOST = 1 << 16,
+	NEWEST = 1 + COPIES * (COPIES + 1) / 2
+};
 
 static void decode(const struct py_layout *layout, uint64_t address, const unsigned char *bytes, struct py_seen *out)
 {
@@ -28,14 +39,19 @@ static void decode(const struct py_layout *layout, uint64_t address, const unsig
 	out->is_of_c = layout->minor >= 12 && layout->frame_owner != PY_NOWHERE && bytes[layout->frame_owner] >= OWNED_BY_C;
 }
 
-/* Where the newest frame of a thread is: in 3.11 and 3.12 by way of another struct, so there are two words that must not change. */
-struct newest { size_t count; uint64_t addresses[2], words[2]; };
+/* Where the newest frame of a thread is: in 3.11 and 3.12 by way of another struct, so there are two words that must
+ * not change. */
+struct newest {
+	size_t count;
+	uint64_t addresses[2], words[2];
+};
 
 static bool find_newest(const struct py_process *process, uint64_t thread, struct newest *out)
 {
 	const struct py_layout *layout = &process->place.layout;
 	bool is_direct = layout->thread_cframe == PY_NOWHERE;
-	*out = (struct newest){ .count = 1, .addresses = { thread + (is_direct ? layout->thread_frame : layout->thread_cframe) } };
+	*out = (struct newest){ .count = 1,
+		.addresses = { thread + (is_direct ? layout->thread_frame : layout->thread_cframe) } };
 	if (!remote_word(process->pid, out->addresses[0], &out->words[0]) || is_direct)
 		return is_direct;
 	out->count = 2;
@@ -44,7 +60,10 @@ static bool find_newest(const struct py_process *process, uint64_t thread, struc
 }
 
 /* What was read around a frame: from 3.11 on the frames that called it mostly lie right before it. */
-struct window { uint64_t begin, end; unsigned char bytes[WINDOW]; };
+struct window {
+	uint64_t begin, end;
+	unsigned char bytes[WINDOW];
+};
 
 static bool fill_window(const struct py_process *process, uint64_t begin, uint64_t end, struct window *window)
 {
@@ -61,8 +80,8 @@ static bool read_frame(const struct py_process *process, uint64_t address, struc
 	/* What was read while it changed leads anywhere. */
 	if (address % sizeof address || end < address)
 		return false;
-	if ((address < window->begin || end > window->end)
-	    && !(is_near && fill_window(process, page - PAGE, end, window)) && !fill_window(process, address, end, window)) {
+	if ((address < window->begin || end > window->end) &&
+		!(is_near && fill_window(process, page - PAGE, end, window)) && !fill_window(process, address, end, window)) {
 		window->end = 0;
 		return false;
 	}
@@ -70,8 +89,8 @@ static bool read_frame(const struct py_process *process, uint64_t address, struc
 	return true;
 }
 
-/* Whether the walk's last frame is one that it has come by: no stack does, a mixture of two moments may, and it would go round for ever.
- * Brent's method: the last is compared with that of the last power of two. */
+/* Whether the walk's last frame is one that it has come by: no stack does, a mixture of two moments may, and it would
+ * go round for ever. Brent's method: the last is compared with that of the last power of two. */
 static bool goes_round(const struct py_walk *walk)
 {
 	size_t last = walk->count - 1, mark = 1;
@@ -93,20 +112,26 @@ static bool walk_down(const struct py_process *process, uint64_t newest, struct 
 	return true;
 }
 
-/* -- the same again, at one moment ----------------------------------------------------------------------------------------------- */
+/* -- the same again, at one moment -- */
 
 /* Stretches of memory that the frames lie in: from 3.11 on mostly a single one. */
-struct stretch { uint64_t begin, end; size_t at; };
+struct stretch {
+	uint64_t begin, end;
+	size_t at;
+};
 struct copies {
 	size_t count, size;
 	struct stretch stretches[PY_FRAMES_MOST];
-	struct newest newest[NEWEST];        /* before, between and after the copies */
+	struct newest newest[NEWEST]; /* before, between and after the copies */
 	size_t room;
-	unsigned char *bytes;                /* of all copies, `size` each */
+	unsigned char *bytes; /* of all copies, `size` each */
 };
 
 /* Frames that were met by the walks so far: a generator's comes and goes. */
-struct met { size_t count; uint64_t addresses[PY_FRAMES_MOST]; };
+struct met {
+	size_t count;
+	uint64_t addresses[PY_FRAMES_MOST];
+};
 
 static void meet(struct met *met, const struct py_walk *walk)
 {
@@ -125,7 +150,8 @@ static void choose_stretches(const struct met *met, uint32_t frame_size, uint64_
 	for (size_t i = 0; i < met->count; i++) {
 		uint64_t begin = met->addresses[i], end = begin + frame_size;
 		struct stretch *last = out->count ? &out->stretches[out->count - 1] : NULL;
-		if (last && begin + APART_MOST >= last->begin && begin <= last->end + APART_MOST && last->end - last->begin < STRETCH_MOST) {
+		if (last && begin + APART_MOST >= last->begin && begin <= last->end + APART_MOST &&
+			last->end - last->begin < STRETCH_MOST) {
 			last->begin = begin < last->begin ? begin : last->begin;
 			last->end = end > last->end ? end : last->end;
 		} else {
@@ -148,7 +174,7 @@ static size_t add_newest(struct remote_piece *pieces, struct newest *newest)
 
 /* What was met, and where the newest frame is, when the last look ended. */
 struct py_walker {
-	uint64_t thread;                     /* 0 = nothing was met yet */
+	uint64_t thread; /* 0 = nothing was met yet */
 	struct met met;
 	struct newest newest;
 	struct copies copies;
@@ -157,13 +183,11 @@ struct py_walker {
 };
 
 /* After each copy it is read where the newest frame is, once more often than after the one before. */
-static size_t newest_before(unsigned copy)
-{
-	return copy * (copy + 1) / 2;
-}
+static size_t newest_before(unsigned copy) { return copy * (copy + 1) / 2; }
 
-/* All of it several times, by one call: what differs was not there at one moment. Twice is not enough for a program that comes by the same place
- * every microsecond; and the copies do not follow each other evenly, so that its rhythm does not fall in with theirs. */
+/* All of it several times, by one call: what differs was not there at one moment. Twice is not enough for a program
+ * that comes by the same place every microsecond; and the copies do not follow each other evenly, so that its rhythm
+ * does not fall in with theirs. */
 static bool read_copies(const struct py_process *process, struct py_walker *walker)
 {
 	struct copies *copies = &walker->copies;
@@ -175,7 +199,8 @@ static bool read_copies(const struct py_process *process, struct py_walker *walk
 		}
 		for (size_t i = 0; copy < COPIES && i < copies->count; i++) {
 			const struct stretch *stretch = &copies->stretches[i];
-			walker->pieces[count++] = (struct remote_piece){ stretch->begin, copies->bytes + copy * copies->size + stretch->at, stretch->end - stretch->begin };
+			walker->pieces[count++] = (struct remote_piece){ stretch->begin,
+				copies->bytes + copy * copies->size + stretch->at, stretch->end - stretch->begin };
 		}
 	}
 	return remote_read_pieces(process->pid, walker->pieces, count);
@@ -192,7 +217,8 @@ static const unsigned char *in_copies(const struct copies *copies, uint64_t addr
 }
 
 /* Down one of the copies, from the newest frame that was read just before it. */
-static bool walk_copy(const struct py_process *process, const struct copies *copies, unsigned copy, struct py_walk *walk)
+static bool walk_copy(
+	const struct py_process *process, const struct copies *copies, unsigned copy, struct py_walk *walk)
 {
 	const struct py_layout *layout = &process->place.layout;
 	const struct newest *newest = &copies->newest[newest_before(copy)];
@@ -200,7 +226,8 @@ static bool walk_copy(const struct py_process *process, const struct copies *cop
 	walk->is_cut = false;
 	if (newest->count > 1 && newest->words[0] + layout->cframe_frame != newest->addresses[1])
 		return false;
-	for (uint64_t address = newest->words[newest->count - 1]; address && !walk->is_cut; address = walk->frames[walk->count - 1].previous) {
+	for (uint64_t address = newest->words[newest->count - 1]; address && !walk->is_cut;
+		 address = walk->frames[walk->count - 1].previous) {
 		const unsigned char *bytes = in_copies(copies, address, layout->frame_size);
 		if (!bytes)
 			return false;
@@ -219,7 +246,8 @@ static size_t count_common(const struct py_walk *a, const struct py_walk *b)
 	for (; common < most; common++) {
 		const struct py_seen *one = &a->frames[a->count - 1 - common], *other = &b->frames[b->count - 1 - common];
 		bool is_newest = common + 1 == a->count && common + 1 == b->count;
-		if (one->address != other->address || one->previous != other->previous || one->code != other->code || (!is_newest && one->ip != other->ip))
+		if (one->address != other->address || one->previous != other->previous || one->code != other->code ||
+			(!is_newest && one->ip != other->ip))
 			break;
 	}
 	return common;
@@ -232,14 +260,17 @@ static void shorten(struct py_walk *walk, size_t count)
 	walk->count = count;
 }
 
-/* What the copies have in common. *is_still: that is all of each, and at the end the newest frame is where it was. One whose newest frame has just
- * returned, or a generator's that has just yielded, leads nowhere: such a copy is left out, where there are others. */
-static bool compare_copies(const struct py_process *process, const struct copies *copies, struct py_walk walks[COPIES], struct py_walk *out, bool *is_still)
+/* What the copies have in common. *is_still: that is all of each, and at the end the newest frame is where it was. One
+ * whose newest frame has just returned, or a generator's that has just yielded, leads nowhere: such a copy is left out,
+ * where there are others. */
+static bool compare_copies(const struct py_process *process, const struct copies *copies, struct py_walk walks[COPIES],
+	struct py_walk *out, bool *is_still)
 {
 	size_t longest = 0, agreeing = 0;
 	bool is_whole = true;
 	for (unsigned i = 1; i < NEWEST; i++)
-		is_whole = is_whole && memcmp(copies->newest[i].words, copies->newest[0].words, sizeof copies->newest[0].words) == 0;
+		is_whole =
+			is_whole && memcmp(copies->newest[i].words, copies->newest[0].words, sizeof copies->newest[0].words) == 0;
 	for (unsigned copy = 0; copy < COPIES; copy++) {
 		if (!walk_copy(process, copies, copy, &walks[copy])) {
 			walks[copy].count = 0;
@@ -274,21 +305,20 @@ static bool has_room(struct copies *copies)
 static bool read_again(const struct py_process *process, struct py_walker *walker, uint64_t ahead, bool *is_still)
 {
 	choose_stretches(&walker->met, process->place.layout.frame_size, ahead, &walker->copies);
-	return has_room(&walker->copies) && read_copies(process, walker) && compare_copies(process, &walker->copies, walker->walks, &walker->now, is_still);
+	return has_room(&walker->copies) && read_copies(process, walker) &&
+		compare_copies(process, &walker->copies, walker->walks, &walker->now, is_still);
 }
 
 static bool meet_all(const struct py_process *process, uint64_t thread, struct py_walker *walker)
 {
-	if (!find_newest(process, thread, &walker->newest) || !walk_down(process, walker->newest.words[walker->newest.count - 1], &walker->now))
+	if (!find_newest(process, thread, &walker->newest) ||
+		!walk_down(process, walker->newest.words[walker->newest.count - 1], &walker->now))
 		return false;
 	meet(&walker->met, &walker->now);
 	return true;
 }
 
-struct py_walker *py_walker_new(void)
-{
-	return calloc(1, sizeof(struct py_walker));
-}
+struct py_walker *py_walker_new(void) { return calloc(1, sizeof(struct py_walker)); }
 
 void py_walker_free(struct py_walker *walker)
 {
@@ -296,7 +326,8 @@ void py_walker_free(struct py_walker *walker)
 	free(walker);
 }
 
-bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker, struct py_walk *best)
+bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker,
+	struct py_walk *best)
 {
 	bool is_still = false, was_empty = false, is_known = care == PY_QUICK && walker->thread == thread;
 	unsigned tries = care == PY_QUICK ? QUICK_TRIES : TRIES;
@@ -305,10 +336,13 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 	walker->met.count = is_known ? walker->met.count : 0;
 	for (unsigned i = 0; i < tries && !is_still; i++) {
 		bool is_guess = i == 0 && is_known;
-		if ((!is_guess && !meet_all(process, thread, walker)) || !read_again(process, walker, is_guess ? AHEAD : 0, &is_still))
+		if ((!is_guess && !meet_all(process, thread, walker)) ||
+			!read_again(process, walker, is_guess ? AHEAD : 0, &is_still))
 			continue;
-		/* Of what goes on, the newest frame that two tries agree about is the likeliest to have been there at another moment than those below. */
-		size_t common = count_common(&walker->now, &walker->before), agreed = common > 0 && !is_still ? common - 1 : common;
+		/* Of what goes on, the newest frame that two tries agree about is the likeliest to have been there at another
+		 * moment than those below. */
+		size_t common = count_common(&walker->now, &walker->before),
+			   agreed = common > 0 && !is_still ? common - 1 : common;
 		/* One try may have lost its way as a whole, or found nothing. */
 		bool is_empty = is_still && walker->now.count == 0;
 		if (care == PY_CAREFUL || is_empty)

@@ -16,10 +16,7 @@ bool remote_read(pid_t pid, uint64_t address, void *out, size_t size)
 	return remote_read_pieces(pid, &(struct remote_piece){ address, out, size }, 1);
 }
 
-bool remote_word(pid_t pid, uint64_t address, uint64_t *out)
-{
-	return remote_read(pid, address, out, sizeof *out);
-}
+bool remote_word(pid_t pid, uint64_t address, uint64_t *out) { return remote_read(pid, address, out, sizeof *out); }
 
 bool remote_read_pieces(pid_t pid, const struct remote_piece *pieces, size_t count)
 {
@@ -45,7 +42,7 @@ bool remote_read_pieces(pid_t pid, const struct remote_piece *pieces, size_t cou
 	return true;
 }
 
-/* -- maps -------------------------------------------------------------------------------------------------------------------------- */
+/* -- maps -- */
 
 static bool fill(struct remote_maps *maps)
 {
@@ -55,7 +52,8 @@ static bool fill(struct remote_maps *maps)
 		if (length < 0)
 			return false;
 		got = (size_t)length;
-	} else if (!remote_reader_maps(remote_reader_used(), maps->pid, !maps->is_begun, maps->text + maps->length, room, &got)) {
+	} else if (!remote_reader_maps(
+				   remote_reader_used(), maps->pid, !maps->is_begun, maps->text + maps->length, room, &got)) {
 		return false;
 	}
 	maps->is_begun = true;

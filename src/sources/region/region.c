@@ -30,17 +30,17 @@ enum { RING_SLOTS_MOST = 65536, RING_MORE = 4 };
 
 /* A run keeps its slot, and so its number, until it is closed. */
 struct slot {
-	struct region_run *run;             /* NULL: free */
+	struct region_run *run; /* NULL: free */
 	struct region_location location;
 	pid_t pid;
 	uint64_t start_ticks;
 	unsigned generation;
-	int directory_fd;                   /* the writer's /proc/PID, of our own; −1 = none */
+	int directory_fd; /* the writer's /proc/PID, of our own; −1 = none */
 	uid_t owner;
-	int64_t check_ns;                   /* when to see again whether it is live */
-	bool is_displaced;                  /* its file is not where it was */
-	bool is_elsewhere;                  /* another rank of the run, whose process is not in the target's tree */
-	int64_t process_ns;                 /* when to read its process again, which no other source does */
+	int64_t check_ns;   /* when to see again whether it is live */
+	bool is_displaced;  /* its file is not where it was */
+	bool is_elsewhere;  /* another rank of the run, whose process is not in the target's tree */
+	int64_t process_ns; /* when to read its process again, which no other source does */
 };
 
 struct search {
@@ -52,21 +52,23 @@ struct search {
 
 struct region_reader {
 	struct target *target;
-	size_t slot_end;                    /* no slot from here on was ever taken */
+	size_t slot_end; /* no slot from here on was ever taken */
 	struct slot slots[RUNS_MAX];
-	bool has_tried_path;                /* target->region_path was opened, or not */
+	bool has_tried_path; /* target->region_path was opened, or not */
 	size_t search_count;
-	struct search searches[TARGET_MEMBERS_MAX];   /* in the order of the target's members */
+	struct search searches[TARGET_MEMBERS_MAX]; /* in the order of the target's members */
 	struct region_workers *workers;
-	size_t given_up_count;              /* regions that could not be read to their end: not tried again */
-	struct { uint64_t device, inode; } given_up[GIVEN_UP_MAX];
-	int64_t ranks_ns;                   /* when to look for other ranks again */
+	size_t given_up_count; /* regions that could not be read to their end: not tried again */
+	struct {
+		uint64_t device, inode;
+	} given_up[GIVEN_UP_MAX];
+	int64_t ranks_ns; /* when to look for other ranks again */
 	struct region_ranks ranks;
-	struct reason missing, told;        /* why there is no run: now, and as said last; empty = there is one */
-	uint64_t lost_slots;                /* of a ring that was lapped, as said last; 0 = none was */
+	struct reason missing, told; /* why there is no run: now, and as said last; empty = there is one */
+	uint64_t lost_slots;         /* of a ring that was lapped, as said last; 0 = none was */
 };
 
-/* -- runs come and go ----------------------------------------------------------------------------------------------------------- */
+/* -- runs come and go -- */
 
 static void close_slot(struct slot *slot)
 {
@@ -76,7 +78,8 @@ static void close_slot(struct slot *slot)
 		close(slot->directory_fd);
 }
 
-static void end_run(struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
+static void end_run(
+	struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
 {
 	struct record *record = sample_set_add(out, RECORD_RUN_CLOSED, (unsigned)(slot - reader->slots), now_ns);
 	if (record)
@@ -85,7 +88,8 @@ static void end_run(struct region_reader *reader, struct slot *slot, const char 
 }
 
 /* It is not opened again while its process still holds it. */
-static void give_up(struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
+static void give_up(
+	struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
 {
 	size_t at = reader->given_up_count++ % GIVEN_UP_MAX;
 	reader->given_up[at].device = slot->location.device;
@@ -97,7 +101,8 @@ static void give_up(struct region_reader *reader, struct slot *slot, const char 
 static bool is_known(const struct region_reader *reader, const struct region_location *location)
 {
 	for (size_t i = 0; i < reader->slot_end; i++)
-		if (reader->slots[i].run && reader->slots[i].location.device == location->device && reader->slots[i].location.inode == location->inode)
+		if (reader->slots[i].run && reader->slots[i].location.device == location->device &&
+			reader->slots[i].location.inode == location->inode)
 			return true;
 	for (size_t i = 0; i < reader->given_up_count && i < GIVEN_UP_MAX; i++)
 		if (reader->given_up[i].device == location->device && reader->given_up[i].inode == location->inode)
@@ -127,7 +132,8 @@ static bool took_worker(struct region_reader *reader, struct region *region, con
 }
 
 /* `member` NULL: its writer is not among the living. NULL: it was not opened. */
-static struct slot *open_run(struct region_reader *reader, const struct region_location *location, uid_t owner, const struct target_member *member)
+static struct slot *open_run(struct region_reader *reader, const struct region_location *location, uid_t owner,
+	const struct target_member *member)
 {
 	struct region *region;
 	char message[REGION_MESSAGE_SIZE] = "";
@@ -149,7 +155,8 @@ static struct slot *open_run(struct region_reader *reader, const struct region_l
 		slot->generation = member->generation;
 		slot->directory_fd = fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0);
 	}
-	if (region_run_open(region, (unsigned)(slot - reader->slots), slot->pid, slot->directory_fd, &slot->run) != STATUS_OK) {
+	if (region_run_open(region, (unsigned)(slot - reader->slots), slot->pid, slot->directory_fd, &slot->run) !=
+		STATUS_OK) {
 		reason_set(&reader->missing, STATUS_NO_MEMORY, NULL, "out of memory");
 		if (slot->directory_fd >= 0)
 			close(slot->directory_fd);
@@ -160,7 +167,7 @@ static struct slot *open_run(struct region_reader *reader, const struct region_l
 	return slot->run ? slot : NULL;
 }
 
-/* -- looking for them ----------------------------------------------------------------------------------------------------------- */
+/* -- looking for them -- */
 
 static bool is_denied(const struct target_member *member)
 {
@@ -200,7 +207,8 @@ static void follow_members(struct region_reader *reader)
 		const struct target_member *member = &target->members[i];
 		if (i < kept && reader->searches[i].generation == member->generation)
 			continue;
-		reader->searches[i] = (struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN, SEARCH_FIRST_NS };
+		reader->searches[i] =
+			(struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN, SEARCH_FIRST_NS };
 	}
 	reader->search_count = target->member_count;
 }
@@ -219,7 +227,8 @@ static void search(struct region_reader *reader, int64_t now_ns)
 	}
 }
 
-/* -s: the region of a run that is over, or whose process is not seen from this pid namespace, by its file. It gets the first slot. */
+/* -s: the region of a run that is over, or whose process is not seen from this pid namespace, by its file. It gets the
+ * first slot. */
 static void open_path(struct region_reader *reader)
 {
 	const struct target *target = reader->target;
@@ -238,7 +247,7 @@ static void open_path(struct region_reader *reader)
 		slot->is_elsewhere = region_calls_is_live(region_run_region(slot->run), -1);
 }
 
-/* -- other ranks of the run, wherever their processes are --------------------------------------------------------------------- */
+/* -- other ranks of the run, wherever their processes are -- */
 
 /* The first that is a rank of a run of several. */
 static const struct slot *find_rank(const struct region_reader *reader, struct region_rank *rank)
@@ -250,14 +259,16 @@ static const struct slot *find_rank(const struct region_reader *reader, struct r
 }
 
 /* How many of the run's ranks are read now; *is_there: whether `number` is one of them. */
-static size_t count_ranks(const struct region_reader *reader, const struct region_rank *rank, long number, bool *is_there)
+static size_t count_ranks(
+	const struct region_reader *reader, const struct region_rank *rank, long number, bool *is_there)
 {
 	size_t count = 0;
 	struct region_rank other;
 	*is_there = false;
 	for (size_t i = 0; i < reader->slot_end; i++) {
 		const struct slot *slot = &reader->slots[i];
-		if (!slot->run || !region_rank_read(region_run_region(slot->run), &other) || strcmp(other.run_id, rank->run_id) != 0)
+		if (!slot->run || !region_rank_read(region_run_region(slot->run), &other) ||
+			strcmp(other.run_id, rank->run_id) != 0)
 			continue;
 		*is_there |= other.rank == number;
 		count++;
@@ -265,13 +276,16 @@ static size_t count_ranks(const struct region_reader *reader, const struct regio
 	return count;
 }
 
-static void open_rank(struct region_reader *reader, const struct region_rank *rank, uid_t owner, const struct region_other *other)
+static void open_rank(
+	struct region_reader *reader, const struct region_rank *rank, uid_t owner, const struct region_other *other)
 {
 	bool is_there;
 	count_ranks(reader, rank, other->rank.rank, &is_there);
 	if (is_there || is_known(reader, &other->location))
 		return;
-	struct target_member member = { .pid = other->pid, .start_ticks = other->start_ticks, .directory_fd = other->directory_fd };
+	struct target_member member = {
+		.pid = other->pid, .start_ticks = other->start_ticks, .directory_fd = other->directory_fd
+	};
 	struct slot *slot = open_run(reader, &other->location, owner, other->pid ? &member : NULL);
 	if (slot)
 		slot->is_elsewhere = true;
@@ -290,7 +304,8 @@ static void search_ranks(struct region_reader *reader, int64_t now_ns)
 	struct region_other *others = calloc(RUNS_MAX, sizeof *others);
 	if (!others)
 		return;
-	size_t count = region_ranks_find(&reader->ranks, &own->location, &rank, own->owner, reader->target->proc_root, now_ns, others, RUNS_MAX);
+	size_t count = region_ranks_find(
+		&reader->ranks, &own->location, &rank, own->owner, reader->target->proc_root, now_ns, others, RUNS_MAX);
 	uid_t owner = own->owner;
 	for (size_t i = 0; i < count; i++) {
 		open_rank(reader, &rank, owner, &others[i]);
@@ -316,13 +331,15 @@ static void tell_process(struct slot *slot, struct sample_set *out, int64_t now_
 	if (!slot->run || !slot->is_elsewhere || slot->directory_fd < 0 || now_ns < slot->process_ns)
 		return;
 	slot->process_ns = now_ns + LIVE_CHECK_NS;
-	if (file_read(slot->directory_fd, "stat", text, sizeof text, &length) != STATUS_OK || !proc_stat_parse(text, length, &stat))
+	if (file_read(slot->directory_fd, "stat", text, sizeof text, &length) != STATUS_OK ||
+		!proc_stat_parse(text, length, &stat))
 		return;
-	sample_set_figure(out, now_ns, METRIC_PROCESS_RESIDENT, slot->pid, (double)stat.resident_pages * (double)sysconf(_SC_PAGESIZE));
+	sample_set_figure(
+		out, now_ns, METRIC_PROCESS_RESIDENT, slot->pid, (double)stat.resident_pages * (double)sysconf(_SC_PAGESIZE));
 	sample_set_figure(out, now_ns, METRIC_PROCESS_STATE, slot->pid, (double)stat.state);
 }
 
-/* -- reading them --------------------------------------------------------------------------------------------------------------- */
+/* -- reading them -- */
 
 static const struct target_member *writer_of(const struct target *target, const struct slot *slot)
 {
@@ -379,11 +396,14 @@ static void tell_missing(struct region_reader *reader, bool has_runs, struct sam
 	if (has_runs)
 		reader->missing = none;
 	else if (!reader->missing.text[0])
-		reason_set(&reader->missing, STATUS_NOT_FOUND, "in Python, import pmtop.torch and call pmtop.torch.instrument(); in C, include pmtop.h (man pmtop.h)", "nothing is published");
+		reason_set(&reader->missing, STATUS_NOT_FOUND,
+			"in Python, import pmtop.torch and call pmtop.torch.instrument(); in C, include pmtop.h (man pmtop.h)",
+			"nothing is published");
 	if (strcmp(reader->missing.text, reader->told.text) == 0)
 		return;
 	reader->told = reader->missing;
-	sample_set_missing(out, now_ns, "region", has_runs ? NULL : reader->missing.text, has_runs ? NULL : reader->missing.remedy);
+	sample_set_missing(
+		out, now_ns, "region", has_runs ? NULL : reader->missing.text, has_runs ? NULL : reader->missing.remedy);
 }
 
 /* In spite of the pace: what a larger ring would keep. Of runs that are over nothing is taken back. */
@@ -401,10 +421,15 @@ static void tell_lapped(struct region_reader *reader, struct sample_set *out, in
 	if (!has_runs || slots == reader->lost_slots)
 		return;
 	reader->lost_slots = slots;
-	snprintf(text, sizeof text, "some came faster than they were read: a thread's ring holds %" PRIu64 " events", slots);
+	snprintf(
+		text, sizeof text, "some came faster than they were read: a thread's ring holds %" PRIu64 " events", slots);
 	uint64_t more = slots < RING_SLOTS_MOST / RING_MORE ? slots * RING_MORE : RING_SLOTS_MOST;
-	snprintf(remedy, sizeof remedy, "pmtop.init(slots=%" PRIu64 ") in Python, or as much in pmtop_options in C (man pmtop.h)", more);
-	sample_set_missing(out, now_ns, "lost events", slots ? text : NULL, !slots ? NULL : slots < RING_SLOTS_MOST ? remedy : "publish fewer spans");
+	snprintf(remedy, sizeof remedy,
+		"pmtop.init(slots=%" PRIu64 ") in Python, or as much in pmtop_options in C (man pmtop.h)", more);
+	sample_set_missing(out, now_ns, "lost events", slots ? text : NULL,
+		!slots                        ? NULL
+			: slots < RING_SLOTS_MOST ? remedy
+									  : "publish fewer spans");
 }
 
 static enum status region_read(void *state, int64_t now_ns, struct sample_set *out)

@@ -66,11 +66,13 @@ uid_t region_calls_owner(const struct region_location *location, int directory_f
 	int flags = location->is_descriptor_link ? 0 : AT_SYMLINK_NOFOLLOW;
 	if (file_stat(AT_FDCWD, location->path, &file, flags) == 0 && file.st_uid == 0)
 		return 0;
-	bool is_known = file_read(directory_fd, "status", text, sizeof text, &length) == STATUS_OK && proc_field(text, "Uid", 1, &uid);
+	bool is_known =
+		file_read(directory_fd, "status", text, sizeof text, &length) == STATUS_OK && proc_field(text, "Uid", 1, &uid);
 	return is_known ? (uid_t)uid : otherwise;
 }
 
-enum region_status region_calls_open(const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE])
+enum region_status region_calls_open(
+	const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE])
 {
 	if (!begin(AT_FDCWD, location->path)) {
 		snprintf(message, REGION_MESSAGE_SIZE, "reading %.50s does not return", location->path);

@@ -1,17 +1,19 @@
-/* region_calls.h: the calls of src/region/reader.h that read /proc or open files, as reads that can be left behind (base/hang_watch.h). */
+/* region_calls.h: the calls of src/region/reader.h that read /proc or open files, as reads that can be left behind
+ * (base/hang_watch.h). */
 #ifndef PMTOP_SOURCES_REGION_REGION_CALLS_H
 #define PMTOP_SOURCES_REGION_REGION_CALLS_H
 
 #include "src/region/reader.h"
 
-/* As region_find, region_list, region_open … A file that does not answer: none found, not opened (message says so), still live, still in place,
- * no offset. */
+/* As region_find, region_list, region_open … A file that does not answer: none found, not opened (message says so),
+ * still live, still in place, no offset. */
 size_t region_calls_find(int directory_fd, pid_t pid, struct region_location *out, size_t max);
 size_t region_calls_list(const char *folder, uid_t owner, struct region_location *out, size_t max);
-/* Whose the region of the process at `directory_fd` may be: its own, `otherwise` where that is not known; or root's, where it began as root, for nobody
- * else can make such a file. */
+/* Whose the region of the process at `directory_fd` may be: its own, `otherwise` where that is not known; or root's,
+ * where it began as root, for nobody else can make such a file. */
 uid_t region_calls_owner(const struct region_location *location, int directory_fd, uid_t otherwise);
-enum region_status region_calls_open(const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE]);
+enum region_status region_calls_open(
+	const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE]);
 bool region_calls_is_live(const struct region *region, int directory_fd);
 bool region_calls_is_in_place(const struct region *region);
 int64_t region_calls_clock_offset_ns(const struct region *region, int directory_fd);

@@ -12,11 +12,11 @@ enum { LANE_BUFFER = 64, FILLING_PART = 4, FULL_PART = 3, SLOWER_PART = 8 };
 #define LOOK_MOST_NS (125 * NS_PER_MS)
 
 struct lane {
-	uint64_t until;            /* this reading goes up to here */
-	uint64_t lost;             /* told so far */
-	uint64_t seen;             /* events written by the last look */
-	bool is_dry;               /* in this reading */
-	bool had_events;           /* since its losses were last asked for */
+	uint64_t until;  /* this reading goes up to here */
+	uint64_t lost;   /* told so far */
+	uint64_t seen;   /* events written by the last look */
+	bool is_dry;     /* in this reading */
+	bool had_events; /* since its losses were last asked for */
 	size_t next, count;
 	struct region_event events[LANE_BUFFER];
 };
@@ -40,10 +40,7 @@ struct region_lanes *region_lanes_new(struct region *region)
 	return lanes;
 }
 
-void region_lanes_free(struct region_lanes *lanes)
-{
-	free(lanes);
-}
+void region_lanes_free(struct region_lanes *lanes) { free(lanes); }
 
 enum region_status region_lanes_begin(struct region_lanes *lanes)
 {
@@ -81,7 +78,8 @@ enum region_status region_lanes_next(struct region_lanes *lanes, const struct re
 			if (status != REGION_OK)
 				return status;
 		}
-		if (lane->next < lane->count && (!oldest || lane->events[lane->next].time_ns < oldest->events[oldest->next].time_ns))
+		if (lane->next < lane->count &&
+			(!oldest || lane->events[lane->next].time_ns < oldest->events[oldest->next].time_ns))
 			oldest = lane;
 	}
 	*event = oldest ? &oldest->events[oldest->next++] : NULL;
@@ -105,7 +103,8 @@ enum region_status region_lanes_lost(struct region_lanes *lanes, uint32_t index,
 }
 
 /* How long the lane may be left alone, at the rate of the last `elapsed_ns`. */
-static double left_alone_ns(const struct region_lanes *lanes, struct lane *lane, uint32_t index, double elapsed_ns, bool *is_filling)
+static double left_alone_ns(
+	const struct region_lanes *lanes, struct lane *lane, uint32_t index, double elapsed_ns, bool *is_filling)
 {
 	double slots = (double)region_lane_slots(lanes->region);
 	uint64_t waiting, head = region_lane_head(lanes->region, index, &waiting);

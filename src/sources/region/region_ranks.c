@@ -17,7 +17,7 @@ enum { METAS_MAX = 64, STAT_SIZE = 2048, REGIONS_MAX = 1024 };
 /* A run says whose it is right after it made its region. One that has not by then never will. */
 #define SETTLED_NS (10 * NS_PER_S)
 
-/* -- the place of a region ------------------------------------------------------------------------------------------------------ */
+/* -- the place of a region -- */
 
 static long count_of(const char *text)
 {
@@ -26,13 +26,21 @@ static long count_of(const char *text)
 	return count >= 0 && *end == '\0' ? count : -1;
 }
 
-struct facts { char run_id[REGION_RUN_ID_SIZE], rank[16], world_size[16], role[16]; };
+struct facts {
+	char run_id[REGION_RUN_ID_SIZE], rank[16], world_size[16], role[16];
+};
 
 static void read_facts(struct region *region, struct facts *facts)
 {
-	const struct { const char *key; char *text; size_t size; } wanted[] = {
-		{ "run_id", facts->run_id, sizeof facts->run_id }, { "RANK", facts->rank, sizeof facts->rank },
-		{ "WORLD_SIZE", facts->world_size, sizeof facts->world_size }, { "role", facts->role, sizeof facts->role },
+	const struct {
+		const char *key;
+		char *text;
+		size_t size;
+	} wanted[] = {
+		{ "run_id", facts->run_id, sizeof facts->run_id },
+		{ "RANK", facts->rank, sizeof facts->rank },
+		{ "WORLD_SIZE", facts->world_size, sizeof facts->world_size },
+		{ "role", facts->role, sizeof facts->role },
 	};
 	struct region_state state;
 	*facts = (struct facts){ .rank = "" };
@@ -44,7 +52,8 @@ static void read_facts(struct region *region, struct facts *facts)
 		if (region_read_meta(region, i, &key, &key_length, &value, &value_length) != REGION_OK)
 			continue;
 		for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++)
-			if (strlen(wanted[k].key) == key_length && !memcmp(wanted[k].key, key, key_length) && value_length < wanted[k].size)
+			if (strlen(wanted[k].key) == key_length && !memcmp(wanted[k].key, key, key_length) &&
+				value_length < wanted[k].size)
 				memcpy(wanted[k].text, value, value_length);
 	}
 }
@@ -66,7 +75,7 @@ bool region_rank_read(struct region *region, struct region_rank *out)
 	return is_rank(&facts, out);
 }
 
-/* -- the others ----------------------------------------------------------------------------------------------------------------- */
+/* -- the others -- */
 
 static bool was_passed(const struct region_ranks *ranks, const struct region_location *location)
 {
@@ -89,7 +98,8 @@ static void find_process(const char *proc_root, pid_t pid, struct region_other *
 	size_t length;
 	struct proc_stat stat;
 	int written = snprintf(path, sizeof path, "%s/%d", proc_root, (int)pid);
-	int fd = pid > 0 && written > 0 && (size_t)written < sizeof path ? file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY) : -1;
+	int fd = pid > 0 && written > 0 && (size_t)written < sizeof path ? file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY)
+																	 : -1;
 	if (fd < 0)
 		return;
 	if (file_read(fd, "stat", text, sizeof text, &length) != STATUS_OK || !proc_stat_parse(text, length, &stat)) {
@@ -102,8 +112,8 @@ static void find_process(const char *proc_root, pid_t pid, struct region_other *
 }
 
 /* Whether the region is of the run; if not, or if so, it need not be looked at again: *is_settled. */
-static bool look_at(const struct region_location *location, const struct region_rank *rank, uid_t owner, const char *proc_root, int64_t now_ns,
-                    struct region_other *out, bool *is_settled)
+static bool look_at(const struct region_location *location, const struct region_rank *rank, uid_t owner,
+	const char *proc_root, int64_t now_ns, struct region_other *out, bool *is_settled)
 {
 	char message[REGION_MESSAGE_SIZE];
 	struct region *region;
@@ -133,7 +143,8 @@ static bool look_at(const struct region_location *location, const struct region_
 static int compare_others(const void *left, const void *right)
 {
 	const struct region_other *a = left, *b = right;
-	return a->is_live != b->is_live ? b->is_live - a->is_live : (a->start_ns < b->start_ns) - (a->start_ns > b->start_ns);
+	return a->is_live != b->is_live ? b->is_live - a->is_live
+									: (a->start_ns < b->start_ns) - (a->start_ns > b->start_ns);
 }
 
 /* A way through the root of one process ends with it, so that to the same folder which is ours comes first. */
@@ -143,11 +154,12 @@ static void folder_of(const struct region_location *own, char out[REGION_PATH_SI
 	const char *slash = strrchr(own->path, '/');
 	bool has_folder = slash && slash > own->path && !own->is_descriptor_link && !own->is_memfd;
 	bool is_ours = stat("/dev/shm", &ours) == 0 && ours.st_dev == own->device;
-	snprintf(out, REGION_PATH_SIZE, "%.*s", has_folder && !is_ours ? (int)(slash - own->path) : REGION_PATH_SIZE, has_folder && !is_ours ? own->path : "/dev/shm");
+	snprintf(out, REGION_PATH_SIZE, "%.*s", has_folder && !is_ours ? (int)(slash - own->path) : REGION_PATH_SIZE,
+		has_folder && !is_ours ? own->path : "/dev/shm");
 }
 
-size_t region_ranks_find(struct region_ranks *ranks, const struct region_location *own, const struct region_rank *rank, uid_t owner,
-                         const char *proc_root, int64_t now_ns, struct region_other *out, size_t max)
+size_t region_ranks_find(struct region_ranks *ranks, const struct region_location *own, const struct region_rank *rank,
+	uid_t owner, const char *proc_root, int64_t now_ns, struct region_other *out, size_t max)
 {
 	char folder[REGION_PATH_SIZE];
 	struct region_location *locations = calloc(REGIONS_MAX, sizeof *locations);
@@ -156,7 +168,8 @@ size_t region_ranks_find(struct region_ranks *ranks, const struct region_locatio
 	size_t count = locations ? region_calls_list(folder, owner, locations, REGIONS_MAX) : 0;
 	for (size_t i = 0; i < count && found < max; i++) {
 		bool is_settled;
-		if ((locations[i].device == own->device && locations[i].inode == own->inode) || was_passed(ranks, &locations[i]))
+		if ((locations[i].device == own->device && locations[i].inode == own->inode) ||
+			was_passed(ranks, &locations[i]))
 			continue;
 		found += look_at(&locations[i], rank, owner, proc_root, now_ns, &out[found], &is_settled);
 		if (is_settled)

@@ -23,24 +23,24 @@ struct region_run {
 	struct region *region;
 	struct region_teller teller;
 	pid_t pid;
-	bool is_live;                    /* when it was opened */
-	uint64_t before;                 /* events that were gone when it was opened, or went while it was first read */
+	bool is_live;    /* when it was opened */
+	uint64_t before; /* events that were gone when it was opened, or went while it was first read */
 	bool is_told, has_ended, has_lost;
-	bool has_state;                  /* false: some of it was being written when it was to be told */
-	size_t busy_count;               /* totals of which the same is true: one a lane at most */
+	bool has_state;    /* false: some of it was being written when it was to be told */
+	size_t busy_count; /* totals of which the same is true: one a lane at most */
 	uint32_t busy[REGION_LANES_MAX];
 	uint64_t state_version, refused;
-	uint64_t metas[METAS_MAX];       /* hash of what was told; 0 = nothing yet */
-	double counters[VALUES_MAX];     /* NAN = not told yet */
+	uint64_t metas[METAS_MAX];   /* hash of what was told; 0 = nothing yet */
+	double counters[VALUES_MAX]; /* NAN = not told yet */
 	const char *failure;
 	uint32_t lane_count;
 	struct region_lanes *lanes;
-	bool *had_open_spans;            /* by lane */
-	uint64_t *begun;                 /* by lane: which record was being written at the last reading, from 1; 0 = none */
-	unsigned stuck;                  /* lanes whose record in progress stands still, as told */
+	bool *had_open_spans; /* by lane */
+	uint64_t *begun;      /* by lane: which record was being written at the last reading, from 1; 0 = none */
+	unsigned stuck;       /* lanes whose record in progress stands still, as told */
 };
 
-/* -- what can go wrong ---------------------------------------------------------------------------------------------------------- */
+/* -- what can go wrong -- */
 
 static const struct {
 	enum region_status status;
@@ -52,10 +52,7 @@ static const struct {
 };
 
 /* Of an entry that is being written, or whose writer was killed meanwhile, there is no whole copy: it is left out. */
-static bool is_fatal(enum region_status status)
-{
-	return status == REGION_CUT_SHORT || status == REGION_IO;
-}
+static bool is_fatal(enum region_status status) { return status == REGION_CUT_SHORT || status == REGION_IO; }
 
 static enum status fail(struct region_run *run, enum region_status status)
 {
@@ -66,12 +63,12 @@ static enum status fail(struct region_run *run, enum region_status status)
 	return status == REGION_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_DAMAGED;
 }
 
-/* -- what stands in the region -------------------------------------------------------------------------------------------------- */
+/* -- what stands in the region -- */
 
 static uint64_t hash(uint64_t seed, const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
-		seed = (seed ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);   /* FNV-1a */
+		seed = (seed ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
 	return seed;
 }
 
@@ -274,7 +271,7 @@ static enum region_status tell_all(struct region_run *run)
 	return status;
 }
 
-/* -- the events ----------------------------------------------------------------------------------------------------------------- */
+/* -- the events -- */
 
 static enum region_status tell_events(struct region_run *run, bool *has_more)
 {
@@ -304,7 +301,8 @@ static enum region_status tell_losses(struct region_run *run, bool is_first, boo
 			continue;
 		*had_any = had[i] = true;
 		run->has_lost |= !is_first;
-		teller_count(&run->teller, is_first ? RECORD_BEFORE_ATTACH : RECORD_LOST, i, is_first ? run->before += lost : lost);
+		teller_count(
+			&run->teller, is_first ? RECORD_BEFORE_ATTACH : RECORD_LOST, i, is_first ? run->before += lost : lost);
 	}
 	if (*had_any && status == REGION_OK)
 		status = tell_totals(run, had);
@@ -334,7 +332,8 @@ static enum region_status tell_open_spans(struct region_run *run)
 	return REGION_OK;
 }
 
-/* A record that is still being written at the next reading: its writer has stopped in the middle. Nobody waits for it. */
+/* A record that is still being written at the next reading: its writer has stopped in the middle. Nobody waits for
+ * it. */
 static enum region_status tell_stuck(struct region_run *run, struct sample_set *out)
 {
 	unsigned stuck = 0;
@@ -351,12 +350,14 @@ static enum region_status tell_stuck(struct region_run *run, struct sample_set *
 		return REGION_OK;
 	run->stuck = stuck;
 	char text[64];
-	snprintf(text, sizeof text, "%u record%s in progress: the writer has stopped in the middle", stuck, stuck == 1 ? "" : "s");
-	sample_set_missing(out, run->teller.now_ns, "events", stuck ? text : NULL, "see whether the process is stopped (state T)");
+	snprintf(text, sizeof text, "%u record%s in progress: the writer has stopped in the middle", stuck,
+		stuck == 1 ? "" : "s");
+	sample_set_missing(
+		out, run->teller.now_ns, "events", stuck ? text : NULL, "see whether the process is stopped (state T)");
 	return REGION_OK;
 }
 
-/* -- the run -------------------------------------------------------------------------------------------------------------------- */
+/* -- the run -- */
 
 enum status region_run_read(struct region_run *run, int64_t now_ns, struct sample_set *out)
 {
@@ -446,7 +447,9 @@ enum status region_run_open(struct region *region, unsigned id, pid_t pid, int d
 	run->lanes = region_lanes_new(region);
 	run->had_open_spans = calloc(run->lane_count + 1, sizeof *run->had_open_spans);
 	run->begun = calloc(run->lane_count + 1, sizeof *run->begun);
-	run->teller = (struct region_teller){ .region = region, .run = id, .offset_ns = region_calls_clock_offset_ns(region, directory_fd) };
+	run->teller = (struct region_teller){
+		.region = region, .run = id, .offset_ns = region_calls_clock_offset_ns(region, directory_fd)
+	};
 	forget_told(run);
 	if (!run->lanes || !run->had_open_spans || !run->begun) {
 		region_run_close(run);
@@ -465,22 +468,10 @@ void region_run_close(struct region_run *run)
 	free(run);
 }
 
-const char *region_run_failure(const struct region_run *run)
-{
-	return run->failure;
-}
+const char *region_run_failure(const struct region_run *run) { return run->failure; }
 
-bool region_run_has_ended(const struct region_run *run)
-{
-	return run->has_ended;
-}
+bool region_run_has_ended(const struct region_run *run) { return run->has_ended; }
 
-bool region_run_has_lost(const struct region_run *run)
-{
-	return run->has_lost;
-}
+bool region_run_has_lost(const struct region_run *run) { return run->has_lost; }
 
-struct region *region_run_region(const struct region_run *run)
-{
-	return run->region;
-}
+struct region *region_run_region(const struct region_run *run) { return run->region; }

@@ -34,13 +34,10 @@ void teller_name(struct region_teller *teller, uint32_t id)
 	}
 }
 
-void teller_names(struct region_teller *teller)
-{
-	teller_name(teller, region_name_count(teller->region));
-}
+void teller_names(struct region_teller *teller) { teller_name(teller, region_name_count(teller->region)); }
 
-/* 0 = never happened. The times are foreign, and may be anything: added as unsigned, and what cannot be one of ours (later layers take
- * differences) is taken for now. */
+/* 0 = never happened. The times are foreign, and may be anything: added as unsigned, and what cannot be one of ours
+ * (later layers take differences) is taken for now. */
 static int64_t time_of(const struct region_teller *teller, int64_t theirs_ns)
 {
 	int64_t ours_ns = (int64_t)((uint64_t)theirs_ns + (uint64_t)teller->offset_ns);
@@ -72,7 +69,8 @@ void teller_opened(struct region_teller *teller, const struct region_identity *i
 	record->opened.uuid = sample_set_text(teller->out, text, strlen(text));
 	snprintf(text, sizeof text, "%u.%u", identity->abi_major, identity->abi_minor);
 	record->opened.abi = sample_set_text(teller->out, text, strlen(text));
-	record->opened.name = sample_set_text(teller->out, identity->run_name, strnlen(identity->run_name, sizeof identity->run_name));
+	record->opened.name =
+		sample_set_text(teller->out, identity->run_name, strnlen(identity->run_name, sizeof identity->run_name));
 	record->opened.pid = pid ? pid : identity->writer_pid;
 	record->opened.inner_pid = identity->pid;
 	record->opened.start_ns = time_of(teller, identity->start_ns);
@@ -80,10 +78,7 @@ void teller_opened(struct region_teller *teller, const struct region_identity *i
 }
 
 /* Later layers indent by it. */
-static uint32_t depth_of(uint32_t theirs)
-{
-	return theirs < PMTOP_OPEN_SPANS ? theirs : PMTOP_OPEN_SPANS - 1;
-}
+static uint32_t depth_of(uint32_t theirs) { return theirs < PMTOP_OPEN_SPANS ? theirs : PMTOP_OPEN_SPANS - 1; }
 
 void teller_count(struct region_teller *teller, enum record_kind kind, uint32_t lane, uint64_t count)
 {
@@ -106,7 +101,9 @@ void teller_state(struct region_teller *teller, const struct region_state *state
 		.epochs_planned = state->epochs_planned,
 		.batches_per_epoch = state->batches_per_epoch,
 		.samples_per_batch = state->samples_per_batch,
-		.in_epoch = state->in_epoch, .in_batch = state->in_batch, .is_ended = state->is_ended,
+		.in_epoch = state->in_epoch,
+		.in_batch = state->in_batch,
+		.is_ended = state->is_ended,
 		.epoch_index = state->epoch_index,
 		.epochs_begun = state->epochs_begun,
 		.epoch_begin_ns = time_of(teller, state->epoch_begin_ns),
@@ -121,7 +118,7 @@ void teller_state(struct region_teller *teller, const struct region_state *state
 
 void teller_total(struct region_teller *teller, const struct region_total *total)
 {
-	_Static_assert(sizeof ((struct total_row *)0)->histogram == sizeof total->histogram, "both count alike");
+	_Static_assert(sizeof((struct total_row *)0)->histogram == sizeof total->histogram, "both count alike");
 	if (total->kind > TOTAL_SPAN)
 		return;
 	teller_name(teller, total->mode);
@@ -133,10 +130,20 @@ void teller_total(struct region_teller *teller, const struct region_total *total
 		return;
 	*copy = (struct total_row){
 		.kind = (enum total_kind)total->kind,
-		.mode = total->mode, .name = total->name, .parent = total->parent, .depth = depth_of(total->depth),
-		.upto = total->upto, .count = total->count,
-		.total_s = total->total_s, .self_s = total->self_s, .min_s = total->min_s, .max_s = total->max_s,
-		.last_s = total->last_s, .squares_s2 = total->squares_s2, .cpu_s = total->cpu_s, .memory_bytes = total->memory_bytes,
+		.mode = total->mode,
+		.name = total->name,
+		.parent = total->parent,
+		.depth = depth_of(total->depth),
+		.upto = total->upto,
+		.count = total->count,
+		.total_s = total->total_s,
+		.self_s = total->self_s,
+		.min_s = total->min_s,
+		.max_s = total->max_s,
+		.last_s = total->last_s,
+		.squares_s2 = total->squares_s2,
+		.cpu_s = total->cpu_s,
+		.memory_bytes = total->memory_bytes,
 		.has_histogram = total->has_histogram,
 	};
 	memcpy(copy->histogram, total->histogram, sizeof copy->histogram);
@@ -152,15 +159,19 @@ void teller_history(struct region_teller *teller, const struct region_bin *bins,
 		return;
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct history_row){
-			.first = bins[i].first, .count = bins[i].count,
-			.sum_s = bins[i].sum_s, .min_s = bins[i].min_s, .max_s = bins[i].max_s,
+			.first = bins[i].first,
+			.count = bins[i].count,
+			.sum_s = bins[i].sum_s,
+			.min_s = bins[i].min_s,
+			.max_s = bins[i].max_s,
 			.begin_ns = time_of(teller, bins[i].begin_ns),
 		};
 	record->history.rows = rows;
 	record->history.count = count;
 }
 
-void teller_epochs(struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto)
+void teller_epochs(
+	struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto)
 {
 	for (size_t i = 0; i < count; i++)
 		teller_name(teller, epochs[i].mode);
@@ -170,10 +181,14 @@ void teller_epochs(struct region_teller *teller, const struct region_epoch *epoc
 		return;
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct epoch_row){
-			.index = epochs[i].index, .mode = epochs[i].mode,
-			.begin_ns = time_of(teller, epochs[i].begin_ns), .end_ns = time_of(teller, epochs[i].end_ns),
+			.index = epochs[i].index,
+			.mode = epochs[i].mode,
+			.begin_ns = time_of(teller, epochs[i].begin_ns),
+			.end_ns = time_of(teller, epochs[i].end_ns),
 			.batches = epochs[i].batches,
-			.sum_s = epochs[i].sum_s, .min_s = epochs[i].min_s, .max_s = epochs[i].max_s,
+			.sum_s = epochs[i].sum_s,
+			.min_s = epochs[i].min_s,
+			.max_s = epochs[i].max_s,
 		};
 	record->epochs.rows = rows;
 	record->epochs.count = count;
@@ -197,7 +212,7 @@ void teller_open_span(struct region_teller *teller, uint32_t lane, const struct 
 	record->span.self_s = record->span.cpu_s = record->span.memory_bytes = NAN;
 }
 
-/* -- events, by type ------------------------------------------------------------------------------------------------------------ */
+/* -- events, by type -- */
 
 static void fill_epoch(struct region_teller *teller, const struct region_event *event, struct record *record)
 {
@@ -235,8 +250,10 @@ static void fill_evidence(struct region_teller *teller, const struct region_even
 	uint32_t samples = (uint32_t)(payload[4] >> 32);
 	*copy = (struct evidence){
 		.cpu_s = seconds_of(payload[0]),
-		.minor_faults = (uint32_t)payload[1], .major_faults = (uint32_t)(payload[1] >> 32),
-		.voluntary_switches = (uint32_t)payload[2], .involuntary_switches = (uint32_t)(payload[2] >> 32),
+		.minor_faults = (uint32_t)payload[1],
+		.major_faults = (uint32_t)(payload[1] >> 32),
+		.voluntary_switches = (uint32_t)payload[2],
+		.involuntary_switches = (uint32_t)(payload[2] >> 32),
 		.run_queue_wait_s = seconds_of(payload[3]),
 		.blocks_read = (uint32_t)payload[4],
 		.samples = samples ? (double)samples : (double)NAN,
@@ -302,7 +319,8 @@ static const struct {
 	[PMTOP_EVENT_FIGURE] = { RECORD_BATCH_FIGURE, fill_figure },
 };
 
-/* The event that changed the mode may be gone, or lie between the state that was told and this older event. Batches carry what was current. */
+/* The event that changed the mode may be gone, or lie between the state that was told and this older event. Batches
+ * carry what was current. */
 static void follow_mode(struct region_teller *teller, const struct region_event *event)
 {
 	bool is_of_batch = event->type == PMTOP_EVENT_BATCH_BEGIN || event->type == PMTOP_EVENT_BATCH_END;

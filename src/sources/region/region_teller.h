@@ -1,4 +1,5 @@
-/* region_teller.h: what a region keeps, turned into records: names before their use, texts cleaned, times made pmtop's own. */
+/* region_teller.h: what a region keeps, turned into records: names before their use, texts cleaned, times made pmtop's
+ * own. */
 #ifndef PMTOP_SOURCES_REGION_REGION_TELLER_H
 #define PMTOP_SOURCES_REGION_REGION_TELLER_H
 
@@ -13,10 +14,10 @@
 struct region_teller {
 	struct region *region;
 	unsigned run;
-	int64_t offset_ns;          /* to be added to the writer's times */
+	int64_t offset_ns; /* to be added to the writer's times */
 	uint32_t names_told;
-	uint32_t mode;              /* as told last */
-	struct sample_set *out;     /* of this reading, like now_ns */
+	uint32_t mode;          /* as told last */
+	struct sample_set *out; /* of this reading, like now_ns */
 	int64_t now_ns;
 };
 
@@ -32,10 +33,12 @@ void teller_count(struct region_teller *teller, enum record_kind kind, uint32_t 
 void teller_state(struct region_teller *teller, const struct region_state *state);
 void teller_total(struct region_teller *teller, const struct region_total *total);
 void teller_history(struct region_teller *teller, const struct region_bin *bins, size_t count);
-void teller_epochs(struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto);
+void teller_epochs(
+	struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto);
 /* spans[depth] of a lane's open ones. */
 void teller_open_span(struct region_teller *teller, uint32_t lane, const struct region_open_span *spans, size_t depth);
-/* Tells a MODE before it, where its batch is of another mode than what was told last. An event of an unknown type is left out. */
+/* Tells a MODE before it, where its batch is of another mode than what was told last. An event of an unknown type is
+ * left out. */
 void teller_event(struct region_teller *teller, const struct region_event *event);
 
 #endif

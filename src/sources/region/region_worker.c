@@ -16,14 +16,14 @@ struct region_worker {
 	struct region *region;
 	unsigned id;
 	pid_t pid;
-	int64_t offset_ns;               /* to be added to the writer's times */
-	uint32_t worker, count;          /* as published */
+	int64_t offset_ns;      /* to be added to the writer's times */
+	uint32_t worker, count; /* as published */
 	int64_t start_ns, next_ns;
 	bool is_told, has_ended;
-	uint32_t sequence;               /* of the state, as told */
+	uint32_t sequence; /* of the state, as told */
 };
 
-/* -- what it says of itself ----------------------------------------------------------------------------------------------------- */
+/* -- what it says of itself -- */
 
 static bool find_meta(struct region *region, const char *wanted, char out[META_SIZE])
 {
@@ -33,7 +33,8 @@ static bool find_meta(struct region *region, const char *wanted, char out[META_S
 		enum region_status status = region_read_meta(region, i, &key, &key_length, &value, &value_length);
 		if (status != REGION_OK && status != REGION_BUSY)
 			return false;
-		if (status != REGION_OK || key_length != strlen(wanted) || memcmp(key, wanted, key_length) != 0 || value_length >= META_SIZE)
+		if (status != REGION_OK || key_length != strlen(wanted) || memcmp(key, wanted, key_length) != 0 ||
+			value_length >= META_SIZE)
 			continue;
 		memcpy(out, value, value_length);
 		out[value_length] = '\0';
@@ -62,7 +63,7 @@ enum region_role region_role(struct region *region, int64_t now_ns)
 	return identity.start_ns <= now_ns && now_ns - identity.start_ns < NS_PER_S ? REGION_IS_YOUNG : REGION_IS_RUN;
 }
 
-/* -- a row ---------------------------------------------------------------------------------------------------------------------- */
+/* -- a row -- */
 
 struct sums {
 	struct worker_row *row;
@@ -71,10 +72,7 @@ struct sums {
 	struct worker_span *spans;
 };
 
-static bool is_time(double seconds)
-{
-	return isfinite(seconds) && seconds >= 0;
-}
+static bool is_time(double seconds) { return isfinite(seconds) && seconds >= 0; }
 
 static bool has_name(struct region *region, uint32_t id, const char *wanted)
 {
@@ -148,7 +146,9 @@ static void name_spans(struct region *region, struct sums *sums, struct sample_s
 	const char *text;
 	size_t length;
 	for (size_t i = 0; i < sums->row->span_count; i++)
-		sums->spans[i].name = region_read_name(region, sums->names[i], &text, &length) == REGION_OK ? sample_set_text(out, text, length) : "";
+		sums->spans[i].name = region_read_name(region, sums->names[i], &text, &length) == REGION_OK
+			? sample_set_text(out, text, length)
+			: "";
 }
 
 static double items_of(struct region *region, uint32_t count)
@@ -167,15 +167,23 @@ static int64_t time_of(const struct region_worker *worker, int64_t theirs_ns, in
 	return ours_ns > 0 && ours_ns <= now_ns ? ours_ns : now_ns;
 }
 
-static enum region_status fill_row(struct region_worker *worker, int64_t now_ns, struct sums *sums, struct sample_set *out)
+static enum region_status fill_row(
+	struct region_worker *worker, int64_t now_ns, struct sums *sums, struct sample_set *out)
 {
 	struct region_state state;
 	struct worker_row *row = sums->row;
 	enum region_status status = region_read_state(worker->region, &state);
 	if (status != REGION_OK)
 		return status;
-	*row = (struct worker_row){ .pid = worker->pid, .id = worker->worker, .count = worker->count, .start_ns = worker->start_ns,
-		.total_s = NAN, .min_s = NAN, .max_s = NAN, .histogram = sums->histogram, .spans = sums->spans };
+	*row = (struct worker_row){ .pid = worker->pid,
+		.id = worker->worker,
+		.count = worker->count,
+		.start_ns = worker->start_ns,
+		.total_s = NAN,
+		.min_s = NAN,
+		.max_s = NAN,
+		.histogram = sums->histogram,
+		.spans = sums->spans };
 	memset(sums->histogram, 0, HISTOGRAM_BUCKETS * sizeof *sums->histogram);
 	status = add_totals(worker->region, sums);
 	if (status != REGION_OK)
@@ -187,7 +195,7 @@ static enum region_status fill_row(struct region_worker *worker, int64_t now_ns,
 	return REGION_OK;
 }
 
-/* -- the worker ----------------------------------------------------------------------------------------------------------------- */
+/* -- the worker -- */
 
 /* Read again where a fetch began or ended meanwhile, so that none is both running and counted. */
 static enum region_status tell_row(struct region_worker *worker, int64_t now_ns, struct sample_set *out)
@@ -218,7 +226,9 @@ enum status region_worker_read(struct region_worker *worker, int64_t now_ns, boo
 		return STATUS_OK;
 	worker->next_ns = now_ns + ROW_NS;
 	enum region_status status = tell_row(worker, now_ns, out);
-	return status == REGION_OK || status == REGION_BUSY ? STATUS_OK : status == REGION_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_DAMAGED;
+	return status == REGION_OK || status == REGION_BUSY ? STATUS_OK
+		: status == REGION_NO_MEMORY                    ? STATUS_NO_MEMORY
+														: STATUS_DAMAGED;
 }
 
 enum status region_worker_tell(struct region_worker *worker, int64_t now_ns, struct sample_set *out)
@@ -227,7 +237,8 @@ enum status region_worker_tell(struct region_worker *worker, int64_t now_ns, str
 	return status == REGION_OK || status == REGION_BUSY ? STATUS_OK : STATUS_DAMAGED;
 }
 
-enum status region_worker_open(struct region *region, unsigned id, pid_t pid, int directory_fd, struct region_worker **out)
+enum status region_worker_open(
+	struct region *region, unsigned id, pid_t pid, int directory_fd, struct region_worker **out)
 {
 	struct region_identity identity = { .start_ns = 0 };
 	struct region_worker *worker = calloc(1, sizeof *worker);
@@ -254,7 +265,4 @@ void region_worker_close(struct region_worker *worker)
 	free(worker);
 }
 
-bool region_worker_has_ended(const struct region_worker *worker)
-{
-	return worker->has_ended;
-}
+bool region_worker_has_ended(const struct region_worker *worker) { return worker->has_ended; }

@@ -7,21 +7,18 @@
 
 /* Its place is its number in the records, for as long as its process lives. */
 struct place {
-	pid_t pid;                          /* 0: free */
+	pid_t pid; /* 0: free */
 	uint64_t start_ticks;
 	unsigned generation;
-	struct region_worker *worker;       /* NULL: it could be read no further */
+	struct region_worker *worker; /* NULL: it could be read no further */
 };
 
 struct region_workers {
-	size_t used;                        /* no place from here on is taken */
+	size_t used; /* no place from here on is taken */
 	struct place places[REGION_WORKERS_MAX];
 };
 
-struct region_workers *region_workers_new(void)
-{
-	return calloc(1, sizeof(struct region_workers));
-}
+struct region_workers *region_workers_new(void) { return calloc(1, sizeof(struct region_workers)); }
 
 void region_workers_free(struct region_workers *workers)
 {
@@ -50,7 +47,8 @@ void region_workers_add(struct region_workers *workers, struct region *region, c
 
 static bool is_of(const struct place *place, const struct target_member *member)
 {
-	return place->pid == member->pid && place->start_ticks == member->start_ticks && place->generation == member->generation;
+	return place->pid == member->pid && place->start_ticks == member->start_ticks &&
+		place->generation == member->generation;
 }
 
 bool region_workers_has(const struct region_workers *workers, const struct target_member *member)
@@ -78,7 +76,8 @@ static const char *read_place(struct place *place, bool has_died, int64_t now_ns
 	return region_worker_has_ended(place->worker) ? "ended" : has_died ? "killed or crashed" : NULL;
 }
 
-void region_workers_read(struct region_workers *workers, const struct target *target, int64_t now_ns, struct sample_set *out)
+void region_workers_read(
+	struct region_workers *workers, const struct target *target, int64_t now_ns, struct sample_set *out)
 {
 	size_t used = 0;
 	for (size_t i = 0; workers && i < workers->used; i++) {

@@ -20,7 +20,8 @@ void region_workers_free(struct region_workers *workers);
 void region_workers_add(struct region_workers *workers, struct region *region, const struct target_member *member);
 /* Whether it is one: nothing else is looked for in it. */
 bool region_workers_has(const struct region_workers *workers, const struct target_member *member);
-void region_workers_read(struct region_workers *workers, const struct target *target, int64_t now_ns, struct sample_set *out);
+void region_workers_read(
+	struct region_workers *workers, const struct target *target, int64_t now_ns, struct sample_set *out);
 
 /* All rows as they stand. */
 void region_workers_tell_all(struct region_workers *workers, int64_t now_ns, struct sample_set *out);

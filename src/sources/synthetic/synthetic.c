@@ -9,10 +9,42 @@
 #include "src/sources/synthetic/synthetic_private.h"
 #include "src/sources/target/target.h"
 
-enum name { NAME_NONE_GIVEN, NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_WAIT, NAME_CHECKPOINT, NAME_GC, NAME_SAMPLES, NAME_TRAIN, NAME_ACCUMULATE, NAME_STEPS, NAME_INFERENCE, NAME_ALLOCATED, NAME_RESERVED, NAME_PEAK, NAME_COUNT };
+enum name {
+	NAME_NONE_GIVEN,
+	NAME_DATA,
+	NAME_FORWARD,
+	NAME_BACKWARD,
+	NAME_OPTIMIZER,
+	NAME_WAIT,
+	NAME_CHECKPOINT,
+	NAME_GC,
+	NAME_SAMPLES,
+	NAME_TRAIN,
+	NAME_ACCUMULATE,
+	NAME_STEPS,
+	NAME_INFERENCE,
+	NAME_ALLOCATED,
+	NAME_RESERVED,
+	NAME_PEAK,
+	NAME_COUNT
+};
 static const char *const names[NAME_COUNT] = {
-	"", "data", "forward", "backward", "optimizer", "wait", "checkpoint", "gc", "samples", "train", "accumulate", "optimizer.steps", "inference",
-	"cuda.allocated_bytes", "cuda.reserved_bytes", "cuda.peak_bytes",
+	"",
+	"data",
+	"forward",
+	"backward",
+	"optimizer",
+	"wait",
+	"checkpoint",
+	"gc",
+	"samples",
+	"train",
+	"accumulate",
+	"optimizer.steps",
+	"inference",
+	"cuda.allocated_bytes",
+	"cuda.reserved_bytes",
+	"cuda.peak_bytes",
 };
 static const double usual_shares[SYNTHETIC_PHASES] = { 0.12, 0.32, 0.38, 0.14, 0.04 };
 
@@ -28,7 +60,7 @@ double synthetic_chance(struct synthetic *synthetic)
 	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
 }
 
-/* -- writing a batch ahead of time ---------------------------------------------------------------------------------------------- */
+/* -- writing a batch ahead of time -- */
 
 static struct synthetic_event *write_event(struct synthetic *synthetic, enum record_kind kind)
 {
@@ -58,7 +90,8 @@ static void write_span(struct synthetic *synthetic, enum name name, enum name pa
 	event->record.span.cpu_s = event->record.span.memory_bytes = NAN;
 }
 
-/* Not at the same place in each, for then it would be a period. The first batches are spared: what is usual must be known. */
+/* Not at the same place in each, for then it would be a period. The first batches are spared: what is usual must be
+ * known. */
 static bool is_in_episode(const struct scenario *scenario, uint64_t seed, uint64_t batch)
 {
 	uint64_t number = batch / scenario->every, free_batches = scenario->every - scenario->episode;
@@ -103,7 +136,8 @@ static void write_slow_part(struct synthetic *synthetic, enum name parent)
 		synthetic->stepped_ns = synthetic->slow_begin_ns + (synthetic->slow_end_ns - synthetic->slow_begin_ns) / 2;
 	remember_planted(synthetic, synthetic->batch);
 	if (scenario->span)
-		write_span(synthetic, strcmp(scenario->span, "gc") ? NAME_CHECKPOINT : NAME_GC, parent, synthetic->slow_begin_ns, 0);
+		write_span(
+			synthetic, strcmp(scenario->span, "gc") ? NAME_CHECKPOINT : NAME_GC, parent, synthetic->slow_begin_ns, 0);
 }
 
 /* What a GPU has still in its queue when the next batch is asked for. */
@@ -111,7 +145,9 @@ static void write_slow_part(struct synthetic *synthetic, enum name parent)
 
 static void write_work(struct synthetic *synthetic, enum synthetic_phase phase, int64_t begin_ns, int64_t end_ns)
 {
-	static const enum synthetic_work works[] = { [SYNTHETIC_FORWARD] = WORK_FORWARD, [SYNTHETIC_BACKWARD] = WORK_BACKWARD, [SYNTHETIC_OPTIMIZER] = WORK_OPTIMIZER };
+	static const enum synthetic_work works[] = {
+		[SYNTHETIC_FORWARD] = WORK_FORWARD, [SYNTHETIC_BACKWARD] = WORK_BACKWARD, [SYNTHETIC_OPTIMIZER] = WORK_OPTIMIZER
+	};
 	int64_t queued_ns = end_ns - begin_ns < QUEUED_NS ? end_ns : begin_ns + QUEUED_NS;
 	if (phase == SYNTHETIC_DATA) {
 		synthetic_gpu_work(synthetic, WORK_OPTIMIZER, begin_ns, queued_ns);
@@ -156,9 +192,13 @@ static void write_evidence(struct synthetic *synthetic, double batch_s, double s
 	const struct scenario *scenario = synthetic->scenario;
 	pass(synthetic, 2e-6);
 	write_event(synthetic, RECORD_EVIDENCE)->evidence = (struct evidence){
-		.cpu_s = 0.85 * (batch_s - slow_s) + scenario->cpu_ratio * slow_s, .run_queue_wait_s = 0.002 * (batch_s - slow_s) + scenario->queue_ratio * slow_s,
-		.minor_faults = floor(120 + 20 * synthetic_chance(synthetic) + scenario->minor_per_s * slow_s), .major_faults = floor(scenario->major_per_s * slow_s),
-		.blocks_read = floor(scenario->blocks_per_s * slow_s), .voluntary_switches = 12, .involuntary_switches = floor(2 + scenario->forced_per_s * slow_s),
+		.cpu_s = 0.85 * (batch_s - slow_s) + scenario->cpu_ratio * slow_s,
+		.run_queue_wait_s = 0.002 * (batch_s - slow_s) + scenario->queue_ratio * slow_s,
+		.minor_faults = floor(120 + 20 * synthetic_chance(synthetic) + scenario->minor_per_s * slow_s),
+		.major_faults = floor(scenario->major_per_s * slow_s),
+		.blocks_read = floor(scenario->blocks_per_s * slow_s),
+		.voluntary_switches = 12,
+		.involuntary_switches = floor(2 + scenario->forced_per_s * slow_s),
 		.samples = SYNTHETIC_SAMPLES * bigger,
 	};
 }
@@ -199,7 +239,8 @@ static void write_batch_begin(struct synthetic *synthetic)
 {
 	uint64_t index = synthetic->batch % SYNTHETIC_EPOCH;
 	if (index == 0 && synthetic->batch) {
-		write_event(synthetic, RECORD_EPOCH_END)->record.epoch.index = (uint32_t)(synthetic->batch / SYNTHETIC_EPOCH - 1);
+		write_event(synthetic, RECORD_EPOCH_END)->record.epoch.index =
+			(uint32_t)(synthetic->batch / SYNTHETIC_EPOCH - 1);
 		pass(synthetic, 1e-3);
 	}
 	if (index == 0) {
@@ -217,15 +258,20 @@ static void write_batch_end(struct synthetic *synthetic, bool steps)
 	struct synthetic_event *end = write_event(synthetic, RECORD_BATCH_END);
 	end->record.batch.index = synthetic->batch % SYNTHETIC_EPOCH;
 	end->record.batch.number = synthetic->batch;
-	end->record.batch.loss = 0.1 + 2.3 * exp(-0.004 * (double)synthetic->batch) * (1 + 0.02 * synthetic_chance(synthetic));
+	end->record.batch.loss =
+		0.1 + 2.3 * exp(-0.004 * (double)synthetic->batch) * (1 + 0.02 * synthetic_chance(synthetic));
 	end->record.batch.kind = steps ? NAME_NONE_GIVEN : NAME_ACCUMULATE;
 	end->record.batch.begin_ns = synthetic->state.batch_begin_ns;
 }
 
 static void write_gauges(struct synthetic *synthetic)
 {
-	const struct { enum name name; double value; } gauges[] = {
-		{ NAME_ALLOCATED, synthetic_gpu_allocated(synthetic) }, { NAME_RESERVED, synthetic_gpu_reserved(synthetic) },
+	const struct {
+		enum name name;
+		double value;
+	} gauges[] = {
+		{ NAME_ALLOCATED, synthetic_gpu_allocated(synthetic) },
+		{ NAME_RESERVED, synthetic_gpu_reserved(synthetic) },
 		{ NAME_PEAK, synthetic_gpu_peak(synthetic) },
 	};
 	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
@@ -240,8 +286,10 @@ static void write_batch(struct synthetic *synthetic)
 	const struct scenario *scenario = synthetic->scenario;
 	double step_s = scenario->step_s > 0 ? scenario->step_s : 0.1;
 	const double *shares = scenario->shares[SYNTHETIC_FORWARD] > 0 ? scenario->shares : usual_shares;
-	bool is_slow = is_due(synthetic, synthetic->batch), steps = !scenario->accumulate || (synthetic->batch + 1) % scenario->accumulate == 0;
-	bool is_bigger = is_slow && scenario->samples_ratio > 0, is_held = scenario->node.clock_ratio > 0 && (is_slow || scenario->node.is_always_held);
+	bool is_slow = is_due(synthetic, synthetic->batch),
+		 steps = !scenario->accumulate || (synthetic->batch + 1) % scenario->accumulate == 0;
+	bool is_bigger = is_slow && scenario->samples_ratio > 0,
+		 is_held = scenario->node.clock_ratio > 0 && (is_slow || scenario->node.is_always_held);
 	double ratio = ratio_of(synthetic) * (is_bigger ? scenario->samples_ratio : 1), slow_s = 0;
 	if (is_bigger || (is_held && is_slow))
 		remember_planted(synthetic, synthetic->batch);
@@ -254,21 +302,24 @@ static void write_batch(struct synthetic *synthetic)
 			seconds += scenario->first_s;
 		if (phase == SYNTHETIC_OPTIMIZER && !steps)
 			continue;
-		slow_s += write_phase(synthetic, phase, phase == SYNTHETIC_OPTIMIZER && scenario->accumulate ? 4 * seconds : seconds, is_slow && !is_bigger && !is_held);
+		slow_s +=
+			write_phase(synthetic, phase, phase == SYNTHETIC_OPTIMIZER && scenario->accumulate ? 4 * seconds : seconds,
+				is_slow && !is_bigger && !is_held);
 		if (phase == SYNTHETIC_DATA)
 			write_fetch(synthetic, step_s, slow_s, synthetic->written_ns);
 		if (phase == SYNTHETIC_BACKWARD && scenario->hang_at == synthetic->batch && scenario->hang_at)
 			synthetic->events[synthetic->event_count - 1].record.time_ns = synthetic->written_ns = SYNTHETIC_FOREVER_NS;
 	}
 	write_batch_end(synthetic, steps);
-	write_evidence(synthetic, seconds_between(synthetic->state.batch_begin_ns, synthetic->written_ns), slow_s, is_bigger ? scenario->samples_ratio : 1);
+	write_evidence(synthetic, seconds_between(synthetic->state.batch_begin_ns, synthetic->written_ns), slow_s,
+		is_bigger ? scenario->samples_ratio : 1);
 	if (!scenario->node.is_bare && synthetic->batch % GAUGES_EVERY == 0)
 		write_gauges(synthetic);
 	write_phase(synthetic, SYNTHETIC_BETWEEN, shares[SYNTHETIC_BETWEEN] * step_s, is_slow && !is_bigger && !is_held);
 	synthetic->batch++;
 }
 
-/* -- telling -------------------------------------------------------------------------------------------------------------------- */
+/* -- telling -- */
 
 static void *copy(struct sample_set *out, const void *what, size_t size)
 {
@@ -288,9 +339,7 @@ static void account(struct run_state *state, const struct record *record)
 		state->epoch_begin_ns = record->time_ns;
 		state->batches_in_epoch = 0;
 		break;
-	case RECORD_EPOCH_END:
-		state->in_epoch = false;
-		break;
+	case RECORD_EPOCH_END: state->in_epoch = false; break;
 	case RECORD_BATCH_BEGIN:
 		state->in_batch = true;
 		state->batch_index = record->batch.index;
@@ -300,14 +349,14 @@ static void account(struct run_state *state, const struct record *record)
 		state->batches_in_epoch++;
 		state->loss = record->batch.loss;
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 
 static void tell_event(struct synthetic *synthetic, const struct synthetic_event *event, struct sample_set *out)
 {
-	struct record *record = sample_set_add(out, (enum record_kind)event->record.kind, SYNTHETIC_RUN, event->record.time_ns);
+	struct record *record =
+		sample_set_add(out, (enum record_kind)event->record.kind, SYNTHETIC_RUN, event->record.time_ns);
 	account(&synthetic->state, &event->record);
 	if (!record)
 		return;
@@ -348,9 +397,15 @@ static void tell_meta(struct sample_set *out, int64_t now_ns, const char *key, c
 
 static void introduce(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
-	static const struct { const char *key, *value; } metas[] = {
-		{ "synthetic", "invented by pmtop: no process runs" }, { "loader.num_workers", "4" }, { "loader.prefetch_factor", "2" }, { "batch_size", "32" },
-		{ "flops_per_sample", "2.4e12" }, { "peak_flops", "1.979e15" },
+	static const struct {
+		const char *key, *value;
+	} metas[] = {
+		{ "synthetic", "invented by pmtop: no process runs" },
+		{ "loader.num_workers", "4" },
+		{ "loader.prefetch_factor", "2" },
+		{ "batch_size", "32" },
+		{ "flops_per_sample", "2.4e12" },
+		{ "peak_flops", "1.979e15" },
 	};
 	struct record *opened = sample_set_add(out, RECORD_RUN_OPENED, SYNTHETIC_RUN, now_ns);
 	if (!opened)
@@ -384,9 +439,11 @@ void synthetic_tell(struct synthetic *synthetic, int64_t now_ns, struct sample_s
 	if (is_first)
 		introduce(synthetic, now_ns, out);
 	if (is_first)
-		sample_set_add(out, RECORD_STATE, SYNTHETIC_RUN, now_ns)->state = copy(out, &synthetic->state, sizeof synthetic->state);
+		sample_set_add(out, RECORD_STATE, SYNTHETIC_RUN, now_ns)->state =
+			copy(out, &synthetic->state, sizeof synthetic->state);
 	for (;;) {
-		while (synthetic->next_event < synthetic->event_count && synthetic->events[synthetic->next_event].record.time_ns <= now_ns)
+		while (synthetic->next_event < synthetic->event_count &&
+			synthetic->events[synthetic->next_event].record.time_ns <= now_ns)
 			tell_event(synthetic, &synthetic->events[synthetic->next_event++], out);
 		if (synthetic->written_ns > now_ns || synthetic->next_event < synthetic->event_count)
 			break;
@@ -401,7 +458,7 @@ void synthetic_tell(struct synthetic *synthetic, int64_t now_ns, struct sample_s
 	synthetic->is_introduced = true;
 }
 
-/* -- one run -------------------------------------------------------------------------------------------------------------------- */
+/* -- one run -- */
 
 static bool parse_seed(const char *text, uint64_t *seed)
 {
@@ -416,9 +473,11 @@ enum status synthetic_new(const char *told, int64_t start_ns, struct synthetic *
 	const struct scenario *scenario = length ? scenario_find(told, length) : scenario_find("clean", 5);
 	uint64_t seed = 1;
 	if (!scenario)
-		return reason_set(why_not, STATUS_INVALID, "pmtop --demo=list names them", "no synthetic run is named %.*s", (int)(length < 60 ? length : 60), told);
+		return reason_set(why_not, STATUS_INVALID, "pmtop --demo=list names them", "no synthetic run is named %.*s",
+			(int)(length < 60 ? length : 60), told);
 	if (told[length] && !parse_seed(told + length + 1, &seed))
-		return reason_set(why_not, STATUS_INVALID, "a seed is a whole number: --demo=slow-worker:7", "%.60s is no seed", told + length + 1);
+		return reason_set(why_not, STATUS_INVALID, "a seed is a whole number: --demo=slow-worker:7", "%.60s is no seed",
+			told + length + 1);
 	struct synthetic *synthetic = calloc(1, sizeof *synthetic);
 	if (!synthetic)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
@@ -426,7 +485,11 @@ enum status synthetic_new(const char *told, int64_t start_ns, struct synthetic *
 	synthetic->seed = synthetic->noise = seed;
 	synthetic->offset = scenario->every > 1 ? seed * 7 % scenario->every : 0;
 	synthetic->start_ns = synthetic->written_ns = synthetic->told_ns = synthetic->node.before.time_ns = start_ns;
-	synthetic->state = (struct run_state){ .mode = scenario->is_inference ? NAME_INFERENCE : NAME_TRAIN, .epochs_planned = 20, .batches_per_epoch = SYNTHETIC_EPOCH, .samples_per_batch = SYNTHETIC_SAMPLES, .loss = NAN };
+	synthetic->state = (struct run_state){ .mode = scenario->is_inference ? NAME_INFERENCE : NAME_TRAIN,
+		.epochs_planned = 20,
+		.batches_per_epoch = SYNTHETIC_EPOCH,
+		.samples_per_batch = SYNTHETIC_SAMPLES,
+		.loss = NAN };
 	snprintf(synthetic->name, sizeof synthetic->name, "synthetic %s", scenario->name);
 	*out = synthetic;
 	return STATUS_OK;
@@ -441,13 +504,11 @@ void synthetic_free(struct synthetic *synthetic)
 
 struct synthetic_truth synthetic_truth(const struct synthetic *synthetic)
 {
-	return (struct synthetic_truth){ synthetic->batch, synthetic->planted_count, synthetic->planted, synthetic_kept_bytes(synthetic) };
+	return (struct synthetic_truth){ synthetic->batch, synthetic->planted_count, synthetic->planted,
+		synthetic_kept_bytes(synthetic) };
 }
 
-unsigned synthetic_epoch_batches(void)
-{
-	return SYNTHETIC_EPOCH;
-}
+unsigned synthetic_epoch_batches(void) { return SYNTHETIC_EPOCH; }
 
 const char *synthetic_scenario(unsigned number, const char **help)
 {
@@ -457,7 +518,7 @@ const char *synthetic_scenario(unsigned number, const char **help)
 	return scenarios[number].name;
 }
 
-/* -- as a source ---------------------------------------------------------------------------------------------------------------- */
+/* -- as a source -- */
 
 static enum status open_synthetic(struct target *target, void **state, struct reason *why_not)
 {
@@ -486,9 +547,10 @@ static enum status tell_all_synthetic(void *state, int64_t now_ns, struct sample
 	return STATUS_OK;
 }
 
-static void close_synthetic(void *state)
-{
-	synthetic_free(state);
-}
+static void close_synthetic(void *state) { synthetic_free(state); }
 
-const struct source synthetic_source = { .name = "synthetic", .open = open_synthetic, .read = read_synthetic, .tell_all = tell_all_synthetic, .close = close_synthetic };
+const struct source synthetic_source = { .name = "synthetic",
+	.open = open_synthetic,
+	.read = read_synthetic,
+	.tell_all = tell_all_synthetic,
+	.close = close_synthetic };

@@ -10,19 +10,29 @@
 #define PROCESSES_NS (1990 * NS_PER_MS)
 #define MEMORY_BYTES 85.52e9
 #define DRIVER_BYTES 0.55e9
-#define CONTEXT_BYTES 0.52e9             /* of a process, before it allocates anything */
+#define CONTEXT_BYTES 0.52e9 /* of a process, before it allocates anything */
 #define RESERVED_BYTES 38.4e9
 #define NOTEBOOK_BYTES 0.61e9
-#define SECOND_BYTES 16.2e9              /* of the run in the second: its last layers */
+#define SECOND_BYTES 16.2e9 /* of the run in the second: its last layers */
 #define NEIGHBOUR_BYTES 21.7e9
 #define CLOCK_HZ 1980e6
 #define LIMIT_W 700
-#define COOLS_IN_S 20                    /* and the power that is told is a mean of about a second */
+#define COOLS_IN_S 20 /* and the power that is told is a mean of about a second */
 
-enum { NOTEBOOK_PID = SYNTHETIC_PID + 2000000, NEIGHBOUR_PID, THE_FIRST = 0, THE_LAST = SYNTHETIC_GPUS - 1, XID_FALLEN = 79, XID_CONTAINED = 94 };
+enum {
+	NOTEBOOK_PID = SYNTHETIC_PID + 2000000,
+	NEIGHBOUR_PID,
+	THE_FIRST = 0,
+	THE_LAST = SYNTHETIC_GPUS - 1,
+	XID_FALLEN = 79,
+	XID_CONTAINED = 94
+};
 
 /* While a GPU idles and while it works; shares and watts are means over time, counters grow so much a second. */
-struct work_rate { enum metric metric; double idle, by_work[WORK_COUNT]; };
+struct work_rate {
+	enum metric metric;
+	double idle, by_work[WORK_COUNT];
+};
 enum { BUSY_ROW, WATTS_ROW };
 static const struct work_rate cheap_rates[] = {
 	[BUSY_ROW] = { METRIC_GPU_BUSY, 0, { 0, 1, 1, 1 } },
@@ -30,12 +40,16 @@ static const struct work_rate cheap_rates[] = {
 	{ METRIC_GPU_MEMORY_BUSY, 0, { 0.04, 0.42, 0.55, 0.8 } },
 };
 static const struct work_rate activity_rates[] = {
-	{ METRIC_GPU_SM_ACTIVE, 0, { 0, 0.78, 0.84, 0.55 } }, { METRIC_GPU_SM_OCCUPANCY, 0, { 0, 0.33, 0.38, 0.42 } },
-	{ METRIC_GPU_TENSOR_ACTIVE, 0, { 0, 0.44, 0.5, 0.02 } }, { METRIC_GPU_DRAM_ACTIVE, 0, { 0.02, 0.38, 0.46, 0.83 } },
+	{ METRIC_GPU_SM_ACTIVE, 0, { 0, 0.78, 0.84, 0.55 } },
+	{ METRIC_GPU_SM_OCCUPANCY, 0, { 0, 0.33, 0.38, 0.42 } },
+	{ METRIC_GPU_TENSOR_ACTIVE, 0, { 0, 0.44, 0.5, 0.02 } },
+	{ METRIC_GPU_DRAM_ACTIVE, 0, { 0.02, 0.38, 0.46, 0.83 } },
 };
 static const struct work_rate counter_rates[] = {
-	{ METRIC_GPU_PCIE_RECEIVED, 4e5, { 8e8, 2e6, 2e6, 1e6 } }, { METRIC_GPU_PCIE_SENT, 3e5, { 2e6, 1e6, 1e6, 4e6 } },
-	{ METRIC_GPU_NVLINK_RECEIVED, 0, { 0, 0, 6.2e10, 0 } }, { METRIC_GPU_NVLINK_SENT, 0, { 0, 0, 6.2e10, 0 } },
+	{ METRIC_GPU_PCIE_RECEIVED, 4e5, { 8e8, 2e6, 2e6, 1e6 } },
+	{ METRIC_GPU_PCIE_SENT, 3e5, { 2e6, 1e6, 1e6, 4e6 } },
+	{ METRIC_GPU_NVLINK_RECEIVED, 0, { 0, 0, 6.2e10, 0 } },
+	{ METRIC_GPU_NVLINK_SENT, 0, { 0, 0, 6.2e10, 0 } },
 };
 
 static bool is_meant(const struct synthetic *synthetic, int gpu)
@@ -44,7 +58,7 @@ static bool is_meant(const struct synthetic *synthetic, int gpu)
 	return !which || (which >> gpu & 1);
 }
 
-/* -- what they have worked ------------------------------------------------------------------------------------------------------ */
+/* -- what they have worked -- */
 
 static double watts_of(const struct synthetic *synthetic, int gpu, double usual_w, bool is_held)
 {
@@ -68,19 +82,22 @@ static void add_batch(const struct synthetic *synthetic, int64_t now_ns, struct 
 {
 	const struct synthetic_node *node = &synthetic->node;
 	const struct scenario_node *scenario = &synthetic->scenario->node;
-	double idle_s = seconds_between(sums->time_ns, now_ns), busy_ratio = scenario->busy_ratio > 0 ? scenario->busy_ratio : 1;
+	double idle_s = seconds_between(sums->time_ns, now_ns),
+		   busy_ratio = scenario->busy_ratio > 0 ? scenario->busy_ratio : 1;
 	const struct work_rate *watts = &cheap_rates[WATTS_ROW];
 	sums->held_s += node->is_held ? idle_s : 0;
 	for (unsigned i = 0; i < node->work_count; i++) {
 		int64_t end_ns = node->works[i].end_ns < now_ns ? node->works[i].end_ns : now_ns;
-		double seconds = end_ns > node->works[i].begin_ns ? busy_ratio * seconds_between(node->works[i].begin_ns, end_ns) : 0;
+		double seconds =
+			end_ns > node->works[i].begin_ns ? busy_ratio * seconds_between(node->works[i].begin_ns, end_ns) : 0;
 		sums->worked_s[node->works[i].work] += seconds;
 		idle_s -= seconds;
 		for (int gpu = 0; gpu < SYNTHETIC_GPUS; gpu++)
 			sums->joules[gpu] += seconds * watts_of(synthetic, gpu, watts->by_work[node->works[i].work], node->is_held);
 	}
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS; gpu++)
-		sums->joules[gpu] += fmax(idle_s, 0) * (gpu == THE_LAST && has_neighbour(synthetic) ? watts->by_work[WORK_OPTIMIZER] : watts->idle);
+		sums->joules[gpu] += fmax(idle_s, 0) *
+			(gpu == THE_LAST && has_neighbour(synthetic) ? watts->by_work[WORK_OPTIMIZER] : watts->idle);
 	sums->time_ns = now_ns;
 }
 
@@ -132,17 +149,15 @@ static double share_of(const struct work_rate *rate, const struct synthetic_sums
 }
 
 /* The second is a little behind the first. */
-static double of_gpu(int gpu, double value)
-{
-	return value * (1 - 0.015 * gpu);
-}
+static double of_gpu(int gpu, double value) { return value * (1 - 0.015 * gpu); }
 
-/* -- memory --------------------------------------------------------------------------------------------------------------------- */
+/* -- memory -- */
 
 static double base_bytes(const struct synthetic *synthetic)
 {
 	const struct scenario_node *node = &synthetic->scenario->node;
-	return (node->reserved_bytes > 0 ? node->reserved_bytes : RESERVED_BYTES) + node->kept_bytes * (double)synthetic->batch;
+	return (node->reserved_bytes > 0 ? node->reserved_bytes : RESERVED_BYTES) +
+		node->kept_bytes * (double)synthetic->batch;
 }
 
 double synthetic_gpu_reserved(const struct synthetic *synthetic)
@@ -155,59 +170,70 @@ double synthetic_gpu_allocated(const struct synthetic *synthetic)
 	return base_bytes(synthetic) - 4.1e9 + 3e7 * (double)(synthetic->batch % 7);
 }
 
-double synthetic_gpu_peak(const struct synthetic *synthetic)
-{
-	return base_bytes(synthetic) - 3.7e9;
-}
+double synthetic_gpu_peak(const struct synthetic *synthetic) { return base_bytes(synthetic) - 3.7e9; }
 
 static double process_bytes(const struct synthetic *synthetic, int gpu)
 {
-	return gpu != THE_FIRST ? SECOND_BYTES : fmin(synthetic_gpu_reserved(synthetic) + CONTEXT_BYTES, MEMORY_BYTES - DRIVER_BYTES - NOTEBOOK_BYTES);
+	return gpu != THE_FIRST
+		? SECOND_BYTES
+		: fmin(synthetic_gpu_reserved(synthetic) + CONTEXT_BYTES, MEMORY_BYTES - DRIVER_BYTES - NOTEBOOK_BYTES);
 }
 
-/* -- telling what stands -------------------------------------------------------------------------------------------------------- */
+/* -- telling what stands -- */
 
-static bool is_lost(const struct synthetic *synthetic, int gpu)
-{
-	return synthetic->node.is_lost && gpu == THE_LAST;
-}
+static bool is_lost(const struct synthetic *synthetic, int gpu) { return synthetic->node.is_lost && gpu == THE_LAST; }
 
 static void tell_gpu(const struct synthetic *synthetic, int64_t now_ns, int gpu, struct sample_set *out)
 {
-	static const char *const uuids[SYNTHETIC_GPUS] = { "GPU-00000000-0000-0000-0000-000000000000", "GPU-00000000-0000-0000-0000-000000000001" };
+	static const char *const uuids[SYNTHETIC_GPUS] = { "GPU-00000000-0000-0000-0000-000000000000",
+		"GPU-00000000-0000-0000-0000-000000000001" };
 	static const char *const places[SYNTHETIC_GPUS] = { "0000:17:00.0", "0000:2a:00.0" };
 	struct record *record = sample_set_add(out, RECORD_GPU, 0, now_ns);
 	struct gpu_row *row = sample_set_allocate(out, sizeof *row);
 	if (!record || !row)
 		return;
 	*row = (struct gpu_row){
-		.instance = gpu, .parent = -1, .index = (uint32_t)gpu, .vendor = "NVIDIA", .name = "H100 80GB HBM3", .uuid = uuids[gpu], .pci = places[gpu], .driver = "synthetic",
+		.instance = gpu,
+		.parent = -1,
+		.index = (uint32_t)gpu,
+		.vendor = "NVIDIA",
+		.name = "H100 80GB HBM3",
+		.uuid = uuids[gpu],
+		.pci = places[gpu],
+		.driver = "synthetic",
 		.lost = is_lost(synthetic, gpu) ? "it has fallen off the bus (XID 79)" : NULL,
 	};
 	record->gpu = row;
 }
 
-static void tell_processes(const struct synthetic *synthetic, int64_t now_ns, int gpu, double busy_ratio, struct sample_set *out)
+static void tell_processes(
+	const struct synthetic *synthetic, int64_t now_ns, int gpu, double busy_ratio, struct sample_set *out)
 {
 	bool has_company = gpu == THE_FIRST || has_neighbour(synthetic);
 	struct record *record = sample_set_add(out, RECORD_GPU_PROCESSES, 0, now_ns);
 	struct gpu_process_row *rows = sample_set_allocate(out, 2 * sizeof *rows);
 	if (!record || !rows)
 		return;
-	rows[0] = (struct gpu_process_row){ SYNTHETIC_PID, GPU_PROCESS_COMPUTE, "", process_bytes(synthetic, gpu), busy_ratio };
-	rows[1] = gpu == THE_FIRST ? (struct gpu_process_row){ NOTEBOOK_PID, GPU_PROCESS_COMPUTE, "synthetic notebook", NOTEBOOK_BYTES, 0 }
+	rows[0] =
+		(struct gpu_process_row){ SYNTHETIC_PID, GPU_PROCESS_COMPUTE, "", process_bytes(synthetic, gpu), busy_ratio };
+	rows[1] = gpu == THE_FIRST
+		? (struct gpu_process_row){ NOTEBOOK_PID, GPU_PROCESS_COMPUTE, "synthetic notebook", NOTEBOOK_BYTES, 0 }
 		: (struct gpu_process_row){ NEIGHBOUR_PID, GPU_PROCESS_COMPUTE, "synthetic neighbour", NEIGHBOUR_BYTES, 0.46 };
 	record->gpu_processes.gpu = gpu;
 	record->gpu_processes.rows = rows;
 	record->gpu_processes.count = has_company ? 2 : 1;
 }
 
-static void tell_all_processes(const struct synthetic *synthetic, int64_t now_ns, const struct synthetic_sums *sums, struct sample_set *out)
+static void tell_all_processes(
+	const struct synthetic *synthetic, int64_t now_ns, const struct synthetic_sums *sums, struct sample_set *out)
 {
 	const struct synthetic_sums *from = &synthetic->node.processes;
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS && !synthetic->scenario->node.hides_processes; gpu++)
 		if (!is_lost(synthetic, gpu))
-			tell_processes(synthetic, now_ns, gpu, from->time_ns && from->time_ns < now_ns ? of_gpu(gpu, share_of(&cheap_rates[BUSY_ROW], from, sums)) : NAN, out);
+			tell_processes(synthetic, now_ns, gpu,
+				from->time_ns && from->time_ns < now_ns ? of_gpu(gpu, share_of(&cheap_rates[BUSY_ROW], from, sums))
+														: NAN,
+				out);
 }
 
 void synthetic_describe_gpus(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
@@ -224,12 +250,14 @@ void synthetic_describe_gpus(const struct synthetic *synthetic, int64_t now_ns, 
 	if (synthetic->scenario->node.is_bare)
 		sample_set_missing(out, now_ns, "gpu", "the invented machine has none", NULL);
 	else if (synthetic->scenario->node.hides_processes)
-		sample_set_missing(out, now_ns, "GPU processes", "the driver names pids of another namespace: who uses the GPUs is taken from the processes' environment", "run the container with --pid=host");
+		sample_set_missing(out, now_ns, "GPU processes",
+			"the driver names pids of another namespace: who uses the GPUs is taken from the processes' environment",
+			"run the container with --pid=host");
 	else
 		tell_all_processes(synthetic, now_ns, &now, out);
 }
 
-/* -- telling figures ------------------------------------------------------------------------------------------------------------ */
+/* -- telling figures -- */
 
 static void tell_event(struct sample_set *out, int64_t now_ns, int gpu, uint32_t code, const char *text)
 {
@@ -256,22 +284,26 @@ static void tell_happenings(struct synthetic *synthetic, int64_t now_ns, struct 
 	}
 }
 
-static void tell_counters(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums, struct sample_set *out)
+static void tell_counters(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
+	struct sample_set *out)
 {
 	struct synthetic_sums none = { .time_ns = synthetic->start_ns };
 	const struct scenario_node *scenario = &synthetic->scenario->node;
 	double copied_bytes = scenario->copied_bytes_per_s * seconds_between(synthetic->start_ns, now_ns);
 	double held_ns = is_meant(synthetic, gpu) ? floor(1e9 * sums->held_s) : 0;
-	bool is_heat = scenario->throttle & (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE), is_power = scenario->throttle & 1u << GPU_THROTTLE_POWER_CAP;
+	bool is_heat = scenario->throttle & (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE),
+		 is_power = scenario->throttle & 1u << GPU_THROTTLE_POWER_CAP;
 	for (size_t i = 0; i < sizeof counter_rates / sizeof *counter_rates; i++)
 		sample_set_figure(out, now_ns, counter_rates[i].metric, gpu,
-			floor(total_of(&counter_rates[i], &none, sums) + (counter_rates[i].metric == METRIC_GPU_PCIE_RECEIVED ? copied_bytes : 0)));
+			floor(total_of(&counter_rates[i], &none, sums) +
+				(counter_rates[i].metric == METRIC_GPU_PCIE_RECEIVED ? copied_bytes : 0)));
 	sample_set_figure(out, now_ns, METRIC_GPU_ENERGY, gpu, 2.41e6 + of_gpu(gpu, sums->joules[gpu]));
 	sample_set_figure(out, now_ns, METRIC_GPU_THROTTLED_THERMAL, gpu, is_heat ? held_ns : 0);
 	sample_set_figure(out, now_ns, METRIC_GPU_THROTTLED_POWER, gpu, is_power ? held_ns : 0);
 	sample_set_figure(out, now_ns, METRIC_GPU_PCIE_REPLAYS, gpu, 0);
 	sample_set_figure(out, now_ns, METRIC_GPU_ECC_CORRECTED, gpu, 3);
-	sample_set_figure(out, now_ns, METRIC_GPU_ECC_UNCORRECTED, gpu, gpu == THE_FIRST && synthetic->node.has_faulted ? 1 : 0);
+	sample_set_figure(
+		out, now_ns, METRIC_GPU_ECC_UNCORRECTED, gpu, gpu == THE_FIRST && synthetic->node.has_faulted ? 1 : 0);
 	sample_set_figure(out, now_ns, METRIC_GPU_READING, gpu, 6e5 * synthetic->node.readings);
 }
 
@@ -280,14 +312,24 @@ static void tell_levels(const struct synthetic *synthetic, int64_t now_ns, int g
 	const struct scenario_node *scenario = &synthetic->scenario->node;
 	bool is_held = synthetic->node.is_held && is_meant(synthetic, gpu);
 	double others = gpu == THE_FIRST ? NOTEBOOK_BYTES : has_neighbour(synthetic) ? NEIGHBOUR_BYTES : 0;
-	const struct { enum metric metric; double value; } levels[] = {
-		{ METRIC_GPU_MEMORY, MEMORY_BYTES }, { METRIC_GPU_MEMORY_RESERVED, DRIVER_BYTES },
+	const struct {
+		enum metric metric;
+		double value;
+	} levels[] = {
+		{ METRIC_GPU_MEMORY, MEMORY_BYTES },
+		{ METRIC_GPU_MEMORY_RESERVED, DRIVER_BYTES },
 		{ METRIC_GPU_MEMORY_USED, fmin(process_bytes(synthetic, gpu) + others, MEMORY_BYTES - DRIVER_BYTES) },
 		{ METRIC_GPU_POWER_LIMIT, is_held && scenario->limit_w > 0 ? scenario->limit_w : LIMIT_W },
-		{ METRIC_GPU_TEMPERATURE_LIMIT, 87 }, { METRIC_GPU_CLOCK, is_held ? CLOCK_HZ * scenario->clock_ratio : CLOCK_HZ },
-		{ METRIC_GPU_CLOCK_MOST, CLOCK_HZ }, { METRIC_GPU_CLOCK_MEMORY, 2619e6 }, { METRIC_GPU_CLOCK_MEMORY_MOST, 2619e6 },
-		{ METRIC_GPU_THROTTLE, is_held ? scenario->throttle : 0 }, { METRIC_GPU_PCIE_GENERATION, 5 }, { METRIC_GPU_PCIE_GENERATION_MOST, 5 },
-		{ METRIC_GPU_PCIE_WIDTH, scenario->pcie_width && is_meant(synthetic, gpu) ? scenario->pcie_width : 16 }, { METRIC_GPU_PCIE_WIDTH_MOST, 16 },
+		{ METRIC_GPU_TEMPERATURE_LIMIT, 87 },
+		{ METRIC_GPU_CLOCK, is_held ? CLOCK_HZ * scenario->clock_ratio : CLOCK_HZ },
+		{ METRIC_GPU_CLOCK_MOST, CLOCK_HZ },
+		{ METRIC_GPU_CLOCK_MEMORY, 2619e6 },
+		{ METRIC_GPU_CLOCK_MEMORY_MOST, 2619e6 },
+		{ METRIC_GPU_THROTTLE, is_held ? scenario->throttle : 0 },
+		{ METRIC_GPU_PCIE_GENERATION, 5 },
+		{ METRIC_GPU_PCIE_GENERATION_MOST, 5 },
+		{ METRIC_GPU_PCIE_WIDTH, scenario->pcie_width && is_meant(synthetic, gpu) ? scenario->pcie_width : 16 },
+		{ METRIC_GPU_PCIE_WIDTH_MOST, 16 },
 	};
 	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
 		sample_set_figure(out, now_ns, levels[i].metric, gpu, levels[i].value);
@@ -299,7 +341,8 @@ static double degrees_for(const struct synthetic *synthetic, int gpu, double wat
 }
 
 /* What follows its work slowly. */
-static void tell_heat(struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums, struct sample_set *out)
+static void tell_heat(
+	struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums, struct sample_set *out)
 {
 	struct synthetic_node *node = &synthetic->node;
 	double passed_s = seconds_between(node->cheap.time_ns, now_ns);
@@ -315,7 +358,8 @@ static void tell_heat(struct synthetic *synthetic, int64_t now_ns, int gpu, cons
 	sample_set_figure(out, now_ns, METRIC_GPU_TEMPERATURE_MEMORY, gpu, round(node->celsius[gpu]) + 8);
 }
 
-static void tell_busy(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums, struct sample_set *out)
+static void tell_busy(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
+	struct sample_set *out)
 {
 	bool is_full = synthetic->scenario->node.fill_ratio > 0 || (gpu == THE_LAST && has_neighbour(synthetic));
 	for (size_t i = 0; i < sizeof cheap_rates / sizeof *cheap_rates; i++)
@@ -324,12 +368,15 @@ static void tell_busy(const struct synthetic *synthetic, int64_t now_ns, int gpu
 				i == BUSY_ROW && is_full ? 1 : of_gpu(gpu, share_of(&cheap_rates[i], &synthetic->node.cheap, sums)));
 }
 
-static void tell_activity(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums, struct sample_set *out)
+static void tell_activity(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
+	struct sample_set *out)
 {
 	double fill_ratio = synthetic->scenario->node.fill_ratio > 0 ? synthetic->scenario->node.fill_ratio : 1;
 	for (size_t i = 0; i < sizeof activity_rates / sizeof *activity_rates; i++) {
-		bool stands_still = activity_rates[i].metric == METRIC_GPU_TENSOR_ACTIVE && synthetic->scenario->node.lacks_tensors;
-		sample_set_figure(out, now_ns, activity_rates[i].metric, gpu, stands_still ? 0 : of_gpu(gpu, fill_ratio * share_of(&activity_rates[i], &synthetic->node.activity, sums)));
+		bool stands_still =
+			activity_rates[i].metric == METRIC_GPU_TENSOR_ACTIVE && synthetic->scenario->node.lacks_tensors;
+		sample_set_figure(out, now_ns, activity_rates[i].metric, gpu,
+			stands_still ? 0 : of_gpu(gpu, fill_ratio * share_of(&activity_rates[i], &synthetic->node.activity, sums)));
 	}
 }
 
@@ -351,7 +398,8 @@ void synthetic_tell_gpus(struct synthetic *synthetic, int64_t now_ns, struct sam
 		return;
 	node->readings++;
 	tell_happenings(synthetic, now_ns, out);
-	bool has_activity = is_due(&node->activity, now_ns, ACTIVITY_NS), has_processes = is_due(&node->processes, now_ns, PROCESSES_NS);
+	bool has_activity = is_due(&node->activity, now_ns, ACTIVITY_NS),
+		 has_processes = is_due(&node->processes, now_ns, PROCESSES_NS);
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS; gpu++) {
 		if (is_lost(synthetic, gpu))
 			continue;

@@ -1,24 +1,32 @@
-/* synthetic_private.h: the invented run itself: synthetic.c writes its events ahead of time; synthetic_figures.c, _gpu.c and
- * _meters.c tell what the samplers see. */
+/* synthetic_private.h: the invented run itself: synthetic.c writes its events ahead of time; synthetic_figures.c,
+ * _gpu.c and _meters.c tell what the samplers see. */
 #ifndef PMTOP_SOURCES_SYNTHETIC_SYNTHETIC_PRIVATE_H
 #define PMTOP_SOURCES_SYNTHETIC_SYNTHETIC_PRIVATE_H
 
 #include "src/sources/synthetic/synthetic.h"
 #include "src/sources/synthetic/synthetic_scenarios.h"
 
-enum { SYNTHETIC_EVENTS = 32, SYNTHETIC_EPOCH = 250, SYNTHETIC_SAMPLES = 32, SYNTHETIC_LANE = 0, SYNTHETIC_RUN = 0, SYNTHETIC_GPUS = 2, SYNTHETIC_WORK_MOST = 16 };
+enum {
+	SYNTHETIC_EVENTS = 32,
+	SYNTHETIC_EPOCH = 250,
+	SYNTHETIC_SAMPLES = 32,
+	SYNTHETIC_LANE = 0,
+	SYNTHETIC_RUN = 0,
+	SYNTHETIC_GPUS = 2,
+	SYNTHETIC_WORK_MOST = 16
+};
 #define SYNTHETIC_FOREVER_NS (INT64_MAX / 2)
 
 struct synthetic_event {
 	struct record record;
 	struct evidence evidence;
-	int64_t begin_ns;                    /* of a span */
+	int64_t begin_ns; /* of a span */
 };
 
-struct synthetic_fetches {               /* of a worker */
+struct synthetic_fetches { /* of a worker */
 	uint64_t count;
 	double total_s, min_s, max_s;
-	int64_t begin_ns, end_ns;            /* of the newest, which may still run */
+	int64_t begin_ns, end_ns; /* of the newest, which may still run */
 	uint32_t histogram[HISTOGRAM_BUCKETS];
 };
 
@@ -26,39 +34,45 @@ struct synthetic_fetches {               /* of a worker */
 enum synthetic_work { WORK_COPY, WORK_FORWARD, WORK_BACKWARD, WORK_OPTIMIZER, WORK_COUNT };
 
 /* Of everything up to a moment: seconds of each work, seconds in which they were held back, and each one's joules. */
-struct synthetic_sums { int64_t time_ns; double worked_s[WORK_COUNT], held_s, joules[SYNTHETIC_GPUS]; };
+struct synthetic_sums {
+	int64_t time_ns;
+	double worked_s[WORK_COUNT], held_s, joules[SYNTHETIC_GPUS];
+};
 
 struct synthetic_node {
-	struct synthetic_sums before;        /* up to the begin of the batch that is told */
-	bool is_held;                        /* in that batch they are */
-	unsigned work_count;                 /* in that batch */
-	struct { enum synthetic_work work; int64_t begin_ns, end_ns; } works[SYNTHETIC_WORK_MOST];
-	struct synthetic_sums cheap, activity, processes;     /* when figures of each pace were last told */
+	struct synthetic_sums before; /* up to the begin of the batch that is told */
+	bool is_held;                 /* in that batch they are */
+	unsigned work_count;          /* in that batch */
+	struct {
+		enum synthetic_work work;
+		int64_t begin_ns, end_ns;
+	} works[SYNTHETIC_WORK_MOST];
+	struct synthetic_sums cheap, activity, processes; /* when figures of each pace were last told */
 	double power_w[SYNTHETIC_GPUS], celsius[SYNTHETIC_GPUS];
-	bool is_lost, has_faulted;           /* and it has been told */
+	bool is_lost, has_faulted; /* and it has been told */
 	double readings;
 	int64_t metered_ns;
 };
 
 struct synthetic {
 	const struct scenario *scenario;
-	uint64_t seed, noise, offset;        /* offset: by how many batches the slow ones are moved, by seed */
+	uint64_t seed, noise, offset; /* offset: by how many batches the slow ones are moved, by seed */
 	int64_t start_ns, told_ns;
 	bool is_introduced, child_is_here, worker_is_gone;
 	char name[64];
 	/* the batch that is being told */
-	uint64_t batch, sequence;            /* batches written, and events told */
-	int64_t written_ns;                  /* up to here events are written */
+	uint64_t batch, sequence; /* batches written, and events told */
+	int64_t written_ns;       /* up to here events are written */
 	unsigned event_count, next_event;
 	struct synthetic_event events[SYNTHETIC_EVENTS];
 	struct run_state state;
 	/* the slow part of the newest slow batch, and how many were before it */
 	bool has_slow;
 	int64_t slow_begin_ns, slow_end_ns;
-	double slow_s_before;                /* sum of those before */
+	double slow_s_before; /* sum of those before */
 	unsigned slow_worker;
 	uint64_t planted_count, planted_room, *planted;
-	int64_t stepped_ns;                  /* when the clock was set, or the machine woke; 0 = not yet */
+	int64_t stepped_ns; /* when the clock was set, or the machine woke; 0 = not yet */
 	struct synthetic_fetches fetches[SYNTHETIC_WORKERS];
 	struct synthetic_node node;
 };

@@ -28,7 +28,8 @@ static enum status explain_owner(pid_t pid, uid_t owner, struct reason *out)
 {
 	char user[64], remedy[sizeof out->remedy];
 	name_of_user(owner, user, sizeof user);
-	snprintf(remedy, sizeof remedy, "run as root (sudo pmtop -p %d), or watch a process of your own (pmtop list)", (int)pid);
+	snprintf(
+		remedy, sizeof remedy, "run as root (sudo pmtop -p %d), or watch a process of your own (pmtop list)", (int)pid);
 	return reason_set(out, STATUS_DENIED, remedy, "process %d belongs to %s", (int)pid, user);
 }
 
@@ -39,7 +40,8 @@ static enum status explain_hidden(pid_t pid, struct reason *out)
 	return reason_set(out, STATUS_DENIED, remedy, "process %d is hidden: /proc is mounted with hidepid", (int)pid);
 }
 
-enum status access_explain_unopened(const char *proc_root, pid_t pid, bool is_alive, enum status status, struct reason *out)
+enum status access_explain_unopened(
+	const char *proc_root, pid_t pid, bool is_alive, enum status status, struct reason *out)
 {
 	char path[4096];
 	struct stat directory;
@@ -50,11 +52,12 @@ enum status access_explain_unopened(const char *proc_root, pid_t pid, bool is_al
 		return reason_set(out, status, NULL, "no process %d (it may have ended)", (int)pid);
 	case STATUS_DENIED:
 		snprintf(path, sizeof path, "%s/%d", proc_root, (int)pid);
-		return file_stat(AT_FDCWD, path, &directory, 0) == 0 ? explain_owner(pid, directory.st_uid, out) : explain_hidden(pid, out);
+		return file_stat(AT_FDCWD, path, &directory, 0) == 0 ? explain_owner(pid, directory.st_uid, out)
+															 : explain_hidden(pid, out);
 	case STATUS_AGAIN:
-		return reason_set(out, STATUS_IO, "raise the limit (ulimit -n)", "process %d: no file descriptor left", (int)pid);
-	default:
-		return reason_set(out, status, NULL, "process %d: what %s says of it makes no sense", (int)pid, proc_root);
+		return reason_set(
+			out, STATUS_IO, "raise the limit (ulimit -n)", "process %d: no file descriptor left", (int)pid);
+	default: return reason_set(out, status, NULL, "process %d: what %s says of it makes no sense", (int)pid, proc_root);
 	}
 }
 
@@ -68,7 +71,8 @@ static uid_t uid_of(int directory_fd, uid_t otherwise)
 	return (uid_t)uid;
 }
 
-/* The files of a process that is not dumpable belong to root, though it runs as somebody else: what counts is its own uid. */
+/* The files of a process that is not dumpable belong to root, though it runs as somebody else: what counts is its own
+ * uid. */
 void access_explain_file(int directory_fd, pid_t pid, uid_t owner, struct reason *out)
 {
 	uid_t uid = uid_of(directory_fd, owner);
@@ -106,7 +110,8 @@ static void explain_yama(pid_t pid, int scope, struct reason *out)
 	static const char *const allowed[] = { NULL, "only its own children", "nobody but root", "nobody" };
 	char remedy[sizeof out->remedy];
 	if (scope == 1)
-		snprintf(remedy, sizeof remedy, "run as root (sudo pmtop stack %d), or sudo sysctl kernel.yama.ptrace_scope=0", (int)pid);
+		snprintf(remedy, sizeof remedy, "run as root (sudo pmtop stack %d), or sudo sysctl kernel.yama.ptrace_scope=0",
+			(int)pid);
 	else
 		snprintf(remedy, sizeof remedy, "run as root (sudo pmtop stack %d)", (int)pid);
 	reason_set(out, STATUS_DENIED, scope == 3 ? "it stays so until the machine is started again" : remedy,
@@ -116,13 +121,16 @@ static void explain_yama(pid_t pid, int scope, struct reason *out)
 static void explain_filter(int error, struct reason *out)
 {
 	if (error == ENOSYS)
-		reason_set(out, STATUS_DENIED, "run pmtop outside the container", "pmtop may not read any memory: this kernel or a seccomp filter lacks process_vm_readv");
+		reason_set(out, STATUS_DENIED, "run pmtop outside the container",
+			"pmtop may not read any memory: this kernel or a seccomp filter lacks process_vm_readv");
 	else
-		reason_set(out, STATUS_DENIED, "run pmtop outside the container, or allow process_vm_readv in its seccomp profile",
+		reason_set(out, STATUS_DENIED,
+			"run pmtop outside the container, or allow process_vm_readv in its seccomp profile",
 			"pmtop may not read any memory: a seccomp filter forbids process_vm_readv");
 }
 
-/* In the order of the kernel's own checks (__ptrace_may_access), where several hold; the filter refuses before them, but not /proc/PID/maps. */
+/* In the order of the kernel's own checks (__ptrace_may_access), where several hold; the filter refuses before them,
+ * but not /proc/PID/maps. */
 void access_explain_memory(int directory_fd, pid_t pid, uid_t owner, int self_error, struct reason *out)
 {
 	static const char scope_file[] = "/proc/sys/kernel/yama/ptrace_scope";
@@ -134,7 +142,8 @@ void access_explain_memory(int directory_fd, pid_t pid, uid_t owner, int self_er
 	if (self_error)
 		explain_filter(self_error, out);
 	else if (geteuid() == 0 && !may_trace)
-		reason_set(out, STATUS_DENIED, "run on the host, or start the container with --cap-add=SYS_PTRACE", "not readable: root lacks CAP_SYS_PTRACE here");
+		reason_set(out, STATUS_DENIED, "run on the host, or start the container with --cap-add=SYS_PTRACE",
+			"not readable: root lacks CAP_SYS_PTRACE here");
 	else if (uid != geteuid() && !may_trace)
 		explain_owner(pid, uid, out);
 	else if (!may_trace && !is_dumpable(directory_fd, uid))
@@ -145,5 +154,6 @@ void access_explain_memory(int directory_fd, pid_t pid, uid_t owner, int self_er
 		reason_set(out, STATUS_DENIED, "run on the host, or start the container with --cap-add=SYS_PTRACE",
 			"not readable: root may not inspect process %d here", (int)pid);
 	else
-		reason_set(out, STATUS_DENIED, "run as root", "not readable: process %d has rights that pmtop lacks (capabilities, user namespace)", (int)pid);
+		reason_set(out, STATUS_DENIED, "run as root",
+			"not readable: process %d has rights that pmtop lacks (capabilities, user namespace)", (int)pid);
 }

@@ -15,8 +15,8 @@ struct argument {
 /* Programs whose first argument that is no option is what really runs. */
 static const struct interpreter {
 	const char *prefix;
-	const char *with_value;   /* one-letter options that take a value */
-	char module, code;        /* -m NAME; -c TEXT: then it is the interpreter that runs */
+	const char *with_value; /* one-letter options that take a value */
+	char module, code;      /* -m NAME; -c TEXT: then it is the interpreter that runs */
 } interpreters[] = {
 	{ "python", "WX", 'm', 'c' },
 	{ "pypy", "WX", 'm', 'c' },
@@ -77,7 +77,8 @@ static const struct interpreter *interpreter_named(struct argument name)
 }
 
 /* What the interpreter runs; `program` where that has no name of its own. */
-static struct argument script_of(const struct interpreter *interpreter, struct argument program, const struct argument *arguments, size_t count)
+static struct argument script_of(
+	const struct interpreter *interpreter, struct argument program, const struct argument *arguments, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct argument it = arguments[i];
@@ -90,8 +91,10 @@ static struct argument script_of(const struct interpreter *interpreter, struct a
 		/* The letters of one argument: "-um" is "-u -m". */
 		for (size_t letter = 1; letter < it.length; letter++) {
 			char option = it.text[letter];
-			struct argument value = letter + 1 < it.length ? (struct argument){ it.text + letter + 1, it.length - letter - 1 }
-				: i + 1 < count ? arguments[i + 1] : (struct argument){ "", 0 };
+			struct argument value = letter + 1 < it.length
+				? (struct argument){ it.text + letter + 1, it.length - letter - 1 }
+				: i + 1 < count ? arguments[i + 1]
+								: (struct argument){ "", 0 };
 			if (interpreter->module && option == interpreter->module)
 				return value.length > 0 ? value : program;
 			if (option == interpreter->code)
@@ -112,13 +115,14 @@ void command_shorten(char *out, size_t size, const char *cmdline, size_t length,
 	struct argument name = { comm, strlen(comm) };
 	if (count > 0 && arguments[0].length > 0 && !is_telling(comm)) {
 		name = arguments[0];
-		/* A title set by the program ("ray::train /tmp/x") is one argument with spaces: only its first word can be a path. */
+		/* A title set by the program ("ray::train /tmp/x") is one argument with spaces: only its first word can be a
+		 * path. */
 		const char *space = count == 1 || arguments[1].length == 0 ? memchr(name.text, ' ', name.length) : NULL;
 		struct argument path = { name.text, space ? (size_t)(space - name.text) : name.length };
 		struct argument base = basename_of(path);
 		size_t skipped = (size_t)(base.text - name.text);
 		name = (struct argument){ base.text, name.length - skipped };
-		if (name.length > 1 && name.text[0] == '-')   /* a login shell */
+		if (name.length > 1 && name.text[0] == '-') /* a login shell */
 			name = (struct argument){ name.text + 1, name.length - 1 };
 		const struct interpreter *interpreter = interpreter_named(name);
 		if (interpreter)

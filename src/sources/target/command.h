@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* `cmdline` is what /proc/PID/cmdline holds (arguments, each with its NUL); where it is empty (a zombie, a kernel thread) `comm` is
- * taken. What is written is clean (text_clean). */
+/* `cmdline` is what /proc/PID/cmdline holds (arguments, each with its NUL); where it is empty (a zombie, a kernel
+ * thread) `comm` is taken. What is written is clean (text_clean). */
 void command_shorten(char *out, size_t size, const char *cmdline, size_t length, const char *comm);
 
 #endif

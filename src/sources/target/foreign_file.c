@@ -30,7 +30,9 @@ enum { NAME_SIZE = 4096 + 1024, PIECE_SIZE = 32 * 1024, RACES_MAX = 8, DESCRIPTO
 #define SYS_close_range 436
 #endif
 enum { WITHOUT_MAGIC_LINKS = 0x02, IN_ROOT = 0x10 };
-struct how { uint64_t flags, mode, resolve; };
+struct how {
+	uint64_t flags, mode, resolve;
+};
 
 /* The system calls that take 32-bit ids, where others have the bare names. */
 #ifdef SYS_setresuid32
@@ -40,17 +42,20 @@ enum { SET_GROUPS = SYS_setgroups, SET_GIDS = SYS_setresgid, SET_UIDS = SYS_setr
 #endif
 
 /* What the child says first. */
-struct answer { int32_t status; uint32_t length; };
+struct answer {
+	int32_t status;
+	uint32_t length;
+};
 
 /* What the child is to do. */
 struct errand {
 	int process_fd, out;
 	const struct foreign_rights *rights;
-	const char *name;            /* as seen from the process's root */
+	const char *name; /* as seen from the process's root */
 	int64_t newest_ns;
 };
 
-/* -- the child: system calls only, for other threads may have held any lock when it was forked -------------------------------------- */
+/* -- the child: system calls only, for other threads may have held any lock when it was forked -- */
 
 /* No descriptor of ours may stay open in a child that never ends: not the terminal, not a pipe, no lock. */
 static void close_between(unsigned first, unsigned last)
@@ -58,7 +63,8 @@ static void close_between(unsigned first, unsigned last)
 	struct rlimit limit;
 	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
 		return;
-	unsigned end = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS_MAX ? (unsigned)limit.rlim_cur : DESCRIPTORS_MAX;
+	unsigned end = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS_MAX ? (unsigned)limit.rlim_cur
+																							 : DESCRIPTORS_MAX;
 	for (unsigned fd = first; fd < end && fd <= last; fd++)
 		close((int)fd);
 }
@@ -102,12 +108,13 @@ static bool drop_capabilities(uint64_t kept)
 	return syscall(SYS_capset, &head, data) == 0;
 }
 
-/* glibc's own setresuid asks all threads of the process to do the same, and there is only one of them here. Who may not change ids (an ordinary user,
- * root in a container without CAP_SETGID) reads for the own user only. */
+/* glibc's own setresuid asks all threads of the process to do the same, and there is only one of them here. Who may not
+ * change ids (an ordinary user, root in a container without CAP_SETGID) reads for the own user only. */
 static bool take_rights(const struct foreign_rights *rights)
 {
-	bool is_changed = syscall(SET_GROUPS, rights->group_count, rights->groups) == 0 && syscall(SET_GIDS, rights->gid, rights->gid, rights->gid) == 0
-		&& syscall(SET_UIDS, rights->uid, rights->uid, rights->uid) == 0;
+	bool is_changed = syscall(SET_GROUPS, rights->group_count, rights->groups) == 0 &&
+		syscall(SET_GIDS, rights->gid, rights->gid, rights->gid) == 0 &&
+		syscall(SET_UIDS, rights->uid, rights->uid, rights->uid) == 0;
 	if ((!is_changed && !is_user(rights->uid)) || !drop_capabilities(rights->uid == 0 ? rights->capabilities : 0))
 		return false;
 	prctl(PR_SET_DUMPABLE, 0);
@@ -120,14 +127,13 @@ static bool take_rights(const struct foreign_rights *rights)
 static enum status say_why(int error)
 {
 	switch (error) {
-	case ENOENT: case ENOTDIR: case ESRCH:
-		return STATUS_NOT_FOUND;
-	case EACCES: case EPERM:
-		return STATUS_DENIED;
-	case ENOSYS:
-		return STATUS_UNSUPPORTED;
-	default:
-		return STATUS_IO;
+	case ENOENT:
+	case ENOTDIR:
+	case ESRCH: return STATUS_NOT_FOUND;
+	case EACCES:
+	case EPERM: return STATUS_DENIED;
+	case ENOSYS: return STATUS_UNSUPPORTED;
+	default: return STATUS_IO;
 	}
 }
 
@@ -170,7 +176,8 @@ static enum status open_file(const struct errand *errand, int *fd, uint32_t *len
 		return say_why(errno);
 	if (fstat(found, &about) < 0)
 		return say_why(errno);
-	if (!S_ISREG(about.st_mode) || about.st_size > FOREIGN_FILE_MAX || about.st_mtim.tv_sec * NS_PER_S + about.st_mtim.tv_nsec > errand->newest_ns)
+	if (!S_ISREG(about.st_mode) || about.st_size > FOREIGN_FILE_MAX ||
+		about.st_mtim.tv_sec * NS_PER_S + about.st_mtim.tv_nsec > errand->newest_ns)
 		return STATUS_INVALID;
 	*fd = open_found(found);
 	*length = (uint32_t)about.st_size;
@@ -207,7 +214,7 @@ static void run_errand(const struct errand *errand)
 	_exit(0);
 }
 
-/* -- its end ---------------------------------------------------------------------------------------------------------------------- */
+/* -- its end -- */
 
 static void reap(struct foreign_reader *reader)
 {
@@ -232,7 +239,7 @@ void foreign_reader_release(struct foreign_reader *reader)
 	reap(reader);
 }
 
-/* -- the parent ------------------------------------------------------------------------------------------------------------------- */
+/* -- the parent -- */
 
 /* False: its end, or the time is over (AGAIN in *status). */
 static bool read_bytes(int fd, void *bytes, size_t length, int64_t until_ns, enum status *status)
@@ -261,7 +268,9 @@ static enum status take_answer(int fd, char **text, size_t *length)
 	if (!read_bytes(fd, &answer, sizeof answer, until_ns, &status))
 		return status;
 	if (answer.status != STATUS_OK)
-		return answer.status > STATUS_OK && answer.status <= STATUS_INVALID && answer.status != STATUS_AGAIN ? (enum status)answer.status : STATUS_IO;
+		return answer.status > STATUS_OK && answer.status <= STATUS_INVALID && answer.status != STATUS_AGAIN
+			? (enum status)answer.status
+			: STATUS_IO;
 	if (answer.length > FOREIGN_FILE_MAX)
 		return STATUS_IO;
 	char *bytes = malloc((size_t)answer.length + 1);
@@ -282,7 +291,8 @@ static void note_timeout(struct foreign_reader *reader, const char *name)
 	reader->next_ns = clock_monotonic_ns() + RETRY_NS;
 	if (++reader->timeouts < FOREIGN_TIMEOUTS_MAX)
 		return;
-	reason_set(&reader->why, STATUS_IO, "see whether its file system answers (ls, mount)", "no source text: %.150s did not answer within a second", name);
+	reason_set(&reader->why, STATUS_IO, "see whether its file system answers (ls, mount)",
+		"no source text: %.150s did not answer within a second", name);
 	atomic_store(&reader->has_given_up, true);
 }
 
@@ -292,11 +302,13 @@ static bool path_in_root(int process_fd, const char *name, char out[NAME_SIZE])
 	char root[4096], cwd[4096];
 	if (name[0] == '/')
 		return snprintf(out, NAME_SIZE, "%s", name) < NAME_SIZE;
-	ssize_t root_length = readlinkat(process_fd, "root", root, sizeof root), length = readlinkat(process_fd, "cwd", cwd, sizeof cwd);
+	ssize_t root_length = readlinkat(process_fd, "root", root, sizeof root),
+			length = readlinkat(process_fd, "cwd", cwd, sizeof cwd);
 	if (root_length <= 0 || length <= 0 || root_length == (ssize_t)sizeof root || length == (ssize_t)sizeof cwd)
 		return false;
 	root_length = root_length == 1 ? 0 : root_length;
-	if (length < root_length || memcmp(root, cwd, (size_t)root_length) != 0 || (length > root_length && cwd[root_length] != '/'))
+	if (length < root_length || memcmp(root, cwd, (size_t)root_length) != 0 ||
+		(length > root_length && cwd[root_length] != '/'))
 		return false;
 	return snprintf(out, NAME_SIZE, "%.*s/%s", (int)(length - root_length), cwd + root_length, name) < NAME_SIZE;
 }
@@ -320,8 +332,8 @@ static enum status start_child(struct foreign_reader *reader, struct errand *err
 	return STATUS_OK;
 }
 
-enum status foreign_file_read(struct foreign_reader *reader, int process_fd, const struct foreign_rights *rights, const char *name, int64_t newest_ns,
-	char **text, size_t *length)
+enum status foreign_file_read(struct foreign_reader *reader, int process_fd, const struct foreign_rights *rights,
+	const char *name, int64_t newest_ns, char **text, size_t *length)
 {
 	char path[NAME_SIZE];
 	int fd = -1;

@@ -84,7 +84,8 @@ static bool is_in_our_namespace(int process_fd)
 {
 	char its[LINK_SIZE], ours[LINK_SIZE];
 	ssize_t length = readlinkat(process_fd, "ns/user", its, sizeof its);
-	return length > 0 && length < LINK_SIZE && readlink("/proc/self/ns/user", ours, sizeof ours) == length && memcmp(its, ours, (size_t)length) == 0;
+	return length > 0 && length < LINK_SIZE && readlink("/proc/self/ns/user", ours, sizeof ours) == length &&
+		memcmp(its, ours, (size_t)length) == 0;
 }
 
 enum status foreign_rights_read(int process_fd, struct foreign_rights *out)
@@ -97,6 +98,6 @@ enum status foreign_rights_read(int process_fd, struct foreign_rights *out)
 
 bool foreign_rights_are_equal(const struct foreign_rights *a, const struct foreign_rights *b)
 {
-	return a->uid == b->uid && a->gid == b->gid && a->capabilities == b->capabilities && a->group_count == b->group_count
-		&& memcmp(a->groups, b->groups, a->group_count * sizeof *a->groups) == 0;
+	return a->uid == b->uid && a->gid == b->gid && a->capabilities == b->capabilities &&
+		a->group_count == b->group_count && memcmp(a->groups, b->groups, a->group_count * sizeof *a->groups) == 0;
 }

@@ -22,16 +22,18 @@ enum {
 	SCRATCH_SIZE = 64 * 1024,
 	STAT_SIZE = 2048,
 	CMDLINE_SIZE = 4096,
-	THREADS_A_REFRESH = 8,      /* how many threads' children files may be opened per refresh, on average … */
-	THREADS_EVERY_MAX = 16,     /* … but they are looked at after so many refreshes at the latest */
+	THREADS_A_REFRESH = 8,  /* how many threads' children files may be opened per refresh, on average … */
+	THREADS_EVERY_MAX = 16, /* … but they are looked at after so many refreshes at the latest */
 	THREADS_SCANNED_MAX = 4096,
 	TRIES_MAX = 8,
-	DESCRIPTORS_SPARED = 24,    /* that children leave to the target's own files, its region and the rest of the program */
+	/* that children leave to the target's own files, its region and the rest of the program */
+	DESCRIPTORS_SPARED = 24,
 };
 
-/* -- one member ----------------------------------------------------------------------------------------------------------------- */
+/* -- one member -- */
 
-/* The main thread may end before the others: the process is then in the state of the first of these that runs, or of any. */
+/* The main thread may end before the others: the process is then in the state of the first of these that runs, or of
+ * any. */
 static char state_of_threads(const struct target_member *member)
 {
 	char path[64], text[STAT_SIZE], state = 'Z';
@@ -41,7 +43,9 @@ static char state_of_threads(const struct target_member *member)
 	for (const struct dirent *entry; task && state != 'R' && (entry = file_next(task));) {
 		long tid = strtol(entry->d_name, NULL, 10);
 		snprintf(path, sizeof path, "task/%ld/stat", tid);
-		if (tid > 0 && tid != member->pid && file_read(member->directory_fd, path, text, sizeof text, &length) == STATUS_OK && proc_stat_parse(text, length, &stat))
+		if (tid > 0 && tid != member->pid &&
+			file_read(member->directory_fd, path, text, sizeof text, &length) == STATUS_OK &&
+			proc_stat_parse(text, length, &stat))
 			state = stat.state;
 	}
 	if (task)
@@ -53,7 +57,8 @@ static enum status member_read_stat(struct target_member *member, struct proc_st
 {
 	char text[STAT_SIZE];
 	size_t length;
-	enum status status = proc_file_read(member->directory_fd, &member->stat_fd, member->keeps_files, "stat", text, sizeof text, &length);
+	enum status status =
+		proc_file_read(member->directory_fd, &member->stat_fd, member->keeps_files, "stat", text, sizeof text, &length);
 	if (status != STATUS_OK)
 		return status;
 	/* What is left of a fixture's process is an empty file. */
@@ -85,12 +90,12 @@ static void member_release(struct target_member *member)
 			close(fds[i]);
 }
 
-/* A program's addresses are known to those who may trace it, and differ after an exec (by chance, where it runs itself again). Others
- * see a new name and a new command line. */
+/* A program's addresses are known to those who may trace it, and differ after an exec (by chance, where it runs itself
+ * again). Others see a new name and a new command line. */
 static bool is_another_program(const struct proc_stat *old, const struct proc_stat *now)
 {
-	return old->start_code > 1 && now->start_code > 1
-		&& (old->start_code != now->start_code || old->end_code != now->end_code || old->start_stack != now->start_stack);
+	return old->start_code > 1 && now->start_code > 1 &&
+		(old->start_code != now->start_code || old->end_code != now->end_code || old->start_stack != now->start_stack);
 }
 
 static void member_update(struct target_member *member, const struct proc_stat *now)
@@ -125,7 +130,7 @@ static void member_refresh_command(struct target_member *member)
 	member->needs_command = false;
 }
 
-/* -- the tree ------------------------------------------------------------------------------------------------------------------- */
+/* -- the tree -- */
 
 static enum status open_directory(const struct target *target, pid_t pid, int *out)
 {
@@ -144,7 +149,10 @@ static enum status add_member(struct target *target, pid_t pid, int directory_fd
 {
 	struct target_member *member = &target->members[target->member_count];
 	*member = (struct target_member){
-		.pid = pid, .directory_fd = directory_fd, .stat_fd = -1, .children_fd = -1,
+		.pid = pid,
+		.directory_fd = directory_fd,
+		.stat_fd = -1,
+		.children_fd = -1,
 		.keeps_files = target->member_count < TARGET_MEMBERS_KEPT,
 	};
 	enum status status = member_read_stat(member, &member->stat);
@@ -257,8 +265,8 @@ static void look_for_children(struct target *target, size_t index)
 	member->until_threads = every < THREADS_EVERY_MAX ? (unsigned)every : THREADS_EVERY_MAX;
 }
 
-/* Keeps the order of those that stay. All is read before anything moves: a read may never return (base/hang_watch.h), and then the next refresh
- * must find the list whole. */
+/* Keeps the order of those that stay. All is read before anything moves: a read may never return (base/hang_watch.h),
+ * and then the next refresh must find the list whole. */
 static void refresh_members(struct target *target)
 {
 	size_t kept = 0;
@@ -267,7 +275,8 @@ static void refresh_members(struct target *target)
 	for (size_t i = 0; i < target->member_count; i++) {
 		struct target_member *member = &target->members[i];
 		enum status status = member->next_status;
-		bool is_gone = status == STATUS_NOT_FOUND || (status == STATUS_OK && member->next_stat.start_ticks != member->start_ticks);
+		bool is_gone =
+			status == STATUS_NOT_FOUND || (status == STATUS_OK && member->next_stat.start_ticks != member->start_ticks);
 		if (is_gone) {
 			member_release(member);
 			continue;
@@ -297,11 +306,13 @@ static enum status end_target(struct target *target)
 	return STATUS_END;
 }
 
-/* The state Z alone says nothing: the main thread may have ended before the others. In a fixture there is nothing else. */
+/* The state Z alone says nothing: the main thread may have ended before the others. In a fixture there is nothing
+ * else. */
 static bool target_is_over(const struct target *target)
 {
 	if (target->pidfd < 0)
-		return target->member_count == 0 || target->members[0].pid != target->pid || target->members[0].stat.state == 'Z';
+		return target->member_count == 0 || target->members[0].pid != target->pid ||
+			target->members[0].stat.state == 'Z';
 	struct pollfd poller = { .fd = target->pidfd, .events = POLLIN };
 	return poll(&poller, 1, 0) > 0 || target->member_count == 0 || target->members[0].pid != target->pid;
 }
@@ -322,7 +333,7 @@ enum status target_refresh(struct target *target)
 	return STATUS_OK;
 }
 
-/* -- opening ------------------------------------------------------------------------------------------------------------------ */
+/* -- opening -- */
 
 void target_explain_denied(const struct target *target, const struct target_member *member, struct reason *out)
 {
@@ -335,7 +346,8 @@ static enum status check_is_process(struct target *target, struct reason *why_no
 	size_t length;
 	uint64_t group, uid;
 	int fd = -1;
-	enum status status = proc_file_read(target->members[0].directory_fd, &fd, false, "status", target->scratch, SCRATCH_SIZE, &length);
+	enum status status =
+		proc_file_read(target->members[0].directory_fd, &fd, false, "status", target->scratch, SCRATCH_SIZE, &length);
 	if (status != STATUS_OK)
 		return access_explain_unopened(target->proc_root, target->pid, false, status, why_not);
 	if (proc_field(target->scratch, "Uid", 1, &uid))
@@ -343,16 +355,17 @@ static enum status check_is_process(struct target *target, struct reason *why_no
 	if (proc_field(target->scratch, "Tgid", 0, &group) && group != (uint64_t)target->pid) {
 		char remedy[sizeof why_not->remedy];
 		snprintf(remedy, sizeof remedy, "pmtop -p %d", (int)group);
-		return reason_set(why_not, STATUS_NOT_FOUND, remedy, "%d is a thread of process %d (%s)",
-			(int)target->pid, (int)group, target->members[0].command);
+		return reason_set(why_not, STATUS_NOT_FOUND, remedy, "%d is a thread of process %d (%s)", (int)target->pid,
+			(int)group, target->members[0].command);
 	}
 	return STATUS_OK;
 }
 
 static enum status open_process(struct target *target, struct reason *why_not)
 {
-	/* The directory first: whatever is read through it is of the process that it was opened for. A reading that succeeds after the
-	 * pidfd was opened shows that this process still lived then, so that both are of the same one. */
+	/* The directory first: whatever is read through it is of the process that it was opened for. A reading that
+	 * succeeds after the pidfd was opened shows that this process still lived then, so that both are of the same
+	 * one. */
 	int directory_fd;
 	enum status status = open_directory(target, target->pid, &directory_fd);
 	if (strcmp(target->proc_root, "/proc") == 0 && target->pidfd < 0)
@@ -365,7 +378,8 @@ static enum status open_process(struct target *target, struct reason *why_not)
 	if (status != STATUS_OK)
 		return status;
 	if (target_is_over(target))
-		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "no process %d (it has ended; its parent has yet to collect it)", (int)target->pid);
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL,
+			"no process %d (it has ended; its parent has yet to collect it)", (int)target->pid);
 	for (size_t i = 0; i < target->member_count; i++)
 		look_for_children(target, i);
 	return STATUS_OK;
@@ -400,7 +414,8 @@ static enum status open_in_time(struct target *target, struct reason *why_not)
 		target_leave_read(target);
 		target->member_count = 0;
 	}
-	return reason_set(why_not, STATUS_IO, NULL, "the files of process %d in %s do not answer", (int)target->pid, target->proc_root);
+	return reason_set(
+		why_not, STATUS_IO, NULL, "the files of process %d in %s do not answer", (int)target->pid, target->proc_root);
 }
 
 enum status target_open(struct target *target, pid_t pid, const char *proc_root, struct reason *why_not)

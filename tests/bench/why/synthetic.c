@@ -1,8 +1,10 @@
-/* synthetic: a synthetic run as fast as it can be told, through the model and the rules: what `pmtop -b --format=json` would have printed.
+/* synthetic: a synthetic run as fast as it can be told, through the model and the rules: what `pmtop -b --format=json`
+ * would have printed.
  *
  *   synthetic SCENARIO:SEED SECONDS TRUTH
  *
- * One object for each second of the run, on standard output; what was planted, as the trainer writes it, in the file TRUTH. */
+ * One object for each second of the run, on standard output; what was planted, as the trainer writes it, in the file
+ * TRUTH. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +25,10 @@ static bool write_truth(const char *path, const struct synthetic *synthetic, dou
 	FILE *file = fopen(path, "w");
 	if (!file)
 		return false;
-	fprintf(file, "{\"pid\":%d,\"ended\":\"synthetic\",\"batches\":%llu,\"batches_per_epoch\":%u,\"total_s\":%g,\"median_s\":0.1,\"faults\":[{\"name\":\"synthetic\",\"from\":150,\"kept_bytes\":%.0f",
-	        SYNTHETIC_PID, (unsigned long long)truth.batches, synthetic_epoch_batches(), seconds, truth.kept_bytes);
+	fprintf(file,
+		"{\"pid\":%d,\"ended\":\"synthetic\",\"batches\":%llu,\"batches_per_epoch\":%u,\"total_s\":%g,\"median_s\":0.1,"
+		"\"faults\":[{\"name\":\"synthetic\",\"from\":150,\"kept_bytes\":%.0f",
+		SYNTHETIC_PID, (unsigned long long)truth.batches, synthetic_epoch_batches(), seconds, truth.kept_bytes);
 	static const char *const columns[] = { "batches", "took_s", "batch_s" };
 	for (size_t column = 0; column < sizeof columns / sizeof *columns; column++) {
 		fprintf(file, ",\"%s\":[", columns[column]);

@@ -10,7 +10,11 @@
 
 #include "clock.h"
 
-struct order { pid_t pid; int64_t duration_ns; char folder[480]; };      /* pid 0: a folder */
+struct order {
+	pid_t pid;
+	int64_t duration_ns;
+	char folder[480];
+}; /* pid 0: a folder */
 
 static void stop_on_order(int orders)
 {
@@ -80,7 +84,8 @@ static bool fork_away(int orders[2], const struct accomplice *accomplice, bool i
 bool accomplice_start(struct accomplice *accomplice)
 {
 	int stop[2], hog[2];
-	void *shared = mmap(NULL, sizeof *accomplice->is_hogging, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *shared =
+		mmap(NULL, sizeof *accomplice->is_hogging, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (shared == MAP_FAILED || pipe2(stop, O_CLOEXEC) != 0)
 		return false;

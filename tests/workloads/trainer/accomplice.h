@@ -1,4 +1,5 @@
-/* accomplice.h: processes that are none of the run's, and do to it what others on the machine do: take its CPU, stop it.
+/* accomplice.h: processes that are none of the run's, and do to it what others on the machine do: take its CPU, stop
+ * it.
  *
  * They are no children of the trainer (nor of its tree), and end with it. */
 #ifndef TRAINER_ACCOMPLICE_H
@@ -11,8 +12,8 @@
 enum { HOGS = 3 };
 
 struct accomplice {
-	int stop_fd, hog_fd;             /* −1 = not there */
-	int *is_hogging;                 /* shared */
+	int stop_fd, hog_fd; /* −1 = not there */
+	int *is_hogging;     /* shared */
 };
 
 /* Before any region is opened. False: errno says why. */

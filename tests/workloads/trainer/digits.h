@@ -1,4 +1,5 @@
-/* digits.h: the data set: made-up handwriting of the ten digits, in a file of packed records that has to be read and decoded. */
+/* digits.h: the data set: made-up handwriting of the ten digits, in a file of packed records that has to be read and
+ * decoded. */
 #ifndef TRAINER_DIGITS_H
 #define TRAINER_DIGITS_H
 
@@ -9,9 +10,10 @@ enum {
 	DIGITS_SIDE = 12,
 	DIGITS_PIXELS = DIGITS_SIDE * DIGITS_SIDE,
 	DIGITS_CLASSES = 10,
-	DIGITS_RECORD = 1 + DIGITS_PIXELS / 2,      /* the label, then 4 bits a pixel, each as the difference to the one before */
-	DIGITS_TRAIN = 4096,                        /* records 0 … */
-	DIGITS_VALIDATION = 512,                    /* and those after them */
+	/* the label, then 4 bits a pixel, each as the difference to the one before */
+	DIGITS_RECORD = 1 + DIGITS_PIXELS / 2,
+	DIGITS_TRAIN = 4096,     /* records 0 … */
+	DIGITS_VALIDATION = 512, /* and those after them */
 };
 
 /* A temporary file that goes when its last descriptor is closed. −1: errno says why. */

@@ -13,22 +13,13 @@
 
 #include "clock.h"
 
-enum { PAGE = 4096, CHILDREN = sizeof ((struct faults *)0)->children / sizeof (pid_t) };
+enum { PAGE = 4096, CHILDREN = sizeof((struct faults *)0)->children / sizeof(pid_t) };
 
-static int64_t duration_of(const struct fault *fault)
-{
-	return (int64_t)(fault->ms * 1e6);
-}
+static int64_t duration_of(const struct fault *fault) { return (int64_t)(fault->ms * 1e6); }
 
-static int64_t end_of(const struct fault *fault, const struct act *act)
-{
-	return act->begin_ns + duration_of(fault);
-}
+static int64_t end_of(const struct fault *fault, const struct act *act) { return act->begin_ns + duration_of(fault); }
 
-static void wait_out(const struct fault *fault, const struct act *act)
-{
-	sleep_until(end_of(fault, act));
-}
+static void wait_out(const struct fault *fault, const struct act *act) { sleep_until(end_of(fault, act)); }
 
 /* So much of the CPU, however long that takes. */
 static void work(double ms)
@@ -44,11 +35,31 @@ static void work(double ms)
 
 /* -- in the loader -- */
 
-ACT(slow_data) { UNUSED; wait_out(fault, act); }
-ACT(slow_worker) { UNUSED; wait_out(fault, act); }
-ACT(busy_data) { UNUSED; work(fault->ms); }
-ACT(cold_read) { UNUSED; scratch_read(&faults->scratch, duration_of(fault)); }
-ACT(direct_read) { UNUSED; scratch_read_direct(&faults->scratch, duration_of(fault)); }
+ACT(slow_data)
+{
+	UNUSED;
+	wait_out(fault, act);
+}
+ACT(slow_worker)
+{
+	UNUSED;
+	wait_out(fault, act);
+}
+ACT(busy_data)
+{
+	UNUSED;
+	work(fault->ms);
+}
+ACT(cold_read)
+{
+	UNUSED;
+	scratch_read(&faults->scratch, duration_of(fault));
+}
+ACT(direct_read)
+{
+	UNUSED;
+	scratch_read_direct(&faults->scratch, duration_of(fault));
+}
 
 ACT(worker_leak)
 {
@@ -90,10 +101,26 @@ ACT(stop_worker)
 
 /* -- in forward, and after it -- */
 
-ACT(sleep_forward) { UNUSED; wait_out(fault, act); }
-ACT(busy_forward) { UNUSED; work(fault->ms); }
-ACT(slow_optimizer) { UNUSED; work(fault->ms); }
-ACT(page_out) { UNUSED; scratch_touch(&faults->scratch, duration_of(fault)); }
+ACT(sleep_forward)
+{
+	UNUSED;
+	wait_out(fault, act);
+}
+ACT(busy_forward)
+{
+	UNUSED;
+	work(fault->ms);
+}
+ACT(slow_optimizer)
+{
+	UNUSED;
+	work(fault->ms);
+}
+ACT(page_out)
+{
+	UNUSED;
+	scratch_touch(&faults->scratch, duration_of(fault));
+}
 ACT(bigger) { UNUSED; }
 
 ACT(sync_log)
@@ -136,7 +163,7 @@ ACT(collect)
 {
 	UNUSED;
 	PMTOP_SPAN(act->pm, "gc")
-		work(fault->ms);
+	work(fault->ms);
 }
 
 /* Some hundred small functions: a good part of a second for a compiler. */
@@ -145,7 +172,10 @@ static FILE *write_program(void)
 	FILE *file = tmpfile();
 
 	for (int i = 0; file && i < 90; i++)
-		fprintf(file, "double f%d(double *a, int n) { double s = %d; for (int i = 0; i < n; i++) { s += a[i] * %d; if (s > 1e6) s /= a[i %% 7]; a[i] = s; } return s; }\n", i, i, i);
+		fprintf(file,
+			"double f%d(double *a, int n) { double s = %d; for (int i = 0; i < n; i++) { s += a[i] * %d; if (s > 1e6) "
+			"s /= a[i %% 7]; a[i] = s; } return s; }\n",
+			i, i, i);
 	if (file && fseek(file, 0, SEEK_SET) == 0)
 		return file;
 	return NULL;
@@ -229,7 +259,7 @@ ACT(save_checkpoint)
 {
 	UNUSED;
 	PMTOP_SPAN(act->pm, "checkpoint")
-		scratch_write(&faults->scratch, fault->mb);
+	scratch_write(&faults->scratch, fault->mb);
 }
 
 /* -- the whole batch -- */
@@ -245,8 +275,16 @@ bool act_pin(void)
 	return cpu >= 0 && sched_setaffinity(0, sizeof cpus, &cpus) == 0;
 }
 
-ACT(hog) { UNUSED; accomplice_hog(&faults->accomplice, !act->is_end); }
-ACT(quota) { UNUSED; cgroup_limit_cpus(&faults->cgroup, act->is_end ? 0 : fault->size); }
+ACT(hog)
+{
+	UNUSED;
+	accomplice_hog(&faults->accomplice, !act->is_end);
+}
+ACT(quota)
+{
+	UNUSED;
+	cgroup_limit_cpus(&faults->cgroup, act->is_end ? 0 : fault->size);
+}
 
 static void hog_as_child(void)
 {

@@ -23,9 +23,19 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static bool set(struct fault *fault, const char *key, double value)
 {
-	const struct { const char *key; double *value; double least; } keys[] = {
-		{ "every", &fault->every, 1 }, { "odds", &fault->odds, 0 }, { "seconds", &fault->seconds, 0 }, { "from", &fault->from, 0 },
-		{ "ms", &fault->ms, 0 }, { "mb", &fault->mb, 0 }, { "size", &fault->size, 0 }, { "worker", &fault->worker, 0 },
+	const struct {
+		const char *key;
+		double *value;
+		double least;
+	} keys[] = {
+		{ "every", &fault->every, 1 },
+		{ "odds", &fault->odds, 0 },
+		{ "seconds", &fault->seconds, 0 },
+		{ "from", &fault->from, 0 },
+		{ "ms", &fault->ms, 0 },
+		{ "mb", &fault->mb, 0 },
+		{ "size", &fault->size, 0 },
+		{ "worker", &fault->worker, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -56,7 +66,9 @@ bool faults_add(struct faults *faults, const char *text)
 	*fault = (struct fault){ 0 };
 	for (size_t i = 0; i < KINDS; i++)
 		if (strlen(kinds[i].name) == length && strncmp(kinds[i].name, text, length) == 0)
-			*fault = (struct fault){ .kind = &kinds[i], .every = 40, .ms = kinds[i].ms, .mb = kinds[i].mb, .size = kinds[i].size };
+			*fault = (struct fault){
+				.kind = &kinds[i], .every = 40, .ms = kinds[i].ms, .mb = kinds[i].mb, .size = kinds[i].size
+			};
 	if (!fault->kind)
 		return is_mistake(text);
 	for (const char *rest = text + length; *rest; rest += used)
@@ -70,7 +82,8 @@ bool faults_add(struct faults *faults, const char *text)
 
 void faults_help(void)
 {
-	puts("  --fault NAME[,every=40|odds=0.05|seconds=2][,from=BATCH][,ms=N][,mb=N][,size=N][,worker=N]: what goes wrong, up to four:");
+	puts("  --fault NAME[,every=40|odds=0.05|seconds=2][,from=BATCH][,ms=N][,mb=N][,size=N][,worker=N]: what goes "
+		 "wrong, up to four:");
 	for (size_t i = 0; i < KINDS; i++)
 		printf("    %-16s %s\n", kinds[i].name, kinds[i].help);
 }
@@ -99,7 +112,8 @@ static bool needs_one(const struct faults *faults, const char *const *names, dou
 
 static bool prepare(struct faults *faults, unsigned workers, char *why, size_t size)
 {
-	static const char *const disk[] = { "cold-read", "direct-read", "page-out", "memory-pressure", "sync", "checkpoint", NULL };
+	static const char *const disk[] = { "cold-read", "direct-read", "page-out", "memory-pressure", "sync", "checkpoint",
+		NULL };
 	static const char *const others[] = { "hog", "child-hog", "stop", "stop-worker", "quota", "memory-pressure", NULL };
 	static const char *const pinned[] = { "hog", "child-hog", NULL };
 	static const char *const cpu[] = { "quota", NULL }, *const memory[] = { "memory-pressure", NULL };
@@ -180,10 +194,7 @@ static bool is_due(const struct faults *faults, const struct fault *fault, uint6
 	return (batch + 1) % (uint64_t)fault->every == 0;
 }
 
-static bool is_of_worker(const struct fault *fault)
-{
-	return strcmp(fault->kind->name, "slow-worker") == 0;
-}
+static bool is_of_worker(const struct fault *fault) { return strcmp(fault->kind->name, "slow-worker") == 0; }
 
 static void act(struct faults *faults, unsigned number, uint64_t batch, const struct act *act)
 {
@@ -203,7 +214,8 @@ static double queued_s(const struct faults *faults)
 	char text[96] = "";
 	unsigned long long ran_ns, waited_ns;
 
-	if (faults->schedstat_fd < 0 || pread(faults->schedstat_fd, text, sizeof text - 1, 0) <= 0 || sscanf(text, "%llu %llu", &ran_ns, &waited_ns) != 2)
+	if (faults->schedstat_fd < 0 || pread(faults->schedstat_fd, text, sizeof text - 1, 0) <= 0 ||
+		sscanf(text, "%llu %llu", &ran_ns, &waited_ns) != 2)
 		return 0;
 	return (double)waited_ns / 1e9;
 }
@@ -252,7 +264,8 @@ void faults_load(struct faults *faults, uint64_t batch, int worker)
 {
 	for (unsigned i = 0; i < faults->count; i++) {
 		const struct fault *fault = &faults->list[i];
-		bool is_on = is_of_worker(fault) ? worker == (int)fault->worker && (double)batch >= fault->from : is_due(faults, fault, batch);
+		bool is_on = is_of_worker(fault) ? worker == (int)fault->worker && (double)batch >= fault->from
+										 : is_due(faults, fault, batch);
 
 		if (is_on && fault->kind->place == AT_LOAD)
 			act(faults, i, batch, &(struct act){ .batch = batch, .begin_ns = now_ns() });
@@ -292,7 +305,8 @@ unsigned faults_samples_most(const struct faults *faults, unsigned usual)
 /* -- the truth -- */
 
 /* What the column says of each batch in which the fault happened; NULL: its number. */
-static void put_column(FILE *file, const char *key, const float *took_s, const double *wide, const float *narrow, uint64_t batches)
+static void put_column(
+	FILE *file, const char *key, const float *took_s, const double *wide, const float *narrow, uint64_t batches)
 {
 	const char *separator = "";
 
@@ -317,8 +331,9 @@ void faults_write(const struct faults *faults, FILE *file, const double *seconds
 		const struct fault *fault = &faults->list[i];
 		const float *took_s = faults->took_s + i * faults->batches;
 
-		fprintf(file, "%s{\"name\":\"%s\",\"every\":%g,\"odds\":%g,\"seconds\":%g,\"from\":%g,\"kept_bytes\":%.0f", i ? "," : "", fault->kind->name,
-		        fault->every, fault->odds, fault->seconds, fault->from, faults->kept_bytes[i]);
+		fprintf(file, "%s{\"name\":\"%s\",\"every\":%g,\"odds\":%g,\"seconds\":%g,\"from\":%g,\"kept_bytes\":%.0f",
+			i ? "," : "", fault->kind->name, fault->every, fault->odds, fault->seconds, fault->from,
+			faults->kept_bytes[i]);
 		put_column(file, "batches", took_s, NULL, NULL, batches);
 		put_column(file, "took_s", took_s, NULL, took_s, batches);
 		put_column(file, "batch_s", took_s, seconds, NULL, batches);

@@ -44,7 +44,8 @@ static float *slot_inputs(const struct loader *loader, unsigned slot)
 
 static uint8_t *slot_labels(const struct loader *loader, unsigned slot)
 {
-	return loader->memory + slot * loader->slot_size + sizeof(float) * DIGITS_PIXELS * faults_samples_most(loader->plan.faults, loader->plan.batch_size);
+	return loader->memory + slot * loader->slot_size +
+		sizeof(float) * DIGITS_PIXELS * faults_samples_most(loader->plan.faults, loader->plan.batch_size);
 }
 
 /* Brightness and grain, so that no two readings of a record are alike. */
@@ -83,8 +84,8 @@ static bool load(const struct loader *loader, struct pmtop *pm, uint64_t batch, 
 {
 	const struct loader_plan *plan = &loader->plan;
 	unsigned slot = slot_of(loader, batch), samples = faults_samples(plan->faults, batch, plan->batch_size);
-	uint8_t (*records)[DIGITS_RECORD] = malloc(samples * sizeof *records);
-	uint8_t (*pixels)[DIGITS_PIXELS] = malloc(samples * sizeof *pixels);
+	uint8_t(*records)[DIGITS_RECORD] = malloc(samples * sizeof *records);
+	uint8_t(*pixels)[DIGITS_PIXELS] = malloc(samples * sizeof *pixels);
 	uint64_t noise = plan->seed ^ (batch + 1) * 0xd1342543de82ef95u;
 	bool good = records && pixels;
 
@@ -114,7 +115,14 @@ static bool load(const struct loader *loader, struct pmtop *pm, uint64_t batch, 
 
 static struct pmtop *publish_worker(const struct loader *loader, unsigned number)
 {
-	const struct pmtop_options options = { .size = sizeof options, .lanes = 2, .slots = 256, .totals = 16, .names = 64, .history = 64, .epochs = 8, .directory = "" };
+	const struct pmtop_options options = { .size = sizeof options,
+		.lanes = 2,
+		.slots = 256,
+		.totals = 16,
+		.names = 64,
+		.history = 64,
+		.epochs = 8,
+		.directory = "" };
 	struct pmtop *pm;
 	char text[24];
 
@@ -214,7 +222,8 @@ bool loader_start(struct loader *loader, const struct loader_plan *plan)
 
 	signal(SIGPIPE, SIG_IGN);
 	*loader = (struct loader){ .plan = *plan };
-	loader->slot_size = (faults_samples_most(plan->faults, plan->batch_size) * (DIGITS_PIXELS * sizeof(float) + 1) + 63) & ~(size_t)63;
+	loader->slot_size =
+		(faults_samples_most(plan->faults, plan->batch_size) * (DIGITS_PIXELS * sizeof(float) + 1) + 63) & ~(size_t)63;
 	loader->slots = plan->workers ? plan->workers * LOADER_PREFETCH : 1;
 	memory = mmap(NULL, loader->slots * loader->slot_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
@@ -226,7 +235,8 @@ bool loader_start(struct loader *loader, const struct loader_plan *plan)
 	return true;
 }
 
-/* A worker that finds its pipes closed ends by itself, in good order; one that is stopped, or at it for long, is made to. */
+/* A worker that finds its pipes closed ends by itself, in good order; one that is stopped, or at it for long, is made
+ * to. */
 static void end_worker(const struct worker *worker)
 {
 	int64_t patience_ns = now_ns() + 500000000;
@@ -293,7 +303,8 @@ bool loader_next(struct loader *loader, struct pmtop *pm, struct minibatch *out)
 	} else {
 		good = load(loader, pm, batch, -1);
 	}
-	*out = (struct minibatch){ faults_samples(loader->plan.faults, batch, loader->plan.batch_size), slot_inputs(loader, slot), slot_labels(loader, slot) };
+	*out = (struct minibatch){ faults_samples(loader->plan.faults, batch, loader->plan.batch_size),
+		slot_inputs(loader, slot), slot_labels(loader, slot) };
 	return good;
 }
 

@@ -6,14 +6,11 @@
 
 #include "noise.h"
 
-static float *zeroed(size_t count)
-{
-	return calloc(count, sizeof(float));
-}
+static float *zeroed(size_t count) { return calloc(count, sizeof(float)); }
 
 static bool layer_init(struct layer *layer, unsigned inputs, unsigned outputs, unsigned batch, uint64_t *noise)
 {
-	float scale = sqrtf(6.0f / (float)inputs);     /* He et al. (2015), for ReLU */
+	float scale = sqrtf(6.0f / (float)inputs); /* He et al. (2015), for ReLU */
 
 	layer->inputs = inputs;
 	layer->outputs = outputs;
@@ -180,7 +177,7 @@ bool network_write(const struct network *network, FILE *file)
 		const struct layer *layer = &network->layers[i];
 
 		if (fwrite(layer->parameters, sizeof(float), layer->count, file) != layer->count ||
-		    fwrite(layer->velocity, sizeof(float), layer->count, file) != layer->count)
+			fwrite(layer->velocity, sizeof(float), layer->count, file) != layer->count)
 			return false;
 	}
 	return true;

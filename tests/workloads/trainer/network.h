@@ -1,4 +1,5 @@
-/* network.h: a small fully connected network: two hidden layers, ReLU, softmax with cross-entropy, stochastic gradient descent with momentum. */
+/* network.h: a small fully connected network: two hidden layers, ReLU, softmax with cross-entropy, stochastic gradient
+ * descent with momentum. */
 #ifndef TRAINER_NETWORK_H
 #define TRAINER_NETWORK_H
 
@@ -11,13 +12,13 @@ enum { NETWORK_LAYERS = 3 };
 
 struct layer {
 	unsigned inputs, outputs;
-	size_t count;                /* of parameters: for each output its weights, then its bias */
+	size_t count; /* of parameters: for each output its weights, then its bias */
 	float *parameters, *gradient, *velocity;
-	float *output, *delta;       /* batch × outputs */
+	float *output, *delta; /* batch × outputs */
 };
 
 struct network {
-	unsigned batch;              /* the most samples a call may pass */
+	unsigned batch; /* the most samples a call may pass */
 	struct layer layers[NETWORK_LAYERS];
 };
 

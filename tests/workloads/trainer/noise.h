@@ -13,15 +13,9 @@ static inline uint64_t noise_next(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-static inline unsigned noise_below(uint64_t *state, unsigned limit)
-{
-	return (unsigned)(noise_next(state) % limit);
-}
+static inline unsigned noise_below(uint64_t *state, unsigned limit) { return (unsigned)(noise_next(state) % limit); }
 
 /* −1 … 1 */
-static inline float noise_signed(uint64_t *state)
-{
-	return (float)(noise_next(state) >> 40) / (float)(1 << 23) - 1.0f;
-}
+static inline float noise_signed(uint64_t *state) { return (float)(noise_next(state) >> 40) / (float)(1 << 23) - 1.0f; }
 
 #endif

@@ -4,15 +4,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NUMBER_COUNT(text, member, initial, least, help) + 1
+#define NUMBER_COUNT(text, member, initial, least, help) +1
 
-enum { NUMBERS_COUNT = 0 NUMBERS(NUMBER_COUNT), NAME = NUMBERS_COUNT, TRUTH, FAULT, NO_PUBLISH, QUIET_KINDS, QUIET_WORKERS, WAIT_FOR_ENTER, HELP, OPTIONS_COUNT };
+enum {
+	NUMBERS_COUNT = 0 NUMBERS(NUMBER_COUNT),
+	NAME = NUMBERS_COUNT,
+	TRUTH,
+	FAULT,
+	NO_PUBLISH,
+	QUIET_KINDS,
+	QUIET_WORKERS,
+	WAIT_FOR_ENTER,
+	HELP,
+	OPTIONS_COUNT
+};
 
 #define NUMBER_OPTION(text, member, initial, least, help) { text, required_argument, NULL, 0 },
 
 static const struct option long_options[OPTIONS_COUNT + 1] = {
-	NUMBERS(NUMBER_OPTION)
-	[NAME] = { "name", required_argument, NULL, 0 },
+	NUMBERS(NUMBER_OPTION)[NAME] = { "name", required_argument, NULL, 0 },
 	[TRUTH] = { "truth", required_argument, NULL, 0 },
 	[FAULT] = { "fault", required_argument, NULL, 0 },
 	[NO_PUBLISH] = { "no-publish", no_argument, NULL, 0 },
@@ -24,18 +34,21 @@ static const struct option long_options[OPTIONS_COUNT + 1] = {
 
 static void help(void)
 {
-#define NUMBER_HELP(text, member, initial, least, help) printf("  --%-14s N  %s (default %g)\n", text, help, (double)(initial));
+#define NUMBER_HELP(text, member, initial, least, help) \
+	printf("  --%-14s N  %s (default %g)\n", text, help, (double)(initial));
 	puts("trainer: trains a small network on made-up digits and publishes the run through pmtop.h");
 	NUMBERS(NUMBER_HELP)
 	puts("  --name           RUN   name of the run (default digits)\n"
-	     "  --truth          FILE  write what really happened, as JSON\n"
-	     "  --no-publish           train only\n"
-	     "  --quiet-kinds          which batches accumulate is not published\n"
-	     "  --quiet-workers        loader processes publish nothing\n"
-	     "  --wait-for-enter       open the run, say \"ready\", then wait for a line on standard input");
+		 "  --truth          FILE  write what really happened, as JSON\n"
+		 "  --no-publish           train only\n"
+		 "  --quiet-kinds          which batches accumulate is not published\n"
+		 "  --quiet-workers        loader processes publish nothing\n"
+		 "  --wait-for-enter       open the run, say \"ready\", then wait for a line on standard input");
 	faults_help();
-	puts("RANK, WORLD_SIZE, LOCAL_RANK and PMTOP_RUN_ID (or TORCHELASTIC_RUN_ID, MASTER_ADDR, MASTER_PORT) of the environment are published.\n"
-	     "SIGINT and SIGTERM end it after the batch. Exit: 0 ended, 1 failed, 2 usage, 77 the fault cannot be planted here.");
+	puts("RANK, WORLD_SIZE, LOCAL_RANK and PMTOP_RUN_ID (or TORCHELASTIC_RUN_ID, MASTER_ADDR, MASTER_PORT) of the "
+		 "environment are published.\n"
+		 "SIGINT and SIGTERM end it after the batch. Exit: 0 ended, 1 failed, 2 usage, 77 the fault cannot be planted "
+		 "here.");
 #undef NUMBER_HELP
 }
 
@@ -54,9 +67,11 @@ static double number(const char *option, const char *text, double least)
 void options_parse(struct options *options, int argc, char **argv)
 {
 #define NUMBER_DEFAULT(text, member, initial, least, help) .member = (initial),
-	*options = (struct options){ NUMBERS(NUMBER_DEFAULT) .name = "digits" };
+	*options = (struct options){ NUMBERS(NUMBER_DEFAULT).name = "digits" };
 #define NUMBER_TARGET(text, member, initial, least, help) { &options->member, (least) },
-	const struct { double *value, least; } targets[] = { NUMBERS(NUMBER_TARGET) };
+	const struct {
+		double *value, least;
+	} targets[] = { NUMBERS(NUMBER_TARGET) };
 	int which, code;
 
 	while ((code = getopt_long(argc, argv, "", long_options, &which)) != -1) {

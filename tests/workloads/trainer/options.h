@@ -11,9 +11,12 @@
 	X("epochs", epochs, 3, 1, "passes over the data") \
 	X("batches", batches, 200, 1, "batches an epoch") \
 	X("batch-size", batch_size, 32, 1, "samples a batch") \
-	X("accumulate", accumulate, 1, 1, "the optimizer steps with every N-th batch of an epoch, and its last, which is half as large; then a step takes six times as long") \
+	X("accumulate", accumulate, 1, 1, \
+		"the optimizer steps with every N-th batch of an epoch, and its last, which is half as large; then a step " \
+		"takes six times as long") \
 	X("workers", workers, 2, 0, "loader processes; 0: the trainer loads its data itself") \
-	X("step-ms", step_ms, 10, 0, "forward, backward and optimizer repeat their work until they took about so long together") \
+	X("step-ms", step_ms, 10, 0, \
+		"forward, backward and optimizer repeat their work until they took about so long together") \
 	X("seed", seed, 1, 0, "the same seed learns the same, whatever the times and workers are") \
 	X("slow-every", slow_every, 0, 0, "every K-th batch has slow data; 0: none") \
 	X("slow-ms", slow_ms, 100, 0, "how much longer reading and decoding it takes") \
@@ -27,11 +30,11 @@ struct options {
 #define NUMBER_MEMBER(text, member, initial, least, help) double member;
 	NUMBERS(NUMBER_MEMBER)
 #undef NUMBER_MEMBER
-	const char *name;            /* of the run */
-	const char *truth;           /* file to write what really happened to, or NULL */
+	const char *name;  /* of the run */
+	const char *truth; /* file to write what really happened to, or NULL */
 	bool no_publish, wait_for_enter;
-	bool quiet_kinds;            /* batches that accumulate are not told apart from others, nor how many do */
-	bool quiet_workers;          /* loader processes publish nothing */
+	bool quiet_kinds;   /* batches that accumulate are not told apart from others, nor how many do */
+	bool quiet_workers; /* loader processes publish nothing */
 	struct faults faults;
 };
 

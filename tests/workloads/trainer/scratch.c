@@ -28,10 +28,7 @@ static bool fill(struct scratch *scratch)
 	return good && fsync(scratch->fd) == 0;
 }
 
-static void forget(const struct scratch *scratch)
-{
-	posix_fadvise(scratch->fd, 0, 0, POSIX_FADV_DONTNEED);
-}
+static void forget(const struct scratch *scratch) { posix_fadvise(scratch->fd, 0, 0, POSIX_FADV_DONTNEED); }
 
 static bool has_disk(struct scratch *scratch)
 {
@@ -53,7 +50,10 @@ bool scratch_make(struct scratch *scratch, double mb, uint64_t seed, char *why, 
 	if (scratch->fd > 0)
 		return true;
 	snprintf(path, sizeof path, "%s/trainer.XXXXXX", folder);
-	*scratch = (struct scratch){ .size = (size_t)(mb < 8 ? 8 : mb) * BLOCK, .noise = seed ^ 0x5ca7c4, .fd = mkostemp(path, O_CLOEXEC), .direct_fd = -1 };
+	*scratch = (struct scratch){ .size = (size_t)(mb < 8 ? 8 : mb) * BLOCK,
+		.noise = seed ^ 0x5ca7c4,
+		.fd = mkostemp(path, O_CLOEXEC),
+		.direct_fd = -1 };
 	if (scratch->fd >= 0) {
 		scratch->direct_fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 		unlink(path);

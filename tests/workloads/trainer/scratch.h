@@ -1,4 +1,5 @@
-/* scratch.h: a file on a disk, to be read when nothing of it is in memory, and to be written through. In TMPDIR, or /var/tmp; it has no name. */
+/* scratch.h: a file on a disk, to be read when nothing of it is in memory, and to be written through. In TMPDIR, or
+ * /var/tmp; it has no name. */
 #ifndef TRAINER_SCRATCH_H
 #define TRAINER_SCRATCH_H
 
@@ -6,7 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct scratch { int fd, direct_fd; size_t size; uint64_t noise; };
+struct scratch {
+	int fd, direct_fd;
+	size_t size;
+	uint64_t noise;
+};
 
 /* False: `why` says why not; also where no disk is behind it (a tmpfs: its blocks are never read). */
 bool scratch_make(struct scratch *scratch, double mb, uint64_t seed, char *why, size_t why_size);

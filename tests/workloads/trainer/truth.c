@@ -14,10 +14,7 @@ bool truth_init(struct truth *truth, const struct options *options)
 	return truth->seconds;
 }
 
-void truth_release(struct truth *truth)
-{
-	free(truth->seconds);
-}
+void truth_release(struct truth *truth) { free(truth->seconds); }
 
 void truth_batch(struct truth *truth, double seconds, double loss)
 {
@@ -81,7 +78,8 @@ static void put_seconds(FILE *file, const struct truth *truth)
 	fputs("]", file);
 }
 
-bool truth_write(const struct truth *truth, const struct options *options, const struct loader_plan *plan, const char *ended)
+bool truth_write(
+	const struct truth *truth, const struct options *options, const struct loader_plan *plan, const char *ended)
 {
 	const char *separator = "";
 	FILE *file;
@@ -93,9 +91,11 @@ bool truth_write(const struct truth *truth, const struct options *options, const
 		perror(options->truth);
 		return false;
 	}
-	fprintf(file, "{\"pid\":%ld,\"ended\":\"%s\",\"epochs\":%llu,\"batches\":%zu,\"batches_per_epoch\":%.0f,\"batch_size\":%.0f,\"validation_batches\":%llu",
-	        (long)getpid(), ended, (unsigned long long)truth->epochs, truth->count, options->batches, options->batch_size,
-	        (unsigned long long)truth->validation_batches);
+	fprintf(file,
+		"{\"pid\":%ld,\"ended\":\"%s\",\"epochs\":%llu,\"batches\":%zu,\"batches_per_epoch\":%.0f,\"batch_size\":%.0f,"
+		"\"validation_batches\":%llu",
+		(long)getpid(), ended, (unsigned long long)truth->epochs, truth->count, options->batches, options->batch_size,
+		(unsigned long long)truth->validation_batches);
 	put_times(file, truth);
 	put_seconds(file, truth);
 	put(file, "first_loss", truth->first_loss);

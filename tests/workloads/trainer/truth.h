@@ -11,15 +11,16 @@
 
 struct truth {
 	size_t count, capacity;
-	double *seconds;             /* of each finished training batch */
+	double *seconds; /* of each finished training batch */
 	uint64_t epochs, validation_batches, leaked_bytes;
-	double first_loss, final_loss, accuracy;     /* accuracy: of the last validation; NAN = none yet */
+	double first_loss, final_loss, accuracy; /* accuracy: of the last validation; NAN = none yet */
 };
 
 bool truth_init(struct truth *truth, const struct options *options);
 void truth_release(struct truth *truth);
 void truth_batch(struct truth *truth, double seconds, double loss);
 /* One line of JSON to options->truth, if there is one. `ended`: finished, interrupted, hang, crash, exit, failed. */
-bool truth_write(const struct truth *truth, const struct options *options, const struct loader_plan *plan, const char *ended);
+bool truth_write(
+	const struct truth *truth, const struct options *options, const struct loader_plan *plan, const char *ended);
 
 #endif

@@ -11,35 +11,48 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-/* -- which plot ---------------------------------------------------------------------------------------------------------------- */
+/* -- which plot -- */
 
-/* By what the rule's name begins with. What is about batches is seen in the steps, flags and all; a figure's own history would be a stair. */
-static const struct { const char *begin; enum evidence_kind kind; } kinds[] = {
-	{ "flagged_batches", EVIDENCE_STEPS }, { "variance", EVIDENCE_STEPS }, { "slow_first_batch", EVIDENCE_STEPS }, { "slow_period", EVIDENCE_STEPS },
-	{ "slow_drift", EVIDENCE_STEPS }, { "two_kinds", EVIDENCE_STEPS }, { "stall", EVIDENCE_STEPS }, { "memory_growth", EVIDENCE_MEMORY },
-	{ "memory_spike", EVIDENCE_MEMORY }, { "memory_limit_near", EVIDENCE_MEMORY }, { "slowest_rank", EVIDENCE_RANKS }, { "still_rank", EVIDENCE_RANKS },
+/* By what the rule's name begins with. What is about batches is seen in the steps, flags and all; a figure's own
+ * history would be a stair. */
+static const struct {
+	const char *begin;
+	enum evidence_kind kind;
+} kinds[] = {
+	{ "flagged_batches", EVIDENCE_STEPS },
+	{ "variance", EVIDENCE_STEPS },
+	{ "slow_first_batch", EVIDENCE_STEPS },
+	{ "slow_period", EVIDENCE_STEPS },
+	{ "slow_drift", EVIDENCE_STEPS },
+	{ "two_kinds", EVIDENCE_STEPS },
+	{ "stall", EVIDENCE_STEPS },
+	{ "memory_growth", EVIDENCE_MEMORY },
+	{ "memory_spike", EVIDENCE_MEMORY },
+	{ "memory_limit_near", EVIDENCE_MEMORY },
+	{ "slowest_rank", EVIDENCE_RANKS },
+	{ "still_rank", EVIDENCE_RANKS },
 };
 
 static const struct run *run_of(const struct scene *scene, const struct alert *alert)
 {
 	const struct run *run = alert->run < scene->model->run_count ? &scene->model->runs[alert->run] : NULL;
-
-	return run != NULL && run->is_used ? run : NULL;
+	return run && run->is_used ? run : NULL;
 }
 
 enum evidence_kind evidence_kind(const struct scene *scene, const struct alert *alert)
 {
-	enum evidence_kind kind = alert->history != NULL ? EVIDENCE_HISTORY : alert->subject != NAME_NONE ? EVIDENCE_STEPS : EVIDENCE_NONE;
-
+	enum evidence_kind kind = alert->history ? EVIDENCE_HISTORY
+		: alert->subject != NAME_NONE        ? EVIDENCE_STEPS
+											 : EVIDENCE_NONE;
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		if (strncmp(alert->rule, kinds[i].begin, strlen(kinds[i].begin)) == 0)
 			kind = kinds[i].kind;
 	if (kind == EVIDENCE_STEPS && run_of(scene, alert) == NULL)
-		return alert->history != NULL ? EVIDENCE_HISTORY : EVIDENCE_NONE;
+		return alert->history ? EVIDENCE_HISTORY : EVIDENCE_NONE;
 	return kind;
 }
 
-/* -- in words ------------------------------------------------------------------------------------------------------------------ */
+/* -- in words -- */
 
 static const char *times(char out[NUMBER_SIZE], double ratio)
 {
@@ -59,23 +72,32 @@ static const char *plain(char out[NUMBER_SIZE], double number)
 	return out;
 }
 
-/* How keys are told: whole ones, then what they end with, which the name leaves out. A ratio is a share, unless it says how many times. */
-static const struct form { const char *key, *ending, *(*format)(char[NUMBER_SIZE], double), *after; } forms[] = {
-	{ "ratio", "", times, "" }, { "slow_ratio", "_ratio", times, "" },
-	{ NULL, "_bytes_per_s", format_bytes, "/s" }, { NULL, "_bytes_per_batch", format_bytes, " a batch" }, { NULL, "_bytes_per_epoch", format_bytes, " an epoch" },
-	{ NULL, "_bytes", format_bytes, "" }, { NULL, "_per_s", format_rate, "/s" }, { NULL, "_ratio", format_percent, "" }, { NULL, "_s", format_seconds, "" },
-	{ NULL, "_count", format_count, "" }, { NULL, "", plain, "" },
+/* How keys are told: whole ones, then what they end with, which the name leaves out. A ratio is a share, unless it says
+ * how many times. */
+static const struct form {
+	const char *key, *ending, *(*format)(char[NUMBER_SIZE], double), *after;
+} forms[] = {
+	{ "ratio", "", times, "" },
+	{ "slow_ratio", "_ratio", times, "" },
+	{ NULL, "_bytes_per_s", format_bytes, "/s" },
+	{ NULL, "_bytes_per_batch", format_bytes, " a batch" },
+	{ NULL, "_bytes_per_epoch", format_bytes, " an epoch" },
+	{ NULL, "_bytes", format_bytes, "" },
+	{ NULL, "_per_s", format_rate, "/s" },
+	{ NULL, "_ratio", format_percent, "" },
+	{ NULL, "_s", format_seconds, "" },
+	{ NULL, "_count", format_count, "" },
+	{ NULL, "", plain, "" },
 };
 
 static const struct form *form_of(const char *key)
 {
 	const struct form *form = forms;
 	size_t length = strlen(key);
-
 	for (;; form++) {
 		size_t ending = strlen(form->ending);
-
-		if (form->key != NULL ? strcmp(key, form->key) == 0 : length > ending && strcmp(key + length - ending, form->ending) == 0)
+		if (form->key ? strcmp(key, form->key) == 0
+					  : length > ending && strcmp(key + length - ending, form->ending) == 0)
 			return form;
 		if (form + 1 == forms + sizeof forms / sizeof forms[0])
 			return form;
@@ -86,7 +108,6 @@ static int add_words(const struct alert_evidence *evidence, char *out, size_t si
 {
 	const struct form *form = form_of(evidence->key);
 	char name[48], text[NUMBER_SIZE];
-
 	snprintf(name, sizeof name, "%.*s", (int)(strlen(evidence->key) - strlen(form->ending)), evidence->key);
 	for (char *c = name; *c != '\0'; c++)
 		*c = *c == '_' ? ' ' : *c;
@@ -96,7 +117,6 @@ static int add_words(const struct alert_evidence *evidence, char *out, size_t si
 const char *evidence_words(const struct alert *alert, char *out, size_t size)
 {
 	size_t length = 0;
-
 	out[0] = '\0';
 	for (size_t i = 0; i < alert->evidence_count && length + 1 < size; i++) {
 		if (i > 0)
@@ -110,9 +130,11 @@ const char *evidence_words(const struct alert *alert, char *out, size_t size)
 static const char *figure(char out[NUMBER_SIZE], enum figure_unit unit, double value)
 {
 	static const char *(*const formats[])(char[NUMBER_SIZE], double) = {
-		[FIGURE_NUMBER] = format_rate, [FIGURE_SECONDS] = format_seconds, [FIGURE_BYTES] = format_bytes, [FIGURE_RATIO] = format_percent,
+		[FIGURE_NUMBER] = format_rate,
+		[FIGURE_SECONDS] = format_seconds,
+		[FIGURE_BYTES] = format_bytes,
+		[FIGURE_RATIO] = format_percent,
 	};
-
 	return formats[unit](out, value);
 }
 
@@ -126,15 +148,14 @@ const char *evidence_level(const struct alert *alert, char *out, size_t size)
 {
 	char now[NUMBER_SIZE], level[NUMBER_SIZE];
 	const char *way = alert->value > alert->level ? "above" : alert->value < alert->level ? "below" : "at";
-
 	out[0] = '\0';
 	if (has_level(alert))
-		snprintf(out, size, "%s, %s the level of %s%s%s", figure(now, alert->unit, alert->value), way, figure(level, alert->unit, alert->level),
-		         alert->guide[0] != '\0' ? " of guide " : "", alert->guide);
+		snprintf(out, size, "%s, %s the level of %s%s%s", figure(now, alert->unit, alert->value), way,
+			figure(level, alert->unit, alert->level), alert->guide[0] != '\0' ? " of guide " : "", alert->guide);
 	return out;
 }
 
-/* -- the figure over time ------------------------------------------------------------------------------------------------------ */
+/* -- the figure over time -- */
 
 enum { SCALE_HISTORY = 3 };
 static const int64_t least_span_ns = 10 * NS_PER_S;
@@ -142,7 +163,6 @@ static const int64_t least_span_ns = 10 * NS_PER_S;
 static int64_t first_of(const struct scene *scene, const struct alert *alert)
 {
 	int64_t first_ns = series_first_ns(alert->history);
-
 	return first_ns > 0 ? first_ns : scene->now_ns;
 }
 
@@ -151,7 +171,6 @@ static int64_t history_since(const struct scene *scene, const struct alert *aler
 {
 	int64_t held_ns = scene->now_ns - alert->since_ns, first_ns = first_of(scene, alert);
 	int64_t span_ns = held_ns + (held_ns / 3 > 30 * NS_PER_S ? held_ns / 3 : 30 * NS_PER_S);
-
 	for (int i = scene->state->zoom; i > 0 && span_ns > least_span_ns; i--)
 		span_ns /= 2;
 	for (int i = scene->state->zoom; i < 0 && span_ns < scene->now_ns - first_ns; i++)
@@ -162,12 +181,12 @@ static int64_t history_since(const struct scene *scene, const struct alert *aler
 bool evidence_can_zoom(const struct scene *scene, const struct alert *alert, int step)
 {
 	const struct run *run = run_of(scene, alert);
-
 	switch (evidence_kind(scene, alert)) {
 	case EVIDENCE_STEPS: return trace_can_zoom(scene, run, step);
 	case EVIDENCE_MEMORY: return trace_can_zoom_time(scene, scene->state->zoom, step);
 	case EVIDENCE_HISTORY:
-		return step > 0 ? scene->now_ns - history_since(scene, alert) > least_span_ns : history_since(scene, alert) > first_of(scene, alert);
+		return step > 0 ? scene->now_ns - history_since(scene, alert) > least_span_ns
+						: history_since(scene, alert) > first_of(scene, alert);
 	default: return false;
 	}
 }
@@ -176,7 +195,6 @@ static void history_title(const struct scene *scene, const struct alert *alert, 
 {
 	char text[NUMBER_SIZE];
 	double least, most;
-
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_STRONG, "now %s", figure(text, alert->unit, alert->value));
 	if (has_level(alert))
@@ -189,11 +207,11 @@ static void history_title(const struct scene *scene, const struct alert *alert, 
 }
 
 /* A line through the plot, and below it what happened then. */
-static void draw_moment(const struct scene *scene, int64_t from_ns, int64_t time_ns, const char *words, enum role role, struct canvas *canvas, struct rect plot)
+static void draw_moment(const struct scene *scene, int64_t from_ns, int64_t time_ns, const char *words, enum role role,
+	struct canvas *canvas, struct rect plot)
 {
 	int y = plot.y + plot.height, x;
 	struct rect whole = { 0, 0, canvas->width, canvas->height };
-
 	if (time_ns < from_ns || time_ns > scene->now_ns || scene->now_ns <= from_ns)
 		return;
 	x = plot.x + (int)((double)(time_ns - from_ns) / (double)(scene->now_ns - from_ns) * (plot.width - 1));
@@ -211,13 +229,13 @@ static void draw_ends(const struct scene *scene, int64_t from_ns, struct canvas 
 	enum { CELLS = 8 };
 	const int64_t times_ns[] = { from_ns, scene->now_ns };
 	char text[NUMBER_SIZE];
-
 	for (int end = 0; end < 2; end++) {
 		int x = end == 0 ? row.x : row.x + row.width - CELLS;
 		bool is_free = row.width >= 2 * CELLS + 2;
 
 		for (int i = x - 1; i < x + CELLS && is_free; i++)
-			is_free = !rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, i, row.y) || canvas->cells[row.y * canvas->width + i].code == ' ';
+			is_free = !rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, i, row.y) ||
+				canvas->cells[row.y * canvas->width + i].code == ' ';
 		if (is_free)
 			canvas_text(canvas, x, row.y, CELLS, ROLE_DIM, parts_clock(text, scene, times_ns[end]));
 	}
@@ -226,17 +244,24 @@ static void draw_ends(const struct scene *scene, int64_t from_ns, struct canvas 
 static void draw_history(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
 {
 	static const enum plot_unit units[] = {
-		[FIGURE_NUMBER] = PLOT_COUNT, [FIGURE_SECONDS] = PLOT_SECONDS, [FIGURE_BYTES] = PLOT_BYTES, [FIGURE_RATIO] = PLOT_PERCENT,
+		[FIGURE_NUMBER] = PLOT_COUNT,
+		[FIGURE_SECONDS] = PLOT_SECONDS,
+		[FIGURE_BYTES] = PLOT_BYTES,
+		[FIGURE_RATIO] = PLOT_PERCENT,
 	};
 	struct over_time what = {
-		.from_ns = history_since(scene, alert), .unit = units[alert->unit], .from_zero = true, .level = has_level(alert) ? alert->level : NAN, .count = 1,
+		.from_ns = history_since(scene, alert),
+		.unit = units[alert->unit],
+		.from_zero = true,
+		.level = has_level(alert) ? alert->level : NAN,
+		.count = 1,
 		.lines = { { alert->history, ROLE_PLOT } },
 	};
 	struct scale *scale = &scene->state->scales[SCALE_HISTORY];
 	struct line line;
-
 	history_title(scene, alert, &line);
-	struct rect inside = parts_panel(canvas, rect, "Evidence", &line, ROLE_TITLE), axis = rect_take_bottom(&inside, inside.height >= 4 ? 1 : 0);
+	struct rect inside = parts_panel(canvas, rect, "Evidence", &line, ROLE_TITLE),
+				axis = rect_take_bottom(&inside, inside.height >= 4 ? 1 : 0);
 	struct rect plot = over_time_draw(scene, canvas, inside, scale, &what);
 
 	if (plot.width == 0)
@@ -258,6 +283,7 @@ void evidence_draw(struct scene *scene, const struct alert *alert, struct canvas
 	case EVIDENCE_MEMORY: panel_memory(scene, canvas, rect, scene->state->zoom); break;
 	case EVIDENCE_RANKS: panel_ranks(scene, canvas, rect); break;
 	default:
-		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, "no plot belongs to this warning: its figures say all that is known");
+		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM,
+			"no plot belongs to this warning: its figures say all that is known");
 	}
 }

@@ -13,7 +13,10 @@
 enum { SORT_BATCH, SORT_TIME, SORT_RATIO, SORT_CAUSE, SORTS };
 static const char *const sort_names[SORTS] = { "newest", "time", "ratio", "cause" };
 
-struct listed { const struct flagged *flagged; double key; };
+struct listed {
+	const struct flagged *flagged;
+	double key;
+};
 
 static double ratio_of(const struct flagged *flagged)
 {
@@ -24,7 +27,6 @@ static double ratio_of(const struct flagged *flagged)
 static double sort_key(const struct run *run, const struct flagged *flagged, int column)
 {
 	struct explanation why;
-
 	switch (column) {
 	case SORT_TIME: return batch_pace_s(&flagged->batch);
 	case SORT_RATIO: return ratio_of(flagged);
@@ -38,7 +40,6 @@ static double sort_key(const struct run *run, const struct flagged *flagged, int
 static int largest_first(const void *left, const void *right)
 {
 	const struct listed *a = left, *b = right;
-
 	if (a->key != b->key)
 		return a->key < b->key ? 1 : -1;
 	return a->flagged->batch.ordinal < b->flagged->batch.ordinal ? 1 : -1;
@@ -49,7 +50,6 @@ static size_t sorted(const struct scene *scene, const struct run *run, struct li
 	const struct view_state *state = scene->state;
 	const struct flagged *flagged[RUN_FLAGGED_MAX];
 	size_t count = batch_flagged(run, scene_track(scene, run), flagged);
-
 	for (size_t i = 0; i < count; i++) {
 		double key = sort_key(run, flagged[i], state->sort);
 
@@ -67,7 +67,7 @@ static int focused_row(const struct scene *scene, const struct listed *list, siz
 	return -1;
 }
 
-/* -- drawing ------------------------------------------------------------------------------------------------------------------- */
+/* -- drawing -- */
 
 enum { BATCH_WIDTH = 9, TIME_WIDTH = 9, RATIO_WIDTH = 6 };
 
@@ -75,7 +75,6 @@ static void cause_text(const struct run *run, const struct flagged *flagged, str
 {
 	struct explanation why;
 	char text[NUMBER_SIZE], brief[CAUSE_BRIEF_SIZE];
-
 	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
 	line_start(line, " ");
 	for (int i = 0; i < (int)why.cause_count; i++) {
@@ -88,17 +87,18 @@ static void cause_text(const struct run *run, const struct flagged *flagged, str
 		line_add(line, 0, ROLE_DIM, "%s", flagged->batch.is_by_hand ? "flagged by hand" : "–");
 }
 
-static void draw_row(const struct run *run, const struct track *track, const struct flagged *flagged, bool is_selected, struct canvas *canvas, struct rect row)
+static void draw_row(const struct run *run, const struct track *track, const struct flagged *flagged, bool is_selected,
+	struct canvas *canvas, struct rect row)
 {
 	double like = track->step.p50_s, ratio = ratio_of(flagged);
 	int x = row.x + 2;
 	char text[NUMBER_SIZE], cause[LINE_PIECE_SIZE];
 	struct line line;
-
 	if (is_selected)
 		canvas_text(canvas, row.x, row.y, 2, ROLE_KEY, "▸");
 	canvas_text(canvas, x, row.y, BATCH_WIDTH, ROLE_FLAG, parts_batch_name(text, run, &flagged->batch));
-	canvas_text_right(canvas, x + BATCH_WIDTH, row.y, TIME_WIDTH, ROLE_NORMAL, parts_time(text, batch_pace_s(&flagged->batch), like));
+	canvas_text_right(
+		canvas, x + BATCH_WIDTH, row.y, TIME_WIDTH, ROLE_NORMAL, parts_time(text, batch_pace_s(&flagged->batch), like));
 	snprintf(text, sizeof text, isnan(ratio) ? "–" : "%.1f×", ratio);
 	canvas_text_right(canvas, x + BATCH_WIDTH + TIME_WIDTH, row.y, RATIO_WIDTH, ROLE_NORMAL, text);
 	x += BATCH_WIDTH + TIME_WIDTH + RATIO_WIDTH + 2;
@@ -113,7 +113,6 @@ static void draw_row(const struct run *run, const struct track *track, const str
 static void draw_header(struct canvas *canvas, struct rect row)
 {
 	int x = row.x + 2;
-
 	canvas_fill(canvas, row, ' ', ROLE_HEADER);
 	canvas_text(canvas, x, row.y, BATCH_WIDTH, ROLE_HEADER, "BATCH");
 	canvas_text_right(canvas, x + BATCH_WIDTH, row.y, TIME_WIDTH, ROLE_HEADER, "STEP");
@@ -128,7 +127,6 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 	size_t count = sorted(scene, run, list);
 	int selected = focused_row(scene, list, count);
 	struct line right;
-
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "%zu", count);
 	line_add(&right, 1, ROLE_NORMAL, "by %s%s", sort_names[state->sort], state->sort_ascending ? ", reversed" : "");
@@ -136,7 +134,8 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 	struct rect inside = parts_panel(canvas, rect, "Flagged", &right, ROLE_TITLE);
 
 	if (count == 0) {
-		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "none so far; f flags the batch under the cursor");
+		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM,
+			"none so far; f flags the batch under the cursor");
 		return;
 	}
 	panel_patterns_draw(scene, run, canvas, &inside);
@@ -145,16 +144,16 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 	parts_list_settle(state, (int)count, inside.height);
 	state->list = inside;
 	for (int i = 0; i < inside.height && state->scroll + i < (int)count; i++)
-		draw_row(run, scene_track(scene, run), list[state->scroll + i].flagged, state->scroll + i == selected, canvas, rect_row(inside, i));
+		draw_row(run, scene_track(scene, run), list[state->scroll + i].flagged, state->scroll + i == selected, canvas,
+			rect_row(inside, i));
 }
 
-/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 bool flag_list_key(struct scene *scene, const struct run *run, struct key_event event)
 {
 	struct view_state *state = scene->state;
 	struct listed list[RUN_FLAGGED_MAX];
-
 	if (event.key == '<' || event.key == '>') {
 		state->sort = (state->sort + (event.key == '>' ? 1 : SORTS - 1)) % SORTS;
 		return true;
@@ -166,7 +165,8 @@ bool flag_list_key(struct scene *scene, const struct run *run, struct key_event 
 	size_t count = sorted(scene, run, list);
 	bool had_focus = focused_row(scene, list, count) >= 0;
 
-	if (count == 0 || event.key == KEY_PAGE_UP || event.key == KEY_PAGE_DOWN || event.key == KEY_TO_HOME || event.key == KEY_TO_END)
+	if (count == 0 || event.key == KEY_PAGE_UP || event.key == KEY_PAGE_DOWN || event.key == KEY_TO_HOME ||
+		event.key == KEY_TO_END)
 		return false;
 	if (!had_focus)
 		state->row = -1;

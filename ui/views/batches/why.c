@@ -14,12 +14,12 @@
 /* Widths of the three columns of figures; the name takes what is left of `name`, the bar the rest. */
 enum { FIGURE_WIDTH = 10, NAME_MOST = 34 };
 
-/* -- phases -------------------------------------------------------------------------------------------------------------------- */
+/* -- phases -- */
 
-static void draw_heading(struct canvas *canvas, struct rect row, int name, const char *what, const char *unit, const char *third)
+static void draw_heading(
+	struct canvas *canvas, struct rect row, int name, const char *what, const char *unit, const char *third)
 {
 	char text[NUMBER_SIZE];
-
 	canvas_fill(canvas, row, ' ', ROLE_HEADER);
 	canvas_text(canvas, row.x, row.y, name, ROLE_HEADER, what);
 	snprintf(text, sizeof text, unit[0] != '\0' ? "this %s" : "this%s", unit);
@@ -29,37 +29,36 @@ static void draw_heading(struct canvas *canvas, struct rect row, int name, const
 }
 
 /* What the table's times are like: a unit finer than the whole asks for, since phases are shorter. */
-static double unit_of(const struct explanation *why)
-{
-	return (isnan(why->usual_s) ? why->step_s : why->usual_s) / 4;
-}
+static double unit_of(const struct explanation *why) { return (isnan(why->usual_s) ? why->step_s : why->usual_s) / 4; }
 
 /* Of the usual step: under it, shares of the excess would be shares of chance. */
 static const double least_excess = 0.1;
 
-static void draw_phase(const struct run *run, const struct explanation *why, const struct explain_row *phase, struct canvas *canvas, struct rect row,
-                       int name, enum role role)
+static void draw_phase(const struct run *run, const struct explanation *why, const struct explain_row *phase,
+	struct canvas *canvas, struct rect row, int name, enum role role)
 {
 	int indent = 2 * (int)phase->depth, x = row.x + name, bar = row.width - name - 3 * FIGURE_WIDTH - 8;
-	double like = unit_of(why), share = why->excess_s >= why->usual_s * least_excess ? phase->excess_s / why->excess_s : NAN;
+	double like = unit_of(why),
+		   share = why->excess_s >= why->usual_s * least_excess ? phase->excess_s / why->excess_s : NAN;
 	bool is_much = share >= 0.2;
 	char text[NUMBER_SIZE];
-
-	canvas_text(canvas, row.x + indent, row.y, name - indent, phase->depth == 0 ? ROLE_NORMAL : ROLE_DIM, run_name(run, phase->name));
+	canvas_text(canvas, row.x + indent, row.y, name - indent, phase->depth == 0 ? ROLE_NORMAL : ROLE_DIM,
+		run_name(run, phase->name));
 	canvas_text_right(canvas, x, row.y, FIGURE_WIDTH, ROLE_NORMAL, parts_time_bare(text, phase->this_s, like, false));
-	canvas_text_right(canvas, x + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, parts_time_bare(text, phase->usual_s, like, false));
+	canvas_text_right(
+		canvas, x + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, parts_time_bare(text, phase->usual_s, like, false));
 	canvas_text_right(canvas, x + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, is_much ? ROLE_FLAG : ROLE_NORMAL,
-	                  parts_time_bare(text, phase->excess_s, like, true));
+		parts_time_bare(text, phase->excess_s, like, true));
 	if (bar < 4 || !(share > 0.005))
 		return;
 	canvas_bar(canvas, x + 3 * FIGURE_WIDTH + 2, row.y, bar, share > 1 ? 1 : share, role);
-	canvas_text_right(canvas, x + 3 * FIGURE_WIDTH + 2 + bar, row.y, 6, is_much ? ROLE_STRONG : ROLE_DIM, format_percent(text, share));
+	canvas_text_right(canvas, x + 3 * FIGURE_WIDTH + 2 + bar, row.y, 6, is_much ? ROLE_STRONG : ROLE_DIM,
+		format_percent(text, share));
 }
 
 static int name_width(const struct run *run, const struct explanation *why, int width)
 {
 	int name = 12;
-
 	for (size_t i = 0; i < why->row_count; i++) {
 		int cells = (int)text_cells(run_name(run, why->rows[i].name)) + 2 * (int)why->rows[i].depth;
 
@@ -77,7 +76,6 @@ static int draw_phases(const struct run *run, const struct explanation *why, str
 	int name = name_width(run, why, rect.width), used = 1;
 	bool is_tight = why->cause_count > 0 && rect.height < (int)why->row_count + HAPPENINGS_LEAST;
 	enum role role = ROLE_PHASE_0;
-
 	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(unit_of(why)), "excess");
 	for (size_t i = 0; i < why->row_count; i++) {
 		struct rect row = rect_row(rect, used);
@@ -92,7 +90,7 @@ static int draw_phases(const struct run *run, const struct explanation *why, str
 	return used;
 }
 
-/* -- what else happened -------------------------------------------------------------------------------------------------------- */
+/* -- what else happened -- */
 
 static const char *context_value(char out[NUMBER_SIZE], enum explain_unit unit, double value)
 {
@@ -146,10 +144,17 @@ static size_t add_evidence(const struct explanation *why, struct happening *out)
 	return why->context_count;
 }
 
-/* What the process source saw of the whole process: means over the window, against the time that the usual batches took. */
-static size_t add_process(const struct model *model, const struct batch *batch, int64_t usual_from_ns, struct happening *out)
+/* What the process source saw of the whole process: means over the window, against the time that the usual batches
+ * took. */
+static size_t add_process(
+	const struct model *model, const struct batch *batch, int64_t usual_from_ns, struct happening *out)
 {
-	const struct { const char *what; const struct series *series; const char *(*format)(char[NUMBER_SIZE], double); double least; } rows[] = {
+	const struct {
+		const char *what;
+		const struct series *series;
+		const char *(*format)(char[NUMBER_SIZE], double);
+		double least;
+	} rows[] = {
 		{ "process: CPU", model->series.cpu_ratio, format_percent, 0.2 },
 		{ "process: waits for CPU", model->series.run_queue_wait_ratio, format_percent, 0.05 },
 		{ "process: reads, bytes/s", model->series.read_bytes_per_s, format_bytes, 1e6 },
@@ -159,7 +164,6 @@ static size_t add_process(const struct model *model, const struct batch *batch, 
 	};
 	int64_t to_ns = batch->begin_ns + (int64_t)(batch->step_s * 1e9);
 	size_t count = sizeof rows / sizeof rows[0];
-
 	for (size_t i = 0; i < count; i++) {
 		double now = NAN, usual = NAN;
 
@@ -175,14 +179,16 @@ static size_t add_process(const struct model *model, const struct batch *batch, 
 }
 
 /* Room for what is put into words here. */
-struct told_texts { char marks[MARKS_MAX][128], figures[RUN_BATCH_FIGURES_MAX][160]; };
+struct told_texts {
+	char marks[MARKS_MAX][128], figures[RUN_BATCH_FIGURES_MAX][160];
+};
 
-static size_t add_marks(const struct run *run, const struct batch *batch, struct happening *out, struct told_texts *texts)
+static size_t add_marks(
+	const struct run *run, const struct batch *batch, struct happening *out, struct told_texts *texts)
 {
 	int64_t end_ns = batch->begin_ns + (int64_t)(batch->step_s * 1e9);
 	size_t count = 0;
 	char text[NUMBER_SIZE];
-
 	for (size_t i = 0; i < run->mark_count && count < MARKS_MAX; i++) {
 		int64_t time_ns = run->marks[i].time_ns;
 
@@ -190,7 +196,8 @@ static size_t add_marks(const struct run *run, const struct batch *batch, struct
 			continue;
 		snprintf(texts->marks[count], sizeof texts->marks[0], "◆ %s", run->marks[i].text);
 		out[count].what = texts->marks[count];
-		snprintf(out[count].now, NUMBER_SIZE, "+%.24s", format_seconds(text, seconds_between(batch->begin_ns, time_ns)));
+		snprintf(
+			out[count].now, NUMBER_SIZE, "+%.24s", format_seconds(text, seconds_between(batch->begin_ns, time_ns)));
 		out[count++].is_fact = true;
 	}
 	return count;
@@ -209,11 +216,12 @@ static const char *figure_value(char out[NUMBER_SIZE], enum figure_unit unit, do
 }
 
 /* What was told of the batch later, by clocks of their own. */
-static size_t add_figures(const struct run *run, const struct track *track, const struct batch *batch, const struct explanation *why,
-                          struct happening *out, struct told_texts *texts)
+static size_t add_figures(const struct run *run, const struct track *track, const struct batch *batch,
+	const struct explanation *why, struct happening *out, struct told_texts *texts)
 {
 	for (unsigned i = 0; i < batch->figure_count; i++) {
-		enum figure_unit unit = late_figure_label(texts->figures[i], sizeof texts->figures[0], run_name(run, batch->figures[i].name));
+		enum figure_unit unit =
+			late_figure_label(texts->figures[i], sizeof texts->figures[0], run_name(run, batch->figures[i].name));
 		double now = (double)batch->figures[i].value, usual = NAN;
 
 		for (size_t k = 0; k < run->late_figure_count; k++)
@@ -232,21 +240,23 @@ static int64_t usual_begin(const struct track *track, const struct batch *batch,
 {
 	uint64_t first = batch->ordinal > batches ? batch->ordinal - batches : 0;
 	const struct batch *from = track_batch(track, first > track->first ? first : track->first);
-
-	return from != NULL ? from->begin_ns : batch->begin_ns;
+	return from ? from->begin_ns : batch->begin_ns;
 }
 
 static void draw_happening(struct canvas *canvas, struct rect row, int name, const struct happening *happening)
 {
 	char text[NUMBER_SIZE];
-	enum role role = happening->is_unusual ? ROLE_FLAG : happening->is_fact ? ROLE_STRONG : happening->is_known ? ROLE_NORMAL : ROLE_DIM;
-
+	enum role role = happening->is_unusual ? ROLE_FLAG
+		: happening->is_fact               ? ROLE_STRONG
+		: happening->is_known              ? ROLE_NORMAL
+										   : ROLE_DIM;
 	canvas_text(canvas, row.x, row.y, name, role, happening->what);
 	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, role, happening->now);
 	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, happening->usual);
 	if (happening->explains_ratio > 0)
-		canvas_text_right(canvas, row.x + name + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, happening->explains_ratio >= 0.2 ? ROLE_STRONG : ROLE_NORMAL,
-		                  format_percent(text, happening->explains_ratio));
+		canvas_text_right(canvas, row.x + name + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH,
+			happening->explains_ratio >= 0.2 ? ROLE_STRONG : ROLE_NORMAL,
+			format_percent(text, happening->explains_ratio));
 	else if (happening->is_unusual)
 		canvas_text(canvas, row.x + name + 2 * FIGURE_WIDTH + 2, row.y, 9, ROLE_FLAG, "▲ unusual");
 }
@@ -256,13 +266,17 @@ static bool add_unknown(const struct explanation *why, struct happening *out)
 {
 	for (size_t i = 0; i < why->cause_count; i++)
 		if (why->causes[i].kind == CAUSE_UNKNOWN)
-			*out = (struct happening){ .what = "unknown", .explains_ratio = why->causes[i].share_ratio, .is_fact = true };
-	return out->what != NULL;
+			*out =
+				(struct happening){ .what = "unknown", .explains_ratio = why->causes[i].share_ratio, .is_fact = true };
+	return out->what;
 }
 
 static int pass_of(const struct happening *happening)
 {
-	return happening->explains_ratio > 0 ? 0 : happening->is_unusual || happening->is_fact ? 1 : happening->is_known ? 2 : 3;
+	return happening->explains_ratio > 0              ? 0
+		: happening->is_unusual || happening->is_fact ? 1
+		: happening->is_known                         ? 2
+													  : 3;
 }
 
 /* Those that explain nothing keep their order. */
@@ -279,13 +293,12 @@ static void stable_sort(struct happening *list, size_t count)
 }
 
 /* What explains the most first, then what is unusual, what is not known last. */
-static void draw_happenings(const struct model *model, const struct run *run, const struct track *track, const struct batch *batch,
-                            const struct explanation *why, struct canvas *canvas, struct rect rect)
+static void draw_happenings(const struct model *model, const struct run *run, const struct track *track,
+	const struct batch *batch, const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
 	struct happening list[HAPPENINGS_MAX] = { 0 };
 	struct told_texts texts;
 	size_t count = add_marks(run, batch, list, &texts);
-
 	count += add_evidence(why, list + count);
 	count += add_figures(run, track, batch, why, list + count, &texts);
 	int name = rect.width - 3 * FIGURE_WIDTH < NAME_MOST ? rect.width - 3 * FIGURE_WIDTH : NAME_MOST, used = 1;
@@ -302,9 +315,10 @@ static void draw_happenings(const struct model *model, const struct run *run, co
 				draw_happening(canvas, rect_row(rect, used++), name, &list[i]);
 }
 
-/* -- the panel ----------------------------------------------------------------------------------------------------------------- */
+/* -- the panel -- */
 
-/* What to try about the cause that explains most; where nothing better is known, what the warnings advise about its phase. NULL: nothing. */
+/* What to try about the cause that explains most; where nothing better is known, what the warnings advise about its
+ * phase. NULL: nothing. */
 static const char *next_step(const struct scene *scene, const struct explanation *why)
 {
 	if (why->cause_count > 0 && why->causes[0].next[0] != '\0')
@@ -312,7 +326,8 @@ static const char *next_step(const struct scene *scene, const struct explanation
 	for (size_t i = 0; i < scene->alerts->count && why->cause_count > 0 && !scene->focus.has_mode; i++) {
 		const struct alert *alert = &scene->alerts->list[i];
 
-		if (alert->is_raised && alert->advice_count > 0 && alert->subject != NAME_NONE && alert->subject == why->causes[0].phase)
+		if (alert->is_raised && alert->advice_count > 0 && alert->subject != NAME_NONE &&
+			alert->subject == why->causes[0].phase)
 			return alert->advice[0];
 	}
 	return NULL;
@@ -323,15 +338,16 @@ static int draw_cause_rows(const struct explanation *why, struct canvas *canvas,
 {
 	char text[NUMBER_SIZE], main_cause[sizeof why->causes[0].what + NUMBER_SIZE];
 	struct line line;
-
 	if (why->cause_count > 0) {
-		snprintf(main_cause, sizeof main_cause, "%s %s", why->causes[0].what, format_percent(text, why->causes[0].share_ratio));
+		snprintf(main_cause, sizeof main_cause, "%s %s", why->causes[0].what,
+			format_percent(text, why->causes[0].share_ratio));
 		if ((int)text_cells(main_cause) > rect.width && rect.height >= 8)
 			return parts_wrap(canvas, rect, ROLE_STRONG, main_cause);
 	}
 	line_start(&line, " · ");
 	for (size_t i = 0; i < why->cause_count; i++)
-		line_add(&line, (int)i, i == 0 ? ROLE_STRONG : ROLE_NORMAL, "%s %s", why->causes[i].what, format_percent(text, why->causes[i].share_ratio));
+		line_add(&line, (int)i, i == 0 ? ROLE_STRONG : ROLE_NORMAL, "%s %s", why->causes[i].what,
+			format_percent(text, why->causes[i].share_ratio));
 	if (why->is_bigger)
 		line_add(&line, 1, ROLE_NORMAL, "a bigger batch: %.0f samples against %.0f", why->samples, why->usual_samples);
 	if (why->usual_batches == 0)
@@ -343,12 +359,12 @@ static int draw_cause_rows(const struct explanation *why, struct canvas *canvas,
 	return 1;
 }
 
-static int draw_causes(const struct scene *scene, const struct explanation *why, struct canvas *canvas, struct rect rect)
+static int draw_causes(
+	const struct scene *scene, const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
 	const char *next = next_step(scene, why);
 	int used = draw_cause_rows(why, canvas, rect);
-
-	if (next == NULL || rect.height < 8)
+	if (!next || rect.height < 8)
 		return used;
 	rect_take_top(&rect, used);
 	canvas_text(canvas, rect.x, rect.y, 2, ROLE_ACCENT, "→");
@@ -356,18 +372,18 @@ static int draw_causes(const struct scene *scene, const struct explanation *why,
 	return used + parts_wrap(canvas, rect, ROLE_NORMAL, next);
 }
 
-static void why_title(const struct run *run, const struct track *track, const struct batch *batch, const struct explanation *why, char *title, size_t size,
-                      struct line *right)
+static void why_title(const struct run *run, const struct track *track, const struct batch *batch,
+	const struct explanation *why, char *title, size_t size, struct line *right)
 {
 	char kind[BATCH_KIND_SIZE];
 	char name[NUMBER_SIZE], step[NUMBER_SIZE], usual[NUMBER_SIZE], excess[NUMBER_SIZE], ratio[NUMBER_SIZE] = "";
-
 	snprintf(title, size, batch->is_flagged ? "Why %s was slow" : "Batch %s", parts_batch_name(name, run, batch));
 	if (!isnan(why->ratio))
 		snprintf(ratio, sizeof ratio, "%.1f×", why->ratio);
 	line_start(right, " · ");
 	line_add(right, 0, ROLE_NORMAL, "%s = median %s %s", parts_time(step, why->step_s, why->usual_s),
-	         parts_time_bare(usual, why->usual_s, why->usual_s, false), parts_time_bare(excess, why->excess_s, why->usual_s, true));
+		parts_time_bare(usual, why->usual_s, why->usual_s, false),
+		parts_time_bare(excess, why->excess_s, why->usual_s, true));
 	if (ratio[0] != '\0')
 		line_add(right, 1, ROLE_NORMAL, "%s", ratio);
 	if (why->is_by_device)
@@ -382,15 +398,15 @@ static void why_title(const struct run *run, const struct track *track, const st
 		line_add(right, 3, ROLE_NORMAL, "loss %s", parts_loss(name, batch->loss));
 }
 
-void panel_why(const struct scene *scene, const struct run *run, uint64_t ordinal, struct canvas *canvas, struct rect rect)
+void panel_why(
+	const struct scene *scene, const struct run *run, uint64_t ordinal, struct canvas *canvas, struct rect rect)
 {
 	const struct track *track = scene_track(scene, run);
 	const struct batch *batch = batch_find(run, track, ordinal, NULL);
 	struct explanation why;
 	struct line right;
 	char title[NUMBER_SIZE + 16];
-
-	if (batch == NULL || !batch_explain(scene, run, track, ordinal, &why)) {
+	if (!batch || !batch_explain(scene, run, track, ordinal, &why)) {
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "this batch is no longer kept");
 		return;
 	}

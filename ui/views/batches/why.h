@@ -4,6 +4,7 @@
 
 #include "ui/widgets/view.h"
 
-void panel_why(const struct scene *scene, const struct run *run, uint64_t ordinal, struct canvas *canvas, struct rect rect);
+void panel_why(
+	const struct scene *scene, const struct run *run, uint64_t ordinal, struct canvas *canvas, struct rect rect);
 
 #endif

@@ -1,4 +1,5 @@
-/* Code: which lines of the person's own Python the time goes to, what the chosen one calls, and which functions that is. */
+/* Code: which lines of the person's own Python the time goes to, what the chosen one calls, and which functions that
+ * is. */
 #include "src/model/code/code.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ static bool look_at(const struct scene *scene, struct code_look *look)
 	return code_look_at(scene, scene->state->chosen_for - 1, scene->state->zoom < 0, look);
 }
 
-/* -- lines ---------------------------------------------------------------------------------------------------------------------- */
+/* -- lines -- */
 
 /* The row stays on its line, wherever that moves. */
 static void settle(struct view_state *state, const struct code_rows *rows, int height)
@@ -30,18 +31,21 @@ static void settle(struct view_state *state, const struct code_rows *rows, int h
 	parts_list_settle(state, (int)rows->count, height);
 }
 
-static void lines_panel(struct scene *scene, const struct code_look *look, const struct code_rows *rows, struct canvas *canvas, struct rect rect)
+static void lines_panel(struct scene *scene, const struct code_look *look, const struct code_rows *rows,
+	struct canvas *canvas, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	struct table_column fitted[CODE_CELLS];
 	struct table table;
 	struct line title;
-
 	code_title(scene, look, &title);
-	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE), header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
+	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE),
+				header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
 
 	if (rows->count == 0) {
-		parts_wrap(canvas, inside, ROLE_DIM, look->seconds > 0 ? "None of what it runs is your own, by its path: all is installed or Python's." : "Nothing was seen in this time.");
+		parts_wrap(canvas, inside, ROLE_DIM,
+			look->seconds > 0 ? "None of what it runs is your own, by its path: all is installed or Python's."
+							  : "Nothing was seen in this time.");
 		return;
 	}
 	code_rows_fit(look, rows, inside, &table, fitted);
@@ -58,20 +62,21 @@ static void lines_panel(struct scene *scene, const struct code_look *look, const
 	}
 }
 
-/* -- the view ------------------------------------------------------------------------------------------------------------------- */
+/* -- the view -- */
 
 static void draw_absent(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	static const char spans[] = "\nSpans say where time goes in any language: PMTOP_SPAN(pm, \"decode\") { … } around a suspect, and see it on 3.";
+	static const char spans[] = "\nSpans say where time goes in any language: PMTOP_SPAN(pm, \"decode\") { … } around "
+								"a suspect, and see it on 3.";
 	const struct model *model = scene->model;
 	char text[600];
-
 	snprintf(text, sizeof text, "The first looks at its Python code are still to come.%s", spans);
 	for (size_t i = 0; i < model->missing_count; i++)
 		if (strcmp(model->missing[i].figure, "stacks") == 0)
-			snprintf(text, sizeof text, "No Python code is seen: %s%s%s%s%s.%s", model->missing[i].text, model->missing[i].remedy[0] ? " (" : "",
-			         model->missing[i].remedy, model->missing[i].remedy[0] ? ")" : "", "", spans);
-	if (scene->replay != NULL && model->missing_count == 0)
+			snprintf(text, sizeof text, "No Python code is seen: %s%s%s%s%s.%s", model->missing[i].text,
+				model->missing[i].remedy[0] ? " (" : "", model->missing[i].remedy,
+				model->missing[i].remedy[0] ? ")" : "", "", spans);
+	if (scene->replay && model->missing_count == 0)
 		snprintf(text, sizeof text, "This recording holds no looks at Python code.%s", spans);
 	parts_note(canvas, rect, "Code", text);
 }
@@ -81,7 +86,6 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	struct view_state *state = scene->state;
 	struct code_look look;
 	struct code_rows rows;
-
 	state->list = (struct rect){ 0, 0, 0, 0 };
 	if (!look_at(scene, &look)) {
 		draw_absent(scene, canvas, rect);
@@ -99,7 +103,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	lines_panel(scene, &look, &rows, canvas, top);
 	if (rect.height <= 0)
 		return;
-	struct rect right = rect_take_right(&rect, rect.width >= FUNCTIONS_FROM_WIDTH ? rect.width / 2 : rows.count > 0 ? 0 : rect.width);
+	struct rect right = rect_take_right(&rect,
+		rect.width >= FUNCTIONS_FROM_WIDTH ? rect.width / 2
+			: rows.count > 0               ? 0
+										   : rect.width);
 
 	if (rect.width > 0)
 		code_tree_panel(&look, rows.count > 0 ? &look.code->lines[rows.places[state->row]] : NULL, canvas, rect);
@@ -107,12 +114,11 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		code_functions_panel(&look, canvas, right);
 }
 
-/* -- keys ----------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static void choose_group(struct scene *scene, const struct code_look *look, int step)
 {
 	const struct code *code = look->code;
-
 	for (size_t i = 1; i <= code->group_count; i++) {
 		size_t at = (look->index + (step > 0 ? i : code->group_count - i)) % code->group_count;
 
@@ -128,7 +134,6 @@ static void choose_group(struct scene *scene, const struct code_look *look, int 
 static bool walk_matches(struct scene *scene, const struct code_look *look, const struct code_rows *rows, int step)
 {
 	struct view_state *state = scene->state;
-
 	if (state->search[0] == '\0')
 		return false;
 	for (size_t i = 1; i <= rows->count; i++) {
@@ -148,18 +153,17 @@ static int next_sort(int sort, int step)
 {
 	static const int sorts[] = { CODE_CELL_SHARE, CODE_CELL_ALL, CODE_CELL_PLACE };
 	int at = 0;
-
 	for (int i = 0; i < 3; i++)
 		if (sorts[i] == sort)
 			at = i;
 	return sorts[(at + step + 3) % 3];
 }
 
-static bool click_header(const struct code_look *look, const struct code_rows *rows, struct view_state *state, struct key_event event)
+static bool click_header(
+	const struct code_look *look, const struct code_rows *rows, struct view_state *state, struct key_event event)
 {
 	struct table_column fitted[CODE_CELLS];
 	struct table table;
-
 	if (event.y != state->list.y - 1 || state->list.height == 0)
 		return false;
 	code_rows_fit(look, rows, state->list, &table, fitted);
@@ -177,7 +181,6 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	struct view_state *state = scene->state;
 	struct code_look look;
 	struct code_rows rows;
-
 	(void)rect;
 	if (!look_at(scene, &look))
 		return false;
@@ -209,11 +212,11 @@ static void write(const struct scene *scene, struct buffer *out)
 {
 	struct code_look look;
 	struct code_rows rows;
-
 	if (!look_at(scene, &look))
 		return;
 	code_rows_collect(&look, scene->state->sort, scene->state->sort_ascending, &rows);
-	buffer_puts(out, "pid,is_workers,file,line,function,works_at,seconds,share_ratio,all_seconds,all_share_ratio,text\n");
+	buffer_puts(
+		out, "pid,is_workers,file,line,function,works_at,seconds,share_ratio,all_seconds,all_share_ratio,text\n");
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct code_line *line = &look.code->lines[rows.places[i]];
 		const struct code_name *name = &look.code->codes[line->code];
@@ -228,15 +231,20 @@ static void write(const struct scene *scene, struct buffer *out)
 		parts_csv_number(out, false, code_share(&look, &line->self));
 		parts_csv_number(out, false, code_seconds(&look, &line->all));
 		parts_csv_number(out, false, code_share(&look, &line->all));
-		parts_csv_text(out, false, line->text != NULL ? line->text : "");
+		parts_csv_text(out, false, line->text ? line->text : "");
 		buffer_puts(out, "\n");
 	}
 }
 
 const struct view code_view = {
-	.name = "Code", .short_name = "Code", .digit = '7',
-	.keys = "q quit  Tab view  ↑↓ line  ←→ process  - whole run  + last minute  <> sort  / search  n/N match  w write  ? help",
+	.name = "Code",
+	.short_name = "Code",
+	.digit = '7',
+	.keys = "q quit  Tab view  ↑↓ line  ←→ process  - whole run  + last minute  <> sort  / search  n/N match  w write  "
+			"? help",
 	.keys_short = "q quit  ↑↓ line  ←→ process  -/+ whole/minute  <> sort  / search  ? help",
 	.can_search = true,
-	.draw = draw, .key = key, .write = write,
+	.draw = draw,
+	.key = key,
+	.write = write,
 };

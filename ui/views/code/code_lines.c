@@ -19,17 +19,16 @@ static const struct table_column columns[CODE_CELLS] = {
 
 enum { PLACE_WIDTH_MOST = 28 };
 
-/* -- what is shown -------------------------------------------------------------------------------------------------------------- */
+/* -- what is shown -- */
 
 static int group_of(const struct scene *scene, int chosen)
 {
 	const struct code *code = &scene->model->code;
 	const struct run *run = scene_run(scene);
 	int group = -1;
-
 	if (chosen >= 0 && (size_t)chosen < code->group_count && code->groups[chosen].is_used)
 		return chosen;
-	if (run != NULL)
+	if (run)
 		group = code_group_of(code, run->pid);
 	return group >= 0 ? group : code_main_group(scene->model);
 }
@@ -37,7 +36,6 @@ static int group_of(const struct scene *scene, int chosen)
 bool code_look_at(const struct scene *scene, int chosen, bool is_whole, struct code_look *look)
 {
 	int group = group_of(scene, chosen);
-
 	if (group < 0)
 		return false;
 	look->code = &scene->model->code;
@@ -61,8 +59,7 @@ double code_share(const struct code_look *look, const struct code_time *time)
 const char *code_place(const struct code_name *name, uint32_t line, char *out, size_t size)
 {
 	const char *file = code_short_file(name->file), *slash = strrchr(file, '/');
-
-	file = name->is_own && slash != NULL ? slash + 1 : file;
+	file = name->is_own && slash ? slash + 1 : file;
 	if (line > 0)
 		snprintf(out, size, "%s:%u", file, line);
 	else
@@ -73,11 +70,17 @@ const char *code_place(const struct code_name *name, uint32_t line, char *out, s
 enum role code_phase_role(enum code_phase phase)
 {
 	static const enum role roles[CODE_PHASE_COUNT] = {
-		[CODE_PHASE_OTHER] = ROLE_PHASE_7, [CODE_PHASE_DATA] = ROLE_PHASE_0, [CODE_PHASE_FORWARD] = ROLE_PHASE_1, [CODE_PHASE_BACKWARD] = ROLE_PHASE_2,
-		[CODE_PHASE_OPTIMIZER] = ROLE_PHASE_3, [CODE_PHASE_COMMUNICATION] = ROLE_PHASE_4, [CODE_PHASE_VALIDATION] = ROLE_PHASE_5,
-		[CODE_PHASE_CHECKPOINT] = ROLE_PHASE_6, [CODE_PHASE_COMPILE] = ROLE_PHASE_6, [CODE_PHASE_IMPORT] = ROLE_PHASE_7,
+		[CODE_PHASE_OTHER] = ROLE_PHASE_7,
+		[CODE_PHASE_DATA] = ROLE_PHASE_0,
+		[CODE_PHASE_FORWARD] = ROLE_PHASE_1,
+		[CODE_PHASE_BACKWARD] = ROLE_PHASE_2,
+		[CODE_PHASE_OPTIMIZER] = ROLE_PHASE_3,
+		[CODE_PHASE_COMMUNICATION] = ROLE_PHASE_4,
+		[CODE_PHASE_VALIDATION] = ROLE_PHASE_5,
+		[CODE_PHASE_CHECKPOINT] = ROLE_PHASE_6,
+		[CODE_PHASE_COMPILE] = ROLE_PHASE_6,
+		[CODE_PHASE_IMPORT] = ROLE_PHASE_7,
 	};
-
 	return roles[phase];
 }
 
@@ -85,11 +88,11 @@ static const char *whose(const struct scene *scene, const struct code_look *look
 {
 	const struct model *model = scene->model;
 	const char *command = "";
-
 	for (size_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].pid == look->group->pid)
 			command = model->processes[i].command;
-	snprintf(out, size, look->group->is_workers ? "loader workers of %.60s %d" : "%.60s %d", command, (int)look->group->pid);
+	snprintf(
+		out, size, look->group->is_workers ? "loader workers of %.60s %d" : "%.60s %d", command, (int)look->group->pid);
 	return out;
 }
 
@@ -97,7 +100,6 @@ void code_title(const struct scene *scene, const struct code_look *look, struct 
 {
 	double looks = look->is_whole ? (double)look->group->looks : look->group->recent_looks;
 	char text[NUMBER_SIZE], name[96];
-
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_STRONG, "%s", whose(scene, look, name, sizeof name));
 	line_add(line, 4, ROLE_NORMAL, "Python %s", look->group->python);
@@ -109,24 +111,25 @@ void code_title(const struct scene *scene, const struct code_look *look, struct 
 	if (looks > 0)
 		line_add(line, 2, ROLE_NORMAL, "± %s", format_percent(text, 2 * code_error_ratio(0.5, looks)));
 	if (look->group->looks > 0 && look->group->partial * 50 > look->group->looks)
-		line_add(line, 5, ROLE_DIM, "%s read in part", format_percent(text, (double)look->group->partial / (double)look->group->looks));
+		line_add(line, 5, ROLE_DIM, "%s read in part",
+			format_percent(text, (double)look->group->partial / (double)look->group->looks));
 }
 
-/* -- lines ---------------------------------------------------------------------------------------------------------------------- */
+/* -- lines -- */
 
 bool code_line_matches(const struct code_look *look, const struct code_line *line, const char *search)
 {
 	const struct code_name *name = &look->code->codes[line->code];
-
-	return parts_matches(name->file, search) || parts_matches(name->function, search) || (line->text != NULL && parts_matches(line->text, search));
+	return parts_matches(name->file, search) || parts_matches(name->function, search) ||
+		(line->text && parts_matches(line->text, search));
 }
 
 static int compare(const struct code_look *look, int sort, size_t a, size_t b)
 {
 	const struct code_line *left = &look->code->lines[a], *right = &look->code->lines[b];
-	const struct code_time *x = sort == CODE_CELL_ALL ? &left->all : &left->self, *y = sort == CODE_CELL_ALL ? &right->all : &right->self;
+	const struct code_time *x = sort == CODE_CELL_ALL ? &left->all : &left->self,
+						   *y = sort == CODE_CELL_ALL ? &right->all : &right->self;
 	double difference = code_seconds(look, y) - code_seconds(look, x);
-
 	if (sort == CODE_CELL_PLACE) {
 		int files = strcmp(look->code->codes[left->code].file, look->code->codes[right->code].file);
 
@@ -153,10 +156,10 @@ void code_rows_collect(const struct code_look *look, int sort, bool is_ascending
 }
 
 /* The column of places is as wide as they are. */
-void code_rows_fit(const struct code_look *look, const struct code_rows *rows, struct rect rect, struct table *table, struct table_column fitted[CODE_CELLS])
+void code_rows_fit(const struct code_look *look, const struct code_rows *rows, struct rect rect, struct table *table,
+	struct table_column fitted[CODE_CELLS])
 {
 	char text[300];
-
 	memcpy(fitted, columns, sizeof columns);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct code_line *line = &look->code->lines[rows->places[i]];
@@ -173,13 +176,11 @@ static void cut_code(char *text, int width)
 {
 	size_t length = strlen(text), at = 0;
 	int cells = 0;
-
 	if ((int)text_cells(text) <= width || width < 1)
 		return;
 	while (at < length) {
 		uint32_t code;
 		size_t bytes = utf8_decode(text + at, length - at, &code);
-
 		if (cells + utf8_cells(code) > width - 1)
 			break;
 		cells += utf8_cells(code);
@@ -188,23 +189,26 @@ static void cut_code(char *text, int width)
 	memcpy(text + at, "…", sizeof "…");
 }
 
-void code_line_draw(const struct code_look *look, const struct code_line *line, const struct table *table, struct canvas *canvas, int y, const char *search)
+void code_line_draw(const struct code_look *look, const struct code_line *line, const struct table *table,
+	struct canvas *canvas, int y, const char *search)
 {
 	const struct code_name *name = &look->code->codes[line->code];
 	double share = code_share(look, &line->self);
 	bool is_match = search[0] != '\0' && code_line_matches(look, line, search);
 	char text[300];
-
 	table_cell(table, canvas, y, CODE_CELL_SHARE, ROLE_STRONG, format_percent(text, share));
 	if (table->width[CODE_CELL_BAR] > 0 && share > 0)
-		canvas_bar(canvas, table->x[CODE_CELL_BAR], y, table->width[CODE_CELL_BAR], share, code_phase_role(line->phase));
+		canvas_bar(
+			canvas, table->x[CODE_CELL_BAR], y, table->width[CODE_CELL_BAR], share, code_phase_role(line->phase));
 	table_cell(table, canvas, y, CODE_CELL_ALL, ROLE_DIM, format_percent(text, code_share(look, &line->all)));
-	table_cell(table, canvas, y, CODE_CELL_PLACE, is_match ? ROLE_KEY : ROLE_NORMAL, code_place(name, line->line, text, sizeof text));
+	table_cell(table, canvas, y, CODE_CELL_PLACE, is_match ? ROLE_KEY : ROLE_NORMAL,
+		code_place(name, line->line, text, sizeof text));
 	/* Where the file cannot be read, or was changed since, the function says where it is. */
-	snprintf(text, sizeof text, line->text != NULL ? "%s" : "in %s", line->text != NULL ? line->text : name->function);
+	snprintf(text, sizeof text, line->text ? "%s" : "in %s", line->text ? line->text : name->function);
 	cut_code(text, table->width[CODE_CELL_TEXT]);
-	table_cell(table, canvas, y, CODE_CELL_TEXT, line->text != NULL ? ROLE_NORMAL : ROLE_DIM, text);
-	table_cell(table, canvas, y, CODE_CELL_PHASE, code_phase_role(line->phase), line->phase == CODE_PHASE_OTHER ? "" : code_phase_name(line->phase));
+	table_cell(table, canvas, y, CODE_CELL_TEXT, line->text ? ROLE_NORMAL : ROLE_DIM, text);
+	table_cell(table, canvas, y, CODE_CELL_PHASE, code_phase_role(line->phase),
+		line->phase == CODE_PHASE_OTHER ? "" : code_phase_name(line->phase));
 }
 
 void code_phases_row(const struct code_look *look, struct canvas *canvas, struct rect row)
@@ -212,19 +216,19 @@ void code_phases_row(const struct code_look *look, struct canvas *canvas, struct
 	struct line line;
 	char text[NUMBER_SIZE];
 	bool is_shown[CODE_PHASE_COUNT] = { false };
-
 	line_start(&line, "   ");
 	for (int n = 0; n < CODE_PHASE_COUNT; n++) {
 		int most = -1;
 
 		for (int i = 0; i < CODE_PHASE_COUNT; i++)
-			if (!is_shown[i] && (most < 0 || code_seconds(look, &look->group->phases[i]) > code_seconds(look, &look->group->phases[most])))
+			if (!is_shown[i] &&
+				(most < 0 ||
+					code_seconds(look, &look->group->phases[i]) > code_seconds(look, &look->group->phases[most])))
 				most = i;
 		is_shown[most] = true;
 		if (code_share(look, &look->group->phases[most]) >= 0.005)
 			line_add(&line, n, code_phase_role((enum code_phase)most), "%s %s", code_phase_name((enum code_phase)most),
-			         format_percent(text, code_share(look, &look->group->phases[most])));
+				format_percent(text, code_share(look, &look->group->phases[most])));
 	}
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
-

@@ -13,34 +13,38 @@
 
 enum { SET_MOST = 512, DEPTH_MOST = 40, CALLS_MOST = 64, FUNCTIONS_SHOWN_MOST = 256 };
 
-/* -- the tree ------------------------------------------------------------------------------------------------------------------- */
+/* -- the tree -- */
 
 /* Nodes of one function, called from the same place of the tree. */
-struct set { size_t count; uint16_t nodes[SET_MOST]; };
+struct set {
+	size_t count;
+	uint16_t nodes[SET_MOST];
+};
 
-struct call { uint32_t code; double seconds, self_s; };
+struct call {
+	uint32_t code;
+	double seconds, self_s;
+};
 
 struct tree {
 	const struct code_look *look;
-	double whole_s;                      /* of the line */
+	double whole_s; /* of the line */
 	struct canvas *canvas;
 	struct rect rect;
 	int row;
 };
-
 /* Stands between each module and its forward, and says nothing. */
 static bool is_wrapper(const struct code_name *name)
 {
 	size_t length = strlen(name->function), file = strlen(name->file);
-
-	return length >= 10 && strcmp(name->function + length - 10, "_call_impl") == 0 && file >= 27 && strcmp(name->file + file - 27, "/torch/nn/modules/module.py") == 0;
+	return length >= 10 && strcmp(name->function + length - 10, "_call_impl") == 0 && file >= 27 &&
+		strcmp(name->file + file - 27, "/torch/nn/modules/module.py") == 0;
 }
 
 /* What the nodes of `from` call; wrappers are looked through. */
 static void add_children(const struct code_look *look, uint32_t node, struct set *out, int depth)
 {
 	const struct code *code = look->code;
-
 	for (uint32_t at = code->nodes[node].child; at != 0; at = code->nodes[at - 1].sibling)
 		if (is_wrapper(&code->codes[code->nodes[at - 1].code]) && depth < DEPTH_MOST)
 			add_children(look, at - 1, out, depth + 1);
@@ -51,7 +55,6 @@ static void add_children(const struct code_look *look, uint32_t node, struct set
 static size_t group_calls(const struct code_look *look, const struct set *children, struct call calls[CALLS_MOST])
 {
 	size_t count = 0;
-
 	for (size_t i = 0; i < children->count; i++) {
 		const struct code_node *node = &look->code->nodes[children->nodes[i]];
 		size_t at = 0;
@@ -82,11 +85,12 @@ static void draw_call(struct tree *tree, const struct call *call, int depth)
 	double share = tree->look->seconds > 0 ? call->seconds / tree->look->seconds : NAN;
 	char text[400], place[300];
 	int used = 6, indent = 2 * (depth < 16 ? depth : 16), width = row.width - used - indent;
-
 	canvas_text_right(tree->canvas, row.x, row.y, 5, ROLE_STRONG, format_percent(text, share));
 	if (width < 8)
 		return;
-	used += indent + canvas_text(tree->canvas, row.x + used + indent, row.y, width, name->is_own ? ROLE_ACCENT : ROLE_NORMAL, name->function);
+	used += indent +
+		canvas_text(tree->canvas, row.x + used + indent, row.y, width, name->is_own ? ROLE_ACCENT : ROLE_NORMAL,
+			name->function);
 	code_place(name, 0, place, sizeof place);
 	if (used + 2 + (int)text_cells(place) <= row.width)
 		canvas_text(tree->canvas, row.x + used + 2, row.y, row.width - used - 2, ROLE_DIM, place);
@@ -96,12 +100,12 @@ static void draw_calls(struct tree *tree, const struct set *from, int depth)
 {
 	struct call calls[CALLS_MOST];
 	struct set children = { .count = 0 };
-
 	for (size_t i = 0; i < from->count; i++)
 		add_children(tree->look, from->nodes[i], &children, 0);
 	size_t count = group_calls(tree->look, &children, calls);
 
-	for (size_t i = 0; i < count && tree->row < tree->rect.height && calls[i].seconds >= LEAST_SHARE * tree->whole_s; i++) {
+	for (size_t i = 0; i < count && tree->row < tree->rect.height && calls[i].seconds >= LEAST_SHARE * tree->whole_s;
+		 i++) {
 		struct set next = { .count = 0 };
 
 		draw_call(tree, &calls[i], depth);
@@ -117,7 +121,6 @@ static void draw_calls(struct tree *tree, const struct set *from, int depth)
 static void find_line(const struct code_look *look, const struct code_line *line, struct set *out)
 {
 	const struct code *code = look->code;
-
 	out->count = 0;
 	for (size_t i = 0; i < code->node_count && out->count < SET_MOST && i < UINT16_MAX; i++) {
 		const struct code_node *node = &code->nodes[i];
@@ -132,24 +135,29 @@ static void find_line(const struct code_look *look, const struct code_line *line
 	}
 }
 
-void code_tree_panel(const struct code_look *look, const struct code_line *line, struct canvas *canvas, struct rect rect)
+void code_tree_panel(
+	const struct code_look *look, const struct code_line *line, struct canvas *canvas, struct rect rect)
 {
 	struct line right;
 	struct set from;
 	char title[320], place[300], text[NUMBER_SIZE];
-
-	if (line == NULL)
+	if (!line)
 		return;
 	line_start(&right, " · ");
 	line_add(&right, 1, ROLE_NORMAL, "in %.120s", look->code->codes[line->code].function);
-	snprintf(title, sizeof title, "What %s calls", code_place(&look->code->codes[line->code], line->line, place, sizeof place));
-	struct tree tree = { .look = look, .whole_s = code_seconds(look, &line->all), .canvas = canvas, .rect = parts_panel(canvas, rect, title, &right, ROLE_TITLE) };
+	snprintf(title, sizeof title, "What %s calls",
+		code_place(&look->code->codes[line->code], line->line, place, sizeof place));
+	struct tree tree = { .look = look,
+		.whole_s = code_seconds(look, &line->all),
+		.canvas = canvas,
+		.rect = parts_panel(canvas, rect, title, &right, ROLE_TITLE) };
 
 	find_line(look, line, &from);
 	draw_calls(&tree, &from, 0);
 	if (tree.row == 0 && tree.rect.height > 0)
-		canvas_printf(canvas, tree.rect.x, tree.rect.y, tree.rect.width, ROLE_DIM, "no Python: its %s are spent in the line itself, or in C that it calls",
-		              format_percent(text, code_share(look, &line->all)));
+		canvas_printf(canvas, tree.rect.x, tree.rect.y, tree.rect.width, ROLE_DIM,
+			"no Python: its %s are spent in the line itself, or in C that it calls",
+			format_percent(text, code_share(look, &line->all)));
 }
 
 /* Of a path that is too long the first folders are left out. */
@@ -160,7 +168,7 @@ static const char *fit_path(const char *path, int width)
 	return path;
 }
 
-/* -- functions ------------------------------------------------------------------------------------------------------------------ */
+/* -- functions -- */
 
 enum function_cell { CELL_SELF, CELL_ALL, CELL_FUNCTION, CELL_FILE, FUNCTION_CELLS };
 
@@ -179,10 +187,10 @@ void code_functions_panel(const struct code_look *look, struct canvas *canvas, s
 	struct table table;
 	struct line right;
 	char text[300];
-
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "by the time in themselves");
-	struct rect inside = parts_panel(canvas, rect, "Functions", &right, ROLE_TITLE), header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
+	struct rect inside = parts_panel(canvas, rect, "Functions", &right, ROLE_TITLE),
+				header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
 
 	for (size_t i = 0; i < code->function_count; i++) {
 		const struct code_function *function = &code->functions[i];
@@ -190,7 +198,8 @@ void code_functions_panel(const struct code_look *look, struct canvas *canvas, s
 
 		if (function->group != look->index || code_seconds(look, &function->self) <= 0)
 			continue;
-		while (at > 0 && code_seconds(look, &function->self) > code_seconds(look, &code->functions[places[at - 1]].self))
+		while (
+			at > 0 && code_seconds(look, &function->self) > code_seconds(look, &code->functions[places[at - 1]].self))
 			at--;
 		if (at == FUNCTIONS_SHOWN_MOST)
 			continue;
@@ -209,6 +218,7 @@ void code_functions_panel(const struct code_look *look, struct canvas *canvas, s
 		table_cell(&table, canvas, y, CELL_SELF, ROLE_STRONG, format_percent(text, code_share(look, &function->self)));
 		table_cell(&table, canvas, y, CELL_ALL, ROLE_DIM, format_percent(text, code_share(look, &function->all)));
 		table_cell(&table, canvas, y, CELL_FUNCTION, name->is_own ? ROLE_ACCENT : ROLE_NORMAL, name->function);
-		table_cell(&table, canvas, y, CELL_FILE, ROLE_DIM, fit_path(code_place(name, 0, text, sizeof text), table.width[CELL_FILE]));
+		table_cell(&table, canvas, y, CELL_FILE, ROLE_DIM,
+			fit_path(code_place(name, 0, text, sizeof text), table.width[CELL_FILE]));
 	}
 }

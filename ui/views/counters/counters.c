@@ -1,4 +1,5 @@
-/* Counters: what the CPUs' own counters (and the kernel's) say of the run, what follows from them, and of which process. */
+/* Counters: what the CPUs' own counters (and the kernel's) say of the run, what follows from them, and of which
+ * process. */
 #include "src/model/machine/perf.h"
 
 #include <math.h>
@@ -12,12 +13,9 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-static int clamp(int value, int least, int most)
-{
-	return value < least ? least : value > most ? most : value;
-}
+static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
 
-/* -- words and numbers --------------------------------------------------------------------------------------------------------- */
+/* -- words and numbers -- */
 
 static const char *const role_words[PERF_ROLE_COUNT] = {
 #define ROLE_WORDS(id, words, is_software) [PERF_ROLE_##id] = words,
@@ -43,28 +41,26 @@ const char *counter_amount(char out[NUMBER_SIZE], enum perf_role role, double am
 static const char *total_of(char out[NUMBER_SIZE], const struct perf_event_now *event)
 {
 	bool is_count = event->role != PERF_ROLE_TASK_CLOCK && event->role != PERF_ROLE_MEMORY_BYTES;
-
 	return is_count ? format_count(out, rint(event->total)) : counter_amount(out, event->role, event->total);
 }
 
 const char *counter_rate(char out[NUMBER_SIZE], enum perf_role role, double per_s)
 {
 	char text[NUMBER_SIZE];
-
 	if (isnan(per_s))
 		return format_rate(out, NAN);
 	if (role == PERF_ROLE_TASK_CLOCK)
 		snprintf(out, NUMBER_SIZE, "%.20s CPUs", format_rate(text, per_s * 1e-9));
 	else
-		snprintf(out, NUMBER_SIZE, "%.24s/s", role == PERF_ROLE_MEMORY_BYTES ? format_bytes(text, per_s) : format_rate(text, per_s));
+		snprintf(out, NUMBER_SIZE, "%.24s/s",
+			role == PERF_ROLE_MEMORY_BYTES ? format_bytes(text, per_s) : format_rate(text, per_s));
 	return out;
 }
 
 double counter_batches(const struct scene *scene)
 {
 	const struct run *run = scene_run(scene);
-
-	return run != NULL && run_main(run)->rate_per_s > 0 ? run_main(run)->rate_per_s : NAN;
+	return run && run_main(run)->rate_per_s > 0 ? run_main(run)->rate_per_s : NAN;
 }
 
 const struct missing *counter_missing(const struct model *model, const char *about)
@@ -75,7 +71,7 @@ const struct missing *counter_missing(const struct model *model, const char *abo
 	return NULL;
 }
 
-/* -- events -------------------------------------------------------------------------------------------------------------------- */
+/* -- events -- */
 
 enum event_cell { CELL_EVENT, CELL_RATE, CELL_BATCH, CELL_TOTAL, CELL_COUNTED, CELL_NAME, EVENT_CELLS };
 
@@ -92,14 +88,14 @@ static const struct table_column event_columns[EVENT_CELLS] = {
 static int used_events(const struct perf *perf, int places[PERF_EVENTS_MOST])
 {
 	int count = 0;
-
 	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MOST; i++)
 		if (perf->events[i].is_used)
 			places[count++] = (int)i;
 	return count;
 }
 
-static const char *event_cell(const struct scene *scene, const struct perf_event_now *event, enum event_cell cell, char out[NUMBER_SIZE])
+static const char *event_cell(
+	const struct scene *scene, const struct perf_event_now *event, enum event_cell cell, char out[NUMBER_SIZE])
 {
 	switch (cell) {
 	case CELL_EVENT: return counter_words(event);
@@ -116,7 +112,10 @@ static enum role event_role(const struct perf_event_now *event, enum event_cell 
 {
 	if (cell == CELL_COUNTED)
 		return event->counted_ratio < 0.25 ? ROLE_WARNING : ROLE_DIM;
-	return cell == CELL_EVENT ? ROLE_NORMAL : cell == CELL_RATE ? ROLE_STRONG : cell == CELL_NAME ? ROLE_DIM : ROLE_NORMAL;
+	return cell == CELL_EVENT ? ROLE_NORMAL
+		: cell == CELL_RATE   ? ROLE_STRONG
+		: cell == CELL_NAME   ? ROLE_DIM
+							  : ROLE_NORMAL;
 }
 
 static void panel_events(struct scene *scene, struct canvas *canvas, struct rect rect)
@@ -127,11 +126,12 @@ static void panel_events(struct scene *scene, struct canvas *canvas, struct rect
 	struct table table;
 	struct line line;
 	char text[NUMBER_SIZE];
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%d", count);
-	line_add(&line, 1, ROLE_NORMAL, "all threads of the run, for %s", parts_waiting(text, (double)(scene->now_ns - perf->since_ns) * 1e-9));
-	struct rect inside = parts_panel(canvas, rect, "Events", &line, ROLE_TITLE), header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
+	line_add(&line, 1, ROLE_NORMAL, "all threads of the run, for %s",
+		parts_waiting(text, (double)(scene->now_ns - perf->since_ns) * 1e-9));
+	struct rect inside = parts_panel(canvas, rect, "Events", &line, ROLE_TITLE),
+				header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
 
 	table_fit(&table, event_columns, EVENT_CELLS, inside);
 	if (header.height > 0)
@@ -143,19 +143,19 @@ static void panel_events(struct scene *scene, struct canvas *canvas, struct rect
 		struct rect row = rect_row(inside, i - state->scroll);
 
 		for (int cell = 0; cell < EVENT_CELLS; cell++)
-			table_cell(&table, canvas, row.y, cell, event_role(event, (enum event_cell)cell), event_cell(scene, event, (enum event_cell)cell, text));
+			table_cell(&table, canvas, row.y, cell, event_role(event, (enum event_cell)cell),
+				event_cell(scene, event, (enum event_cell)cell, text));
 		if (i == state->row)
 			parts_select(canvas, row);
 	}
 }
 
-/* -- the chosen one over time -------------------------------------------------------------------------------------------------- */
+/* -- the chosen one over time -- */
 
 static const struct perf_event_now *chosen_event(const struct scene *scene)
 {
 	int places[PERF_EVENTS_MOST], count = used_events(&scene->model->perf, places);
 	int row = clamp(scene->state->row, 0, count - 1);
-
 	return count > 0 ? &scene->model->perf.events[places[row]] : NULL;
 }
 
@@ -164,14 +164,19 @@ static void panel_plot(struct scene *scene, struct canvas *canvas, struct rect r
 	const struct perf_event_now *event = chosen_event(scene);
 	char rate[NUMBER_SIZE], title[100];
 	struct line line;
-
 	line_start(&line, " · ");
-	if (event == NULL)
+	if (!event)
 		return;
 	bool is_time = event->role == PERF_ROLE_TASK_CLOCK;
 	struct over_time what = {
-		.from_ns = trace_since(scene, scene->state->zoom), .unit = event->role == PERF_ROLE_MEMORY_BYTES ? PLOT_BYTES : is_time ? PLOT_CPUS : PLOT_COUNT, .from_zero = true,
-		.level = NAN, .count = 1, .lines = { { event->series, ROLE_PLOT } },
+		.from_ns = trace_since(scene, scene->state->zoom),
+		.unit = event->role == PERF_ROLE_MEMORY_BYTES ? PLOT_BYTES
+			: is_time                                 ? PLOT_CPUS
+													  : PLOT_COUNT,
+		.from_zero = true,
+		.level = NAN,
+		.count = 1,
+		.lines = { { event->series, ROLE_PLOT } },
 	};
 
 	snprintf(title, sizeof title, "%s%s", counter_words(event), is_time ? "" : " a second");
@@ -179,11 +184,12 @@ static void panel_plot(struct scene *scene, struct canvas *canvas, struct rect r
 	over_time_draw(scene, canvas, parts_panel(canvas, rect, title, &line, ROLE_TITLE), &scene->state->scales[0], &what);
 }
 
-/* -- the whole ----------------------------------------------------------------------------------------------------------------- */
+/* -- the whole -- */
 
 static const char begins_now[] =
 	"Counting begins now, for somebody looks: the first figures come with the next reading.\n"
-	"Each counter costs the watched threads a little at every switch, so none is opened before. Counters that the CPU or a right does not allow are named "
+	"Each counter costs the watched threads a little at every switch, so none is opened before. Counters that the CPU "
+	"or a right does not allow are named "
 	"here; what the kernel counts itself (CPU time, faults, switches) works everywhere.\n"
 	"pmtop --counters, or counters: always: true in pmtop.yaml, counts from the start.";
 
@@ -193,12 +199,13 @@ static void draw_nothing(struct scene *scene, struct canvas *canvas, struct rect
 	/* what only waits for this view to be looked at is about to come */
 	bool waits_for_us = missing == NULL || parts_matches(missing->remedy, "view 9");
 	char text[640];
-
 	if (!waits_for_us)
-		snprintf(text, sizeof text, "Not counted: %s.\n%s%s%spmtop doctor says what each counter needs here.", missing->text, missing->remedy[0] != '\0' ? "Try: " : "",
-		         missing->remedy, missing->remedy[0] != '\0' ? ".\n" : "");
-	else if (scene->replay != NULL)
-		snprintf(text, sizeof text, "This recording holds no counters up to here.\npmtop record --counters keeps them.");
+		snprintf(text, sizeof text, "Not counted: %s.\n%s%s%spmtop doctor says what each counter needs here.",
+			missing->text, missing->remedy[0] != '\0' ? "Try: " : "", missing->remedy,
+			missing->remedy[0] != '\0' ? ".\n" : "");
+	else if (scene->replay)
+		snprintf(
+			text, sizeof text, "This recording holds no counters up to here.\npmtop record --counters keeps them.");
 	else
 		snprintf(text, sizeof text, "%s", begins_now);
 	parts_note(canvas, rect, "Counters", text);
@@ -207,7 +214,6 @@ static void draw_nothing(struct scene *scene, struct canvas *canvas, struct rect
 static void panel_figures(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct rect inside = parts_panel(canvas, rect, "What follows", NULL, ROLE_TITLE);
-
 	rect_take_left(&inside, 1);
 	counter_figures(scene, canvas, inside);
 }
@@ -215,7 +221,6 @@ static void panel_figures(struct scene *scene, struct canvas *canvas, struct rec
 static void panel_of_processes(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%zu", scene->model->perf.process_count);
 	counter_processes(scene, canvas, parts_panel(canvas, rect, "Processes", &line, ROLE_TITLE));
@@ -223,10 +228,11 @@ static void panel_of_processes(const struct scene *scene, struct canvas *canvas,
 
 static void draw_wide(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	int frame = parts_panel_rows(canvas), places[PERF_EVENTS_MOST], events = used_events(&scene->model->perf, places) + 1, figures = counter_figures_rows(scene->model);
+	int frame = parts_panel_rows(canvas), places[PERF_EVENTS_MOST],
+		events = used_events(&scene->model->perf, places) + 1, figures = counter_figures_rows(scene->model);
 	int wanted = frame + (events > figures ? events : figures);
-	struct rect top = rect_take_top(&rect, clamp(wanted, 0, rect.height * 3 / 5)), left = rect_take_left(&top, top.width / 2);
-
+	struct rect top = rect_take_top(&rect, clamp(wanted, 0, rect.height * 3 / 5)),
+				left = rect_take_left(&top, top.width / 2);
 	if (!parts_is_roomy(canvas))
 		rect_take_right(&left, 1);
 	panel_figures(scene, canvas, left);
@@ -244,7 +250,6 @@ static void draw_narrow(struct scene *scene, struct canvas *canvas, struct rect 
 	struct rect below = rect_take_bottom(&rect, rect.height >= 18 ? frame + 1 + processes : 0);
 	struct rect plot = rect_take_bottom(&rect, rect.height >= 16 ? frame + clamp(rect.height / 4, 3, 8) : 0);
 	struct rect events = rect_take_bottom(&rect, rect.height >= 10 ? rect.height / 2 : 0);
-
 	panel_figures(scene, canvas, rect);
 	if (events.height > 0)
 		panel_events(scene, canvas, events);
@@ -269,10 +274,10 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	int places[PERF_EVENTS_MOST], count = used_events(&scene->model->perf, places), row = state->row;
-
 	(void)rect;
 	switch (event.key) {
-	case '+': case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
+	case '+':
+	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
 	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
 	default: break;
 	}
@@ -283,7 +288,8 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	return true;
 }
 
-static void write_row(const struct scene *scene, const struct perf_event_now *event, int32_t pid, double per_s, double total, double counted, struct buffer *out)
+static void write_row(const struct scene *scene, const struct perf_event_now *event, int32_t pid, double per_s,
+	double total, double counted, struct buffer *out)
 {
 	if (pid > 0)
 		parts_csv_integer(out, true, pid);
@@ -301,7 +307,6 @@ static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct perf *perf = &scene->model->perf;
 	int places[PERF_EVENTS_MOST], count = used_events(perf, places);
-
 	if (perf->since_ns == 0)
 		return;
 	buffer_puts(out, "pid,event,role,per_s,per_batch,total,counted_ratio\n");
@@ -312,13 +317,17 @@ static void write(const struct scene *scene, struct buffer *out)
 	}
 	for (size_t process = 0; process < perf->process_count; process++)
 		for (int i = 0; i < count; i++)
-			write_row(scene, &perf->events[places[i]], perf->processes[process].pid, perf->processes[process].per_s[places[i]],
-			          perf->processes[process].total[places[i]], NAN, out);
+			write_row(scene, &perf->events[places[i]], perf->processes[process].pid,
+				perf->processes[process].per_s[places[i]], perf->processes[process].total[places[i]], NAN, out);
 }
 
 const struct view counters_view = {
-	.name = "Counters", .short_name = "Ctr", .digit = '9',
+	.name = "Counters",
+	.short_name = "Ctr",
+	.digit = '9',
 	.keys = "q quit  Tab view  ↑↓ event  +/- zoom  [] run  Space pause  w write  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ event  +/- zoom  w write  ? help",
-	.draw = draw, .key = key, .write = write,
+	.draw = draw,
+	.key = key,
+	.write = write,
 };

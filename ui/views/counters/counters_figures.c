@@ -7,7 +7,10 @@
 #include "ui/widgets/parts.h"
 
 /* What it is of, and what its value means; where not both have room a complaint comes first. */
-struct figure { char value[48], what[64], judged[120]; bool is_known, is_complaint; };
+struct figure {
+	char value[48], what[64], judged[120];
+	bool is_known, is_complaint;
+};
 
 static void say(struct figure *figure, const char *what, bool is_complaint, const char *judged)
 {
@@ -19,7 +22,6 @@ static void say(struct figure *figure, const char *what, bool is_complaint, cons
 static void set_ratio(struct figure *figure, double ratio)
 {
 	char text[NUMBER_SIZE];
-
 	figure->is_known = !isnan(ratio);
 	snprintf(figure->value, sizeof figure->value, "%s", format_percent(text, ratio));
 }
@@ -27,7 +29,6 @@ static void set_ratio(struct figure *figure, double ratio)
 static void set_number(struct figure *figure, double value)
 {
 	char text[NUMBER_SIZE];
-
 	figure->is_known = !isnan(value);
 	snprintf(figure->value, sizeof figure->value, "%s", format_rate(text, value));
 }
@@ -35,7 +36,6 @@ static void set_number(struct figure *figure, double value)
 static void tell_cpus(const struct scene *scene, struct figure *figure)
 {
 	double all = scene->model->system.now[METRIC_SYSTEM_CPUS];
-
 	set_number(figure, scene->model->perf.cpus);
 	say(figure, "cores' worth of CPU time", false, "");
 	if (all > 0)
@@ -45,15 +45,17 @@ static void tell_cpus(const struct scene *scene, struct figure *figure)
 static void tell_ipc(const struct scene *scene, struct figure *figure)
 {
 	double ipc = scene->model->perf.ipc;
-
 	set_number(figure, ipc);
-	say(figure, "instructions a cycle", ipc < 0.7, ipc < 0.7 ? "low: it waits for memory" : ipc < 1.5 ? "as usual" : ipc >= 1.5 ? "high: it hardly waits" : "");
+	say(figure, "instructions a cycle", ipc < 0.7,
+		ipc < 0.7        ? "low: it waits for memory"
+			: ipc < 1.5  ? "as usual"
+			: ipc >= 1.5 ? "high: it hardly waits"
+						 : "");
 }
 
 static void tell_clock(const struct scene *scene, struct figure *figure)
 {
 	double hertz = scene->model->perf.clock_hz;
-
 	figure->is_known = !isnan(hertz);
 	snprintf(figure->value, sizeof figure->value, "–");
 	if (figure->is_known)
@@ -64,7 +66,6 @@ static void tell_clock(const struct scene *scene, struct figure *figure)
 static void tell_cache(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.cache_miss_ratio;
-
 	set_ratio(figure, ratio);
 	say(figure, "of look-ups went to memory", ratio > 0.3, ratio > 0.3 ? "data outgrows the caches" : "");
 }
@@ -72,7 +73,6 @@ static void tell_cache(const struct scene *scene, struct figure *figure)
 static void tell_branches(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.branch_miss_ratio;
-
 	set_ratio(figure, ratio);
 	say(figure, "of branches guessed wrong", ratio > 0.05, ratio > 0.05 ? "many: they hang on data" : "");
 }
@@ -86,7 +86,6 @@ static void tell_front(const struct scene *scene, struct figure *figure)
 static void tell_back(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.stalled_back_ratio;
-
 	set_ratio(figure, ratio);
 	say(figure, "of cycles waited for data", ratio > 0.5, ratio > 0.5 ? "much: it waits for data" : "");
 }
@@ -100,20 +99,19 @@ static void tell_flops(const struct scene *scene, struct figure *figure)
 static void tell_per_batch(const struct scene *scene, struct figure *figure)
 {
 	char text[NUMBER_SIZE];
-
 	set_number(figure, scene->model->perf.flops_per_batch);
 	say(figure, "on the CPUs", false, "");
 	if (!isnan(scene->model->perf.flops_per_sample))
-		snprintf(figure->what, sizeof figure->what, "%s a sample", format_rate(text, scene->model->perf.flops_per_sample));
+		snprintf(
+			figure->what, sizeof figure->what, "%s a sample", format_rate(text, scene->model->perf.flops_per_sample));
 }
 
 /* What was published, as a number. */
 static const char *published(const struct run *run, const char *key, char out[NUMBER_SIZE])
 {
-	const char *text = run != NULL ? run_meta(run, key) : NULL;
+	const char *text = run ? run_meta(run, key) : NULL;
 	double value;
-
-	if (text == NULL || sscanf(text, "%lf", &value) != 1)
+	if (!text || sscanf(text, "%lf", &value) != 1)
 		return "–";
 	return format_rate(out, value);
 }
@@ -122,20 +120,19 @@ static void tell_mfu(const struct scene *scene, struct figure *figure)
 {
 	const struct run *run = scene_run(scene);
 	char text[NUMBER_SIZE];
-
-	set_ratio(figure, run != NULL ? run_mfu(scene->model, run) : NAN);
+	set_ratio(figure, run ? run_mfu(scene->model, run) : NAN);
 	say(figure, "needs flops_per_sample", false, "and peak_flops, published as meta");
 	if (!figure->is_known)
 		return;
 	snprintf(figure->what, sizeof figure->what, "of %s FLOP/s, as published", published(run, "peak_flops", text));
-	snprintf(figure->judged, sizeof figure->judged, "%s a sample, as published", published(run, "flops_per_sample", text));
+	snprintf(
+		figure->judged, sizeof figure->judged, "%s a sample, as published", published(run, "flops_per_sample", text));
 }
 
 static void tell_traffic(const struct scene *scene, struct figure *figure)
 {
 	double bytes_per_s = scene->model->perf.bytes_per_s;
 	char text[NUMBER_SIZE];
-
 	figure->is_known = !isnan(bytes_per_s);
 	snprintf(figure->value, sizeof figure->value, figure->is_known ? "%s/s" : "%s", format_bytes(text, bytes_per_s));
 	say(figure, "memory, of all programs", false, "");
@@ -144,12 +141,18 @@ static void tell_traffic(const struct scene *scene, struct figure *figure)
 static void tell_intensity(const struct scene *scene, struct figure *figure)
 {
 	double intensity = scene->model->perf.intensity;
-
 	set_number(figure, intensity);
-	say(figure, "FLOPs a byte of traffic", intensity < 1, isnan(intensity) ? "known where the run has the machine for itself" : intensity < 1 ? "low: memory is the limit" : "");
+	say(figure, "FLOPs a byte of traffic", intensity < 1,
+		isnan(intensity)    ? "known where the run has the machine for itself"
+			: intensity < 1 ? "low: memory is the limit"
+							: "");
 }
 
-static const struct { const char *name; int rank; void (*tell)(const struct scene *, struct figure *); } figures[] = {
+static const struct {
+	const char *name;
+	int rank;
+	void (*tell)(const struct scene *, struct figure *);
+} figures[] = {
 	{ "CPUs", 1, tell_cpus },
 	{ "IPC", 0, tell_ipc },
 	{ "clock", 2, tell_clock },
@@ -163,7 +166,13 @@ static const struct { const char *name; int rank; void (*tell)(const struct scen
 	{ "traffic", 5, tell_traffic },
 	{ "intensity", 5, tell_intensity },
 };
-enum { FIGURES = sizeof figures / sizeof figures[0], NAME_WIDTH = 15, VALUE_WIDTH = 9, UNKNOWN_RANK = 10, LACKS_MOST = 3 };
+enum {
+	FIGURES = sizeof figures / sizeof figures[0],
+	NAME_WIDTH = 15,
+	VALUE_WIDTH = 9,
+	UNKNOWN_RANK = 10,
+	LACKS_MOST = 3
+};
 
 static void tell(const struct scene *scene, int place, struct figure *out)
 {
@@ -171,12 +180,12 @@ static void tell(const struct scene *scene, int place, struct figure *out)
 	figures[place].tell(scene, out);
 }
 
-/* -- why some are missing ------------------------------------------------------------------------------------------------------ */
+/* -- why some are missing -- */
 
 static bool is_about_counters(const struct missing *missing)
 {
-	static const char *const names[] = { "counter", "cycles", "instructions", "misses", "stalled", "FLOPs", "memory traffic", "migrations", "perf" };
-
+	static const char *const names[] = { "counter", "cycles", "instructions", "misses", "stalled", "FLOPs",
+		"memory traffic", "migrations", "perf" };
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (parts_matches(missing->figure, names[i]) && strncmp(missing->figure, "GPU", 3) != 0)
 			return true;
@@ -195,7 +204,6 @@ static const struct missing *next_lack(const struct model *model, size_t *at)
 static int count_lacks(const struct model *model)
 {
 	int count = 0;
-
 	for (size_t at = 0; next_lack(model, &at) != NULL;)
 		count++;
 	return count;
@@ -204,21 +212,20 @@ static int count_lacks(const struct model *model)
 static void draw_lacks(const struct model *model, struct canvas *canvas, struct rect rect)
 {
 	size_t at = 0;
-
-	for (const struct missing *lack = next_lack(model, &at); lack != NULL && rect.height > 0; lack = next_lack(model, &at)) {
+	for (const struct missing *lack = next_lack(model, &at); lack && rect.height > 0; lack = next_lack(model, &at)) {
 		char text[sizeof lack->figure + sizeof lack->text + sizeof lack->remedy + 16];
 
-		snprintf(text, sizeof text, lack->remedy[0] != '\0' ? "%s: %s → %s" : "%s: %s", lack->figure, lack->text, lack->remedy);
+		snprintf(text, sizeof text, lack->remedy[0] != '\0' ? "%s: %s → %s" : "%s: %s", lack->figure, lack->text,
+			lack->remedy);
 		rect_take_top(&rect, parts_wrap(canvas, rect, ROLE_DIM, text));
 	}
 }
 
-/* -- together ------------------------------------------------------------------------------------------------------------------ */
+/* -- together -- */
 
 int counter_figures_rows(const struct model *model)
 {
 	int lacks = count_lacks(model);
-
 	return FIGURES + (lacks > 0 ? 1 + 2 * (lacks < LACKS_MOST ? lacks : LACKS_MOST) : 0);
 }
 
@@ -226,7 +233,6 @@ static void choose(const struct scene *scene, int height, bool chosen[FIGURES])
 {
 	int count = FIGURES, ranks[FIGURES];
 	struct figure figure;
-
 	for (int i = 0; i < FIGURES; i++) {
 		tell(scene, i, &figure);
 		chosen[i] = true;
@@ -234,7 +240,6 @@ static void choose(const struct scene *scene, int height, bool chosen[FIGURES])
 	}
 	while (count > height && count > 0) {
 		int least = -1;
-
 		for (int i = 0; i < FIGURES; i++)
 			if (chosen[i] && (least < 0 || ranks[i] >= ranks[least]))
 				least = i;
@@ -246,11 +251,11 @@ static void choose(const struct scene *scene, int height, bool chosen[FIGURES])
 static void draw_meaning(const struct figure *figure, struct canvas *canvas, struct rect row)
 {
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, figure->is_complaint ? 1 : 0, ROLE_DIM, "%s", figure->what);
 	if (figure->judged[0] != '\0')
-		line_add(&line, figure->is_complaint ? 0 : 1, figure->is_complaint ? ROLE_WARNING : ROLE_DIM, "%s", figure->judged);
+		line_add(
+			&line, figure->is_complaint ? 0 : 1, figure->is_complaint ? ROLE_WARNING : ROLE_DIM, "%s", figure->judged);
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
@@ -260,7 +265,6 @@ void counter_figures(const struct scene *scene, struct canvas *canvas, struct re
 	struct rect why = rect_take_bottom(&rect, lacks == 0 || rect.height < 5 ? 0 : spare > 3 ? spare : 2);
 	struct figure figure;
 	bool chosen[FIGURES];
-
 	choose(scene, rect.height, chosen);
 	for (int i = 0; i < FIGURES; i++) {
 		if (!chosen[i] || rect.height < 1)
@@ -269,7 +273,11 @@ void counter_figures(const struct scene *scene, struct canvas *canvas, struct re
 
 		tell(scene, i, &figure);
 		canvas_text(canvas, row.x, row.y, NAME_WIDTH - 1, figure.is_known ? ROLE_NORMAL : ROLE_DIM, figures[i].name);
-		canvas_text_right(canvas, row.x + NAME_WIDTH, row.y, VALUE_WIDTH, figure.is_complaint ? ROLE_WARNING : figure.is_known ? ROLE_STRONG : ROLE_DIM, figure.value);
+		canvas_text_right(canvas, row.x + NAME_WIDTH, row.y, VALUE_WIDTH,
+			figure.is_complaint   ? ROLE_WARNING
+				: figure.is_known ? ROLE_STRONG
+								  : ROLE_DIM,
+			figure.value);
 		rect_take_left(&row, NAME_WIDTH + VALUE_WIDTH + 2);
 		draw_meaning(&figure, canvas, row);
 	}

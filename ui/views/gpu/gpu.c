@@ -1,4 +1,5 @@
-/* GPU: all of them in a table, the chosen one large: what it does over time, what holds it back, whose its memory is, who uses it. */
+/* GPU: all of them in a table, the chosen one large: what it does over time, what holds it back, whose its memory is,
+ * who uses it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,24 +10,18 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-static int clamp(int value, int least, int most)
-{
-	return value < least ? least : value > most ? most : value;
-}
+static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
 
-/* -- which one ----------------------------------------------------------------------------------------------------------------- */
+/* -- which one -- */
 
-static int place_of(const struct model *model, const struct gpu *gpu)
-{
-	return (int)(gpu - model->gpus.gpus);
-}
+static int place_of(const struct model *model, const struct gpu *gpu) { return (int)(gpu - model->gpus.gpus); }
 
-/* Who was chosen by hand stays chosen until another run is shown; else the first that the run is on. `chosen` holds its instance + 1. */
+/* Who was chosen by hand stays chosen until another run is shown; else the first that the run is on. `chosen` holds its
+ * instance + 1. */
 static int chosen_gpu(const struct scene *scene)
 {
 	const struct view_state *state = scene->state;
 	const struct gpu *of_run[GPUS_MOST];
-
 	for (size_t i = 0; i < scene->model->gpus.count && state->chosen_for == scene->run; i++)
 		if (state->chosen == (uint64_t)scene->model->gpus.gpus[i].instance + 1)
 			return (int)i;
@@ -36,7 +31,6 @@ static int chosen_gpu(const struct scene *scene)
 static void choose(struct scene *scene, int place)
 {
 	struct view_state *state = scene->state;
-
 	if (place < 0 || place >= (int)scene->model->gpus.count)
 		return;
 	if (place != chosen_gpu(scene))
@@ -46,12 +40,11 @@ static void choose(struct scene *scene, int place)
 	state->row = place;
 }
 
-/* -- drawing ------------------------------------------------------------------------------------------------------------------- */
+/* -- drawing -- */
 
 static void table_title(const struct model *model, struct line *line)
 {
 	unsigned whole = 0, parts = 0, ours = 0, lost = 0;
-
 	for (size_t i = 0; i < model->gpus.count; i++) {
 		whole += model->gpus.gpus[i].parent < 0;
 		parts += model->gpus.gpus[i].parent >= 0;
@@ -72,7 +65,6 @@ static void table_title(const struct model *model, struct line *line)
 static void gpu_title(const struct scene *scene, const struct gpu *gpu, char *title, size_t size, struct line *line)
 {
 	char number[NUMBER_SIZE], name[80], ranks[NUMBER_SIZE];
-
 	snprintf(title, size, "GPU %s · %s", gpu_number(number, scene->model, gpu), gpu_name(name, sizeof name, gpu));
 	line_start(line, " · ");
 	gpu_ranks(ranks, scene->model, gpu);
@@ -91,16 +83,18 @@ static void gpu_title(const struct scene *scene, const struct gpu *gpu, char *ti
 enum { SIDE_BY_SIDE = 100 };
 
 /* Where nothing stands beside it the plot of its use stands above it. */
-static void draw_facts(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect, bool has_title)
+static void draw_facts(
+	struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect, bool has_title)
 {
 	char title[160];
 	struct line line;
-
 	gpu_title(scene, gpu, title, sizeof title, &line);
 	struct rect inside = has_title ? parts_panel(canvas, rect, title, &line, ROLE_TITLE) : rect;
 
 	if (inside.height >= 12 && canvas->width < SIDE_BY_SIDE)
-		gpu_plot_busy(scene, gpu, canvas, rect_take_top(&inside, clamp(inside.height - gpu_facts_rows(scene, gpu), 6, inside.height / 2)), scene->state->zoom);
+		gpu_plot_busy(scene, gpu, canvas,
+			rect_take_top(&inside, clamp(inside.height - gpu_facts_rows(scene, gpu), 6, inside.height / 2)),
+			scene->state->zoom);
 	rect_take_left(&inside, 1);
 	gpu_facts(scene, gpu, canvas, inside);
 }
@@ -112,7 +106,6 @@ static void draw_wide(struct scene *scene, const struct gpu *gpu, struct canvas 
 	struct rect facts = rect_take_right(&rect, has_grid ? rect.width * 2 / 5 : rect.width / 2);
 	int frame = parts_panel_rows(canvas), wanted = frame + gpu_facts_rows(scene, gpu) + 3;
 	int least = frame + 1 + clamp((int)gpu->process_count, 1, 3), room = facts.height - wanted;
-
 	if (!parts_is_roomy(canvas))
 		rect_take_right(&rect, 1);
 	struct rect processes = rect_take_bottom(&facts, facts.height >= 14 ? (room > least ? room : least) : 0);
@@ -123,11 +116,11 @@ static void draw_wide(struct scene *scene, const struct gpu *gpu, struct canvas 
 		gpu_processes(scene, gpu, canvas, processes);
 }
 
-static void draw_narrow(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect, bool has_title)
+static void draw_narrow(
+	struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect, bool has_title)
 {
 	int processes = clamp((int)gpu->process_count, 1, clamp(rect.height / 5, 1, 12));
 	struct rect below = rect_take_bottom(&rect, rect.height >= 10 ? parts_panel_rows(canvas) + 1 + processes : 0);
-
 	draw_facts(scene, gpu, canvas, rect, has_title);
 	if (below.height > 0)
 		gpu_processes(scene, gpu, canvas, below);
@@ -138,7 +131,6 @@ static void draw_absent(struct scene *scene, struct canvas *canvas, struct rect 
 	const struct run *run = scene_run(scene);
 	struct rect allocator = rect_take_bottom(&rect, has_allocator(run) && rect.height >= 10 ? rect.height * 2 / 5 : 0);
 	char text[2048];
-
 	gpu_absent_text(scene->model, text, sizeof text);
 	parts_note(canvas, rect, "GPU", text);
 	if (allocator.height > 0)
@@ -150,7 +142,6 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	const struct gpus *gpus = &scene->model->gpus;
 	int frame = parts_panel_rows(canvas), chosen = chosen_gpu(scene), count = (int)gpus->count;
 	struct line line;
-
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (count == 0) {
 		draw_absent(scene, canvas, rect);
@@ -158,7 +149,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	}
 	const struct gpu *gpu = &gpus->gpus[chosen];
 	bool is_tight = rect.height < 12;
-	int most = is_tight ? rect.height - 2 : parts_is_roomy(canvas) ? rect.height * 9 / 20 : (rect.height + 1) / 2, wanted = frame + 1 + count;
+	int most = is_tight          ? rect.height - 2
+		: parts_is_roomy(canvas) ? rect.height * 9 / 20
+								 : (rect.height + 1) / 2,
+		wanted = frame + 1 + count;
 	struct rect table = rect_take_top(&rect, count < 2 ? 0 : wanted < most ? wanted : most);
 
 	if (table.height > 0) {
@@ -171,16 +165,16 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		draw_narrow(scene, gpu, canvas, rect, !is_tight || count < 2);
 }
 
-/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	int count = (int)scene->model->gpus.count;
-
 	(void)rect;
 	switch (event.key) {
-	case '+': case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
+	case '+':
+	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
 	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
 	case KEY_ARROW_LEFT: event.key = KEY_ARROW_UP; break;
 	case KEY_ARROW_RIGHT: event.key = KEY_ARROW_DOWN; break;
@@ -239,8 +233,12 @@ static void write(const struct scene *scene, struct buffer *out)
 }
 
 const struct view gpu_view = {
-	.name = "GPU", .short_name = "GPU", .digit = '5',
+	.name = "GPU",
+	.short_name = "GPU",
+	.digit = '5',
 	.keys = "q quit  Tab view  ↑↓ GPU  [] run  +/- zoom  Space pause  w write  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ GPU  [] run  +/- zoom  w write  ? help",
-	.draw = draw, .key = key, .write = write,
+	.draw = draw,
+	.key = key,
+	.write = write,
 };

@@ -15,12 +15,14 @@ struct fact_row {
 	char value[48];
 	enum role role;
 	bool has_bar;
-	double first, second;            /* shares of the bar */
+	double first, second; /* shares of the bar */
 	struct line more;
-	bool is_urgent;                  /* never left out */
+	bool is_urgent; /* never left out */
 };
-
-struct shown { struct scene *scene; const struct gpu *gpu; };
+struct shown {
+	struct scene *scene;
+	const struct gpu *gpu;
+};
 
 static void set_value(struct fact_row *row, enum role role, const char *value)
 {
@@ -32,8 +34,7 @@ static void set_value(struct fact_row *row, enum role role, const char *value)
 static void add_reason(const struct shown *shown, const char *figure, struct line *line)
 {
 	const struct missing *missing = gpu_missing(shown->scene->model, figure);
-
-	if (missing == NULL)
+	if (!missing)
 		return;
 	line_add(line, 0, ROLE_DIM, "%s", missing->text);
 	if (missing->remedy[0] != '\0')
@@ -43,7 +44,6 @@ static void add_reason(const struct shown *shown, const char *figure, struct lin
 static void add_percent(struct line *line, int rank, enum role role, const char *name, double ratio)
 {
 	char text[NUMBER_SIZE];
-
 	if (!isnan(ratio))
 		line_add(line, rank, role, "%s %s", name, format_percent(text, ratio));
 }
@@ -51,12 +51,11 @@ static void add_percent(struct line *line, int rank, enum role role, const char 
 static void add_bytes(struct line *line, int rank, enum role role, const char *name, double bytes, const char *after)
 {
 	char text[NUMBER_SIZE];
-
 	if (!isnan(bytes))
 		line_add(line, rank, role, "%s %s%s", name, format_bytes(text, bytes), after);
 }
 
-/* -- what it does -------------------------------------------------------------------------------------------------------------- */
+/* -- what it does -- */
 
 static bool tell_lost(const struct shown *shown, struct fact_row *row)
 {
@@ -73,7 +72,6 @@ static bool tell_busy(const struct shown *shown, struct fact_row *row)
 	double busy = gpu_now(gpu, METRIC_GPU_BUSY), sm = gpu_now(gpu, METRIC_GPU_SM_ACTIVE);
 	const struct missing *activity;
 	char text[NUMBER_SIZE];
-
 	set_value(row, ROLE_STRONG, format_percent(text, busy));
 	if (isnan(busy))
 		add_reason(shown, "GPU utilisation", &row->more);
@@ -90,16 +88,17 @@ static bool tell_units(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	char text[NUMBER_SIZE];
-
-	if (isnan(gpu_now(gpu, METRIC_GPU_SM_OCCUPANCY)) && isnan(gpu_now(gpu, METRIC_GPU_TENSOR_ACTIVE)) && isnan(gpu_now(gpu, METRIC_GPU_DRAM_ACTIVE)))
+	if (isnan(gpu_now(gpu, METRIC_GPU_SM_OCCUPANCY)) && isnan(gpu_now(gpu, METRIC_GPU_TENSOR_ACTIVE)) &&
+		isnan(gpu_now(gpu, METRIC_GPU_DRAM_ACTIVE)))
 		return false;
-	snprintf(row->value, sizeof row->value, "occupancy %s", format_percent(text, gpu_now(gpu, METRIC_GPU_SM_OCCUPANCY)));
+	snprintf(
+		row->value, sizeof row->value, "occupancy %s", format_percent(text, gpu_now(gpu, METRIC_GPU_SM_OCCUPANCY)));
 	add_percent(&row->more, 0, ROLE_NORMAL, "tensor cores", gpu_now(gpu, METRIC_GPU_TENSOR_ACTIVE));
 	add_percent(&row->more, 1, ROLE_NORMAL, "DRAM", gpu_now(gpu, METRIC_GPU_DRAM_ACTIVE));
 	return true;
 }
 
-/* -- memory -------------------------------------------------------------------------------------------------------------------- */
+/* -- memory -- */
 
 static bool tell_memory(const struct shown *shown, struct fact_row *row)
 {
@@ -107,7 +106,6 @@ static bool tell_memory(const struct shown *shown, struct fact_row *row)
 	double used = gpu_now(gpu, METRIC_GPU_MEMORY_USED), whole = gpu_now(gpu, METRIC_GPU_MEMORY);
 	double own = gpu->is_ours && !isnan(gpu->run_memory_bytes) ? gpu->run_memory_bytes : 0;
 	char text[NUMBER_SIZE];
-
 	set_value(row, ROLE_STRONG, gpu_bytes_of(text, used, whole));
 	if (isnan(used))
 		add_reason(shown, "GPU memory", &row->more);
@@ -124,7 +122,6 @@ static bool tell_shares(const struct shown *shown, struct fact_row *row)
 	const struct gpu *gpu = shown->gpu;
 	double whole = gpu_now(gpu, METRIC_GPU_MEMORY), used = gpu_now(gpu, METRIC_GPU_MEMORY_USED);
 	char text[NUMBER_SIZE];
-
 	if (isnan(used))
 		return false;
 	if (!gpu->is_ours)
@@ -132,10 +129,14 @@ static bool tell_shares(const struct shown *shown, struct fact_row *row)
 	else if (isnan(gpu->run_memory_bytes))
 		set_value(row, ROLE_NORMAL, "run –");
 	else
-		snprintf(row->value, sizeof row->value, "█ run %s", format_bytes(text, gpu->run_memory_bytes)), row->role = ROLE_MEMORY;
+		snprintf(row->value, sizeof row->value, "█ run %s", format_bytes(text, gpu->run_memory_bytes)),
+			row->role = ROLE_MEMORY;
 	add_bytes(&row->more, 1, ROLE_NORMAL, "▒ others", gpu->others_memory_bytes, "");
 	if (!isnan(whole))
-		add_bytes(&row->more, 0, ROLE_DIM, "free", whole - used - (isnan(gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED)) ? 0 : gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED)), "");
+		add_bytes(&row->more, 0, ROLE_DIM, "free",
+			whole - used -
+				(isnan(gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED)) ? 0 : gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED)),
+			"");
 	return true;
 }
 
@@ -143,7 +144,6 @@ static bool tell_allocator(const struct shown *shown, struct fact_row *row)
 {
 	const struct run *run = gpu_run(shown->scene, shown->gpu);
 	char text[NUMBER_SIZE];
-
 	if (!has_allocator(run))
 		return false;
 	struct allocator allocator = run_allocator(run);
@@ -157,7 +157,6 @@ static bool tell_allocator(const struct shown *shown, struct fact_row *row)
 static bool tell_growth(const struct shown *shown, struct fact_row *row)
 {
 	struct piece *first = &row->more.pieces[0];
-
 	if (!shown->gpu->is_ours || isnan(shown->gpu->run_memory_bytes))
 		return false;
 	gpu_verdict_line(shown->gpu, &row->more);
@@ -170,14 +169,13 @@ static bool tell_growth(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-/* -- power, heat, clock -------------------------------------------------------------------------------------------------------- */
+/* -- power, heat, clock -- */
 
 static bool tell_power(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	double limit = gpu_now(gpu, METRIC_GPU_POWER_LIMIT);
 	char text[NUMBER_SIZE];
-
 	set_value(row, ROLE_STRONG, gpu_watts_of(text, gpu->power_w, limit));
 	if (isnan(gpu->power_w)) {
 		add_reason(shown, "GPU power", &row->more);
@@ -193,9 +191,9 @@ static bool tell_power(const struct shown *shown, struct fact_row *row)
 static bool tell_heat(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
-	double celsius = gpu_now(gpu, METRIC_GPU_TEMPERATURE), limit = gpu_now(gpu, METRIC_GPU_TEMPERATURE_LIMIT), memory = gpu_now(gpu, METRIC_GPU_TEMPERATURE_MEMORY);
+	double celsius = gpu_now(gpu, METRIC_GPU_TEMPERATURE), limit = gpu_now(gpu, METRIC_GPU_TEMPERATURE_LIMIT),
+		   memory = gpu_now(gpu, METRIC_GPU_TEMPERATURE_MEMORY);
 	char text[NUMBER_SIZE];
-
 	set_value(row, celsius >= limit ? ROLE_CRITICAL : ROLE_STRONG, gpu_degrees(text, celsius));
 	if (isnan(celsius))
 		add_reason(shown, "GPU temperature", &row->more);
@@ -209,9 +207,9 @@ static bool tell_heat(const struct shown *shown, struct fact_row *row)
 static bool tell_clock(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
-	double now = gpu_now(gpu, METRIC_GPU_CLOCK), most = gpu_now(gpu, METRIC_GPU_CLOCK_MOST), memory = gpu_now(gpu, METRIC_GPU_CLOCK_MEMORY);
+	double now = gpu_now(gpu, METRIC_GPU_CLOCK), most = gpu_now(gpu, METRIC_GPU_CLOCK_MOST),
+		   memory = gpu_now(gpu, METRIC_GPU_CLOCK_MEMORY);
 	char text[NUMBER_SIZE];
-
 	set_value(row, ROLE_STRONG, gpu_hertz(text, now));
 	if (isnan(now))
 		add_reason(shown, "GPU clock", &row->more);
@@ -233,30 +231,32 @@ static bool tell_held(const struct shown *shown, struct fact_row *row)
 	const struct gpu *gpu = shown->gpu;
 	const struct lane lane = { 1, { gpu } };
 	int64_t from_ns = trace_since(shown->scene, shown->scene->state->zoom);
-	double share = lane_share(&lane, from_ns, shown->scene->now_ns), window_s = seconds_between(from_ns, shown->scene->now_ns);
+	double share = lane_share(&lane, from_ns, shown->scene->now_ns),
+		   window_s = seconds_between(from_ns, shown->scene->now_ns);
 	bool is_held = gpu_is_throttled(gpu->throttle), is_known = !isnan(gpu_now(gpu, METRIC_GPU_THROTTLE));
 	char words[120], text[NUMBER_SIZE], time[NUMBER_SIZE];
-
 	if (!is_known) {
 		set_value(row, ROLE_DIM, "–");
 		add_reason(shown, "GPU throttl", &row->more);
 		return row->more.count > 0;
 	}
-	set_value(row, is_held ? ROLE_WARNING : ROLE_NORMAL, gpu->throttle == 0 ? (share > 0 ? "not now" : "by nothing") : gpu_throttle_words(gpu->throttle, words, sizeof words));
+	set_value(row, is_held ? ROLE_WARNING : ROLE_NORMAL,
+		gpu->throttle == 0 ? (share > 0 ? "not now" : "by nothing")
+						   : gpu_throttle_words(gpu->throttle, words, sizeof words));
 	if (share > 0 && window_s >= 1)
-		line_add(&row->more, 0, share > 0.05 ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s", format_percent(text, share), parts_waiting(time, window_s));
+		line_add(&row->more, 0, share > 0.05 ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s",
+			format_percent(text, share), parts_waiting(time, window_s));
 	add_counted(&row->more, "counted just now: power", gpu->throttled_power_ratio);
 	add_counted(&row->more, "counted just now: heat", gpu->throttled_thermal_ratio);
 	row->is_urgent = is_held;
 	return true;
 }
 
-/* -- links --------------------------------------------------------------------------------------------------------------------- */
+/* -- links -- */
 
 static void add_directions(struct line *line, int rank, double in, double out)
 {
 	char text[NUMBER_SIZE];
-
 	if (!isnan(in))
 		line_add(line, rank, ROLE_NORMAL, "in %s/s", format_bytes(text, in));
 	if (!isnan(out))
@@ -266,10 +266,10 @@ static void add_directions(struct line *line, int rank, double in, double out)
 static bool tell_pcie(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
-	double generation = gpu_now(gpu, METRIC_GPU_PCIE_GENERATION), width = gpu_now(gpu, METRIC_GPU_PCIE_WIDTH), most = gpu_now(gpu, METRIC_GPU_PCIE_GENERATION_MOST);
+	double generation = gpu_now(gpu, METRIC_GPU_PCIE_GENERATION), width = gpu_now(gpu, METRIC_GPU_PCIE_WIDTH),
+		   most = gpu_now(gpu, METRIC_GPU_PCIE_GENERATION_MOST);
 	double in = gpu_rate(gpu, METRIC_GPU_PCIE_RECEIVED), out = gpu_rate(gpu, METRIC_GPU_PCIE_SENT);
 	bool is_bad = gpu_link_is_narrow(gpu) || gpu_link_is_slow(gpu);
-
 	if (isnan(generation) && isnan(width) && isnan(in) && isnan(out))
 		return false;
 	set_value(row, is_bad ? ROLE_WARNING : ROLE_NORMAL, "–");
@@ -280,7 +280,8 @@ static bool tell_pcie(const struct shown *shown, struct fact_row *row)
 	if (gpu_link_is_narrow(gpu))
 		line_add(&row->more, 0, ROLE_WARNING, "of ×%.0f", gpu_now(gpu, METRIC_GPU_PCIE_WIDTH_MOST));
 	if (generation < most)
-		line_add(&row->more, gpu_link_is_slow(gpu) ? 0 : 3, gpu_link_is_slow(gpu) ? ROLE_WARNING : ROLE_DIM, gpu_link_is_slow(gpu) ? "of %.0f.0" : "up to %.0f.0 when busy", most);
+		line_add(&row->more, gpu_link_is_slow(gpu) ? 0 : 3, gpu_link_is_slow(gpu) ? ROLE_WARNING : ROLE_DIM,
+			gpu_link_is_slow(gpu) ? "of %.0f.0" : "up to %.0f.0 when busy", most);
 	add_directions(&row->more, 1, in, out);
 	row->is_urgent = is_bad;
 	return true;
@@ -290,7 +291,6 @@ static bool tell_nvlink(const struct shown *shown, struct fact_row *row)
 {
 	double in = gpu_rate(shown->gpu, METRIC_GPU_NVLINK_RECEIVED), out = gpu_rate(shown->gpu, METRIC_GPU_NVLINK_SENT);
 	char text[NUMBER_SIZE];
-
 	if (isnan(in) && isnan(out))
 		return false;
 	snprintf(row->value, sizeof row->value, "in %s/s", format_bytes(text, in));
@@ -298,19 +298,20 @@ static bool tell_nvlink(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-/* -- errors, and the cost ------------------------------------------------------------------------------------------------------ */
+/* -- errors, and the cost -- */
 
 static bool tell_ecc(const struct shown *shown, struct fact_row *row)
 {
-	double corrected = gpu_now(shown->gpu, METRIC_GPU_ECC_CORRECTED), uncorrected = gpu_now(shown->gpu, METRIC_GPU_ECC_UNCORRECTED);
+	double corrected = gpu_now(shown->gpu, METRIC_GPU_ECC_CORRECTED),
+		   uncorrected = gpu_now(shown->gpu, METRIC_GPU_ECC_UNCORRECTED);
 	double replays = gpu_now(shown->gpu, METRIC_GPU_PCIE_REPLAYS);
 	char text[NUMBER_SIZE];
-
 	if (isnan(corrected) && isnan(uncorrected))
 		return false;
 	row->is_urgent = uncorrected > 0;
 	row->role = uncorrected > 0 ? ROLE_CRITICAL : ROLE_NORMAL;
-	snprintf(row->value, sizeof row->value, "%s%s uncorrected", uncorrected > 0 ? "⚠ " : "", parts_thousands(text, uncorrected));
+	snprintf(row->value, sizeof row->value, "%s%s uncorrected", uncorrected > 0 ? "⚠ " : "",
+		parts_thousands(text, uncorrected));
 	line_add(&row->more, 0, ROLE_NORMAL, "%s corrected", parts_thousands(text, corrected));
 	if (replays > 0)
 		line_add(&row->more, 1, ROLE_NORMAL, "%s PCIe replays", parts_thousands(text, replays));
@@ -321,7 +322,6 @@ static bool tell_happening(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpus *gpus = &shown->scene->model->gpus;
 	char text[NUMBER_SIZE];
-
 	for (uint64_t i = gpus->happening_count; i-- > 0 && i + GPU_EVENTS_KEPT >= gpus->happening_count;) {
 		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_KEPT];
 
@@ -344,7 +344,6 @@ static bool tell_cost(const struct shown *shown, struct fact_row *row)
 {
 	double ns_per_s = gpu_rate(shown->gpu, METRIC_GPU_READING);
 	char text[NUMBER_SIZE];
-
 	if (isnan(ns_per_s))
 		return false;
 	snprintf(row->value, sizeof row->value, "%s a second", format_seconds(text, ns_per_s * 1e-9));
@@ -353,15 +352,38 @@ static bool tell_cost(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-/* -- together ------------------------------------------------------------------------------------------------------------------ */
+/* -- together -- */
 
-static const struct fact { const char *label; int rank; bool (*tell)(const struct shown *, struct fact_row *); } facts[] = {
-	{ "lost", 0, tell_lost }, { "busy", 0, tell_busy }, { "inside", 4, tell_units }, { "memory", 0, tell_memory }, { "", 3, tell_shares },
-	{ "allocator", 6, tell_allocator }, { "growth", 5, tell_growth }, { "power", 1, tell_power }, { "heat", 2, tell_heat }, { "clock", 2, tell_clock },
-	{ "held back", 1, tell_held }, { "PCIe", 7, tell_pcie }, { "NVLink", 8, tell_nvlink }, { "ECC", 9, tell_ecc }, { "event", 3, tell_happening },
+static const struct fact {
+	const char *label;
+	int rank;
+	bool (*tell)(const struct shown *, struct fact_row *);
+} facts[] = {
+	{ "lost", 0, tell_lost },
+	{ "busy", 0, tell_busy },
+	{ "inside", 4, tell_units },
+	{ "memory", 0, tell_memory },
+	{ "", 3, tell_shares },
+	{ "allocator", 6, tell_allocator },
+	{ "growth", 5, tell_growth },
+	{ "power", 1, tell_power },
+	{ "heat", 2, tell_heat },
+	{ "clock", 2, tell_clock },
+	{ "held back", 1, tell_held },
+	{ "PCIe", 7, tell_pcie },
+	{ "NVLink", 8, tell_nvlink },
+	{ "ECC", 9, tell_ecc },
+	{ "event", 3, tell_happening },
 	{ "reading it", 10, tell_cost },
 };
-enum { FACTS = sizeof facts / sizeof facts[0], LABEL_WIDTH = 11, VALUE_WIDTH = 15, BAR_MOST = 24, BAR_LEAST = 8, MORE_WIDTH = 7 };
+enum {
+	FACTS = sizeof facts / sizeof facts[0],
+	LABEL_WIDTH = 11,
+	VALUE_WIDTH = 15,
+	BAR_MOST = 24,
+	BAR_LEAST = 8,
+	MORE_WIDTH = 7
+};
 
 static bool tell(const struct shown *shown, int fact, struct fact_row *row)
 {
@@ -377,24 +399,27 @@ static int draw_shares(struct canvas *canvas, struct rect rect, const struct fac
 {
 	double first = fmin(fmax(row->first, 0), 1), second = fmin(fmax(row->second, 0), 1);
 	int end = (int)lrint((first + second) * rect.width), own = (int)lrint(first * rect.width);
-
 	own = first > 0 && own == 0 ? 1 : own;
 	for (int x = 0; x < rect.width; x++)
-		canvas_put(canvas, rect.x + x, rect.y, x < own ? 0x2588 : x < end ? 0x2592 : 0xb7, x < own ? ROLE_MEMORY : ROLE_DIM);
+		canvas_put(canvas, rect.x + x, rect.y,
+			x < own       ? 0x2588
+				: x < end ? 0x2592
+						  : 0xb7,
+			x < own ? ROLE_MEMORY : ROLE_DIM);
 	return rect.width;
 }
 
 static void draw_fact(struct canvas *canvas, struct rect row, const char *label, struct fact_row *fact)
 {
 	int bar = row.width - LABEL_WIDTH - VALUE_WIDTH - MORE_WIDTH;
-
 	canvas_text(canvas, row.x, row.y, LABEL_WIDTH - 1, ROLE_DIM, label);
 	rect_take_left(&row, LABEL_WIDTH);
 	int used = canvas_text(canvas, row.x, row.y, row.width, fact->role, fact->value);
 
 	if (fact->has_bar && bar >= BAR_LEAST) {
 		rect_take_left(&row, VALUE_WIDTH);
-		rect_take_left(&row, draw_shares(canvas, (struct rect){ row.x, row.y, bar < BAR_MOST ? bar : BAR_MOST, 1 }, fact) + 1);
+		rect_take_left(
+			&row, draw_shares(canvas, (struct rect){ row.x, row.y, bar < BAR_MOST ? bar : BAR_MOST, 1 }, fact) + 1);
 	} else if (line_fit(&fact->more, row.width - used - 3) > 0) {
 		rect_take_left(&row, used);
 		rect_take_left(&row, canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, " · "));
@@ -408,7 +433,6 @@ int gpu_facts_rows(struct scene *scene, const struct gpu *gpu)
 	char meaning[GPU_WORDS_SIZE];
 	struct fact_row row;
 	int rows = 0;
-
 	for (int i = 0; i < FACTS; i++)
 		rows += tell(&shown, i, &row);
 	gpu_meaning(scene, gpu, meaning);
@@ -420,7 +444,6 @@ static void choose(const struct shown *shown, int height, bool chosen[FACTS])
 {
 	int ranks[FACTS], count = 0;
 	struct fact_row row;
-
 	for (int i = 0; i < FACTS; i++) {
 		chosen[i] = tell(shown, i, &row);
 		ranks[i] = row.is_urgent ? 0 : facts[i].rank;
@@ -428,7 +451,6 @@ static void choose(const struct shown *shown, int height, bool chosen[FACTS])
 	}
 	while (count > height) {
 		int least = -1;
-
 		for (int i = 0; i < FACTS; i++)
 			if (chosen[i] && (least < 0 || ranks[i] >= ranks[least]))
 				least = i;
@@ -444,7 +466,6 @@ void gpu_facts(struct scene *scene, const struct gpu *gpu, struct canvas *canvas
 	bool chosen[FACTS], is_complaint = gpu_meaning(scene, gpu, meaning);
 	struct rect measure = { 0, 0, rect.width, 0 };
 	struct fact_row row;
-
 	if (rect.height < 1)
 		return;
 	int rows = meaning[0] != '\0' && rect.height >= 3 ? parts_wrap(canvas, measure, ROLE_NORMAL, meaning) : 0;

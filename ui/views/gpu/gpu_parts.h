@@ -21,17 +21,19 @@ enum { GPU_WORDS_SIZE = 240 };
 const char *gpu_number(char out[NUMBER_SIZE], const struct model *model, const struct gpu *gpu);
 /* "NVIDIA H200". */
 const char *gpu_name(char *out, size_t size, const struct gpu *gpu);
-const char *gpu_watts(char out[NUMBER_SIZE], double watts);            /* "412 W" */
-const char *gpu_degrees(char out[NUMBER_SIZE], double celsius);        /* "62 °C" */
-const char *gpu_hertz(char out[NUMBER_SIZE], double hertz);            /* "1980 MHz" */
+const char *gpu_watts(char out[NUMBER_SIZE], double watts);     /* "412 W" */
+const char *gpu_degrees(char out[NUMBER_SIZE], double celsius); /* "62 °C" */
+const char *gpu_hertz(char out[NUMBER_SIZE], double hertz);     /* "1980 MHz" */
 /* "41.2/151 GB", "412/700 W": one unit for both; what is used alone where the whole is not known. */
 const char *gpu_bytes_of(char out[NUMBER_SIZE], double used, double whole);
 const char *gpu_watts_of(char out[NUMBER_SIZE], double watts, double limit);
-/* Which ranks are on it: "0", "0-3", "run" where ranks have no numbers; with a "?" where only their environment says so; "" = none, as far as is known. */
+/* Which ranks are on it: "0", "0-3", "run" where ranks have no numbers; with a "?" where only their environment says
+ * so; "" = none, as far as is known. */
 const char *gpu_ranks(char out[NUMBER_SIZE], const struct model *model, const struct gpu *gpu);
 /* The shown run where it is on this GPU, else another that is; NULL. */
 const struct run *gpu_run(const struct scene *scene, const struct gpu *gpu);
-/* The GPUs to show of a run (NULL: of the tree): those that it is on, and those that are lost; where that is not known, all that are no parts. Returns how many. */
+/* The GPUs to show of a run (NULL: of the tree): those that it is on, and those that are lost; where that is not known,
+ * all that are no parts. Returns how many. */
 size_t gpus_to_show(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MOST]);
 /* Its link is narrower, or (while it has work) slower, than GPU and slot can do. */
 bool gpu_link_is_narrow(const struct gpu *gpu);
@@ -41,7 +43,8 @@ void gpu_short_line(const struct gpu *const gpus[], size_t count, struct line *l
 
 /* -- gpu_meaning.c -- */
 
-/* What its figures of the last minute mean together, a sentence without a full stop; "" where nothing is to be said. True: it could do better. */
+/* What its figures of the last minute mean together, a sentence without a full stop; "" where nothing is to be said.
+ * True: it could do better. */
 bool gpu_meaning(const struct scene *scene, const struct gpu *gpu, char out[GPU_WORDS_SIZE]);
 /* What the run's memory on it does, and when it is full. */
 void gpu_verdict_line(const struct gpu *gpu, struct line *line);
@@ -58,7 +61,8 @@ void gpu_table(struct scene *scene, struct canvas *canvas, struct rect rect, int
 
 /* -- gpu_facts.c -- */
 
-/* What is known of one, a line a thing, and what it means; the least telling lines are left out where they do not fit. */
+/* What is known of one, a line a thing, and what it means; the least telling lines are left out where they do not
+ * fit. */
 void gpu_facts(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect);
 /* How many lines there are of it. */
 int gpu_facts_rows(struct scene *scene, const struct gpu *gpu);

@@ -11,11 +11,11 @@
 #define SM_ROLE ROLE_PHASE_0
 
 /* Marks below a plot over time, where something held it back while it shows. */
-static void draw_lane(const struct lane *lane, int64_t from_ns, int64_t now_ns, struct canvas *canvas, struct rect plot, struct rect row)
+static void draw_lane(
+	const struct lane *lane, int64_t from_ns, int64_t now_ns, struct canvas *canvas, struct rect plot, struct rect row)
 {
 	struct lane_cell cells[LANE_CELLS_MOST];
 	size_t count = plot.width < LANE_CELLS_MOST ? (size_t)plot.width : LANE_CELLS_MOST;
-
 	for (size_t i = 0; i < count; i++) {
 		cells[i].from_ns = from_ns + (now_ns - from_ns) * (int64_t)i / (int64_t)count;
 		cells[i].to_ns = from_ns + (now_ns - from_ns) * (int64_t)(i + 1) / (int64_t)count;
@@ -31,14 +31,14 @@ void gpu_plot_busy(struct scene *scene, const struct gpu *gpu, struct canvas *ca
 	const struct lane lane = { 1, { gpu } };
 	int64_t from_ns = trace_since(scene, zoom);
 	double least = NAN, most = NAN;
-
 	trace_extremes(scene, gpu->series.busy_ratio, from_ns, &least, &most);
 	trace_extremes(scene, gpu->series.sm_active_ratio, from_ns, &least, &most);
 	if (isnan(most)) {
 		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, rect.height > 0 ? "no figures yet" : "");
 		return;
 	}
-	struct rect row = rect_take_bottom(&rect, rect.height >= 4 && lane_share(&lane, from_ns, scene->now_ns) > 0 ? 1 : 0);
+	struct rect row =
+		rect_take_bottom(&rect, rect.height >= 4 && lane_share(&lane, from_ns, scene->now_ns) > 0 ? 1 : 0);
 	struct rect plot = rect.height >= 3 ? plot_axis(canvas, rect, &full, PLOT_PERCENT) : rect;
 
 	over_time_points(scene, canvas, plot, &full, gpu->series.sm_active_ratio, from_ns, SM_ROLE);
@@ -51,7 +51,6 @@ static void panel_busy(struct scene *scene, const struct gpu *gpu, struct canvas
 {
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_PLOT, "busy %s", format_percent(text, gpu_now(gpu, METRIC_GPU_BUSY)));
 	if (!isnan(gpu_now(gpu, METRIC_GPU_SM_ACTIVE)))
@@ -60,19 +59,25 @@ static void panel_busy(struct scene *scene, const struct gpu *gpu, struct canvas
 }
 
 /* A figure over time with a level that it stays below, and what stands in the title. */
-struct plotted { const char *title; enum plot_unit unit; int scale; double level; bool from_zero, has_lane; };
+struct plotted {
+	const char *title;
+	enum plot_unit unit;
+	int scale;
+	double level;
+	bool from_zero, has_lane;
+};
 
-static void draw_panel(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect, const struct plotted *what,
-                       struct line *title, struct over_time *lines)
+static void draw_panel(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect,
+	const struct plotted *what, struct line *title, struct over_time *lines)
 {
 	const struct lane lane = { 1, { gpu } };
-
 	lines->from_ns = trace_since(scene, scene->state->zoom);
 	lines->unit = what->unit;
 	lines->from_zero = what->from_zero;
 	lines->level = what->level;
 	struct rect inside = parts_panel(canvas, rect, what->title, title, ROLE_TITLE);
-	struct rect row = rect_take_bottom(&inside, what->has_lane && inside.height >= 5 && lane_share(&lane, lines->from_ns, scene->now_ns) > 0 ? 1 : 0);
+	struct rect row = rect_take_bottom(
+		&inside, what->has_lane && inside.height >= 5 && lane_share(&lane, lines->from_ns, scene->now_ns) > 0 ? 1 : 0);
 	struct scale *scale = &scene->state->scales[what->scale];
 	struct rect plot = over_time_draw(scene, canvas, inside, scale, lines);
 
@@ -85,24 +90,25 @@ static void draw_panel(struct scene *scene, const struct gpu *gpu, struct canvas
 static void panel_memory_used(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
 	const struct plotted what = { "Memory", PLOT_BYTES, GPU_SCALE_MEMORY, NAN, false, false };
-	struct over_time lines = { .count = 2, .lines = { { gpu->series.run_memory_bytes, ROLE_MEMORY }, { gpu->series.memory_used_bytes, ROLE_DIM } } };
+	struct over_time lines = { .count = 2,
+		.lines = { { gpu->series.run_memory_bytes, ROLE_MEMORY }, { gpu->series.memory_used_bytes, ROLE_DIM } } };
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	if (gpu->is_ours && !isnan(gpu->run_memory_bytes))
 		line_add(&line, 0, ROLE_MEMORY, "the run %s", format_bytes(text, gpu->run_memory_bytes));
-	line_add(&line, 1, ROLE_DIM, "all %s", gpu_bytes_of(text, gpu_now(gpu, METRIC_GPU_MEMORY_USED), gpu_now(gpu, METRIC_GPU_MEMORY)));
+	line_add(&line, 1, ROLE_DIM, "all %s",
+		gpu_bytes_of(text, gpu_now(gpu, METRIC_GPU_MEMORY_USED), gpu_now(gpu, METRIC_GPU_MEMORY)));
 	draw_panel(scene, gpu, canvas, rect, &what, &line, &lines);
 }
 
 static void panel_power(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
-	const struct plotted what = { "Power", PLOT_WATTS, GPU_SCALE_POWER, gpu_now(gpu, METRIC_GPU_POWER_LIMIT), true, false };
+	const struct plotted what = { "Power", PLOT_WATTS, GPU_SCALE_POWER, gpu_now(gpu, METRIC_GPU_POWER_LIMIT), true,
+		false };
 	struct over_time lines = { .count = 1, .lines = { { gpu->series.power_w, ROLE_PLOT } } };
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%s", gpu_watts(text, gpu->power_w));
 	if (!isnan(what.level))
@@ -112,11 +118,11 @@ static void panel_power(struct scene *scene, const struct gpu *gpu, struct canva
 
 static void panel_clock(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
-	const struct plotted what = { "Clock", PLOT_HERTZ, GPU_SCALE_CLOCK, gpu_now(gpu, METRIC_GPU_CLOCK_MOST), false, true };
+	const struct plotted what = { "Clock", PLOT_HERTZ, GPU_SCALE_CLOCK, gpu_now(gpu, METRIC_GPU_CLOCK_MOST), false,
+		true };
 	struct over_time lines = { .count = 1, .lines = { { gpu->series.clock_hz, ROLE_PLOT } } };
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%s", gpu_hertz(text, gpu_now(gpu, METRIC_GPU_CLOCK)));
 	if (!isnan(what.level))
@@ -131,7 +137,6 @@ static void panel_heat(struct scene *scene, const struct gpu *gpu, struct canvas
 	struct over_time lines = { .count = 1, .lines = { { gpu->series.temperature_c, ROLE_PHASE_0 } } };
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%s", gpu_degrees(text, gpu_now(gpu, METRIC_GPU_TEMPERATURE)));
 	if (!isnan(limit))
@@ -144,15 +149,17 @@ static const struct {
 	void (*draw)(struct scene *, const struct gpu *, struct canvas *, struct rect);
 	enum metric metric;
 } panels[] = {
-	{ panel_busy, METRIC_GPU_BUSY }, { panel_memory_used, METRIC_GPU_MEMORY_USED }, { panel_power, METRIC_GPU_POWER_LIMIT },
-	{ panel_clock, METRIC_GPU_CLOCK }, { panel_heat, METRIC_GPU_TEMPERATURE },
+	{ panel_busy, METRIC_GPU_BUSY },
+	{ panel_memory_used, METRIC_GPU_MEMORY_USED },
+	{ panel_power, METRIC_GPU_POWER_LIMIT },
+	{ panel_clock, METRIC_GPU_CLOCK },
+	{ panel_heat, METRIC_GPU_TEMPERATURE },
 };
 enum { PANELS = sizeof panels / sizeof panels[0], PLOT_ROWS = 6 };
 
 void gpu_plots(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect, int columns)
 {
 	int frame = parts_panel_rows(canvas), deep = rect.height / (frame + PLOT_ROWS), count = 0, shown[PANELS], drawn = 0;
-
 	deep = deep < 1 ? 1 : deep;
 	for (int i = 0; i < PANELS && count < deep * columns; i++)
 		if (i == 0 || !isnan(gpu_now(gpu, panels[i].metric)) || (panels[i].draw == panel_power && !isnan(gpu->power_w)))

@@ -45,7 +45,8 @@ static const char *command_of(const struct model *model, const struct gpu_proces
 	return process->command[0] != '\0' ? process->command : "–";
 }
 
-static const char *cell_text(const struct model *model, const struct gpu *gpu, const struct gpu_process *process, enum process_cell cell, char out[NUMBER_SIZE])
+static const char *cell_text(const struct model *model, const struct gpu *gpu, const struct gpu_process *process,
+	enum process_cell cell, char out[NUMBER_SIZE])
 {
 	switch (cell) {
 	case CELL_PID: snprintf(out, NUMBER_SIZE, "%d", process->pid); return out;
@@ -55,8 +56,10 @@ static const char *cell_text(const struct model *model, const struct gpu *gpu, c
 	case CELL_SHARE: return format_percent(out, process->memory_bytes / gpu_now(gpu, METRIC_GPU_MEMORY));
 	case CELL_BUSY: return format_percent(out, process->busy_ratio);
 	case CELL_KIND:
-		return process->kind == (GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS) ? "both" : process->kind & GPU_PROCESS_GRAPHICS ? "graphics" :
-		       process->kind & GPU_PROCESS_COMPUTE ? "compute" : "–";
+		return process->kind == (GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS) ? "both"
+			: process->kind & GPU_PROCESS_GRAPHICS                           ? "graphics"
+			: process->kind & GPU_PROCESS_COMPUTE                            ? "compute"
+																			 : "–";
 	default: return "";
 	}
 }
@@ -65,18 +68,18 @@ static void draw_none(const struct model *model, const struct gpu *gpu, struct c
 {
 	const struct missing *missing = gpu_missing(model, "GPU processes");
 	char text[sizeof missing->text + sizeof missing->remedy + 32];
-
-	if (missing != NULL)
-		snprintf(text, sizeof text, missing->remedy[0] != '\0' ? "– not told: %s → %s" : "– not told: %s", missing->text, missing->remedy);
+	if (missing)
+		snprintf(text, sizeof text, missing->remedy[0] != '\0' ? "– not told: %s → %s" : "– not told: %s",
+			missing->text, missing->remedy);
 	else
-		snprintf(text, sizeof text, gpu->processes_ns == 0 ? "its processes have not been told yet" : "no process uses it");
+		snprintf(
+			text, sizeof text, gpu->processes_ns == 0 ? "its processes have not been told yet" : "no process uses it");
 	parts_wrap(canvas, rect, ROLE_DIM, text);
 }
 
 static void title_of(const struct gpu *gpu, struct line *line)
 {
 	size_t ours = 0;
-
 	for (size_t i = 0; i < gpu->process_count; i++)
 		ours += gpu->processes[i].is_ours ? 1 : 0;
 	line_start(line, " · ");
@@ -93,7 +96,6 @@ void gpu_processes(struct scene *scene, const struct gpu *gpu, struct canvas *ca
 	char number[NUMBER_SIZE], title[NUMBER_SIZE + 24], text[NUMBER_SIZE];
 	struct line line;
 	struct table table;
-
 	title_of(gpu, &line);
 	snprintf(title, sizeof title, "Processes on GPU %s", gpu_number(number, scene->model, gpu));
 	struct rect inside = parts_panel(canvas, rect, title, &line, ROLE_TITLE);
@@ -113,10 +115,12 @@ void gpu_processes(struct scene *scene, const struct gpu *gpu, struct canvas *ca
 		struct rect row = rect_row(inside, i);
 
 		if (i == inside.height - 1 && (int)gpu->process_count - i > 1) {
-			canvas_printf(canvas, row.x + 1, row.y, row.width - 1, ROLE_DIM, "and %d more", (int)gpu->process_count - i);
+			canvas_printf(
+				canvas, row.x + 1, row.y, row.width - 1, ROLE_DIM, "and %d more", (int)gpu->process_count - i);
 			return;
 		}
 		for (int cell = 0; cell < PROCESS_CELLS; cell++)
-			table_cell(&table, canvas, row.y, cell, process->is_ours ? ROLE_NORMAL : ROLE_DIM, cell_text(scene->model, gpu, process, (enum process_cell)cell, text));
+			table_cell(&table, canvas, row.y, cell, process->is_ours ? ROLE_NORMAL : ROLE_DIM,
+				cell_text(scene->model, gpu, process, (enum process_cell)cell, text));
 	}
 }

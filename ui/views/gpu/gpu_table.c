@@ -11,7 +11,19 @@
 #include "ui/widgets/trace.h"
 
 enum gpu_cell {
-	CELL_NUMBER, CELL_NAME, CELL_RANK, CELL_BUSY, CELL_SM, CELL_MEMORY, CELL_BAR, CELL_RUN, CELL_POWER, CELL_HEAT, CELL_CLOCK, CELL_HELD, GPU_CELLS,
+	CELL_NUMBER,
+	CELL_NAME,
+	CELL_RANK,
+	CELL_BUSY,
+	CELL_SM,
+	CELL_MEMORY,
+	CELL_BAR,
+	CELL_RUN,
+	CELL_POWER,
+	CELL_HEAT,
+	CELL_CLOCK,
+	CELL_HELD,
+	GPU_CELLS,
 };
 
 static const struct table_column gpu_columns[GPU_CELLS] = {
@@ -33,7 +45,6 @@ static const struct table_column gpu_columns[GPU_CELLS] = {
 static double held_share(const struct scene *scene, const struct gpu *gpu)
 {
 	const struct lane lane = { 1, { gpu } };
-
 	return lane_share(&lane, trace_since(scene, scene->state->zoom), scene->now_ns);
 }
 
@@ -41,7 +52,6 @@ static const char *held_words(const struct scene *scene, const struct gpu *gpu, 
 {
 	double share = held_share(scene, gpu);
 	char text[NUMBER_SIZE];
-
 	if (gpu->lost[0] != '\0')
 		return "lost";
 	if (isnan(gpu_now(gpu, METRIC_GPU_THROTTLE)))
@@ -58,7 +68,6 @@ static void draw_bar(const struct gpu *gpu, const struct table *table, struct ca
 {
 	double ratio = gpu_now(gpu, METRIC_GPU_MEMORY_USED) / gpu_now(gpu, METRIC_GPU_MEMORY);
 	int width = table->width[CELL_BAR];
-
 	if (width == 0 || isnan(ratio))
 		return;
 	for (int x = 0; x < width; x++)
@@ -72,17 +81,17 @@ enum { NARROW = 100 };
 static const char *name_text(char *out, size_t size, const struct gpu *gpu, bool is_narrow)
 {
 	size_t maker = strlen(gpu->vendor);
-
 	gpu_name(out, size, gpu);
-	return is_narrow && maker > 0 && strncasecmp(out, gpu->vendor, maker) == 0 && out[maker] == ' ' ? out + maker + 1 : out;
+	return is_narrow && maker > 0 && strncasecmp(out, gpu->vendor, maker) == 0 && out[maker] == ' ' ? out + maker + 1
+																									: out;
 }
 
 /* Cells of one width, so that nothing moves when a figure does. */
-static const char *cell_text(const struct scene *scene, const struct gpu *gpu, enum gpu_cell cell, bool is_narrow, char *out, size_t size)
+static const char *cell_text(
+	const struct scene *scene, const struct gpu *gpu, enum gpu_cell cell, bool is_narrow, char *out, size_t size)
 {
 	const struct model *model = scene->model;
 	char text[NUMBER_SIZE], name[96];
-
 	switch (cell) {
 	case CELL_NUMBER: snprintf(out, size, "%s", gpu_number(text, model, gpu)); return out;
 	case CELL_NAME:
@@ -104,7 +113,6 @@ static const char *cell_text(const struct scene *scene, const struct gpu *gpu, e
 static enum role cell_role(const struct scene *scene, const struct gpu *gpu, enum gpu_cell cell)
 {
 	bool is_held = gpu_is_throttled(gpu->throttle);
-
 	if (gpu->lost[0] != '\0')
 		return cell == CELL_HELD ? ROLE_CRITICAL : ROLE_DIM;
 	if (cell == CELL_HELD)
@@ -129,13 +137,15 @@ static void fit_columns(const struct scene *scene, int width, struct table_colum
 	const struct model *model = scene->model;
 	bool is_narrow = width < NARROW, has_sm = false, has_rank = false, has_held = false;
 	char text[160];
-
 	memcpy(columns, gpu_columns, sizeof gpu_columns);
 	for (size_t i = 0; i < model->gpus.count; i++) {
 		const struct gpu *gpu = &model->gpus.gpus[i];
 
-		widen(&columns[CELL_HELD], (int)text_cells(held_words(scene, gpu, text, sizeof text)), is_narrow ? HELD_MOST_NARROW : HELD_MOST);
-		widen(&columns[CELL_NAME], (int)text_cells(name_text(text, sizeof text, gpu, is_narrow)) + (gpu->parent >= 0 ? 2 : 0), is_narrow ? NAME_MOST_NARROW : NAME_MOST);
+		widen(&columns[CELL_HELD], (int)text_cells(held_words(scene, gpu, text, sizeof text)),
+			is_narrow ? HELD_MOST_NARROW : HELD_MOST);
+		widen(&columns[CELL_NAME],
+			(int)text_cells(name_text(text, sizeof text, gpu, is_narrow)) + (gpu->parent >= 0 ? 2 : 0),
+			is_narrow ? NAME_MOST_NARROW : NAME_MOST);
 		has_sm |= !isnan(gpu_now(gpu, METRIC_GPU_SM_ACTIVE));
 		has_rank |= gpu_ranks(text, model, gpu)[0] != '\0';
 		has_held |= !isnan(gpu_now(gpu, METRIC_GPU_THROTTLE)) || gpu->lost[0] != '\0';
@@ -153,7 +163,6 @@ void gpu_table(struct scene *scene, struct canvas *canvas, struct rect rect, int
 	struct table_column columns[GPU_CELLS];
 	struct table table;
 	char text[160];
-
 	fit_columns(scene, rect.width, columns);
 	table_fit(&table, columns, GPU_CELLS, (struct rect){ rect.x, rect.y, rect.width, 1 });
 	if (header.height > 0)
@@ -166,7 +175,8 @@ void gpu_table(struct scene *scene, struct canvas *canvas, struct rect rect, int
 		struct rect row = rect_row(rect, i - state->scroll);
 
 		for (int cell = 0; cell < GPU_CELLS; cell++)
-			table_cell(&table, canvas, row.y, cell, cell_role(scene, gpu, (enum gpu_cell)cell), cell_text(scene, gpu, (enum gpu_cell)cell, rect.width < NARROW, text, sizeof text));
+			table_cell(&table, canvas, row.y, cell, cell_role(scene, gpu, (enum gpu_cell)cell),
+				cell_text(scene, gpu, (enum gpu_cell)cell, rect.width < NARROW, text, sizeof text));
 		draw_bar(gpu, &table, canvas, row.y);
 		if (i == chosen)
 			parts_select(canvas, row);

@@ -8,13 +8,12 @@
 #include "ui/views/gpu/gpu_parts.h"
 #include "ui/widgets/parts.h"
 
-/* -- names and numbers --------------------------------------------------------------------------------------------------------- */
+/* -- names and numbers -- */
 
 const char *gpu_number(char out[NUMBER_SIZE], const struct model *model, const struct gpu *gpu)
 {
 	const struct gpu *whole = gpu->parent >= 0 ? model_gpu(model, gpu->parent) : NULL;
-
-	if (whole != NULL)
+	if (whole)
 		snprintf(out, NUMBER_SIZE, "%u.%u", whole->index, gpu->index);
 	else
 		snprintf(out, NUMBER_SIZE, "%u", gpu->index);
@@ -23,8 +22,8 @@ const char *gpu_number(char out[NUMBER_SIZE], const struct model *model, const s
 
 const char *gpu_name(char *out, size_t size, const struct gpu *gpu)
 {
-	bool says_vendor = gpu->vendor[0] == '\0' || gpu->parent >= 0 || strncasecmp(gpu->name, gpu->vendor, strlen(gpu->vendor)) == 0;
-
+	bool says_vendor =
+		gpu->vendor[0] == '\0' || gpu->parent >= 0 || strncasecmp(gpu->name, gpu->vendor, strlen(gpu->vendor)) == 0;
 	if (gpu->name[0] == '\0')
 		snprintf(out, size, "%s", gpu->vendor[0] != '\0' ? gpu->vendor : "GPU");
 	else
@@ -61,15 +60,16 @@ const char *gpu_hertz(char out[NUMBER_SIZE], double hertz)
 	return out;
 }
 
-/* Three digits, in the unit of the whole; so that it keeps its width a place after the point stands also where it is 0. */
+/* Three digits, in the unit of the whole; so that it keeps its width a place after the point stands also where it is
+ * 0. */
 static const char *amount(char out[NUMBER_SIZE], double value, double scale, bool is_whole)
 {
 	double scaled = fmin(fmax(value, -1e15), 1e15) / scale;
-
 	if (isnan(value))
 		snprintf(out, NUMBER_SIZE, "–");
 	else
-		snprintf(out, NUMBER_SIZE, fabs(scaled) < 99.95 && !(is_whole && scaled == rint(scaled)) ? "%.1f" : "%.0f", scaled);
+		snprintf(
+			out, NUMBER_SIZE, fabs(scaled) < 99.95 && !(is_whole && scaled == rint(scaled)) ? "%.1f" : "%.0f", scaled);
 	return out;
 }
 
@@ -77,24 +77,25 @@ const char *gpu_bytes_of(char out[NUMBER_SIZE], double used, double whole)
 {
 	double scale = whole >= 1e13 ? 1e12 : whole >= 1e9 ? 1e9 : 1e6;
 	char part[NUMBER_SIZE], all[NUMBER_SIZE];
-
 	if (isnan(whole))
 		return format_bytes(out, used);
-	snprintf(out, NUMBER_SIZE, "%.12s/%.10s %s", amount(part, used, scale, false), amount(all, whole, scale, true), scale >= 1e12 ? "TB" : scale >= 1e9 ? "GB" : "MB");
+	snprintf(out, NUMBER_SIZE, "%.12s/%.10s %s", amount(part, used, scale, false), amount(all, whole, scale, true),
+		scale >= 1e12      ? "TB"
+			: scale >= 1e9 ? "GB"
+						   : "MB");
 	return out;
 }
 
 const char *gpu_watts_of(char out[NUMBER_SIZE], double watts, double limit)
 {
 	char part[NUMBER_SIZE];
-
 	if (isnan(limit))
 		return gpu_watts(out, watts);
 	snprintf(out, NUMBER_SIZE, "%.12s/%.0f W", amount(part, rint(watts), 1, true), fmin(fmax(limit, 0), 1e9));
 	return out;
 }
 
-/* -- whose it is --------------------------------------------------------------------------------------------------------------- */
+/* -- whose it is -- */
 
 static bool is_among(const struct gpu *const gpus[], size_t count, const struct gpu *gpu)
 {
@@ -107,7 +108,6 @@ static bool is_among(const struct gpu *const gpus[], size_t count, const struct 
 static bool uses(const struct model *model, const struct run *run, const struct gpu *gpu)
 {
 	const struct gpu *on[GPUS_MOST];
-
 	return is_among(on, run_gpus(model, run, on), gpu);
 }
 
@@ -115,8 +115,7 @@ const struct run *gpu_run(const struct scene *scene, const struct gpu *gpu)
 {
 	const struct model *model = scene->model;
 	const struct run *shown = scene_run(scene);
-
-	if (shown != NULL && uses(model, shown, gpu))
+	if (shown && uses(model, shown, gpu))
 		return shown;
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (model->runs[i].is_used && model->runs[i].is_live && uses(model, &model->runs[i], gpu))
@@ -128,7 +127,6 @@ const char *gpu_ranks(char out[NUMBER_SIZE], const struct model *model, const st
 {
 	long least = -1, most = -1, count = 0;
 	const char *doubt = gpu->is_ours_by_place ? "?" : "";
-
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
 		long number = run->rank[0] != '\0' ? strtol(run->rank, NULL, 10) : -1;
@@ -150,8 +148,7 @@ const char *gpu_ranks(char out[NUMBER_SIZE], const struct model *model, const st
 
 size_t gpus_to_show(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MOST])
 {
-	size_t count = run != NULL ? run_gpus(model, run, out) : 0;
-
+	size_t count = run ? run_gpus(model, run, out) : 0;
 	if (count == 0)
 		count = run_gpus(model, NULL, out);
 	bool has_some = count > 0;
@@ -167,7 +164,7 @@ size_t gpus_to_show(const struct model *model, const struct run *run, const stru
 	return count;
 }
 
-/* -- its link ------------------------------------------------------------------------------------------------------------------ */
+/* -- its link -- */
 
 bool gpu_link_is_narrow(const struct gpu *gpu)
 {
@@ -176,12 +173,16 @@ bool gpu_link_is_narrow(const struct gpu *gpu)
 
 bool gpu_link_is_slow(const struct gpu *gpu)
 {
-	return gpu_now(gpu, METRIC_GPU_PCIE_GENERATION) < gpu_now(gpu, METRIC_GPU_PCIE_GENERATION_MOST) && gpu_now(gpu, METRIC_GPU_BUSY) > 0.2;
+	return gpu_now(gpu, METRIC_GPU_PCIE_GENERATION) < gpu_now(gpu, METRIC_GPU_PCIE_GENERATION_MOST) &&
+		gpu_now(gpu, METRIC_GPU_BUSY) > 0.2;
 }
 
-/* -- in a line ----------------------------------------------------------------------------------------------------------------- */
+/* -- in a line -- */
 
-struct sum { double busy, sm, used, whole, watts, celsius; unsigned throttle, lost; };
+struct sum {
+	double busy, sm, used, whole, watts, celsius;
+	unsigned throttle, lost;
+};
 
 static void add(double *sum, double value)
 {
@@ -193,7 +194,6 @@ static double mean_now(const struct gpu *const gpus[], size_t count, enum metric
 {
 	double sum = NAN;
 	size_t known = 0;
-
 	for (size_t i = 0; i < count; i++) {
 		add(&sum, gpu_now(gpus[i], metric));
 		known += isnan(gpu_now(gpus[i], metric)) ? 0 : 1;
@@ -203,7 +203,8 @@ static double mean_now(const struct gpu *const gpus[], size_t count, enum metric
 
 static void sum_up(const struct gpu *const gpus[], size_t count, struct sum *sum)
 {
-	*sum = (struct sum){ mean_now(gpus, count, METRIC_GPU_BUSY), mean_now(gpus, count, METRIC_GPU_SM_ACTIVE), NAN, NAN, NAN, NAN, 0, 0 };
+	*sum = (struct sum){ mean_now(gpus, count, METRIC_GPU_BUSY), mean_now(gpus, count, METRIC_GPU_SM_ACTIVE), NAN, NAN,
+		NAN, NAN, 0, 0 };
 	for (size_t i = 0; i < count; i++) {
 		double celsius = gpu_now(gpus[i], METRIC_GPU_TEMPERATURE);
 
@@ -220,7 +221,6 @@ void gpu_short_line(const struct gpu *const gpus[], size_t count, struct line *l
 {
 	char text[NUMBER_SIZE], words[120];
 	struct sum sum;
-
 	sum_up(gpus, count, &sum);
 	line_start(line, "  ");
 	if (count == 1 && gpus[0]->lost[0] != '\0') {
@@ -234,7 +234,8 @@ void gpu_short_line(const struct gpu *const gpus[], size_t count, struct line *l
 	if (sum.lost > 0)
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %u lost", sum.lost);
 	if (!isnan(sum.sm))
-		line_add(line, 1, sum.busy >= 0.7 && sum.sm < 0.5 ? ROLE_WARNING : ROLE_NORMAL, "SM %s", format_percent(text, sum.sm));
+		line_add(line, 1, sum.busy >= 0.7 && sum.sm < 0.5 ? ROLE_WARNING : ROLE_NORMAL, "SM %s",
+			format_percent(text, sum.sm));
 	line_add(line, 0, ROLE_MEMORY, "%s", gpu_bytes_of(text, sum.used, sum.whole));
 	if (!isnan(sum.watts))
 		line_add(line, 2, ROLE_NORMAL, "%s", gpu_watts(text, sum.watts));

@@ -1,4 +1,5 @@
-/* The overview: progress, step times, where a step goes, memory, warnings; or, where nothing publishes, the process and how to publish. */
+/* The overview: progress, step times, where a step goes, memory, warnings; or, where nothing publishes, the process and
+ * how to publish. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,15 +13,9 @@
 #include "ui/widgets/progress.h"
 #include "ui/widgets/trace.h"
 
-static int clamp(int value, int least, int most)
-{
-	return value < least ? least : value > most ? most : value;
-}
+static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
 
-static int raised_count(const struct scene *scene)
-{
-	return (int)alerts_raised(scene->alerts);
-}
+static int raised_count(const struct scene *scene) { return (int)alerts_raised(scene->alerts); }
 
 /* The machine, and until it was read why there is no GPU to show. */
 static int machine_rows(const struct scene *scene)
@@ -38,12 +33,11 @@ static void draw_machine(struct scene *scene, struct canvas *canvas, struct rect
 	panel_system_line(scene, canvas, row);
 }
 
-/* -- with a run ---------------------------------------------------------------------------------------------------------------- */
+/* -- with a run -- */
 
 static void draw_pair(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	int zoom = scene->state->zoom;
-
 	if (rect.width < 70) {
 		if (pane_is_due(&scene->panes, PANE_WHERE, rect))
 			panel_where(scene, run, canvas, rect);
@@ -67,7 +61,6 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, height));
 	struct rect bottom = rect_take_bottom(&rect, warnings);
 	struct rect pair = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + clamp(rect.height * 2 / 5, 3, 12));
-
 	if (rect.height > 0)
 		panel_steps(scene, run, canvas, rect);
 	if (pair.height > 0)
@@ -84,13 +77,14 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 static void draw_wide(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	const struct process *shown[PROCESS_ROWS_MAX];
-	struct rect machine = rect_take_bottom(&rect, machine_rows(scene)), warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
+	struct rect machine = rect_take_bottom(&rect, machine_rows(scene)),
+				warnings = rect_take_bottom(&rect, 2 + clamp(raised_count(scene), 2, rect.height / 5));
 	struct rect left = rect_take_left(&rect, rect.width * 29 / 50);
 	struct rect memory = rect_take_bottom(&left, left.height * 2 / 5);
-	struct rect processes = rect_take_bottom(&rect, clamp((int)process_rows(scene, shown) + 3, memory.height, rect.height / 2));
+	struct rect processes =
+		rect_take_bottom(&rect, clamp((int)process_rows(scene, shown) + 3, memory.height, rect.height / 2));
 	struct rect gpu = rect_take_bottom(&rect, rect.height >= 26 ? panel_gpu_height(scene, canvas, rect.height) : 0);
 	struct rect epochs = rect_take_bottom(&rect, rect.height >= 24 ? rect.height - 14 : 0);
-
 	panel_steps(scene, run, canvas, left);
 	if (pane_is_due(&scene->panes, PANE_MEMORY, memory))
 		panel_memory(scene, canvas, memory, scene->state->zoom);
@@ -112,7 +106,6 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 {
 	bool is_roomy = parts_is_roomy(canvas);
 	struct rect progress = rect_take_top(&rect, 2);
-
 	rect_take_left(&progress, 1);
 	progress_draw(scene, run, canvas, progress);
 	if (is_roomy)
@@ -131,19 +124,22 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 		draw_narrow(scene, run, canvas, rect);
 }
 
-/* -- without one --------------------------------------------------------------------------------------------------------------- */
+/* -- without one -- */
 
 static const char how_to_publish[] =
 	"No training run publishes here yet, so there are no batches to show: below is what the process itself tells.\n"
-	"PyTorch: import pmtop.torch; pmtop.torch.instrument() before training, and nothing else. Lightning: pmtop.lightning.PmtopCallback(). "
+	"PyTorch: import pmtop.torch; pmtop.torch.instrument() before training, and nothing else. Lightning: "
+	"pmtop.lightning.PmtopCallback(). "
 	"Other Python: for batch in pmtop.batches(loader).\n"
-	"C or C++: #include \"pmtop.h\", one header; man 3 pmtop.h has five lines to copy. A run that begins to publish is found at once.";
+	"C or C++: #include \"pmtop.h\", one header; man 3 pmtop.h has five lines to copy. A run that begins to publish is "
+	"found at once.";
 
 /* What is published may be there and yet not be ours to read; NULL: it is just not there. */
 static const struct missing *refused_region(const struct model *model)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
-		if (strcmp(model->missing[i].figure, "region") == 0 && strcmp(model->missing[i].text, "nothing is published") != 0)
+		if (strcmp(model->missing[i].figure, "region") == 0 &&
+			strcmp(model->missing[i].text, "nothing is published") != 0)
 			return &model->missing[i];
 	return NULL;
 }
@@ -152,31 +148,33 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 {
 	const struct missing *refused = refused_region(scene->model);
 	char reason[512];
-
-	if (refused != NULL)
-		snprintf(reason, sizeof reason, "Whether it publishes a run cannot be seen: %s.\nTry: %s.\nBelow is what the process itself tells.", refused->text,
-		         refused->remedy);
-	const char *text = refused != NULL ? reason : how_to_publish;
+	if (refused)
+		snprintf(reason, sizeof reason,
+			"Whether it publishes a run cannot be seen: %s.\nTry: %s.\nBelow is what the process itself tells.",
+			refused->text, refused->remedy);
+	const char *text = refused ? reason : how_to_publish;
 	const struct process *shown[PROCESS_ROWS_MAX];
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
 	int words = parts_wrap(canvas, measure, ROLE_NORMAL, text);
 	struct rect note = rect_take_top(&rect, rect.height < 12 ? 0 : frame + words);
-	struct rect line = rect_take_top(&rect, 1), machine = rect_take_top(&rect, system_is_known(scene->model) && rect.height >= 9 ? 1 : 0);
+	struct rect line = rect_take_top(&rect, 1),
+				machine = rect_take_top(&rect, system_is_known(scene->model) && rect.height >= 9 ? 1 : 0);
 	struct rect table = rect_take_bottom(&rect, rect.height < 9 ? 0 : frame + 1 + clamp(rows, 1, rect.height / 3));
 	struct rect gpu = rect_take_bottom(&rect, panel_gpu_height(scene, canvas, canvas->height));
 	struct rect code = rect_take_top(&rect, panel_code_height(scene, canvas, rect.height)), plots = rect;
 
 	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
-		struct rect inside = parts_panel(canvas, note, refused != NULL ? "Not readable" : "Nothing publishes", NULL, ROLE_TITLE);
-
+		struct rect inside =
+			parts_panel(canvas, note, refused ? "Not readable" : "Nothing publishes", NULL, ROLE_TITLE);
 		rect_take_left(&inside, 1);
 		parts_wrap(canvas, inside, ROLE_NORMAL, text);
 	}
 	rect_take_left(&line, 1);
 	panel_process_line(scene, canvas, line);
 	if (machine.height > 0) {
-		rect_take_left(&machine, 1 + canvas_text(canvas, machine.x + 1, machine.y, machine.width - 1, ROLE_DIM, "machine:"));
+		rect_take_left(
+			&machine, 1 + canvas_text(canvas, machine.x + 1, machine.y, machine.width - 1, ROLE_DIM, "machine:"));
 		draw_machine(scene, canvas, machine);
 	}
 	if (code.height > 0 && pane_is_due(&scene->panes, PANE_CODE, code))
@@ -198,9 +196,8 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct run *run = scene_run(scene);
-
 	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
-	if (run != NULL)
+	if (run)
 		draw_run(scene, run, canvas, rect);
 	else if (!scene->model->has_target)
 		parts_note(canvas, rect, "Waiting", "Nothing has been read yet. pmtop list says what can be watched.");
@@ -208,14 +205,13 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		draw_process(scene, canvas, rect);
 }
 
-/* -- keys ---------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static bool click(struct scene *scene, const struct run *run, struct key_event event)
 {
 	const struct view_state *state = scene->state;
 	struct stretch stretch;
 	uint64_t ordinal;
-
 	if (!rect_has(state->plot, event.x, event.y))
 		return false;
 	trace_stretch(scene, run, &stretch);
@@ -230,15 +226,14 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	const struct run *run = scene_run(scene);
 	int step = event.key == '+' || event.key == '=' ? 1 : event.key == '-' ? -1 : 0;
-
 	(void)rect;
 	if (step != 0) {
-		bool can = (run != NULL && trace_can_zoom(scene, run, step)) || trace_can_zoom_time(scene, scene->state->zoom, step);
+		bool can = (run && trace_can_zoom(scene, run, step)) || trace_can_zoom_time(scene, scene->state->zoom, step);
 
 		scene->state->zoom += can ? step : 0;
 		return true;
 	}
-	if (run == NULL)
+	if (!run)
 		return false;
 	/* What is chosen here is of the main track. */
 	if (scene->focus.has_mode && event.key != KEY_RETURN)
@@ -257,8 +252,7 @@ static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct run *run = scene_run(scene);
 	struct stretch stretch;
-
-	if (run == NULL)
+	if (!run)
 		return;
 	trace_stretch(scene, run, &stretch);
 	if (stretch.is_binned)
@@ -267,9 +261,13 @@ static void write(const struct scene *scene, struct buffer *out)
 }
 
 const struct view overview_view = {
-	.name = "Overview", .short_name = "Over", .digit = '1',
+	.name = "Overview",
+	.short_name = "Over",
+	.digit = '1',
 	.keys = "q quit  Tab view  n/N flag  Enter why  f flag  Space pause  +/- zoom  [] run  / search  w write  ? help",
 	.keys_short = "q quit  Tab view  n/N flag  Enter why  Space pause  +/- zoom  ? help",
 	.can_search = true,
-	.draw = draw, .key = key, .write = write,
+	.draw = draw,
+	.key = key,
+	.write = write,
 };

@@ -16,7 +16,6 @@ int panel_code_height(const struct scene *scene, const struct canvas *canvas, in
 	struct code_look look;
 	struct code_rows rows;
 	int frame = parts_panel_rows(canvas), room = height / 3 - frame - 1;
-
 	if (!code_look_at(scene, -1, false, &look) || look.seconds <= 0)
 		return 0;
 	code_rows_collect(&look, CODE_CELL_SHARE, false, &rows);
@@ -32,13 +31,13 @@ void panel_code(const struct scene *scene, struct canvas *canvas, struct rect re
 	struct code_rows rows;
 	struct table table;
 	struct line title;
-
 	if (!code_look_at(scene, -1, false, &look))
 		return;
 	code_rows_collect(&look, CODE_CELL_SHARE, false, &rows);
 	code_title(scene, &look, &title);
 	line_add(&title, 1, ROLE_KEY, "7 for more");
-	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE), phases = rect_take_top(&inside, 1);
+	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE),
+				phases = rect_take_top(&inside, 1);
 
 	code_phases_row(&look, canvas, phases);
 	code_rows_fit(&look, &rows, inside, &table, fitted);
@@ -46,23 +45,24 @@ void panel_code(const struct scene *scene, struct canvas *canvas, struct rect re
 		code_line_draw(&look, &look.code->lines[rows.places[i]], &table, canvas, rect_row(inside, i).y, "");
 }
 
-/* -- where a step goes ---------------------------------------------------------------------------------------------------------- */
+/* -- where a step goes -- */
 
 enum { NAME_CELLS = 13, SHARE_CELLS = 6, SECONDS_CELLS = 10 };
 
-static void draw_phase(const struct code_look *look, enum code_phase phase, double step_s, struct canvas *canvas, struct rect row)
+static void draw_phase(
+	const struct code_look *look, enum code_phase phase, double step_s, struct canvas *canvas, struct rect row)
 {
 	double share = code_share(look, &look->group->phases[phase]);
 	int bar = row.width - NAME_CELLS - 1 - SHARE_CELLS - SECONDS_CELLS - 2, x = row.x + NAME_CELLS + 1;
 	char text[NUMBER_SIZE];
-
 	canvas_text(canvas, row.x, row.y, NAME_CELLS, ROLE_NORMAL, code_phase_name(phase));
 	if (bar >= 3) {
 		canvas_bar(canvas, x, row.y, bar, share, code_phase_role(phase));
 		x += bar;
 	}
 	canvas_text_right(canvas, x, row.y, SHARE_CELLS, ROLE_STRONG, format_percent(text, share));
-	canvas_text_right(canvas, x + SHARE_CELLS, row.y, SECONDS_CELLS, ROLE_NORMAL, parts_time(text, share * step_s, step_s / 4));
+	canvas_text_right(
+		canvas, x + SHARE_CELLS, row.y, SECONDS_CELLS, ROLE_NORMAL, parts_time(text, share * step_s, step_s / 4));
 }
 
 void panel_where_seen(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
@@ -71,25 +71,28 @@ void panel_where_seen(const struct scene *scene, const struct run *run, struct c
 	struct line title;
 	char text[NUMBER_SIZE];
 	bool is_shown[CODE_PHASE_COUNT] = { false }, is_seen = code_look_at(scene, -1, false, &look) && look.seconds > 0;
-
 	line_start(&title, " · ");
 	if (is_seen) {
 		line_add(&title, 0, ROLE_NORMAL, "by %s looks", parts_thousands(text, look.group->recent_looks));
-		line_add(&title, 1, ROLE_NORMAL, "± %s", format_percent(text, 2 * code_error_ratio(0.5, look.group->recent_looks)));
+		line_add(
+			&title, 1, ROLE_NORMAL, "± %s", format_percent(text, 2 * code_error_ratio(0.5, look.group->recent_looks)));
 		line_add(&title, 2, ROLE_NORMAL, "host clock");
 	}
 	struct rect inside = parts_panel(canvas, rect, "Where the time goes", &title, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
 	if (!is_seen) {
-		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "nothing of its stack was seen in the last minute");
+		canvas_text(
+			canvas, inside.x, inside.y, inside.width, ROLE_DIM, "nothing of its stack was seen in the last minute");
 		return;
 	}
 	for (int i = 0; i < inside.height && i < CODE_PHASE_COUNT; i++) {
 		int most = -1;
 
 		for (int phase = 0; phase < CODE_PHASE_COUNT; phase++)
-			if (!is_shown[phase] && (most < 0 || code_seconds(&look, &look.group->phases[phase]) > code_seconds(&look, &look.group->phases[most])))
+			if (!is_shown[phase] &&
+				(most < 0 ||
+					code_seconds(&look, &look.group->phases[phase]) > code_seconds(&look, &look.group->phases[most])))
 				most = phase;
 		is_shown[most] = true;
 		if (code_seconds(&look, &look.group->phases[most]) <= 0)

@@ -27,7 +27,8 @@ static const char *epoch_name(const struct run *run, const struct epoch *epoch, 
 	return out;
 }
 
-static const char *epoch_cell(const struct scene *scene, const struct run *run, const struct epoch *epoch, enum epoch_cell cell, char out[NUMBER_SIZE])
+static const char *epoch_cell(const struct scene *scene, const struct run *run, const struct epoch *epoch,
+	enum epoch_cell cell, char out[NUMBER_SIZE])
 {
 	switch (cell) {
 	case CELL_EPOCH: return epoch_name(run, epoch, out);
@@ -46,12 +47,12 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
 	char text[NUMBER_SIZE];
 	struct table table;
 	struct line right;
-
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "newest first");
 	if (run->epochs_dropped > 0)
 		line_add(&right, 1, ROLE_NORMAL, "%s older not kept", parts_thousands(text, (double)run->epochs_dropped));
-	struct rect inside = parts_panel(canvas, rect, "Epochs, by batch time", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
+	struct rect inside = parts_panel(canvas, rect, "Epochs, by batch time", &right, ROLE_TITLE),
+				header = rect_take_top(&inside, 1);
 
 	table_fit(&table, columns, EPOCH_CELLS, header);
 	if (header.height > 0)
@@ -61,6 +62,7 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
 		enum role role = epoch->end_ns == 0 ? ROLE_STRONG : ROLE_NORMAL;
 
 		for (int cell = 0; cell < EPOCH_CELLS; cell++)
-			table_cell(&table, canvas, inside.y + i, cell, role, epoch_cell(scene, run, epoch, (enum epoch_cell)cell, text));
+			table_cell(
+				&table, canvas, inside.y + i, cell, role, epoch_cell(scene, run, epoch, (enum epoch_cell)cell, text));
 	}
 }

@@ -19,7 +19,6 @@ static const struct table_column columns[CELLS] = {
 int panel_figures_height(const struct run *run, const struct canvas *canvas, int height)
 {
 	int wanted = parts_panel_rows(canvas) + 1 + (int)run->late_figure_count, most = height / 3;
-
 	if (run->late_figure_count == 0 || most < parts_panel_rows(canvas) + 2)
 		return 0;
 	return wanted < most ? wanted : most;
@@ -37,13 +36,14 @@ static const char *value_text(char out[NUMBER_SIZE], enum figure_unit unit, doub
 	return out;
 }
 
-static void draw_figure(const struct run *run, const struct late_figure *figure, const struct table *table, struct canvas *canvas, int y)
+static void draw_figure(
+	const struct run *run, const struct late_figure *figure, const struct table *table, struct canvas *canvas, int y)
 {
 	char label[160], name[256], text[NUMBER_SIZE];
 	enum figure_unit unit = late_figure_label(label, sizeof label, run_name(run, figure->name));
 	double like = figure->median / 12;
-
-	snprintf(name, sizeof name, is_main_mode(run, figure->mode) ? "%s" : "%s (%.80s)", label, run_name(run, figure->mode));
+	snprintf(
+		name, sizeof name, is_main_mode(run, figure->mode) ? "%s" : "%s (%.80s)", label, run_name(run, figure->mode));
 	table_cell(table, canvas, y, CELL_NAME, ROLE_NORMAL, name);
 	table_cell(table, canvas, y, CELL_COUNT, ROLE_NORMAL, parts_thousands(text, (double)figure->count));
 	table_cell(table, canvas, y, CELL_MEAN, ROLE_STRONG, value_text(text, unit, figure->mean, like));
@@ -55,7 +55,6 @@ void panel_figures(const struct run *run, struct canvas *canvas, struct rect rec
 {
 	struct table table;
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "median of the last 200");
 	line_add(&line, 1, ROLE_NORMAL, "clocks of their own: no part of the times above");

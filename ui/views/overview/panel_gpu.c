@@ -16,19 +16,16 @@
 enum { ONE_ROWS = 4, LINES_MOST = 4, HALF_LEAST = 54 };
 
 /* Of several: two side by side where both have room. */
-static int columns_of(int width, size_t count)
-{
-	return count > 1 && width >= 2 * HALF_LEAST ? 2 : 1;
-}
+static int columns_of(int width, size_t count) { return count > 1 && width >= 2 * HALF_LEAST ? 2 : 1; }
 
 int panel_gpu_height(const struct scene *scene, const struct canvas *canvas, int height)
 {
 	const struct gpu *gpus[GPUS_MOST];
 	size_t count = gpus_to_show(scene->model, scene_run(scene), gpus);
 	int columns = columns_of(canvas->width - 4, count);
-
 	if (count == 0)
-		return parts_is_roomy(canvas) && system_is_known(scene->model) && gpu_missing(scene->model, "gpu") != NULL ? 1 : 0;
+		return parts_is_roomy(canvas) && system_is_known(scene->model) && gpu_missing(scene->model, "gpu") != NULL ? 1
+																												   : 0;
 	if (!parts_is_roomy(canvas) || height < 26)
 		return height >= 14 ? 1 : 0;
 	int lines = ((int)count + columns - 1) / columns;
@@ -36,19 +33,20 @@ int panel_gpu_height(const struct scene *scene, const struct canvas *canvas, int
 	return 2 + (count == 1 ? ONE_ROWS : lines < LINES_MOST ? lines + 1 : LINES_MOST);
 }
 
-/* -- one ----------------------------------------------------------------------------------------------------------------------- */
+/* -- one -- */
 
 static void use_line(const struct scene *scene, const struct gpu *gpu, struct line *line)
 {
 	double busy = gpu_now(gpu, METRIC_GPU_BUSY), sm = gpu_now(gpu, METRIC_GPU_SM_ACTIVE);
 	char text[NUMBER_SIZE];
-
 	(void)scene;
 	line_start(line, "   ");
 	line_add(line, 0, ROLE_STRONG, "busy %s", format_percent(text, busy));
 	if (!isnan(sm))
-		line_add(line, 0, busy >= 0.7 && sm < 0.5 ? ROLE_WARNING : ROLE_NORMAL, "SMs active %s", format_percent(text, sm));
-	line_add(line, 1, ROLE_MEMORY, "mem %s", gpu_bytes_of(text, gpu_now(gpu, METRIC_GPU_MEMORY_USED), gpu_now(gpu, METRIC_GPU_MEMORY)));
+		line_add(
+			line, 0, busy >= 0.7 && sm < 0.5 ? ROLE_WARNING : ROLE_NORMAL, "SMs active %s", format_percent(text, sm));
+	line_add(line, 1, ROLE_MEMORY, "mem %s",
+		gpu_bytes_of(text, gpu_now(gpu, METRIC_GPU_MEMORY_USED), gpu_now(gpu, METRIC_GPU_MEMORY)));
 	if (gpu->is_ours && !isnan(gpu->run_memory_bytes))
 		line_add(line, 2, ROLE_NORMAL, "run %s", format_bytes(text, gpu->run_memory_bytes));
 }
@@ -58,14 +56,14 @@ static void power_line(const struct scene *scene, const struct gpu *gpu, struct 
 	double width = gpu_now(gpu, METRIC_GPU_PCIE_WIDTH), generation = gpu_now(gpu, METRIC_GPU_PCIE_GENERATION);
 	bool is_bad = gpu_link_is_narrow(gpu) || gpu_link_is_slow(gpu);
 	char text[NUMBER_SIZE];
-
 	(void)scene;
 	line_start(line, "   ");
 	line_add(line, 0, ROLE_NORMAL, "power %s", gpu_watts_of(text, gpu->power_w, gpu_now(gpu, METRIC_GPU_POWER_LIMIT)));
 	line_add(line, 1, ROLE_NORMAL, "%s", gpu_degrees(text, gpu_now(gpu, METRIC_GPU_TEMPERATURE)));
 	line_add(line, 2, ROLE_NORMAL, "%s", gpu_hertz(text, gpu_now(gpu, METRIC_GPU_CLOCK)));
 	if (!isnan(width) && !isnan(generation))
-		line_add(line, 3, is_bad ? ROLE_WARNING : ROLE_NORMAL, "PCIe %.0f.0×%.0f%s", generation, width, is_bad ? " ⚠" : "");
+		line_add(
+			line, 3, is_bad ? ROLE_WARNING : ROLE_NORMAL, "PCIe %.0f.0×%.0f%s", generation, width, is_bad ? " ⚠" : "");
 }
 
 static void held_line(const struct scene *scene, const struct gpu *gpu, struct line *line)
@@ -74,18 +72,17 @@ static void held_line(const struct scene *scene, const struct gpu *gpu, struct l
 	int64_t from_ns = trace_since(scene, scene->state->zoom);
 	double share = lane_share(&lane, from_ns, scene->now_ns);
 	char words[120], text[NUMBER_SIZE], time[NUMBER_SIZE];
-
 	line_start(line, "   ");
 	if (isnan(gpu_now(gpu, METRIC_GPU_THROTTLE)))
 		line_add(line, 0, ROLE_DIM, "held back by –");
 	else if (gpu->throttle == 0)
 		line_add(line, 0, ROLE_DIM, share > 0 ? "not held back now" : "nothing holds it back");
 	else
-		line_add(line, 0, gpu_is_throttled(gpu->throttle) ? ROLE_WARNING : ROLE_NORMAL, "%sheld back by %s", gpu_is_throttled(gpu->throttle) ? "⚠ " : "",
-		         gpu_throttle_words(gpu->throttle, words, sizeof words));
+		line_add(line, 0, gpu_is_throttled(gpu->throttle) ? ROLE_WARNING : ROLE_NORMAL, "%sheld back by %s",
+			gpu_is_throttled(gpu->throttle) ? "⚠ " : "", gpu_throttle_words(gpu->throttle, words, sizeof words));
 	if (share > 0 && seconds_between(from_ns, scene->now_ns) >= 1)
 		line_add(line, 1, share > 0.05 ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s", format_percent(text, share),
-		         parts_waiting(time, seconds_between(from_ns, scene->now_ns)));
+			parts_waiting(time, seconds_between(from_ns, scene->now_ns)));
 }
 
 static void draw_meaning(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect row)
@@ -93,7 +90,6 @@ static void draw_meaning(struct scene *scene, const struct gpu *gpu, struct canv
 	char meaning[GPU_WORDS_SIZE];
 	bool is_complaint = gpu_meaning(scene, gpu, meaning);
 	struct line line;
-
 	line_start(&line, "   ");
 	if (meaning[0] != '\0')
 		line_add(&line, 0, is_complaint ? ROLE_WARNING : ROLE_DIM, "%.198s", meaning);
@@ -103,11 +99,11 @@ static void draw_meaning(struct scene *scene, const struct gpu *gpu, struct canv
 
 static void draw_one(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect inside)
 {
-	static void (*const tell[])(const struct scene *, const struct gpu *, struct line *) = { use_line, power_line, held_line };
+	static void (*const tell[])(
+		const struct scene *, const struct gpu *, struct line *) = { use_line, power_line, held_line };
 	struct rect meaning = rect_take_bottom(&inside, inside.height >= 3 ? 1 : 0);
 	struct rect plot = rect_take_left(&inside, inside.width >= 76 ? inside.width * 9 / 20 : 0);
 	struct line line;
-
 	if (plot.width > 0)
 		gpu_plot_busy(scene, gpu, canvas, plot, scene->state->zoom);
 	for (int i = 0; i < 3 && i < inside.height; i++) {
@@ -118,7 +114,7 @@ static void draw_one(struct scene *scene, const struct gpu *gpu, struct canvas *
 		draw_meaning(scene, gpu, canvas, meaning);
 }
 
-/* -- several ------------------------------------------------------------------------------------------------------------------- */
+/* -- several -- */
 
 static void draw_line(const struct model *model, const struct gpu *gpu, struct canvas *canvas, struct rect row)
 {
@@ -126,7 +122,6 @@ static void draw_line(const struct model *model, const struct gpu *gpu, struct c
 	double busy = gpu_now(gpu, METRIC_GPU_BUSY);
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	canvas_text_right(canvas, row.x, row.y, NUMBER_WIDTH - 1, ROLE_STRONG, gpu_number(text, model, gpu));
 	rect_take_left(&row, NUMBER_WIDTH);
 	if (gpu->lost[0] != '\0') {
@@ -142,19 +137,20 @@ static void draw_line(const struct model *model, const struct gpu *gpu, struct c
 		line_add(&line, 0, ROLE_WARNING, "⚠");
 	if (!isnan(gpu_now(gpu, METRIC_GPU_SM_ACTIVE)))
 		line_add(&line, 1, ROLE_NORMAL, "SM %s", format_percent(text, gpu_now(gpu, METRIC_GPU_SM_ACTIVE)));
-	line_add(&line, 0, ROLE_MEMORY, "%s", gpu_bytes_of(text, gpu_now(gpu, METRIC_GPU_MEMORY_USED), gpu_now(gpu, METRIC_GPU_MEMORY)));
+	line_add(&line, 0, ROLE_MEMORY, "%s",
+		gpu_bytes_of(text, gpu_now(gpu, METRIC_GPU_MEMORY_USED), gpu_now(gpu, METRIC_GPU_MEMORY)));
 	line_add(&line, 2, ROLE_NORMAL, "%s", gpu_watts(text, gpu->power_w));
 	line_add(&line, 3, ROLE_NORMAL, "%s", gpu_degrees(text, gpu_now(gpu, METRIC_GPU_TEMPERATURE)));
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
 /* What one lacks that is lost, or the first that could do better, or what is to be said of the first. */
-static void draw_meaning_of(const struct scene *scene, const struct gpu *const gpus[], size_t count, struct canvas *canvas, struct rect row)
+static void draw_meaning_of(
+	const struct scene *scene, const struct gpu *const gpus[], size_t count, struct canvas *canvas, struct rect row)
 {
 	char meaning[GPU_WORDS_SIZE], number[NUMBER_SIZE];
 	struct line line;
 	size_t which = 0;
-
 	while (which < count && gpus[which]->lost[0] == '\0')
 		which++;
 	which = which < count ? which : 0;
@@ -166,17 +162,19 @@ static void draw_meaning_of(const struct scene *scene, const struct gpu *const g
 	gpu_meaning(scene, gpus[which], meaning);
 	line_start(&line, "   ");
 	if (meaning[0] != '\0')
-		line_add(&line, 0, is_complaint ? ROLE_WARNING : ROLE_DIM, "GPU %s: %.180s", gpu_number(number, scene->model, gpus[which]), meaning);
+		line_add(&line, 0, is_complaint ? ROLE_WARNING : ROLE_DIM, "GPU %s: %.180s",
+			gpu_number(number, scene->model, gpus[which]), meaning);
 	line_add(&line, 1, ROLE_KEY, "5 for more");
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
-static void draw_several(const struct scene *scene, const struct gpu *const gpus[], size_t count, struct canvas *canvas, struct rect inside)
+static void draw_several(
+	const struct scene *scene, const struct gpu *const gpus[], size_t count, struct canvas *canvas, struct rect inside)
 {
-	int columns = columns_of(inside.width, count), width = inside.width / columns, lines = ((int)count + columns - 1) / columns;
+	int columns = columns_of(inside.width, count), width = inside.width / columns,
+		lines = ((int)count + columns - 1) / columns;
 	struct rect below = rect_take_bottom(&inside, inside.height > lines ? 1 : 0);
 	int shown = inside.height * columns;
-
 	if (below.height > 0)
 		draw_meaning_of(scene, gpus, count, canvas, below);
 
@@ -190,15 +188,15 @@ static void draw_several(const struct scene *scene, const struct gpu *const gpus
 	}
 }
 
-/* -- the panel ----------------------------------------------------------------------------------------------------------------- */
+/* -- the panel -- */
 
 static void title_of(const struct scene *scene, const struct gpu *const gpus[], size_t count, struct line *line)
 {
 	char name[80], number[NUMBER_SIZE];
-
 	line_start(line, " · ");
 	if (count == 1)
-		line_add(line, 0, ROLE_NORMAL, "%s %s", gpu_number(number, scene->model, gpus[0]), gpu_name(name, sizeof name, gpus[0]));
+		line_add(line, 0, ROLE_NORMAL, "%s %s", gpu_number(number, scene->model, gpus[0]),
+			gpu_name(name, sizeof name, gpus[0]));
 	else
 		line_add(line, 0, ROLE_NORMAL, "%zu × %s", count, gpu_name(name, sizeof name, gpus[0]));
 	if (!gpus[0]->is_ours)
@@ -207,10 +205,10 @@ static void title_of(const struct scene *scene, const struct gpu *const gpus[], 
 		line_add(line, 1, ROLE_DIM, "by its environment");
 }
 
-static void draw_folded(const struct scene *scene, const struct gpu *const gpus[], size_t count, struct canvas *canvas, struct rect row)
+static void draw_folded(
+	const struct scene *scene, const struct gpu *const gpus[], size_t count, struct canvas *canvas, struct rect row)
 {
 	struct line line;
-
 	if (count > 0)
 		gpu_short_line(gpus, count, &line);
 	else
@@ -223,7 +221,6 @@ void panel_gpu(struct scene *scene, struct canvas *canvas, struct rect rect)
 	const struct gpu *gpus[GPUS_MOST];
 	size_t count = gpus_to_show(scene->model, scene_run(scene), gpus);
 	struct line line;
-
 	if (rect.height == 1 || count == 0) {
 		draw_folded(scene, gpus, count, canvas, rect);
 		return;

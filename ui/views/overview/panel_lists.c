@@ -9,15 +9,15 @@
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
 
-/* -- warnings ------------------------------------------------------------------------------------------------------------------ */
+/* -- warnings -- */
 
-/* The message, and in the row below (where `has_advice`) or behind it (where it fits whole) what to try first. Returns the rows used. */
+/* The message, and in the row below (where `has_advice`) or behind it (where it fits whole) what to try first. Returns
+ * the rows used. */
 static int draw_warning(struct canvas *canvas, struct rect rect, const struct alert *alert, bool has_advice)
 {
 	struct rect row = rect_row(rect, 0);
 	char advice[sizeof alert->advice[0] + 8] = "";
 	int used;
-
 	canvas_text(canvas, row.x, row.y, 2, parts_severity_role(alert->severity), parts_severity_sign(alert->severity));
 	rect_take_left(&row, 2);
 	used = canvas_text(canvas, row.x, row.y, row.width, ROLE_NORMAL, alert->message) + 2;
@@ -38,7 +38,6 @@ void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rec
 	const struct alerts *alerts = scene->alerts;
 	int raised = (int)alerts_raised(alerts), shown = 0;
 	struct line line;
-
 	line_start(&line, "  ");
 	line_add(&line, 0, ROLE_KEY, "8 for all");
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &line, ROLE_TITLE);
@@ -60,15 +59,23 @@ void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rec
 		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_GOOD, "nothing to warn of so far");
 }
 
-/* -- processes ----------------------------------------------------------------------------------------------------------------- */
+/* -- processes -- */
 
 const char *process_state_words(double state)
 {
-	static const struct { char code; const char *words; } table[] = {
-		{ 'R', "running" }, { 'S', "sleeping" }, { 'D', "waits for disk" }, { 'T', "stopped" }, { 't', "traced" }, { 'Z', "zombie" },
-		{ 'X', "dead" }, { 'I', "idle" },
+	static const struct {
+		char code;
+		const char *words;
+	} table[] = {
+		{ 'R', "running" },
+		{ 'S', "sleeping" },
+		{ 'D', "waits for disk" },
+		{ 'T', "stopped" },
+		{ 't', "traced" },
+		{ 'Z', "zombie" },
+		{ 'X', "dead" },
+		{ 'I', "idle" },
 	};
-
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
 		if (state == (double)table[i].code)
 			return table[i].words;
@@ -82,18 +89,31 @@ size_t process_rows(const struct scene *scene, const struct process *rows[PROCES
 {
 	const struct model *model = scene->model;
 	size_t count = 0;
-
 	for (size_t i = 0; i < model->process_count && count < PROCESS_ROWS_MAX; i++) {
 		const struct process *process = &model->processes[i];
 
-		if (!process->is_gone || process->is_target || scene->now_ns - process->gone_ns < GONE_SHOWN_NS || worker_of(model, process->pid) != NULL)
+		if (!process->is_gone || process->is_target || scene->now_ns - process->gone_ns < GONE_SHOWN_NS ||
+			worker_of(model, process->pid) != NULL)
 			rows[count++] = process;
 	}
 	return count;
 }
 
 enum process_cell {
-	CELL_PID, CELL_COMMAND, CELL_STATE, CELL_BUSY, CELL_ITEM, CELL_RATE, CELL_SINCE, CELL_CPU, CELL_RESIDENT, CELL_GREW, CELL_SWAP, CELL_WAIT, CELL_READ, CELL_FAULTS,
+	CELL_PID,
+	CELL_COMMAND,
+	CELL_STATE,
+	CELL_BUSY,
+	CELL_ITEM,
+	CELL_RATE,
+	CELL_SINCE,
+	CELL_CPU,
+	CELL_RESIDENT,
+	CELL_GREW,
+	CELL_SWAP,
+	CELL_WAIT,
+	CELL_READ,
+	CELL_FAULTS,
 	PROCESS_CELLS,
 };
 
@@ -130,7 +150,6 @@ static const char *cell_of_worker(const struct worker_shown *worker, enum proces
 static const char *process_cell(const struct process *process, enum process_cell cell, char out[NUMBER_SIZE])
 {
 	char text[NUMBER_SIZE];
-
 	switch (cell) {
 	case CELL_PID: snprintf(out, NUMBER_SIZE, "%d", process->pid); return out;
 	case CELL_COMMAND: return process->command;
@@ -138,7 +157,10 @@ static const char *process_cell(const struct process *process, enum process_cell
 	case CELL_SINCE: return parts_waiting(out, process->state_since_s);
 	case CELL_CPU: return format_percent(out, process->cpu_ratio);
 	case CELL_RESIDENT: return format_bytes(out, process->now[METRIC_PROCESS_RESIDENT]);
-	case CELL_GREW: return process->grown_bytes > 0 ? format_bytes(out, process->grown_bytes) : isnan(process->grown_bytes) ? "–" : "0 B";
+	case CELL_GREW:
+		return process->grown_bytes > 0   ? format_bytes(out, process->grown_bytes)
+			: isnan(process->grown_bytes) ? "–"
+										  : "0 B";
 	case CELL_SWAP: return format_bytes(out, process->now[METRIC_PROCESS_SWAP]);
 	case CELL_WAIT: return format_percent(out, process->run_queue_wait_ratio);
 	case CELL_READ:
@@ -151,19 +173,20 @@ static const char *process_cell(const struct process *process, enum process_cell
 	}
 }
 
-static void draw_process_row(const struct scene *scene, const struct table *table, struct canvas *canvas, int y, const struct process *process)
+static void draw_process_row(
+	const struct scene *scene, const struct table *table, struct canvas *canvas, int y, const struct process *process)
 {
 	const struct worker_shown *worker = worker_of(scene->model, process->pid);
 	enum role role = process->is_gone ? ROLE_DIM : process->is_target ? ROLE_STRONG : ROLE_NORMAL;
 	bool waits_for_disk = process->now[METRIC_PROCESS_STATE] == 'D' && !process->is_gone;
 	char text[NUMBER_SIZE];
-
 	for (int cell = 0; cell < PROCESS_CELLS; cell++) {
 		enum role cell_role = waits_for_disk && (cell == CELL_STATE || cell == CELL_SINCE) ? ROLE_WARNING : role;
 
-		const char *of_worker = worker != NULL ? cell_of_worker(worker, (enum process_cell)cell, text) : NULL;
+		const char *of_worker = worker ? cell_of_worker(worker, (enum process_cell)cell, text) : NULL;
 
-		table_cell(table, canvas, y, cell, cell_role, of_worker != NULL ? of_worker : process_cell(process, (enum process_cell)cell, text));
+		table_cell(table, canvas, y, cell, cell_role,
+			of_worker ? of_worker : process_cell(process, (enum process_cell)cell, text));
 	}
 }
 
@@ -174,14 +197,13 @@ void process_table(const struct scene *scene, struct canvas *canvas, struct rect
 	int count = (int)process_rows(scene, rows), first = 0;
 	struct table_column columns[PROCESS_CELLS];
 	struct table table;
-
 	memcpy(columns, process_columns, sizeof columns);
 	if (!workers_publish(scene))
 		columns[CELL_BUSY].width = columns[CELL_ITEM].width = columns[CELL_RATE].width = 0;
 	table_fit(&table, columns, PROCESS_CELLS, header);
 	if (header.height > 0)
 		table_header(&table, canvas, header.y, -1, false);
-	if (state != NULL) {
+	if (state) {
 		parts_list_settle(state, count, rect.height);
 		state->list = rect;
 		first = state->scroll;
@@ -190,7 +212,7 @@ void process_table(const struct scene *scene, struct canvas *canvas, struct rect
 		struct rect row = rect_row(rect, i - first);
 
 		draw_process_row(scene, &table, canvas, row.y, rows[i]);
-		if (state != NULL && i == state->row)
+		if (state && i == state->row)
 			parts_select(canvas, row);
 	}
 }

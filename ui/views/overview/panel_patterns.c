@@ -7,12 +7,13 @@
 /* So many lines of the list stay. */
 enum { LIST_LEAST = 3, GAP = 1 };
 
-/* "Pattern: every 40th batch (12 of 12, from 7/144)  matches prefetch_factor 10 × 4 workers": on one line, or on two. */
-static int draw_pattern(const struct run *run, const struct pattern *pattern, struct canvas *canvas, struct rect row, int rows)
+/* "Pattern: every 40th batch (12 of 12, from 7/144)  matches prefetch_factor 10 × 4 workers": on one line, or on
+ * two. */
+static int draw_pattern(
+	const struct run *run, const struct pattern *pattern, struct canvas *canvas, struct rect row, int rows)
 {
 	char label[PATTERN_WORDS_SIZE];
 	struct line line;
-
 	pattern_label(pattern, run, label, sizeof label);
 	bool has_candidate = pattern->candidate[0] != '\0';
 	bool on_one = has_candidate && (int)(text_cells(label) + text_cells(pattern->candidate)) + 21 <= row.width;
@@ -33,13 +34,13 @@ void panel_patterns_draw(const struct scene *scene, const struct run *run, struc
 {
 	const struct patterns *patterns = scene->run < 0 ? NULL : alerts_patterns(scene->alerts, (unsigned)scene->run);
 	int spare = inside->height - LIST_LEAST - GAP, rows = 0;
-
-	if (patterns == NULL || patterns->count == 0 || spare < 1 || scene_track(scene, run) != run_main(run))
+	if (!patterns || patterns->count == 0 || spare < 1 || scene_track(scene, run) != run_main(run))
 		return;
 	int most = 2 * (int)patterns->count < spare ? 2 * (int)patterns->count : spare;
 	struct rect foot = { inside->x, inside->y + inside->height - most, inside->width, 1 };
 
 	for (size_t i = 0; i < patterns->count && rows < most; i++)
-		rows += draw_pattern(run, &patterns->list[i], canvas, (struct rect){ foot.x, foot.y + rows, foot.width, 1 }, most - rows);
+		rows += draw_pattern(
+			run, &patterns->list[i], canvas, (struct rect){ foot.x, foot.y + rows, foot.width, 1 }, most - rows);
 	inside->height -= most + GAP;
 }

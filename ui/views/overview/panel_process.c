@@ -10,50 +10,52 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-/* -- memory -------------------------------------------------------------------------------------------------------------------- */
+/* -- memory -- */
 
 static void add_slope(const struct memory *memory, struct line *line, enum role role)
 {
 	bool is_per_batch = !isnan(memory->slope_per_batch);
 	double slope = is_per_batch ? memory->slope_per_batch : memory->slope.per_s;
 	char text[NUMBER_SIZE], high[NUMBER_SIZE];
-
-	line_add(line, 1, role, "%s%s a %s", slope >= 0 ? "+" : "", format_bytes(text, slope), is_per_batch ? "batch" : "second");
-	line_add(line, 4, ROLE_DIM, "(%s … %s)", format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
-	         format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
+	line_add(line, 1, role, "%s%s a %s", slope >= 0 ? "+" : "", format_bytes(text, slope),
+		is_per_batch ? "batch" : "second");
+	line_add(line, 4, ROLE_DIM, "(%s … %s)",
+		format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
+		format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
 }
 
 void memory_verdict_line(const struct memory *memory, struct line *line)
 {
-	bool is_growing = memory_is_growing(memory), is_unknown = memory->verdict == NULL || strcmp(memory->verdict, "unknown") == 0;
+	bool is_growing = memory_is_growing(memory),
+		 is_unknown = memory->verdict == NULL || strcmp(memory->verdict, "unknown") == 0;
 	enum role role = is_growing ? ROLE_WARNING : ROLE_NORMAL;
 	char text[NUMBER_SIZE];
-
 	line_start(line, " ");
 	if (memory->slope.points == 0) {
 		line_add(line, 0, ROLE_DIM, "too early to judge");
 		return;
 	}
-	line_add(line, 0, role, "%s%s%s", is_growing ? "⚠ " : "", is_unknown ? "verdict open" : memory->verdict, is_growing && memory->grower[0] ? ":" : "");
+	line_add(line, 0, role, "%s%s%s", is_growing ? "⚠ " : "", is_unknown ? "verdict open" : memory->verdict,
+		is_growing && memory->grower[0] ? ":" : "");
 	if (is_growing && memory->grower[0])
 		line_add(line, 3, role, "%s", memory->grower);
 	add_slope(memory, line, role);
 	if (!isnan(memory->limit_in_s))
 		line_add(line, 2, role, "· full in %s", parts_waiting(text, memory->limit_in_s));
 	if (!isnan(memory->growth_bytes))
-		line_add(line, 5, ROLE_DIM, "· %s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "", format_bytes(text, memory->growth_bytes));
+		line_add(line, 5, ROLE_DIM, "· %s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "",
+			format_bytes(text, memory->growth_bytes));
 }
 
 static void memory_title(const struct memory *memory, struct line *line)
 {
 	bool is_growing = memory_is_growing(memory);
 	char text[NUMBER_SIZE];
-
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_STRONG, "tree %s", format_bytes(text, memory->tree_rss_bytes));
 	if (memory->slope.points > 0)
 		line_add(line, 1, is_growing ? ROLE_WARNING : ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "",
-		         format_bytes(text, memory->slope.per_s), is_growing ? " ⚠" : "");
+			format_bytes(text, memory->slope.per_s), is_growing ? " ⚠" : "");
 	line_add(line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, memory->tree_peak_bytes));
 }
 
@@ -63,7 +65,6 @@ static void memory_parts_line(const struct model *model, struct canvas *canvas, 
 	struct crew_now workers;
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	model_crew_now(model, -1, &workers);
 	line_start(&line, "  ");
 	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, memory->rss_bytes));
@@ -73,10 +74,11 @@ static void memory_parts_line(const struct model *model, struct canvas *canvas, 
 		line_add(&line, 4, ROLE_NORMAL, "shared %s", format_bytes(text, memory->shared_bytes));
 	if (memory->swap_bytes > 0)
 		line_add(&line, 2, ROLE_WARNING, "swap %s", format_bytes(text, memory->swap_bytes));
-	if (memory->limit != NULL)
+	if (memory->limit)
 		line_add(&line, 3, ROLE_NORMAL, "%s limit %s", memory->limit, format_bytes(text, memory->limit_bytes));
 	if (memory->spikes > 0)
-		line_add(&line, 2, ROLE_WARNING, "%u spike%s, last +%s", memory->spikes, memory->spikes > 1 ? "s" : "", format_bytes(text, memory->spike_bytes));
+		line_add(&line, 2, ROLE_WARNING, "%u spike%s, last +%s", memory->spikes, memory->spikes > 1 ? "s" : "",
+			format_bytes(text, memory->spike_bytes));
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
@@ -86,7 +88,10 @@ static void draw_tree(struct scene *scene, struct canvas *canvas, struct rect in
 	struct crew_now workers;
 	model_crew_now(model, -1, &workers);
 	struct over_time what = {
-		.from_ns = trace_since(scene, zoom), .unit = PLOT_BYTES, .level = NAN, .count = workers.count > 0 ? 2 : 1,
+		.from_ns = trace_since(scene, zoom),
+		.unit = PLOT_BYTES,
+		.level = NAN,
+		.count = workers.count > 0 ? 2 : 1,
 		.lines = { { model->series.tree_resident, ROLE_MEMORY }, { model->series.resident, ROLE_DIM } },
 	};
 
@@ -96,7 +101,6 @@ static void draw_tree(struct scene *scene, struct canvas *canvas, struct rect in
 void panel_memory_plot(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
 {
 	struct line line;
-
 	memory_title(&scene->model->memory, &line);
 	draw_tree(scene, canvas, parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE), zoom);
 }
@@ -105,7 +109,6 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 {
 	const struct model *model = scene->model;
 	struct line line;
-
 	memory_title(&model->memory, &line);
 	struct rect inside = parts_panel(canvas, rect, "Memory", &line, ROLE_TITLE);
 
@@ -124,30 +127,34 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	draw_tree(scene, canvas, inside, zoom);
 }
 
-/* -- the GPU's allocator ------------------------------------------------------------------------------------------------------- */
+/* -- the GPU's allocator -- */
 
 bool has_allocator(const struct run *run)
 {
-	return run != NULL && (!isnan(run_allocator(run).allocated_bytes) || !isnan(run_allocator(run).reserved_bytes));
+	return run && (!isnan(run_allocator(run).allocated_bytes) || !isnan(run_allocator(run).reserved_bytes));
 }
 
 void panel_allocator(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect, int zoom)
 {
 	struct allocator allocator = run_allocator(run);
 	struct over_time what = {
-		.from_ns = trace_since(scene, zoom), .unit = PLOT_BYTES, .level = NAN, .count = 2, .lines = { { NULL, ROLE_MEMORY }, { NULL, ROLE_DIM } },
+		.from_ns = trace_since(scene, zoom),
+		.unit = PLOT_BYTES,
+		.level = NAN,
+		.count = 2,
+		.lines = { { NULL, ROLE_MEMORY }, { NULL, ROLE_DIM } },
 	};
 	char text[NUMBER_SIZE];
 	struct line line;
 	double value;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_STRONG, "allocated %s", format_bytes(text, allocator.allocated_bytes));
 	line_add(&line, 1, ROLE_NORMAL, "reserved %s", format_bytes(text, allocator.reserved_bytes));
 	line_add(&line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, allocator.peak_bytes));
 	/* a title is too short for them */
 	bool is_line = rect.height <= parts_panel_rows(canvas);
-	struct rect inside = parts_panel(canvas, rect, "GPU allocator", is_line ? &line : NULL, ROLE_TITLE), row = rect_take_bottom(&inside, is_line ? 0 : 1);
+	struct rect inside = parts_panel(canvas, rect, "GPU allocator", is_line ? &line : NULL, ROLE_TITLE),
+				row = rect_take_bottom(&inside, is_line ? 0 : 1);
 
 	if (!is_line)
 		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
@@ -157,16 +164,15 @@ void panel_allocator(struct scene *scene, const struct run *run, struct canvas *
 		what.lines[0].series = what.lines[1].series;
 		what.count = 1;
 	}
-	if (inside.height >= 3 && what.lines[0].series != NULL)
+	if (inside.height >= 3 && what.lines[0].series)
 		over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_ALLOCATOR], &what);
 }
 
-/* -- CPU and what the process waits for ---------------------------------------------------------------------------------------- */
+/* -- CPU and what the process waits for -- */
 
 static void add_rate(struct line *line, int rank, const char *name, double bytes_per_s)
 {
 	char text[NUMBER_SIZE];
-
 	if (!isnan(bytes_per_s))
 		line_add(line, rank, ROLE_NORMAL, "%s %s/s", name, format_bytes(text, bytes_per_s));
 }
@@ -176,15 +182,14 @@ static void process_line(const struct scene *scene, struct line *line)
 	const struct model *model = scene->model;
 	const struct process *target = model_target(model);
 	char text[NUMBER_SIZE];
-
 	line_start(line, " · ");
-	if (target == NULL)
+	if (!target)
 		return;
 	line_add(line, 0, ROLE_NORMAL, "CPU %s", format_percent(text, target->cpu_ratio));
 	workers_add(line, model, scene->run);
 	if (!isnan(target->run_queue_wait_ratio))
 		line_add(line, 2, target->run_queue_wait_ratio > 0.1 ? ROLE_WARNING : ROLE_NORMAL, "waits for CPU %s",
-		         format_percent(text, target->run_queue_wait_ratio));
+			format_percent(text, target->run_queue_wait_ratio));
 	add_rate(line, 3, "reads", target->read_bytes_per_s);
 	add_rate(line, 4, "writes", target->write_bytes_per_s);
 	if (target->major_faults_per_s > 0)
@@ -194,7 +199,6 @@ static void process_line(const struct scene *scene, struct line *line)
 void panel_process_line(const struct scene *scene, struct canvas *canvas, struct rect row)
 {
 	struct line line;
-
 	process_line(scene, &line);
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
@@ -202,18 +206,22 @@ void panel_process_line(const struct scene *scene, struct canvas *canvas, struct
 void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
 {
 	struct over_time what = {
-		.from_ns = trace_since(scene, zoom), .unit = PLOT_PERCENT, .from_zero = true, .level = NAN, .count = 1,
+		.from_ns = trace_since(scene, zoom),
+		.unit = PLOT_PERCENT,
+		.from_zero = true,
+		.level = NAN,
+		.count = 1,
 		.lines = { { scene->model->series.cpu_ratio, ROLE_PLOT } },
 	};
 	const struct process *target = model_target(scene->model);
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
-	if (target != NULL) {
+	if (target) {
 		line_add(&line, 0, ROLE_NORMAL, "%s of a core", format_percent(text, target->cpu_ratio));
 		line_add(&line, 1, ROLE_NORMAL, "waits for CPU %s", format_percent(text, target->run_queue_wait_ratio));
 		line_add(&line, 2, ROLE_NORMAL, "%s threads", format_count(text, target->now[METRIC_PROCESS_THREADS]));
 	}
-	over_time_draw(scene, canvas, parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE), &scene->state->scales[SCALE_CPU], &what);
+	over_time_draw(
+		scene, canvas, parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE), &scene->state->scales[SCALE_CPU], &what);
 }

@@ -9,7 +9,18 @@
 
 enum { ROWS_MOST = 8 };
 
-enum rank_cell { CELL_MARK, CELL_RANK, CELL_PID, CELL_BATCHES, CELL_STEP, CELL_OWN, CELL_PHASE, CELL_RESIDENT, CELL_STATE, CELLS };
+enum rank_cell {
+	CELL_MARK,
+	CELL_RANK,
+	CELL_PID,
+	CELL_BATCHES,
+	CELL_STEP,
+	CELL_OWN,
+	CELL_PHASE,
+	CELL_RESIDENT,
+	CELL_STATE,
+	CELLS
+};
 
 static const struct table_column columns[CELLS] = {
 	[CELL_MARK] = { "", 1, 0, true, false },
@@ -23,32 +34,33 @@ static const struct table_column columns[CELLS] = {
 	[CELL_STATE] = { "STATE", 12, 0, true, true },
 };
 
-/* -- one row ------------------------------------------------------------------------------------------------------------------- */
+/* -- one row -- */
 
 static bool is_bad(const struct rank *rank)
 {
 	return rank->state == RANK_STUCK || rank->state == RANK_STOPPED || rank->state == RANK_KILLED;
 }
 
-static const char *state_words(const struct scene *scene, const struct ranks *ranks, const struct rank *rank, char *out, size_t size)
+static const char *state_words(
+	const struct scene *scene, const struct ranks *ranks, const struct rank *rank, char *out, size_t size)
 {
 	char text[NUMBER_SIZE];
-
 	switch (rank->state) {
 	case RANK_RUNNING:
 		snprintf(out, size, ranks->slowest >= 0 && rank == &ranks->list[ranks->slowest] ? "slowest" : "running");
 		break;
-	case RANK_WAITING: case RANK_STUCK:
-		snprintf(out, size, rank->where != NULL ? "%s %s in %.20s" : "%s %s", rank_state_name(rank->state), parts_waiting(text, rank->still_s), rank->where);
+	case RANK_WAITING:
+	case RANK_STUCK:
+		snprintf(out, size, rank->where ? "%s %s in %.20s" : "%s %s", rank_state_name(rank->state),
+			parts_waiting(text, rank->still_s), rank->where);
 		break;
-	case RANK_STOPPED:
-		snprintf(out, size, "stopped %s", parts_waiting(text, rank->still_s));
+	case RANK_STOPPED: snprintf(out, size, "stopped %s", parts_waiting(text, rank->still_s)); break;
+	case RANK_ENDED:
+	case RANK_KILLED:
+		snprintf(out, size, rank->state == RANK_ENDED ? "ended %s" : "ended %s (killed)",
+			parts_clock(text, scene, rank->ended_ns));
 		break;
-	case RANK_ENDED: case RANK_KILLED:
-		snprintf(out, size, rank->state == RANK_ENDED ? "ended %s" : "ended %s (killed)", parts_clock(text, scene, rank->ended_ns));
-		break;
-	default:
-		snprintf(out, size, "%s", rank_state_name(rank->state));
+	default: snprintf(out, size, "%s", rank_state_name(rank->state));
 	}
 	return out;
 }
@@ -62,44 +74,48 @@ static enum role state_role(const struct ranks *ranks, const struct rank *rank)
 	return rank->state == RANK_ENDED ? ROLE_DIM : rank->state == RANK_RUNNING ? ROLE_GOOD : ROLE_NORMAL;
 }
 
-static void draw_row(const struct scene *scene, const struct ranks *ranks, const struct rank *rank, const struct table *table, struct canvas *canvas, int y)
+static void draw_row(const struct scene *scene, const struct ranks *ranks, const struct rank *rank,
+	const struct table *table, struct canvas *canvas, int y)
 {
 	const struct run *run = &scene->model->runs[rank->run];
-	bool is_shown = scene->run == (int)rank->run, is_slowest = ranks->slowest >= 0 && rank == &ranks->list[ranks->slowest];
+	bool is_shown = scene->run == (int)rank->run,
+		 is_slowest = ranks->slowest >= 0 && rank == &ranks->list[ranks->slowest];
 	enum role role = rank->ended_ns != 0 ? ROLE_DIM : is_shown ? ROLE_STRONG : ROLE_NORMAL;
 	char text[80], number[NUMBER_SIZE];
-
-	table_cell(table, canvas, y, CELL_MARK, is_bad(rank) ? ROLE_CRITICAL : ROLE_WARNING, is_bad(rank) || is_slowest ? "⚠" : "");
+	table_cell(table, canvas, y, CELL_MARK, is_bad(rank) ? ROLE_CRITICAL : ROLE_WARNING,
+		is_bad(rank) || is_slowest ? "⚠" : "");
 	snprintf(text, sizeof text, is_shown ? "▸%ld" : "%ld", rank->number);
 	table_cell(table, canvas, y, CELL_RANK, role, text);
 	snprintf(text, sizeof text, "%d", rank->pid);
 	table_cell(table, canvas, y, CELL_PID, role, rank->pid != 0 ? text : "–");
 	table_cell(table, canvas, y, CELL_BATCHES, role, parts_thousands(number, (double)rank->batches));
 	table_cell(table, canvas, y, CELL_STEP, role, parts_time(number, rank->step_s, rank->step_s));
-	table_cell(table, canvas, y, CELL_OWN, is_slowest ? ROLE_WARNING : role, parts_time(number, rank->own_s, rank->step_s));
+	table_cell(
+		table, canvas, y, CELL_OWN, is_slowest ? ROLE_WARNING : role, parts_time(number, rank->own_s, rank->step_s));
 	if (rank->phase_count > 0) {
 		const struct rank_phase *phase = &rank->phases[0];
-
 		snprintf(text, sizeof text, "%.12s %s", phase->name, parts_time(number, phase->median_s, rank->step_s));
 		table_cell(table, canvas, y, CELL_PHASE, phase_role(run, phase->id), text);
 	}
 	table_cell(table, canvas, y, CELL_RESIDENT, role, format_bytes(number, rank->resident_bytes));
-	table_cell(table, canvas, y, CELL_STATE, state_role(ranks, rank), state_words(scene, ranks, rank, text, sizeof text));
+	table_cell(
+		table, canvas, y, CELL_STATE, state_role(ranks, rank), state_words(scene, ranks, rank, text, sizeof text));
 }
 
-/* -- which rows ---------------------------------------------------------------------------------------------------------------- */
+/* -- which rows -- */
 
-/* Less room than ranks: the slowest and the one that stands still are always there, then the one that is shown, the other bad ones, the first. */
+/* Less room than ranks: the slowest and the one that stands still are always there, then the one that is shown, the
+ * other bad ones, the first. */
 static size_t choose_rows(const struct scene *scene, const struct ranks *ranks, size_t room, bool shown[MODEL_RUNS_MAX])
 {
 	size_t count = 0;
-
 	for (size_t i = 0; i < ranks->count; i++)
 		shown[i] = false;
 	for (int turn = 0; turn < 5; turn++)
 		for (size_t i = 0; i < ranks->count && count < room; i++) {
 			const struct rank *rank = &ranks->list[i];
-			bool is_due[] = { (int)i == ranks->slowest, (int)i == ranks->still, (int)rank->run == scene->run, is_bad(rank), true };
+			bool is_due[] = { (int)i == ranks->slowest, (int)i == ranks->still, (int)rank->run == scene->run,
+				is_bad(rank), true };
 
 			if (!is_due[turn] || shown[i])
 				continue;
@@ -112,10 +128,10 @@ static size_t choose_rows(const struct scene *scene, const struct ranks *ranks, 
 static void draw_rows(const struct scene *scene, const struct ranks *ranks, struct canvas *canvas, struct rect rect)
 {
 	bool shown[MODEL_RUNS_MAX], has_more = ranks->count > (size_t)rect.height;
-	struct rect header = rect_take_top(&rect, 1), more = rect_take_bottom(&rect, has_more && ranks->count > (size_t)rect.height - 1 ? 1 : 0);
+	struct rect header = rect_take_top(&rect, 1),
+				more = rect_take_bottom(&rect, has_more && ranks->count > (size_t)rect.height - 1 ? 1 : 0);
 	size_t count = choose_rows(scene, ranks, (size_t)rect.height, shown);
 	struct table table;
-
 	table_fit(&table, columns, CELLS, header);
 	table_header(&table, canvas, header.y, -1, false);
 	for (size_t i = 0, row = 0; i < ranks->count; i++)
@@ -125,7 +141,7 @@ static void draw_rows(const struct scene *scene, const struct ranks *ranks, stru
 		canvas_printf(canvas, more.x + 2, more.y, more.width - 2, ROLE_DIM, "… %zu more", ranks->count - count);
 }
 
-/* -- the panel ----------------------------------------------------------------------------------------------------------------- */
+/* -- the panel -- */
 
 static enum role words_role(const struct ranks *ranks)
 {
@@ -147,13 +163,13 @@ static void compare(const struct scene *scene, struct ranks *out)
 int panel_ranks_height(const struct scene *scene, const struct canvas *canvas, int height)
 {
 	struct ranks ranks;
-
 	compare(scene, &ranks);
 	if (ranks.count < 2 || height < 8)
 		return 0;
 	if (!parts_is_roomy(canvas))
 		return 1;
-	int rows = ranks.count > ROWS_MOST ? ROWS_MOST + 1 : (int)ranks.count, frame = parts_panel_rows(canvas) + 2, most = height * 2 / 5;
+	int rows = ranks.count > ROWS_MOST ? ROWS_MOST + 1 : (int)ranks.count, frame = parts_panel_rows(canvas) + 2,
+		most = height * 2 / 5;
 
 	return frame + rows < most ? frame + rows : most;
 }
@@ -163,13 +179,13 @@ void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect r
 	char words[RANK_WORDS_SIZE];
 	struct ranks ranks;
 	struct line right;
-
 	compare(scene, &ranks);
 	line_start(&right, " · ");
 	if (ranks.world_size > (long)ranks.count)
 		line_add(&right, 0, ROLE_NORMAL, "%zu of %ld are here", ranks.count, ranks.world_size);
 	if (ranks.is_compared)
-		line_add(&right, 1, ROLE_DIM, ranks.is_synchronous ? "own: the step without waiting (backward, sync)" : "own: the step");
+		line_add(&right, 1, ROLE_DIM,
+			ranks.is_synchronous ? "own: the step without waiting (backward, sync)" : "own: the step");
 	line_add(&right, 2, ROLE_KEY, "[ ] choose");
 	if (rect.height == 1) {
 		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, words_role(&ranks), words_of(&ranks, words));

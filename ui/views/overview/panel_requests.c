@@ -1,4 +1,5 @@
-/* Requests of a service: how fast they are answered, in windows that slide, and which; nothing where the run's mode is another. */
+/* Requests of a service: how fast they are answered, in windows that slide, and which; nothing where the run's mode is
+ * another. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +8,18 @@
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
 
-enum request_cell { CELL_WHAT, CELL_COUNT, CELL_RATE, CELL_P50, CELL_P95, CELL_P99, CELL_MOST, CELL_OVER, CELL_FAILED, CELLS };
+enum request_cell {
+	CELL_WHAT,
+	CELL_COUNT,
+	CELL_RATE,
+	CELL_P50,
+	CELL_P95,
+	CELL_P99,
+	CELL_MOST,
+	CELL_OVER,
+	CELL_FAILED,
+	CELLS
+};
 
 static const struct table_column columns[CELLS] = {
 	[CELL_WHAT] = { "REQUESTS", 14, 0, true, true },
@@ -21,7 +33,10 @@ static const struct table_column columns[CELLS] = {
 	[CELL_FAILED] = { "FAILED", 8, 2, false, false },
 };
 
-static const struct { const char *title; double seconds; } windows[] = { { "last minute", 60 }, { "last 5 min", 300 }, { "last hour", 3600 }, { "all", 0 } };
+static const struct {
+	const char *title;
+	double seconds;
+} windows[] = { { "last minute", 60 }, { "last 5 min", 300 }, { "last hour", 3600 }, { "all", 0 } };
 enum { WINDOWS = sizeof windows / sizeof *windows, PATTERNS_SHOWN = 4 };
 
 static bool is_shown(const struct run *run)
@@ -32,7 +47,6 @@ static bool is_shown(const struct run *run)
 int panel_requests_height(const struct scene *scene, const struct canvas *canvas, int height)
 {
 	const struct run *run = scene_run(scene);
-
 	if (!is_shown(run) || height < 8)
 		return 0;
 	if (height < 26)
@@ -50,11 +64,12 @@ static const char *share(char out[NUMBER_SIZE], uint64_t part, uint64_t whole)
 	return out;
 }
 
-static void draw_row(const struct table *table, struct canvas *canvas, int y, const char *what, const struct request_figures *figures)
+static void draw_row(
+	const struct table *table, struct canvas *canvas, int y, const char *what, const struct request_figures *figures)
 {
 	char text[NUMBER_SIZE], rate[NUMBER_SIZE] = "–";
-	enum role over = figures->over_sla ? ROLE_WARNING : ROLE_NORMAL, failed = figures->failed ? ROLE_WARNING : ROLE_NORMAL;
-
+	enum role over = figures->over_sla ? ROLE_WARNING : ROLE_NORMAL,
+			  failed = figures->failed ? ROLE_WARNING : ROLE_NORMAL;
 	if (figures->rate_per_s >= 0)
 		snprintf(rate, sizeof rate, "%.*f", figures->rate_per_s < 100 ? 1 : 0, figures->rate_per_s);
 	table_cell(table, canvas, y, CELL_WHAT, ROLE_NORMAL, what);
@@ -69,30 +84,32 @@ static void draw_row(const struct table *table, struct canvas *canvas, int y, co
 }
 
 /* Where there is no room: the last five minutes in one line, and in another those of all that were late. */
-static void draw_late(const struct scene *scene, const struct requests *requests, struct canvas *canvas, struct rect row)
+static void draw_late(
+	const struct scene *scene, const struct requests *requests, struct canvas *canvas, struct rect row)
 {
 	char text[NUMBER_SIZE], when[NUMBER_SIZE], over[NUMBER_SIZE];
 	struct request_figures all;
 	struct request_late late;
 	struct line line;
-
 	requests_whole(requests, scene->now_ns, &all);
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_NORMAL, "of all %s, %s over %s", parts_thousands(text, (double)all.count), share(over, all.over_sla, all.count),
-	         format_seconds(when, requests_sla_s(requests)));
+	line_add(&line, 0, ROLE_NORMAL, "of all %s, %s over %s", parts_thousands(text, (double)all.count),
+		share(over, all.over_sla, all.count), format_seconds(when, requests_sla_s(requests)));
 	if (requests_late(requests, &late, 1))
-		line_add(&line, 1, ROLE_WARNING, "last %s, %s, %s", parts_clock(when, scene, late.time_ns), format_seconds(text, late.seconds), late.pattern);
+		line_add(&line, 1, ROLE_WARNING, "last %s, %s, %s", parts_clock(when, scene, late.time_ns),
+			format_seconds(text, late.seconds), late.pattern);
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
-static void draw_line(const struct scene *scene, const struct requests *requests, struct canvas *canvas, struct rect row)
+static void draw_line(
+	const struct scene *scene, const struct requests *requests, struct canvas *canvas, struct rect row)
 {
 	char p50[NUMBER_SIZE], p95[NUMBER_SIZE], p99[NUMBER_SIZE], over[NUMBER_SIZE], text[256];
 	struct request_figures figures;
-
 	requests_window(requests, 300, scene->now_ns, &figures);
-	snprintf(text, sizeof text, "requests, 5 min: %llu  p50 %s  p95 %s  p99 %s  over SLA %s", (unsigned long long)figures.count, format_seconds(p50, figures.p50_s),
-	         format_seconds(p95, figures.p95_s), format_seconds(p99, figures.p99_s), share(over, figures.over_sla, figures.count));
+	snprintf(text, sizeof text, "requests, 5 min: %llu  p50 %s  p95 %s  p99 %s  over SLA %s",
+		(unsigned long long)figures.count, format_seconds(p50, figures.p50_s), format_seconds(p95, figures.p95_s),
+		format_seconds(p99, figures.p99_s), share(over, figures.over_sla, figures.count));
 	canvas_text(canvas, row.x + 1, row.y, row.width - 1, figures.over_sla ? ROLE_WARNING : ROLE_NORMAL, text);
 }
 
@@ -104,7 +121,6 @@ void panel_requests(const struct scene *scene, struct canvas *canvas, struct rec
 	char text[NUMBER_SIZE], when[NUMBER_SIZE];
 	struct table table;
 	struct line right;
-
 	if (rect.height <= 2) {
 		draw_line(scene, requests, canvas, rect_row(rect, 0));
 		if (rect.height == 2)
@@ -114,7 +130,8 @@ void panel_requests(const struct scene *scene, struct canvas *canvas, struct rec
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "SLA %s", format_seconds(text, requests_sla_s(requests)));
 	if (requests_late(requests, &late, 1))
-		line_add(&right, 1, ROLE_WARNING, "last over it %s, %s", parts_clock(when, scene, late.time_ns), format_seconds(text, late.seconds));
+		line_add(&right, 1, ROLE_WARNING, "last over it %s, %s", parts_clock(when, scene, late.time_ns),
+			format_seconds(text, late.seconds));
 	struct rect inside = parts_panel(canvas, rect, "Requests", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
 
 	table_fit(&table, columns, CELLS, header);

@@ -10,7 +10,7 @@
 #include "ui/widgets/throttle_lane.h"
 #include "ui/widgets/trace.h"
 
-/* -- step times ---------------------------------------------------------------------------------------------------------------- */
+/* -- step times -- */
 
 /* Where gradients are accumulated a step of the optimizer is several of ours. */
 static void add_accumulation(const struct run *run, struct line *line)
@@ -18,38 +18,39 @@ static void add_accumulation(const struct run *run, struct line *line)
 	const struct counter *steps = run_counter(run, "optimizer.steps");
 	unsigned accumulation = run_accumulation(run);
 	char text[NUMBER_SIZE];
-
 	if (accumulation == 0)
 		return;
-	if (steps != NULL && !isnan(steps->rate_per_s))
-		line_add(line, 1, ROLE_NORMAL, "accumulation %u · %s steps/s", accumulation, format_rate(text, steps->rate_per_s));
+	if (steps && !isnan(steps->rate_per_s))
+		line_add(
+			line, 1, ROLE_NORMAL, "accumulation %u · %s steps/s", accumulation, format_rate(text, steps->rate_per_s));
 	else
 		line_add(line, 1, ROLE_NORMAL, "accumulation %u", accumulation);
 }
 
 /* An earlier run's median of the same batches, beside ours. */
-static void add_earlier(const struct scene *scene, const struct run *run, const struct stretch *stretch, double now_s, struct line *line)
+static void add_earlier(
+	const struct scene *scene, const struct run *run, const struct stretch *stretch, double now_s, struct line *line)
 {
 	char words[LINE_PIECE_SIZE];
 	uint64_t first, end;
-
 	trace_ordinals(run, stretch, &first, &end);
 	if (earlier_words(scene->earlier, first, end, now_s, words, sizeof words)[0] != '\0')
 		line_add(line, 1, ROLE_EARLIER, "%s", words);
 }
 
-static void stretch_title(const struct scene *scene, const struct run *run, const struct stretch *stretch, struct line *line)
+static void stretch_title(
+	const struct scene *scene, const struct run *run, const struct stretch *stretch, struct line *line)
 {
 	struct figures figures = trace_figures(run, stretch);
 	unsigned long long flagged = (unsigned long long)trace_flagged(run, stretch);
 	double like = run_main(run)->step.p50_s;
 	char text[NUMBER_SIZE];
-
 	line_start(line, " · ");
 	if (stretch->count == 0)
 		return;
 	if (stretch->is_whole && isnan(run_main(run)->step.total_s))
-		line_add(line, 2, ROLE_NORMAL, "%s since pmtop came", parts_thousands(text, (double)run_main(run)->judged.count));
+		line_add(
+			line, 2, ROLE_NORMAL, "%s since pmtop came", parts_thousands(text, (double)run_main(run)->judged.count));
 	else if (stretch->is_whole)
 		line_add(line, 2, ROLE_NORMAL, "whole run, %s", parts_thousands(text, (double)run_main(run)->count));
 	else
@@ -68,52 +69,56 @@ static void focus_title(const struct scene *scene, const struct run *run, const 
 	struct explanation why;
 	double like = run_main(run)->step.p50_s;
 	char name[NUMBER_SIZE], text[NUMBER_SIZE], cause[CAUSE_BRIEF_SIZE];
-
 	if (!batch_explain(scene, run, run_main(run), batch->ordinal, &why))
 		return;
 	line_start(line, " · ");
-	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "", parts_batch_name(name, run, batch));
+	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "",
+		parts_batch_name(name, run, batch));
 	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
 	if (!isnan(why.ratio))
 		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why.ratio);
 	if (why.cause_count > 0 && batch->is_flagged)
-		line_add(line, 2, ROLE_NORMAL, "%s %s s", cause_brief(run, &why.causes[0], cause), parts_time_bare(text, why.causes[0].excess_s, 1, true));
+		line_add(line, 2, ROLE_NORMAL, "%s %s s", cause_brief(run, &why.causes[0], cause),
+			parts_time_bare(text, why.causes[0].excess_s, 1, true));
 	line_add(line, 3, ROLE_KEY, "Enter why");
 }
 
 static void draw_cursor(struct canvas *canvas, struct rect plot, int x)
 {
 	for (int y = plot.y; y < plot.y + plot.height; y++)
-		if (rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, y) && canvas->cells[y * canvas->width + x].code == ' ')
+		if (rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, y) &&
+			canvas->cells[y * canvas->width + x].code == ' ')
 			canvas_put(canvas, x, y, 0x2502, ROLE_ACCENT);
 }
 
 /* Marks that the program published, on the axis below the batch in which they lie. */
-static void draw_marks(const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect plot, size_t columns)
+static void draw_marks(
+	const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect plot, size_t columns)
 {
 	uint64_t marked[RUN_MARKS_MAX];
-	size_t count = stretch->is_binned ? 0 : batch_marks(run, run_main(run), stretch->first, stretch->end, marked), column;
-
+	size_t count = stretch->is_binned ? 0 : batch_marks(run, run_main(run), stretch->first, stretch->end, marked),
+		   column;
 	for (size_t i = 0; i < count; i++)
 		if (trace_column(stretch, marked[i], columns, &column))
-			canvas_put(canvas, plot.x + (int)(column * (size_t)plot.width / columns), plot.y + plot.height - 1, 0x25c6, ROLE_ACCENT);
+			canvas_put(canvas, plot.x + (int)(column * (size_t)plot.width / columns), plot.y + plot.height - 1, 0x25c6,
+				ROLE_ACCENT);
 }
 
 /* The longest of the points in one cell. */
 static double longest_in(const struct plot_point *points, size_t columns, size_t across, size_t cell)
 {
 	double step_s = NAN;
-
 	for (size_t i = cell * across; i < (cell + 1) * across && i < columns; i++)
 		step_s = fmax(step_s, points[i].high);
 	return step_s;
 }
 
 /* A batch that is wider than a cell is marked once. */
-static void mark_cut(struct canvas *canvas, struct rect plot, const struct scale *scale, const struct plot_point *points, size_t columns)
+static void mark_cut(
+	struct canvas *canvas, struct rect plot, const struct scale *scale, const struct plot_point *points, size_t columns)
 {
-	size_t cells = plot.width > 0 ? (size_t)plot.width : 0, across = cells > 0 && columns > cells ? columns / cells : 1, width;
-
+	size_t cells = plot.width > 0 ? (size_t)plot.width : 0, across = cells > 0 && columns > cells ? columns / cells : 1,
+		   width;
 	for (size_t i = 0; i < cells; i += width) {
 		double step_s = longest_in(points, columns, across, i);
 
@@ -126,16 +131,16 @@ static void mark_cut(struct canvas *canvas, struct rect plot, const struct scale
 	}
 }
 
-static void draw_steps(struct scene *scene, const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect inside)
+static void draw_steps(struct scene *scene, const struct run *run, const struct stretch *stretch, struct canvas *canvas,
+	struct rect inside)
 {
 	struct plot_point points[TRACE_POINTS_MAX];
 	struct scale *scale = &scene->state->scales[SCALE_STEPS];
 	struct figures figures = trace_figures(run, stretch);
 	size_t columns, column;
-
 	if (isnan(figures.max_s))
 		return;
-	bool has_earlier = scene->earlier != NULL && scene->earlier->count > 0;
+	bool has_earlier = scene->earlier && scene->earlier->count > 0;
 	struct step_height height, earlier_height = { .count = 0 };
 	double earlier[TRACE_POINTS_MAX];
 
@@ -171,11 +176,11 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 enum { LANE_WITHIN = 6 };
 
 /* Two points of the plot may stand in one cell. */
-static void draw_lane(const struct scene *scene, const struct run *run, const struct stretch *stretch, const struct lane *lane, struct canvas *canvas, struct rect row)
+static void draw_lane(const struct scene *scene, const struct run *run, const struct stretch *stretch,
+	const struct lane *lane, struct canvas *canvas, struct rect row)
 {
 	size_t points = scene->state->plot_columns, count = (size_t)scene->state->plot.width;
 	struct lane_cell cells[LANE_CELLS_MOST];
-
 	count = count < LANE_CELLS_MOST ? count : LANE_CELLS_MOST;
 	for (size_t i = 0; i < count; i++) {
 		struct lane_cell part;
@@ -200,7 +205,6 @@ static const struct flagged *flagged_to_tell(const struct scene *scene, const st
 {
 	bool has_focus = scene_has_focus(scene, run, run_main(run));
 	const struct flagged *newest = NULL;
-
 	for (size_t i = run->flagged_count; i-- > 0;) {
 		const struct flagged *flagged = &run->flagged[i];
 
@@ -208,7 +212,7 @@ static const struct flagged *flagged_to_tell(const struct scene *scene, const st
 			continue;
 		if (!has_focus || flagged->batch.ordinal == scene->focus.batch)
 			return flagged;
-		newest = newest != NULL ? newest : flagged;
+		newest = newest ? newest : flagged;
 	}
 	return newest;
 }
@@ -219,7 +223,6 @@ static void tell_batch(const struct run *run, const struct flagged *flagged, str
 	double like = run_main(run)->step.p50_s;
 	struct explanation why;
 	char name[NUMBER_SIZE], text[NUMBER_SIZE];
-
 	explain_batch(run, batch, &flagged->usual, flagged->around, &why);
 	line_add(line, 0, ROLE_FLAG, "▲ %s", parts_batch_name(name, run, batch));
 	if (isnan(why.ratio))
@@ -227,7 +230,8 @@ static void tell_batch(const struct run *run, const struct flagged *flagged, str
 	else
 		line_add(line, 0, ROLE_NORMAL, "%.1f× the median", why.ratio);
 	if (why.cause_count > 0 && why.causes[0].kind != CAUSE_UNKNOWN)
-		line_add(line, 0, ROLE_NORMAL, "%s %s s", why.causes[0].what, parts_time_bare(text, why.causes[0].excess_s, 1, true));
+		line_add(line, 0, ROLE_NORMAL, "%s %s s", why.causes[0].what,
+			parts_time_bare(text, why.causes[0].excess_s, 1, true));
 	else
 		line_add(line, 0, ROLE_NORMAL, "cause unknown");
 	if (why.cause_count > 0 && why.causes[0].next[0] != '\0')
@@ -238,16 +242,15 @@ static void tell_batch(const struct run *run, const struct flagged *flagged, str
 static bool tell_slow(const struct scene *scene, const struct run *run, struct line *line)
 {
 	const struct patterns *patterns = alerts_patterns(scene->alerts, (unsigned)(run - scene->model->runs));
-	const struct pattern *pattern = patterns != NULL && patterns->count > 0 ? &patterns->list[0] : NULL;
+	const struct pattern *pattern = patterns && patterns->count > 0 ? &patterns->list[0] : NULL;
 	const struct flagged *flagged = flagged_to_tell(scene, run);
 	char words[LINE_PIECE_SIZE];
-
 	line_start(line, " · ");
-	if (pattern != NULL && pattern_words(pattern, run, words, sizeof words)[0] != '\0') {
+	if (pattern && pattern_words(pattern, run, words, sizeof words)[0] != '\0') {
 		line_add(line, 0, ROLE_FLAG, "▲ %s", words);
 		if (pattern->candidate[0] != '\0')
 			line_add(line, 1, ROLE_NORMAL, "matches %s", pattern->candidate);
-	} else if (flagged != NULL) {
+	} else if (flagged) {
 		tell_batch(run, flagged, line);
 	}
 	return line->count > 0;
@@ -259,22 +262,22 @@ enum { TOLD_BELOW = 8, TOLD_WITHIN = 5 };
 static void draw_told(struct line *told, struct canvas *canvas, struct rect row)
 {
 	int cells = line_fit(told, row.width);
-
 	for (int x = row.x; x < row.x + cells; x++)
-		if (!rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, row.y) || canvas->cells[row.y * canvas->width + x].code != ' ')
+		if (!rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, row.y) ||
+			canvas->cells[row.y * canvas->width + x].code != ' ')
 			return;
 	line_draw(told, canvas, row.x, row.y, row.width);
 }
 
 static struct step_words *step_words(struct scene *scene, const struct run *run, const struct stretch *stretch)
 {
-	const struct batch *focused = scene_has_focus(scene, run, run_main(run)) ? track_batch(run_main(run), scene->focus.batch) : NULL;
+	const struct batch *focused =
+		scene_has_focus(scene, run, run_main(run)) ? track_batch(run_main(run), scene->focus.batch) : NULL;
 	struct step_words *words = &scene->step_words;
-
 	if (panes_stands(&scene->panes, words->made_ns))
 		return words;
 	words->made_ns = scene->panes.now_ns;
-	if (focused != NULL)
+	if (focused)
 		focus_title(scene, run, focused, &words->title);
 	else
 		stretch_title(scene, run, stretch, &words->title);
@@ -285,7 +288,6 @@ static struct step_words *step_words(struct scene *scene, const struct run *run,
 void panel_steps(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	struct stretch stretch;
-
 	trace_stretch(scene, run, &stretch);
 	struct step_words *words = step_words(scene, run, &stretch);
 	struct rect inside = parts_panel(canvas, rect, "Step time", &words->title, ROLE_TITLE);
@@ -296,7 +298,8 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 	struct lane lane;
 
 	lane_of_run(scene, run, &lane);
-	bool has_lane = inside.height >= LANE_WITHIN && lane.count > 0 && lane_share(&lane, stretch.from_ns, stretch.to_ns) > 0;
+	bool has_lane =
+		inside.height >= LANE_WITHIN && lane.count > 0 && lane_share(&lane, stretch.from_ns, stretch.to_ns) > 0;
 	struct rect row = rect_take_bottom(&inside, has_lane ? 1 : 0);
 
 	if (stretch.count > 0)

@@ -8,11 +8,15 @@
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 
-/* Where a step goes: each phase's part of all time, and what of the mean step that is. One that only some steps have is told as such. */
+/* Where a step goes: each phase's part of all time, and what of the mean step that is. One that only some steps have is
+ * told as such. */
 enum { PHASE_ROWS_MAX = 64 };
 
 /* Sums over the steps that track_phases looked at. */
-struct where_sum { size_t batches; double seconds, cpu_s; };
+struct where_sum {
+	size_t batches;
+	double seconds, cpu_s;
+};
 
 static void add_batch(const struct batch *batch, const struct phase_row *rows, size_t count, struct where_sum *sums)
 {
@@ -31,18 +35,18 @@ static void add_batch(const struct batch *batch, const struct phase_row *rows, s
 }
 
 /* The newest finished steps, the warm-up left out unless there is nothing else: as many as track_phases found. */
-static size_t add_up(const struct track *track, size_t batches, const struct phase_row *rows, size_t count, struct where_sum *sums)
+static size_t add_up(
+	const struct track *track, size_t batches, const struct phase_row *rows, size_t count, struct where_sum *sums)
 {
 	uint64_t first, end;
 	size_t seen = 0;
-
 	memset(sums, 0, count * sizeof *sums);
 	batch_range(track, &first, &end);
 	for (int with_warmup = 0; with_warmup < 2 && seen == 0; with_warmup++)
 		for (uint64_t ordinal = end; ordinal-- > first && seen < batches;) {
 			const struct batch *batch = track_batch(track, ordinal);
 
-			if (batch == NULL || isnan(batch->step_s) || (batch->is_warmup && !with_warmup))
+			if (!batch || isnan(batch->step_s) || (batch->is_warmup && !with_warmup))
 				continue;
 			add_batch(batch, rows, count, sums);
 			seen++;
@@ -53,7 +57,6 @@ static size_t add_up(const struct track *track, size_t batches, const struct pha
 static size_t keep_shallow(struct phase_row *rows, size_t count, unsigned depth)
 {
 	size_t kept = 0;
-
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].depth <= depth)
 			rows[kept++] = rows[i];
@@ -63,7 +66,6 @@ static size_t keep_shallow(struct phase_row *rows, size_t count, unsigned depth)
 static size_t drop_least(struct phase_row *rows, size_t count)
 {
 	size_t least = 0;
-
 	for (size_t i = 1; i < count; i++)
 		if (rows[i].share_ratio < rows[least].share_ratio)
 			least = i;
@@ -75,7 +77,6 @@ static size_t drop_least(struct phase_row *rows, size_t count)
 static size_t rows_that_fit(struct phase_row *rows, size_t count, int height)
 {
 	unsigned deepest = 0;
-
 	for (size_t i = 0; i < count; i++)
 		deepest = rows[i].depth > deepest ? rows[i].depth : deepest;
 	while (deepest > 0 && (int)count > height)
@@ -85,12 +86,15 @@ static size_t rows_that_fit(struct phase_row *rows, size_t count, int height)
 	return count;
 }
 
-struct where_layout { int name, bar, seconds; double full_ratio, like; bool has_cpu; };
+struct where_layout {
+	int name, bar, seconds;
+	double full_ratio, like;
+	bool has_cpu;
+};
 
 static struct where_layout lay_out_where(const struct run *run, const struct phase_row *rows, size_t count, int width)
 {
 	struct where_layout layout = { .name = 8, .seconds = 10, .full_ratio = 0.5, .like = run_main(run)->step.p50_s / 4 };
-
 	for (size_t i = 0; i < count; i++) {
 		int cells = (int)text_cells(run_name(run, rows[i].name)) + 2 * (int)rows[i].depth;
 
@@ -105,37 +109,40 @@ static struct where_layout lay_out_where(const struct run *run, const struct pha
 }
 
 /* "0.124 s in 10 %", right of the bar of what many steps do without. */
-static void draw_seldom(const struct where_sum *sum, size_t batches, const struct where_layout *layout, int filled, struct canvas *canvas, struct rect row)
+static void draw_seldom(const struct where_sum *sum, size_t batches, const struct where_layout *layout, int filled,
+	struct canvas *canvas, struct rect row)
 {
 	char words[2 * NUMBER_SIZE + 4], text[NUMBER_SIZE], part[NUMBER_SIZE];
-
 	if (sum->batches == 0 || sum->batches * 10 >= batches * 9)
 		return;
 	snprintf(words, sizeof words, "%s in %s", parts_time(text, sum->seconds / (double)sum->batches, layout->like),
-	         format_percent(part, (double)sum->batches / (double)batches));
+		format_percent(part, (double)sum->batches / (double)batches));
 	if (filled + 2 + (int)text_cells(words) <= row.width)
 		canvas_text_right(canvas, row.x, row.y, row.width - 1, ROLE_DIM, words);
 }
 
-static void draw_where_row(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, const struct phase_row *phase,
-                           const struct where_sum *sum, size_t batches, const struct where_layout *layout, enum role role)
+static void draw_where_row(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row,
+	const struct phase_row *phase, const struct where_sum *sum, size_t batches, const struct where_layout *layout,
+	enum role role)
 {
 	double steps = batches > 0 ? (double)batches : NAN;
 	bool is_warned = parts_is_warned(scene->alerts, scene->run, phase->name);
 	int indent = 2 * (int)phase->depth, x = row.x;
 	char text[NUMBER_SIZE];
-
-	canvas_text(canvas, x + indent, row.y, layout->name - indent, phase->depth == 0 ? ROLE_NORMAL : ROLE_DIM, run_name(run, phase->name));
+	canvas_text(canvas, x + indent, row.y, layout->name - indent, phase->depth == 0 ? ROLE_NORMAL : ROLE_DIM,
+		run_name(run, phase->name));
 	x += layout->name + 1;
 	if (layout->bar >= 3) {
 		double filled = phase->share_ratio / layout->full_ratio;
 
 		canvas_bar(canvas, x, row.y, layout->bar, filled, role);
-		draw_seldom(sum, batches, layout, (int)ceil(filled * layout->bar), canvas, (struct rect){ x, row.y, layout->bar, 1 });
+		draw_seldom(
+			sum, batches, layout, (int)ceil(filled * layout->bar), canvas, (struct rect){ x, row.y, layout->bar, 1 });
 		x += layout->bar;
 	}
 	canvas_text_right(canvas, x, row.y, 6, ROLE_STRONG, format_percent(text, phase->share_ratio));
-	canvas_text_right(canvas, x + 6, row.y, layout->seconds, ROLE_NORMAL, parts_time(text, sum->seconds / steps, layout->like));
+	canvas_text_right(
+		canvas, x + 6, row.y, layout->seconds, ROLE_NORMAL, parts_time(text, sum->seconds / steps, layout->like));
 	x += 6 + layout->seconds;
 	if (layout->has_cpu && !isnan(phase->cpu_s)) {
 		canvas_text(canvas, x, row.y, 5, ROLE_DIM, "  cpu");
@@ -152,7 +159,6 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 	size_t batches = 0, count = track_phases(run_main(run), RUN_RECENT, rows, PHASE_ROWS_MAX, &batches);
 	enum role role = ROLE_PHASE_0;
 	struct line line;
-
 	if (run->is_counted) {
 		panel_where_seen(scene, run, canvas, rect);
 		return;

@@ -6,47 +6,54 @@
 
 #include "ui/widgets/parts.h"
 
-/* -- in words ------------------------------------------------------------------------------------------------------------------ */
+/* -- in words -- */
 
 /* From these widths on it is said too who waits for work, and how much items differ. */
 enum { WITH_WAITING = 50, WITH_RANGE = 70 };
 
 static void add_states(struct line *line, const struct crew_now *now, bool is_wide)
 {
-	static const struct { enum worker_state state; const char *words; } table[] = {
-		{ WORKER_BUSY, "busy" }, { WORKER_IDLE, "idle" }, { WORKER_SLEEPING, "sleeping" }, { WORKER_DISK, "waiting for disk" }, { WORKER_STOPPED, "stopped" },
+	static const struct {
+		enum worker_state state;
+		const char *words;
+	} table[] = {
+		{ WORKER_BUSY, "busy" },
+		{ WORKER_IDLE, "idle" },
+		{ WORKER_SLEEPING, "sleeping" },
+		{ WORKER_DISK, "waiting for disk" },
+		{ WORKER_STOPPED, "stopped" },
 	};
 	char text[LINE_PIECE_SIZE];
 	size_t length = (size_t)snprintf(text, sizeof text, "workers %u", now->count);
-
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
 		unsigned count = now->states[table[i].state];
 
 		bool is_waiting = table[i].state == WORKER_IDLE || table[i].state == WORKER_SLEEPING;
 
 		if (table[i].state == WORKER_BUSY || (count > 0 && (is_wide || !is_waiting)))
-			length += (size_t)snprintf(text + length, sizeof text - length, "%s %u %s", strchr(text, ':') != NULL ? "," : ":", count, table[i].words);
+			length += (size_t)snprintf(text + length, sizeof text - length, "%s %u %s",
+				strchr(text, ':') != NULL ? "," : ":", count, table[i].words);
 	}
 	line_add(line, 1, ROLE_NORMAL, "%s", text);
 }
 
 static void add_disk(struct line *line, const struct crew_now *now)
 {
-	const struct worker *worker = now->on_disk != NULL ? now->on_disk->worker : NULL;
+	const struct worker *worker = now->on_disk ? now->on_disk->worker : NULL;
 	char text[NUMBER_SIZE];
-
-	if (now->on_disk == NULL)
+	if (!now->on_disk)
 		return;
-	if (worker != NULL && worker->id != UINT32_MAX)
-		line_add(line, 0, ROLE_WARNING, "worker %u waits for disk, D %s", worker->id, format_seconds(text, now->on_disk_s));
+	if (worker && worker->id != UINT32_MAX)
+		line_add(
+			line, 0, ROLE_WARNING, "worker %u waits for disk, D %s", worker->id, format_seconds(text, now->on_disk_s));
 	else
-		line_add(line, 0, ROLE_WARNING, "worker %d waits for disk, D %s", now->on_disk->process->pid, format_seconds(text, now->on_disk_s));
+		line_add(line, 0, ROLE_WARNING, "worker %d waits for disk, D %s", now->on_disk->process->pid,
+			format_seconds(text, now->on_disk_s));
 }
 
 void workers_add(struct line *line, const struct model *model, int run)
 {
 	struct crew_now now;
-
 	model_crew_now(model, run, &now);
 	if (now.count == 0 || now.published > 0)
 		return;
@@ -57,9 +64,8 @@ void workers_add(struct line *line, const struct model *model, int run)
 static const struct worker_time *longest_span(const struct worker_work *work)
 {
 	const struct worker_time *longest = NULL;
-
 	for (size_t i = 0; i < work->span_count; i++)
-		if (longest == NULL || work->spans[i].total_s > longest->total_s)
+		if (!longest || work->spans[i].total_s > longest->total_s)
 			longest = &work->spans[i];
 	return longest;
 }
@@ -69,23 +75,20 @@ static void add_work(struct line *line, const struct worker_work *work, bool is_
 	const struct figures *of = isnan(work->item.mean_s) ? &work->fetch : &work->item;
 	const struct worker_time *span = longest_span(work);
 	char mean[NUMBER_SIZE], low[NUMBER_SIZE], high[NUMBER_SIZE], range[3 * NUMBER_SIZE] = "";
-
 	if (isnan(of->mean_s)) {
 		line_add(line, 2, ROLE_DIM, "no item yet");
 		return;
 	}
 	if (is_wide && of == &work->item)
 		snprintf(range, sizeof range, " (%s–%s)", parts_time_bare(low, work->item_p5_s, of->mean_s, false),
-		         parts_time_bare(high, of->p95_s, of->mean_s, false));
-	line_add(line, 2, ROLE_STRONG, "%s %s%s", format_seconds(mean, of->mean_s), of == &work->item ? "an item" : "a batch", range);
-	if (span != NULL)
+			parts_time_bare(high, of->p95_s, of->mean_s, false));
+	line_add(line, 2, ROLE_STRONG, "%s %s%s", format_seconds(mean, of->mean_s),
+		of == &work->item ? "an item" : "a batch", range);
+	if (span)
 		line_add(line, 3, ROLE_NORMAL, "%s %s", span->name, format_percent(low, span->share_ratio));
 }
 
-bool workers_publish(const struct scene *scene)
-{
-	return model_crew(scene->model, scene->run) != NULL;
-}
+bool workers_publish(const struct scene *scene) { return model_crew(scene->model, scene->run) != NULL; }
 
 void panel_workers_line(const struct scene *scene, struct canvas *canvas, struct rect row)
 {
@@ -93,8 +96,7 @@ void panel_workers_line(const struct scene *scene, struct canvas *canvas, struct
 	struct crew_now now;
 	struct line line;
 	char text[NUMBER_SIZE];
-
-	if (crew == NULL)
+	if (!crew)
 		return;
 	model_crew_now(scene->model, scene->run, &now);
 	line_start(&line, " · ");
@@ -108,15 +110,14 @@ void panel_workers_line(const struct scene *scene, struct canvas *canvas, struct
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
-/* -- in the table of processes -------------------------------------------------------------------------------------------------- */
+/* -- in the table of processes -- */
 
 const struct worker_shown *worker_of(const struct model *model, int32_t pid)
 {
 	size_t count;
 	const struct worker_shown *shown = model_workers(model, -1, &count);
-
 	for (size_t i = 0; i < count; i++)
-		if (shown[i].worker != NULL && shown[i].worker->pid == pid)
+		if (shown[i].worker && shown[i].worker->pid == pid)
 			return &shown[i];
 	return NULL;
 }
@@ -130,7 +131,6 @@ const char *worker_cell(const struct worker_shown *shown, enum worker_cell cell,
 {
 	const struct worker *worker = shown->worker;
 	const struct figures *item = &worker->work.item;
-
 	switch (cell) {
 	case WORKER_CELL_NAME:
 		if (worker->id == UINT32_MAX)

@@ -1,4 +1,5 @@
-/* System: the machine that the run is on: CPUs, who waits for what, room, disks and network, and the run's own processes. */
+/* System: the machine that the run is on: CPUs, who waits for what, room, disks and network, and the run's own
+ * processes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,17 +12,13 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-static int clamp(int value, int least, int most)
-{
-	return value < least ? least : value > most ? most : value;
-}
+static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
 
-/* -- the run's processes ------------------------------------------------------------------------------------------------------ */
+/* -- the run's processes -- */
 
 static void processes_title(const struct scene *scene, struct line *line)
 {
 	unsigned living = 0;
-
 	for (size_t i = 0; i < scene->model->process_count; i++)
 		living += !scene->model->processes[i].is_gone;
 	line_start(line, " · ");
@@ -32,7 +29,6 @@ static void processes_title(const struct scene *scene, struct line *line)
 static void draw_processes(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct line line;
-
 	processes_title(scene, &line);
 	struct rect inside = parts_panel(canvas, rect, "Processes of the run", &line, ROLE_TITLE);
 
@@ -45,7 +41,7 @@ static void draw_processes(struct scene *scene, struct canvas *canvas, struct re
 	system_process_table(scene, canvas, inside);
 }
 
-/* -- the machine -------------------------------------------------------------------------------------------------------------- */
+/* -- the machine -- */
 
 static const char nothing_read[] = "Nothing has been read of the machine yet; 8 lists what could not be read, and why.";
 
@@ -53,17 +49,13 @@ static const char nothing_read[] = "Nothing has been read of the machine yet; 8 
 static struct rect take_half(const struct canvas *canvas, struct rect *rest, int width)
 {
 	struct rect half = rect_take_left(rest, width);
-
 	if (!parts_is_roomy(canvas))
 		rect_take_right(&half, 1);
 	return half;
 }
 
 /* Rows for the plots, so that each of those that wait has as many as the others. */
-static int plot_rows(int height)
-{
-	return height < 30 ? 5 : height < 66 ? 10 : 15;
-}
+static int plot_rows(int height) { return height < 30 ? 5 : height < 66 ? 10 : 15; }
 
 /* Two columns of panels. Returns what is left below. */
 static struct rect draw_two_columns(struct scene *scene, struct canvas *canvas, struct rect rect)
@@ -72,7 +64,6 @@ static struct rect draw_two_columns(struct scene *scene, struct canvas *canvas, 
 	struct rect top = rect_take_top(&rect, frame + plot_rows(rect.height));
 	struct rect middle = rect_take_top(&rect, frame + clamp(wanted, ROOM_ROWS, rect.height / 3));
 	struct rect left = take_half(canvas, &top, top.width / 2);
-
 	panel_machine_cpu(scene, canvas, left);
 	panel_waiting(scene, canvas, top);
 	left = take_half(canvas, &middle, middle.width / 2);
@@ -84,8 +75,8 @@ static struct rect draw_two_columns(struct scene *scene, struct canvas *canvas, 
 static struct rect draw_three_columns(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct rect top = rect_take_top(&rect, 2 + plot_rows(rect.height));
-	struct rect middle = rect_take_top(&rect, 2 + clamp(panel_devices_rows(scene->model), ROOM_ROWS + 2, rect.height / 3));
-
+	struct rect middle =
+		rect_take_top(&rect, 2 + clamp(panel_devices_rows(scene->model), ROOM_ROWS + 2, rect.height / 3));
 	panel_machine_cpu(scene, canvas, rect_take_left(&top, top.width / 3));
 	panel_machine_memory(scene, canvas, rect_take_left(&top, top.width / 2));
 	panel_waiting(scene, canvas, top);
@@ -97,7 +88,6 @@ static struct rect draw_three_columns(struct scene *scene, struct canvas *canvas
 static struct rect draw_columns(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	bool is_wide = canvas->width >= 160 && parts_is_roomy(canvas);
-
 	rect = is_wide ? draw_three_columns(scene, canvas, rect) : draw_two_columns(scene, canvas, rect);
 	system_energy(scene, canvas, &rect);
 	return rect;
@@ -107,7 +97,6 @@ static struct rect draw_lines(struct scene *scene, struct canvas *canvas, struct
 {
 	struct rect lines = rect;
 	int rows = clamp(rect.height - 3, 1, SYSTEM_LINES);
-
 	rect_take_left(&lines, 1);
 	lines.height = rows < rect.height ? rows : rect.height;
 	rect_take_top(&rect, system_lines(scene, canvas, lines));
@@ -119,9 +108,8 @@ static struct rect draw_unknown(struct scene *scene, struct canvas *canvas, stru
 	const struct missing *missing = system_missing(scene->model, "of the machine");
 	char text[sizeof missing->text + sizeof missing->remedy + sizeof nothing_read + 8];
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
-
 	snprintf(text, sizeof text, "%s", nothing_read);
-	if (missing != NULL)
+	if (missing)
 		snprintf(text, sizeof text, "Not read: %s.\nTry: %s.", missing->text, missing->remedy);
 	struct rect note = rect_take_top(&rect, parts_panel_rows(canvas) + parts_wrap(canvas, measure, ROLE_NORMAL, text));
 	struct rect inside = parts_panel(canvas, note, "Machine", NULL, ROLE_TITLE);
@@ -134,7 +122,6 @@ static struct rect draw_unknown(struct scene *scene, struct canvas *canvas, stru
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	bool is_known = system_is_known(scene->model);
-
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (!is_known && model_target(scene->model) == NULL) {
 		parts_note(canvas, rect, "System", nothing_read);
@@ -150,14 +137,13 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		draw_processes(scene, canvas, rect);
 }
 
-/* -- keys --------------------------------------------------------------------------------------------------------------------- */
+/* -- keys -- */
 
 static bool walk_matches(struct scene *scene, int step)
 {
 	struct view_state *state = scene->state;
 	const struct process *rows[PROCESS_ROWS_MAX];
 	int count = (int)system_processes(scene, rows);
-
 	if (state->search[0] == '\0')
 		return false;
 	for (int i = 1; i <= count; i++) {
@@ -176,16 +162,17 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	const struct process *rows[PROCESS_ROWS_MAX];
-
 	(void)rect;
 	switch (event.key) {
-	case '+': case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
+	case '+':
+	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
 	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
 	case 'n': return walk_matches(scene, 1);
 	case 'N': return walk_matches(scene, -1);
 	default: break;
 	}
-	return system_process_key(scene, event) || parts_list_key(state, event, (int)process_rows(scene, rows), state->list);
+	return system_process_key(scene, event) ||
+		parts_list_key(state, event, (int)process_rows(scene, rows), state->list);
 }
 
 enum { WRITTEN_COLUMNS = 512 };
@@ -193,12 +180,13 @@ enum { WRITTEN_COLUMNS = 512 };
 static void write(const struct scene *scene, struct buffer *out)
 {
 #define SERIES_TITLE(name) "," #name
-	static const char titles[] = "time_ns,time" SYSTEM_SERIES(SERIES_TITLE) ",cpu_power_w,gpu_power_w,cpu_temperature_c,cpu_clock_hz\n";
+	static const char titles[] =
+		"time_ns,time" SYSTEM_SERIES(SERIES_TITLE) ",cpu_power_w,gpu_power_w,cpu_temperature_c,cpu_clock_hz\n";
 	const struct energy *energy = &scene->model->energy;
 #undef SERIES_TITLE
 #define SERIES_POINTER(name) scene->model->system.series.name,
-	const struct series *const series[] = { SYSTEM_SERIES(SERIES_POINTER)
-		energy->cpu_watts_series, energy->gpu_watts_series, energy->temperature_series, energy->cpu_clock_series };
+	const struct series *const series[] = { SYSTEM_SERIES(SERIES_POINTER) energy->cpu_watts_series,
+		energy->gpu_watts_series, energy->temperature_series, energy->cpu_clock_series };
 #undef SERIES_POINTER
 	enum { COUNT = sizeof series / sizeof series[0] };
 	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
@@ -222,9 +210,14 @@ static void write(const struct scene *scene, struct buffer *out)
 }
 
 const struct view system_view = {
-	.name = "System", .short_name = "Sys", .digit = '6',
-	.keys = "q quit  Tab view  ↑↓ process  <> sort  I reverse  +/- zoom  / search  n/N match  Space pause  w write  ? help",
+	.name = "System",
+	.short_name = "Sys",
+	.digit = '6',
+	.keys =
+		"q quit  Tab view  ↑↓ process  <> sort  I reverse  +/- zoom  / search  n/N match  Space pause  w write  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ process  <> sort  +/- zoom  / search  ? help",
 	.can_search = true,
-	.draw = draw, .key = key, .write = write,
+	.draw = draw,
+	.key = key,
+	.write = write,
 };

@@ -11,15 +11,15 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-/* -- CPU ---------------------------------------------------------------------------------------------------------------------- */
+/* -- CPU -- */
 
 static void cpu_title(const struct scene *scene, struct line *line)
 {
 	const struct system *system = &scene->model->system;
 	char text[NUMBER_SIZE];
-
 	line_start(line, " · ");
-	line_add(line, 0, system_mark_role(scene, MARK_CPU), "busy %s%s", format_percent(text, system->cpu_ratio), system_mark_sign(scene, MARK_CPU));
+	line_add(line, 0, system_mark_role(scene, MARK_CPU), "busy %s%s", format_percent(text, system->cpu_ratio),
+		system_mark_sign(scene, MARK_CPU));
 	line_add(line, 0, ROLE_STRONG, "run %s", format_percent(text, system_run_ratio(scene->model)));
 	line_add(line, 1, ROLE_NORMAL, "of %s CPUs", format_count(text, system->now[METRIC_SYSTEM_CPUS]));
 }
@@ -29,7 +29,6 @@ static void queue_line(const struct scene *scene, struct canvas *canvas, struct 
 	const struct system *system = &scene->model->system;
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "run queue %s", format_count(text, system->now[METRIC_SYSTEM_RUNNING]));
 	line_add(&line, 1, ROLE_NORMAL, "blocked %s", format_count(text, system->now[METRIC_SYSTEM_BLOCKED]));
@@ -41,13 +40,17 @@ static void queue_line(const struct scene *scene, struct canvas *canvas, struct 
 void panel_machine_cpu(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct over_time what = {
-		.from_ns = trace_since(scene, scene->state->zoom), .unit = PLOT_PERCENT, .from_zero = true, .level = 1, .count = 1,
+		.from_ns = trace_since(scene, scene->state->zoom),
+		.unit = PLOT_PERCENT,
+		.from_zero = true,
+		.level = 1,
+		.count = 1,
 		.lines = { { scene->model->system.series.cpu_ratio, ROLE_PLOT } },
 	};
 	struct line line;
-
 	cpu_title(scene, &line);
-	struct rect inside = parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE), row = rect_take_bottom(&inside, inside.height >= 3 ? 1 : 0);
+	struct rect inside = parts_panel(canvas, rect, "CPU", &line, ROLE_TITLE),
+				row = rect_take_bottom(&inside, inside.height >= 3 ? 1 : 0);
 
 	if (row.height > 0)
 		queue_line(scene, canvas, row);
@@ -55,41 +58,50 @@ void panel_machine_cpu(struct scene *scene, struct canvas *canvas, struct rect r
 		over_time_draw(scene, canvas, inside, &scene->state->scales[SYSTEM_SCALE_CPU], &what);
 }
 
-/* -- waiting ------------------------------------------------------------------------------------------------------------------ */
+/* -- waiting -- */
 
-struct waiting { const char *name, *missing; enum system_mark mark; double ratio; const struct series *series; };
+struct waiting {
+	const char *name, *missing;
+	enum system_mark mark;
+	double ratio;
+	const struct series *series;
+};
 enum { WAITING_ROWS = 5, WAITING_NAME = 16 };
 
 static void waiting_rows(const struct model *model, struct waiting out[WAITING_ROWS])
 {
 	const struct system *system = &model->system;
-
-	out[0] = (struct waiting){ "CPU pressure", "pressure", MARK_NONE, system->pressure_cpu_ratio, system->series.pressure_cpu_ratio };
-	out[1] = (struct waiting){ "I/O pressure", "pressure", MARK_NONE, system->pressure_io_ratio, system->series.pressure_io_ratio };
-	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_NONE, system->pressure_memory_ratio, system->series.pressure_memory_ratio };
-	out[3] = (struct waiting){ "throttled", "cgroup", MARK_THROTTLED, system->throttled_ratio, system->series.throttled_ratio };
-	out[4] = (struct waiting){ "I/O wait", "CPU of the machine", MARK_IO_WAIT, system->io_wait_ratio, system->series.io_wait_ratio };
+	out[0] = (struct waiting){ "CPU pressure", "pressure", MARK_NONE, system->pressure_cpu_ratio,
+		system->series.pressure_cpu_ratio };
+	out[1] = (struct waiting){ "I/O pressure", "pressure", MARK_NONE, system->pressure_io_ratio,
+		system->series.pressure_io_ratio };
+	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_NONE, system->pressure_memory_ratio,
+		system->series.pressure_memory_ratio };
+	out[3] = (struct waiting){ "throttled", "cgroup", MARK_THROTTLED, system->throttled_ratio,
+		system->series.throttled_ratio };
+	out[4] = (struct waiting){ "I/O wait", "CPU of the machine", MARK_IO_WAIT, system->io_wait_ratio,
+		system->series.io_wait_ratio };
 }
 
 static void draw_reason(const struct model *model, const char *about, struct canvas *canvas, struct rect row)
 {
 	const struct missing *missing = system_missing(model, about);
 	char text[sizeof missing->text + sizeof missing->remedy + 8];
-
-	if (missing == NULL)
+	if (!missing)
 		return;
 	snprintf(text, sizeof text, missing->remedy[0] != '\0' ? "%s → %s" : "%s", missing->text, missing->remedy);
 	parts_wrap(canvas, row, ROLE_DIM, text);
 }
 
-static void draw_waiting(struct scene *scene, const struct waiting *what, const struct scale *scale, struct canvas *canvas, struct rect row)
+static void draw_waiting(
+	struct scene *scene, const struct waiting *what, const struct scale *scale, struct canvas *canvas, struct rect row)
 {
 	enum role role = system_mark_role(scene, what->mark);
 	struct rect plot = row;
 	char text[NUMBER_SIZE];
-
 	canvas_text(canvas, row.x, row.y, WAITING_NAME, role == ROLE_NORMAL ? ROLE_NORMAL : role, what->name);
-	canvas_text_right(canvas, row.x + WAITING_NAME, row.y, 7, role == ROLE_NORMAL ? ROLE_STRONG : role, format_percent(text, what->ratio));
+	canvas_text_right(canvas, row.x + WAITING_NAME, row.y, 7, role == ROLE_NORMAL ? ROLE_STRONG : role,
+		format_percent(text, what->ratio));
 	if (!isnan(what->ratio))
 		canvas_text(canvas, row.x + WAITING_NAME + 7, row.y, 2, role, system_mark_sign(scene, what->mark));
 	rect_take_left(&plot, WAITING_NAME + 10);
@@ -97,9 +109,11 @@ static void draw_waiting(struct scene *scene, const struct waiting *what, const 
 		draw_reason(scene->model, what->missing, canvas, plot);
 	else if (plot.height == 1 && canvas->charset != CHARSET_BRAILLE)
 		/* one row shows no course without the dots */
-		canvas_bar(canvas, plot.x, plot.y, plot.width, what->ratio / scale->most, role == ROLE_NORMAL ? ROLE_PLOT : role);
+		canvas_bar(
+			canvas, plot.x, plot.y, plot.width, what->ratio / scale->most, role == ROLE_NORMAL ? ROLE_PLOT : role);
 	else if (plot.width >= 8)
-		over_time_points(scene, canvas, plot, scale, what->series, trace_since(scene, scene->state->zoom), role == ROLE_NORMAL ? ROLE_PLOT : role);
+		over_time_points(scene, canvas, plot, scale, what->series, trace_since(scene, scene->state->zoom),
+			role == ROLE_NORMAL ? ROLE_PLOT : role);
 }
 
 void panel_waiting(struct scene *scene, struct canvas *canvas, struct rect rect)
@@ -109,7 +123,6 @@ void panel_waiting(struct scene *scene, struct canvas *canvas, struct rect rect)
 	double least = NAN, most = NAN;
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	waiting_rows(scene->model, rows);
 	for (int i = 0; i < WAITING_ROWS; i++)
 		trace_extremes(scene, rows[i].series, trace_since(scene, scene->state->zoom), &least, &most);
@@ -126,26 +139,34 @@ void panel_waiting(struct scene *scene, struct canvas *canvas, struct rect rect)
 		draw_waiting(scene, &rows[i], scale, canvas, rect_take_top(&inside, height));
 }
 
-/* -- what is used of what there is -------------------------------------------------------------------------------------------- */
+/* -- what is used of what there is -- */
 
 /* A ratio of NAN with a limit of NAN: no limit, or not known. */
-struct room { const char *name, *missing; enum system_mark mark; double used, limit, ratio; bool is_cpu; };
+struct room {
+	const char *name, *missing;
+	enum system_mark mark;
+	double used, limit, ratio;
+	bool is_cpu;
+};
 
 static void room_rows(const struct model *model, struct room out[ROOM_ROWS])
 {
 	const struct system *system = &model->system;
 	const double *now = system->now;
 	double cpu = system->cgroup_cpu_ratio, cpus = now[METRIC_CGROUP_CPU_LIMIT], swap = now[METRIC_SYSTEM_SWAP];
-
-	out[0] = (struct room){ "memory", "memory of the machine", MARK_MEMORY, now[METRIC_SYSTEM_MEMORY] - now[METRIC_SYSTEM_MEMORY_AVAILABLE], now[METRIC_SYSTEM_MEMORY],
+	out[0] = (struct room){ "memory", "memory of the machine", MARK_MEMORY,
+		now[METRIC_SYSTEM_MEMORY] - now[METRIC_SYSTEM_MEMORY_AVAILABLE], now[METRIC_SYSTEM_MEMORY],
 		system->memory_ratio, false };
-	out[1] = (struct room){ "swap", "swapping", MARK_SWAP, system->swap_used_bytes, swap, swap > 0 ? system->swap_used_bytes / swap : NAN, false };
-	out[2] = (struct room){ "cgroup memory", "cgroup", MARK_CGROUP_MEMORY, now[METRIC_CGROUP_MEMORY], now[METRIC_CGROUP_MEMORY_LIMIT],
-		system->cgroup_memory_ratio, false };
+	out[1] = (struct room){ "swap", "swapping", MARK_SWAP, system->swap_used_bytes, swap,
+		swap > 0 ? system->swap_used_bytes / swap : NAN, false };
+	out[2] = (struct room){ "cgroup memory", "cgroup", MARK_CGROUP_MEMORY, now[METRIC_CGROUP_MEMORY],
+		now[METRIC_CGROUP_MEMORY_LIMIT], system->cgroup_memory_ratio, false };
 	out[3] = (struct room){ "cgroup CPU", "cgroup", MARK_THROTTLED, cpu, cpus, cpu / cpus, true };
-	out[4] = (struct room){ "/dev/shm", "shm", MARK_SHM, now[METRIC_SYSTEM_SHM_USED], now[METRIC_SYSTEM_SHM], system->shm_ratio, false };
-	out[5] = (struct room){ "disk space", "free space", MARK_SPACE, now[METRIC_SYSTEM_SPACE] - now[METRIC_SYSTEM_SPACE_FREE], now[METRIC_SYSTEM_SPACE],
-		system->space_ratio, false };
+	out[4] = (struct room){ "/dev/shm", "shm", MARK_SHM, now[METRIC_SYSTEM_SHM_USED], now[METRIC_SYSTEM_SHM],
+		system->shm_ratio, false };
+	out[5] =
+		(struct room){ "disk space", "free space", MARK_SPACE, now[METRIC_SYSTEM_SPACE] - now[METRIC_SYSTEM_SPACE_FREE],
+			now[METRIC_SYSTEM_SPACE], system->space_ratio, false };
 }
 
 static const char *amount(char out[NUMBER_SIZE], const struct room *room, double value)
@@ -165,7 +186,6 @@ static void draw_room(const struct scene *scene, const struct room *room, struct
 	enum role role = system_mark_role(scene, room->mark);
 	bool is_narrow = row.width < FIGURES + RATIO + 4;
 	char text[NUMBER_SIZE], limit[NUMBER_SIZE + 8];
-
 	canvas_text(canvas, row.x, row.y, NAME, role, room->name);
 	if (room->limit == 0) {
 		canvas_text(canvas, row.x + NAME, row.y, row.width - NAME, ROLE_DIM, "none");
@@ -173,15 +193,19 @@ static void draw_room(const struct scene *scene, const struct room *room, struct
 	}
 	if (isnan(room->used) && isnan(room->limit)) {
 		canvas_text_right(canvas, row.x + NAME, row.y, USED, ROLE_DIM, "–");
-		draw_reason(scene->model, room->missing, canvas, (struct rect){ row.x + NAME + USED + 1, row.y, row.width - NAME - USED - 1, 1 });
+		draw_reason(scene->model, room->missing, canvas,
+			(struct rect){ row.x + NAME + USED + 1, row.y, row.width - NAME - USED - 1, 1 });
 		return;
 	}
-	snprintf(limit, sizeof limit, isnan(room->limit) ? " no limit" : " of %s", isnan(room->limit) ? "" : amount(text, room, room->limit));
+	snprintf(limit, sizeof limit, isnan(room->limit) ? " no limit" : " of %s",
+		isnan(room->limit) ? "" : amount(text, room, room->limit));
 	if (is_narrow && !isnan(room->ratio))
-		canvas_text_right(canvas, row.x + NAME, row.y, RATIO, role == ROLE_NORMAL ? ROLE_STRONG : role, format_percent(text, room->ratio));
+		canvas_text_right(canvas, row.x + NAME, row.y, RATIO, role == ROLE_NORMAL ? ROLE_STRONG : role,
+			format_percent(text, room->ratio));
 	else
 		canvas_text_right(canvas, row.x + NAME, row.y, USED, ROLE_STRONG, amount(text, room, room->used));
-	int x = row.x + NAME + (is_narrow && !isnan(room->ratio) ? (int)RATIO : (int)USED), used = canvas_text(canvas, x, row.y, LIMIT, ROLE_DIM, limit);
+	int x = row.x + NAME + (is_narrow && !isnan(room->ratio) ? (int)RATIO : (int)USED),
+		used = canvas_text(canvas, x, row.y, LIMIT, ROLE_DIM, limit);
 
 	if (is_narrow || isnan(room->ratio)) {
 		canvas_text(canvas, x + used, row.y, 2, role, system_mark_sign(scene, room->mark));
@@ -199,12 +223,12 @@ static void room_title(const struct scene *scene, struct line *line)
 	const struct system *system = &scene->model->system;
 	double outside = system->now[METRIC_CGROUP_MEMBERS_OUTSIDE], killed = system->now[METRIC_CGROUP_OOM_KILLS];
 	char in[NUMBER_SIZE], out[NUMBER_SIZE];
-
 	line_start(line, " · ");
 	if (killed > 0)
 		line_add(line, 0, ROLE_CRITICAL, "%s killed for memory", format_count(in, killed));
 	if (system->swap_per_s > 0)
-		line_add(line, 0, ROLE_WARNING, "swaps in %s/s, out %s/s", format_bytes(in, system->swap_in_bytes_per_s), format_bytes(out, system->swap_out_bytes_per_s));
+		line_add(line, 0, ROLE_WARNING, "swaps in %s/s, out %s/s", format_bytes(in, system->swap_in_bytes_per_s),
+			format_bytes(out, system->swap_out_bytes_per_s));
 	if (outside > 0)
 		line_add(line, 1, ROLE_DIM, "cgroup shared with %s others", format_count(in, outside));
 	else if (system->owns_cgroup)
@@ -215,7 +239,6 @@ void panel_room(const struct scene *scene, struct canvas *canvas, struct rect re
 {
 	struct room rows[ROOM_ROWS];
 	struct line line;
-
 	room_rows(scene->model, rows);
 	room_title(scene, &line);
 	struct rect inside = parts_panel(canvas, rect, "Room", &line, ROLE_TITLE);
@@ -229,22 +252,35 @@ void panel_machine_memory(struct scene *scene, struct canvas *canvas, struct rec
 {
 	const struct system *system = &scene->model->system;
 	struct over_time what = {
-		.from_ns = trace_since(scene, scene->state->zoom), .unit = PLOT_PERCENT, .from_zero = true, .level = 1, .count = 1,
+		.from_ns = trace_since(scene, scene->state->zoom),
+		.unit = PLOT_PERCENT,
+		.from_zero = true,
+		.level = 1,
+		.count = 1,
 		.lines = { { system->series.memory_ratio, ROLE_MEMORY } },
 	};
 	char text[NUMBER_SIZE];
 	struct line line;
-
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "available %s", format_bytes(text, system->now[METRIC_SYSTEM_MEMORY_AVAILABLE]));
 	line_add(&line, 1, ROLE_NORMAL, "page cache %s", format_bytes(text, system->now[METRIC_SYSTEM_MEMORY_CACHED]));
 	line_add(&line, 2, ROLE_NORMAL, "dirty %s", format_bytes(text, system->now[METRIC_SYSTEM_MEMORY_DIRTY]));
-	over_time_draw(scene, canvas, parts_panel(canvas, rect, "Memory of the machine", &line, ROLE_TITLE), &scene->state->scales[SYSTEM_SCALE_MEMORY], &what);
+	over_time_draw(scene, canvas, parts_panel(canvas, rect, "Memory of the machine", &line, ROLE_TITLE),
+		&scene->state->scales[SYSTEM_SCALE_MEMORY], &what);
 }
 
-/* -- disks and network -------------------------------------------------------------------------------------------------------- */
+/* -- disks and network -- */
 
-enum device_cell { DEVICE_NAME, DEVICE_BUSY, DEVICE_BAR, DEVICE_READS, DEVICE_WRITES, DEVICE_READ_WAIT, DEVICE_WRITE_WAIT, DEVICE_CELLS };
+enum device_cell {
+	DEVICE_NAME,
+	DEVICE_BUSY,
+	DEVICE_BAR,
+	DEVICE_READS,
+	DEVICE_WRITES,
+	DEVICE_READ_WAIT,
+	DEVICE_WRITE_WAIT,
+	DEVICE_CELLS
+};
 
 static const struct table_column device_columns[DEVICE_CELLS] = {
 	[DEVICE_NAME] = { "DEVICE", 8, 0, true, false },
@@ -259,7 +295,6 @@ static const struct table_column device_columns[DEVICE_CELLS] = {
 static const char *bytes_per_s(char out[NUMBER_SIZE], double bytes)
 {
 	char text[NUMBER_SIZE];
-
 	if (isnan(bytes))
 		snprintf(out, NUMBER_SIZE, "–");
 	else
@@ -268,36 +303,46 @@ static const char *bytes_per_s(char out[NUMBER_SIZE], double bytes)
 }
 
 /* How busy it was over time, from 0 to 100 %; without dots only how busy it is. */
-static void draw_course(struct scene *scene, struct canvas *canvas, struct rect row, const struct device *device, enum role role)
+static void draw_course(
+	struct scene *scene, struct canvas *canvas, struct rect row, const struct device *device, enum role role)
 {
 	static const struct scale whole = { 0, 1, 0 };
-
 	if (canvas->charset == CHARSET_BRAILLE)
 		over_time_points(scene, canvas, row, &whole, device->series, trace_since(scene, scene->state->zoom), role);
 	else if (!isnan(device->busy_ratio))
 		canvas_bar(canvas, row.x, row.y, row.width, device->busy_ratio, role);
 }
 
-static void draw_device(struct scene *scene, const struct table *table, struct canvas *canvas, int y, const struct device *device, bool is_disk)
+static void draw_device(struct scene *scene, const struct table *table, struct canvas *canvas, int y,
+	const struct device *device, bool is_disk)
 {
 	bool is_busiest = is_disk && device == system_busiest(&scene->model->system);
 	enum role role = is_busiest ? system_mark_role(scene, MARK_DISK) : ROLE_NORMAL;
 	char text[NUMBER_SIZE];
-
 	table_cell(table, canvas, y, DEVICE_NAME, role, device->name);
 	table_cell(table, canvas, y, DEVICE_READS, ROLE_NORMAL, bytes_per_s(text, device->read_bytes_per_s));
 	table_cell(table, canvas, y, DEVICE_WRITES, ROLE_NORMAL, bytes_per_s(text, device->write_bytes_per_s));
 	if (!is_disk)
 		return;
-	table_cell(table, canvas, y, DEVICE_BUSY, role == ROLE_NORMAL ? ROLE_STRONG : role, format_percent(text, device->busy_ratio));
+	table_cell(table, canvas, y, DEVICE_BUSY, role == ROLE_NORMAL ? ROLE_STRONG : role,
+		format_percent(text, device->busy_ratio));
 	if (table->width[DEVICE_BAR] > 0)
-		draw_course(scene, canvas, (struct rect){ table->x[DEVICE_BAR] + 1, y, table->width[DEVICE_BAR] - 1, 1 }, device, role == ROLE_NORMAL ? ROLE_PLOT : role);
-	table_cell(table, canvas, y, DEVICE_READ_WAIT, ROLE_NORMAL, parts_time(text, device->read_latency_s, device->read_latency_s));
-	table_cell(table, canvas, y, DEVICE_WRITE_WAIT, ROLE_NORMAL, parts_time(text, device->write_latency_s, device->write_latency_s));
+		draw_course(scene, canvas, (struct rect){ table->x[DEVICE_BAR] + 1, y, table->width[DEVICE_BAR] - 1, 1 },
+			device, role == ROLE_NORMAL ? ROLE_PLOT : role);
+	table_cell(table, canvas, y, DEVICE_READ_WAIT, ROLE_NORMAL,
+		parts_time(text, device->read_latency_s, device->read_latency_s));
+	table_cell(table, canvas, y, DEVICE_WRITE_WAIT, ROLE_NORMAL,
+		parts_time(text, device->write_latency_s, device->write_latency_s));
 }
 
 /* A device that does something comes before one that does not; else they keep their places. */
-struct order { size_t count; struct { const struct device *device; bool is_disk; } rows[2 * DEVICES_MOST]; };
+struct order {
+	size_t count;
+	struct {
+		const struct device *device;
+		bool is_disk;
+	} rows[2 * DEVICES_MOST];
+};
 
 static void add_devices(struct order *order, const struct device *devices, size_t count, bool is_disk, bool is_active)
 {
@@ -324,7 +369,6 @@ static void order_devices(const struct system *system, struct order *order)
 static void fit_devices(const struct order *order, struct table_column columns[DEVICE_CELLS])
 {
 	enum { WIDEST = 16 };
-
 	memcpy(columns, device_columns, sizeof device_columns);
 	for (size_t i = 0; i < order->count; i++) {
 		int cells = (int)text_cells(order->rows[i].device->name);
@@ -337,7 +381,6 @@ static void fit_devices(const struct order *order, struct table_column columns[D
 int panel_devices_rows(const struct model *model)
 {
 	int rows = (int)(model->system.disk_count + model->system.network_count);
-
 	return 1 + (rows > 0 ? rows : 1);
 }
 
@@ -346,11 +389,11 @@ void panel_devices(struct scene *scene, struct canvas *canvas, struct rect rect)
 	struct rect inside = parts_panel(canvas, rect, "Disks and network", NULL, ROLE_TITLE);
 	struct order order;
 	struct table table;
-
 	rect_take_left(&inside, 1);
 	order_devices(&scene->model->system, &order);
 	if (order.count == 0) {
-		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, inside.height > 0 ? "– no disk and no network interface is told of" : "");
+		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM,
+			inside.height > 0 ? "– no disk and no network interface is told of" : "");
 		rect_take_top(&inside, 1);
 		draw_reason(scene->model, "disks", canvas, inside);
 		return;

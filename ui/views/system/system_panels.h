@@ -18,8 +18,20 @@ double system_run_ratio(const struct model *model);
 const struct missing *system_missing(const struct model *model, const char *about);
 
 /* What figures a raised warning may be about. */
-enum system_mark { MARK_NONE, MARK_CPU, MARK_IO_WAIT, MARK_MEMORY, MARK_SWAP, MARK_DISK, MARK_THROTTLED, MARK_SHM, MARK_SPACE, MARK_CGROUP_MEMORY };
-/* The role for such a figure, ROLE_NORMAL where no warning stands, and what to write behind it (" ⚠", of a remark " •", or nothing). */
+enum system_mark {
+	MARK_NONE,
+	MARK_CPU,
+	MARK_IO_WAIT,
+	MARK_MEMORY,
+	MARK_SWAP,
+	MARK_DISK,
+	MARK_THROTTLED,
+	MARK_SHM,
+	MARK_SPACE,
+	MARK_CGROUP_MEMORY
+};
+/* The role for such a figure, ROLE_NORMAL where no warning stands, and what to write behind it (" ⚠", of a remark " •",
+ * or nothing). */
 enum role system_mark_role(const struct scene *scene, enum system_mark mark);
 const char *system_mark_sign(const struct scene *scene, enum system_mark mark);
 
@@ -36,7 +48,8 @@ void panel_devices(struct scene *scene, struct canvas *canvas, struct rect rect)
 /* How many rows it wants inside. */
 int panel_devices_rows(const struct model *model);
 
-/* Power and heat, off the top of *rest: two panels, or where there is no room a line; nothing where nothing is known. */
+/* Power and heat, off the top of *rest: two panels, or where there is no room a line; nothing where nothing is
+ * known. */
 void system_energy(struct scene *scene, struct canvas *canvas, struct rect *rest);
 void system_energy_line(const struct scene *scene, struct line *line);
 

@@ -11,7 +11,18 @@
 #include "ui/widgets/parts.h"
 
 enum process_cell {
-	CELL_PID, CELL_COMMAND, CELL_STATE, CELL_SINCE, CELL_WAITS_IN, CELL_CPU, CELL_QUEUE, CELL_READS, CELL_WRITES, CELL_FAULTS, CELL_THREADS, CELL_DESCRIPTORS,
+	CELL_PID,
+	CELL_COMMAND,
+	CELL_STATE,
+	CELL_SINCE,
+	CELL_WAITS_IN,
+	CELL_CPU,
+	CELL_QUEUE,
+	CELL_READS,
+	CELL_WRITES,
+	CELL_FAULTS,
+	CELL_THREADS,
+	CELL_DESCRIPTORS,
 	CELLS,
 };
 
@@ -49,7 +60,6 @@ static double value_of(const struct process *process, int cell)
 static const char *rate(char out[NUMBER_SIZE], double bytes)
 {
 	char text[NUMBER_SIZE];
-
 	if (isnan(bytes))
 		snprintf(out, NUMBER_SIZE, "–");
 	else
@@ -58,40 +68,48 @@ static const char *rate(char out[NUMBER_SIZE], double bytes)
 }
 
 /* `worker` may be NULL. */
-static const char *text_of(const struct process *process, const struct worker_shown *worker, int cell, char out[NUMBER_SIZE])
+static const char *text_of(
+	const struct process *process, const struct worker_shown *worker, int cell, char out[NUMBER_SIZE])
 {
 	double value = value_of(process, cell);
-
 	switch (cell) {
 	case CELL_PID: snprintf(out, NUMBER_SIZE, "%d", process->pid); return out;
-	case CELL_COMMAND: return worker != NULL ? worker_cell(worker, WORKER_CELL_NAME, out) : process->command;
+	case CELL_COMMAND: return worker ? worker_cell(worker, WORKER_CELL_NAME, out) : process->command;
 	case CELL_STATE:
-		if (worker != NULL)
+		if (worker)
 			return worker_cell(worker, WORKER_CELL_STATE, out);
 		return process->is_gone ? "gone" : process_state_words(process->now[METRIC_PROCESS_STATE]);
 	case CELL_SINCE: return parts_waiting(out, value);
 	case CELL_WAITS_IN: return process->wait[0] != '\0' && strcmp(process->wait, "0") != 0 ? process->wait : "–";
-	case CELL_CPU: case CELL_QUEUE: return format_percent(out, value);
-	case CELL_READS: case CELL_WRITES: return rate(out, value);
+	case CELL_CPU:
+	case CELL_QUEUE: return format_percent(out, value);
+	case CELL_READS:
+	case CELL_WRITES: return rate(out, value);
 	case CELL_FAULTS: return format_rate(out, value);
 	default: return format_count(out, value);
 	}
 }
 
-/* -- sorting ------------------------------------------------------------------------------------------------------------------ */
+/* -- sorting -- */
 
 /* qsort hands no context on, so each row carries what it is compared by. */
-struct sorted { const struct process *process; const char *text; double value; size_t place; int direction; };
+struct sorted {
+	const struct process *process;
+	const char *text;
+	double value;
+	size_t place;
+	int direction;
+};
 
 static int compare(const void *left, const void *right)
 {
 	const struct sorted *a = left, *b = right;
 	int order = 0;
-
-	if (a->text != NULL)
+	if (a->text)
 		order = strcmp(a->text, b->text);
 	else if (isnan(a->value) || isnan(b->value))
-		return isnan(a->value) != isnan(b->value) ? (isnan(a->value) ? 1 : -1) : (a->place > b->place) - (a->place < b->place);
+		return isnan(a->value) != isnan(b->value) ? (isnan(a->value) ? 1 : -1)
+												  : (a->place > b->place) - (a->place < b->place);
 	else
 		order = (a->value > b->value) - (a->value < b->value);
 	return order != 0 ? order * a->direction : (a->place > b->place) - (a->place < b->place);
@@ -112,38 +130,36 @@ size_t system_processes(const struct scene *scene, const struct process *rows[PR
 	const struct view_state *state = scene->state;
 	size_t count = process_rows(scene, rows);
 	struct sorted sorted[PROCESS_ROWS_MAX];
-
 	if (state->sort == CELL_PID && !state->sort_ascending)
 		return count;
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = (struct sorted){ rows[i], sort_text(rows[i], state->sort), value_of(rows[i], state->sort), i, state->sort_ascending ? 1 : -1 };
+		sorted[i] = (struct sorted){ rows[i], sort_text(rows[i], state->sort), value_of(rows[i], state->sort), i,
+			state->sort_ascending ? 1 : -1 };
 	qsort(sorted, count, sizeof sorted[0], compare);
 	for (size_t i = 0; i < count; i++)
 		rows[i] = sorted[i].process;
 	return count;
 }
 
-/* -- drawing ------------------------------------------------------------------------------------------------------------------ */
+/* -- drawing -- */
 
-static void draw_process(const struct scene *scene, const struct table *table, struct canvas *canvas, int y, const struct process *process)
+static void draw_process(
+	const struct scene *scene, const struct table *table, struct canvas *canvas, int y, const struct process *process)
 {
 	const struct worker_shown *worker = worker_of(scene->model, process->pid);
 	enum role role = process->is_gone ? ROLE_DIM : process->is_target ? ROLE_STRONG : ROLE_NORMAL;
 	double now = process->is_gone ? NAN : process->now[METRIC_PROCESS_STATE];
 	bool stands = now == 'D' || now == 'T' || now == 't' || now == 'Z';
 	char text[NUMBER_SIZE];
-
 	for (int cell = 0; cell < CELLS; cell++) {
 		bool is_of_state = cell == CELL_STATE || cell == CELL_SINCE || cell == CELL_WAITS_IN;
 
-		table_cell(table, canvas, y, cell, stands && is_of_state ? ROLE_WARNING : role, text_of(process, worker, cell, text));
+		table_cell(
+			table, canvas, y, cell, stands && is_of_state ? ROLE_WARNING : role, text_of(process, worker, cell, text));
 	}
 }
 
-static void fit(struct table *table, struct rect rect)
-{
-	table_fit(table, columns, CELLS, rect);
-}
+static void fit(struct table *table, struct rect rect) { table_fit(table, columns, CELLS, rect); }
 
 void system_process_table(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
@@ -152,11 +168,11 @@ void system_process_table(struct scene *scene, struct canvas *canvas, struct rec
 	int count = (int)system_processes(scene, rows);
 	struct rect header = rect_take_top(&rect, 1);
 	struct table table;
-
 	if (header.height == 0)
 		return;
 	fit(&table, header);
-	table_header(&table, canvas, header.y, state->sort == CELL_PID && !state->sort_ascending ? -1 : state->sort, state->sort_ascending);
+	table_header(&table, canvas, header.y, state->sort == CELL_PID && !state->sort_ascending ? -1 : state->sort,
+		state->sort_ascending);
 	parts_list_settle(state, count, rect.height);
 	state->list = rect;
 	for (int i = 0; i < rect.height && state->scroll + i < count; i++) {
@@ -172,7 +188,6 @@ static bool click_header(struct view_state *state, struct key_event event)
 {
 	struct table table;
 	int column;
-
 	if (event.y != state->list.y - 1 || state->list.width == 0)
 		return false;
 	fit(&table, state->list);
@@ -187,7 +202,6 @@ static bool click_header(struct view_state *state, struct key_event event)
 bool system_process_key(struct scene *scene, struct key_event event)
 {
 	struct view_state *state = scene->state;
-
 	switch (event.key) {
 	case '<': state->sort = (state->sort + CELLS - 1) % CELLS; return true;
 	case '>': state->sort = (state->sort + 1) % CELLS; return true;

@@ -1,4 +1,5 @@
-/* system_processes.h: the run's processes as the system view shows them: what each does, where it waits, what it reads and writes; sorted. */
+/* system_processes.h: the run's processes as the system view shows them: what each does, where it waits, what it reads
+ * and writes; sorted. */
 #ifndef PMTOP_UI_VIEWS_SYSTEM_SYSTEM_PROCESSES_H
 #define PMTOP_UI_VIEWS_SYSTEM_SYSTEM_PROCESSES_H
 

@@ -1,5 +1,6 @@
-/* amd: GPUs of the driver amdgpu: sysfs (Linux Documentation/gpu/amdgpu/thermal.rst, driver-misc.rst) first, libdrm_amdgpu for what that lacks, fdinfo and
- * KFD for processes. Its file pcie_bw is never read: it counts for a second, and the reader waits. */
+/* amd: GPUs of the driver amdgpu: sysfs (Linux Documentation/gpu/amdgpu/thermal.rst, driver-misc.rst) first,
+ * libdrm_amdgpu for what that lacks, fdinfo and KFD for processes. Its file pcie_bw is never read: it counts for a
+ * second, and the reader waits. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,19 +21,16 @@ struct amd {
 	bool has_node;
 	struct kfd_node node;
 	struct pids pids;
-	struct amd_sensors *sensors;         /* NULL: not needed, or not to be had */
+	struct amd_sensors *sensors; /* NULL: not needed, or not to be had */
 	struct reason no_sensors, no_metrics;
-	double most_clock, most_memory_clock;/* NAN = not told */
-	bool has_residencies;                /* of the reading before */
+	double most_clock, most_memory_clock; /* NAN = not told */
+	bool has_residencies;                 /* of the reading before */
 	uint32_t residencies[AMD_RESIDENCIES];
 };
 
-static bool is_amdgpu(const char *driver)
-{
-	return strcmp(driver, "amdgpu") == 0;
-}
+static bool is_amdgpu(const char *driver) { return strcmp(driver, "amdgpu") == 0; }
 
-/* -- once ------------------------------------------------------------------------------------------------------------------------- */
+/* -- once -- */
 
 /* Lines "1: 2475Mhz *": the largest. */
 static double most_of(const char *folder, const char *file)
@@ -45,7 +43,8 @@ static double most_of(const char *folder, const char *file)
 		unsigned level, clock;
 		char unit[4] = "";
 		line += *line == '\n';
-		if (sscanf(line, "%4u: %6u%3[MmHhz]", &level, &clock, unit) == 3 && strcasecmp(unit, "mhz") == 0 && !(clock * 1e6 <= most))
+		if (sscanf(line, "%4u: %6u%3[MmHhz]", &level, &clock, unit) == 3 && strcasecmp(unit, "mhz") == 0 &&
+			!(clock * 1e6 <= most))
 			most = clock * 1e6;
 	}
 	return most;
@@ -94,12 +93,15 @@ static void look_amd(struct drm_gpus *all, struct drm_gpu *gpu)
 	strcpy(gpu->vendor, "AMD");
 	amd_sensors_close(amd->sensors);
 	pids_release(&amd->pids);
-	*amd = (struct amd){ .most_clock = most_of(gpu->device.folder, "pp_dpm_sclk"), .most_memory_clock = most_of(gpu->device.folder, "pp_dpm_mclk") };
+	*amd = (struct amd){ .most_clock = most_of(gpu->device.folder, "pp_dpm_sclk"),
+		.most_memory_clock = most_of(gpu->device.folder, "pp_dpm_mclk") };
 	pids_init(&amd->pids, all->target, "/dev/kfd");
 	find_node(all, gpu);
 	find_uuid(gpu);
-	bool has_name = sys_text(gpu->device.folder, "product_name", gpu->name, sizeof gpu->name), has_all = has_all_files(gpu);
-	if ((has_all && has_name) || !drm_device_node(all->choices, &gpu->device, node) || amd_sensors_open(node, &amd->sensors, &amd->no_sensors) != STATUS_OK)
+	bool has_name = sys_text(gpu->device.folder, "product_name", gpu->name, sizeof gpu->name),
+		 has_all = has_all_files(gpu);
+	if ((has_all && has_name) || !drm_device_node(all->choices, &gpu->device, node) ||
+		amd_sensors_open(node, &amd->sensors, &amd->no_sensors) != STATUS_OK)
 		return;
 	gpu->is_unified |= amd_sensors_is_apu(amd->sensors);
 	const char *name = amd_sensors_name(amd->sensors);
@@ -111,7 +113,7 @@ static void look_amd(struct drm_gpus *all, struct drm_gpu *gpu)
 	amd->sensors = NULL;
 }
 
-/* -- figures ---------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
 static const struct sys_figure amd_figures[] = {
 	{ "gpu_busy_percent", METRIC_GPU_BUSY, 0.01, 0, 1 },
@@ -129,9 +131,11 @@ static bool read_bytes(const struct drm_gpu *gpu, const char *file, double *out)
 static void tell_memory(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	double total, used, more, more_used;
-	if (!read_bytes(gpu, "mem_info_vram_total", &total) || !read_bytes(gpu, "mem_info_vram_used", &used) || total <= 0 || used > total)
+	if (!read_bytes(gpu, "mem_info_vram_total", &total) || !read_bytes(gpu, "mem_info_vram_used", &used) ||
+		total <= 0 || used > total)
 		return;
-	if (gpu->is_unified && read_bytes(gpu, "mem_info_gtt_total", &more) && read_bytes(gpu, "mem_info_gtt_used", &more_used) && more_used <= more) {
+	if (gpu->is_unified && read_bytes(gpu, "mem_info_gtt_total", &more) &&
+		read_bytes(gpu, "mem_info_gtt_used", &more_used) && more_used <= more) {
 		total += more;
 		used += more_used;
 	}
@@ -142,7 +146,10 @@ static void tell_memory(const struct drm_gpu *gpu, int64_t now_ns, struct sample
 /* "ue: 0\nce: 3": uncorrected and corrected, of the memory. */
 static void tell_errors(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
-	static const struct { const char *key; enum metric metric; } rows[] = { { "ue", METRIC_GPU_ECC_UNCORRECTED }, { "ce", METRIC_GPU_ECC_CORRECTED } };
+	static const struct {
+		const char *key;
+		enum metric metric;
+	} rows[] = { { "ue", METRIC_GPU_ECC_UNCORRECTED }, { "ce", METRIC_GPU_ECC_CORRECTED } };
 	char text[256], word[32], *end;
 	if (!sys_text(gpu->device.folder, "ras/umc_err_count", text, sizeof text))
 		return;
@@ -172,7 +179,8 @@ static void tell_metrics(const struct drm_gpu *gpu, int64_t now_ns, struct sampl
 	struct amd *amd = gpu->own;
 	struct amd_metrics metrics;
 	size_t length;
-	if (!sys_join(path, gpu->device.folder, "gpu_metrics") || file_read(AT_FDCWD, path, (char *)bytes, sizeof bytes, &length) != STATUS_OK) {
+	if (!sys_join(path, gpu->device.folder, "gpu_metrics") ||
+		file_read(AT_FDCWD, path, (char *)bytes, sizeof bytes, &length) != STATUS_OK) {
 		reason_set(&amd->no_metrics, STATUS_NOT_FOUND, NULL, "%s", missing);
 		return;
 	}
@@ -208,11 +216,12 @@ static void tell_amd(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, 
 		amd_sensors_tell(amd->sensors, from, gpu->instance, now_ns, out);
 	gpu->busy_ratio = NAN;
 	for (size_t i = from; i < out->count; i++)
-		if (out->records[i].kind == RECORD_FIGURE && out->records[i].figure.metric == METRIC_GPU_BUSY && out->records[i].figure.instance == gpu->instance)
+		if (out->records[i].kind == RECORD_FIGURE && out->records[i].figure.metric == METRIC_GPU_BUSY &&
+			out->records[i].figure.instance == gpu->instance)
 			gpu->busy_ratio = out->records[i].figure.value;
 }
 
-/* -- processes -------------------------------------------------------------------------------------------------------------------- */
+/* -- processes -- */
 
 /* fdinfo may count the same memory: the larger of both, never their sum. */
 static void add_user(struct drm_gpu *gpu, const struct kfd_user *user, int32_t pid, int64_t now_ns, bool is_alone)
@@ -256,7 +265,7 @@ static void tell_users(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns
 			"the compute driver (KFD) names processes by the host's pids, which this container does not know");
 }
 
-/* -- what is missing -------------------------------------------------------------------------------------------------------------- */
+/* -- what is missing -- */
 
 static void explain_amd(const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out)
 {
@@ -267,7 +276,8 @@ static void explain_amd(const struct drm_gpu *gpu, enum drm_lack lack, struct re
 		if (!amd->no_metrics.text[0] && !amd->has_residencies)
 			reason_set(out, STATUS_NOT_FOUND, NULL, "the driver has no gpu_metrics for this chip");
 	} else if (!amd->sensors && amd->no_sensors.text[0]) {
-		reason_set(out, STATUS_NOT_FOUND, amd->no_sensors.remedy, "amdgpu has no file for it, and %.120s", amd->no_sensors.text);
+		reason_set(out, STATUS_NOT_FOUND, amd->no_sensors.remedy, "amdgpu has no file for it, and %.120s",
+			amd->no_sensors.text);
 	} else {
 		reason_set(out, STATUS_NOT_FOUND, NULL, "amdgpu does not tell it for this chip");
 	}
@@ -280,7 +290,7 @@ static void close_amd(struct drm_gpu *gpu)
 	pids_release(&amd->pids);
 }
 
-/* -- the vendor ------------------------------------------------------------------------------------------------------------------- */
+/* -- the vendor -- */
 
 static const struct drm_family amd_family = {
 	.none = "there is no device of the driver amdgpu in /sys/class/drm",
@@ -293,10 +303,7 @@ static const struct drm_family amd_family = {
 	.close = close_amd,
 };
 
-static bool amd_is_here(const struct source_choices *choices)
-{
-	return drm_devices_are_here(choices, is_amdgpu);
-}
+static bool amd_is_here(const struct source_choices *choices) { return drm_devices_are_here(choices, is_amdgpu); }
 
 static enum status amd_open(struct target *target, int32_t first_instance, void **state, struct reason *why_not)
 {

@@ -10,25 +10,37 @@ enum { HEADER_SIZE = 4, NONE = 0 };
 /* Where things stand. Energy's unit is said from version 1.4 on; before, it differs from chip to chip. */
 static const struct metrics_layout {
 	uint8_t format, content;
-	uint16_t least;                      /* bytes; 1.6 was another table while it was new, and shorter */
-	uint16_t by_name;                    /* u64, reasons that mean the same on every chip */
-	uint16_t by_chip;                    /* u32, reasons that each chip numbers its own way: only whether there is any can be told */
-	uint16_t residencies, energy;        /* u32 × 5; u64 */
+	uint16_t least;   /* bytes; 1.6 was another table while it was new, and shorter */
+	uint16_t by_name; /* u64, reasons that mean the same on every chip */
+	/* u32, reasons that each chip numbers its own way: only whether there is any can be told */
+	uint16_t by_chip;
+	uint16_t residencies, energy; /* u32 × 5; u64 */
 } layouts[] = {
-	{ 1, 0, 76, NONE, 68, NONE, NONE },  { 1, 1, 96, NONE, 68, NONE, NONE },   { 1, 2, 104, NONE, 68, NONE, NONE }, { 1, 3, 120, 112, 68, NONE, NONE },
-	{ 1, 4, 48, NONE, 40, NONE, 24 },    { 1, 5, 112, NONE, 104, NONE, 88 },   { 1, 6, 1024, NONE, NONE, 36, 16 },  { 1, 7, 1024, NONE, NONE, 44, 24 },
-	{ 1, 8, 1024, NONE, NONE, 44, 24 },  { 2, 1, 112, NONE, 108, NONE, NONE }, { 2, 2, 128, 120, 108, NONE, NONE }, { 2, 3, 128, 120, 108, NONE, NONE },
+	{ 1, 0, 76, NONE, 68, NONE, NONE },
+	{ 1, 1, 96, NONE, 68, NONE, NONE },
+	{ 1, 2, 104, NONE, 68, NONE, NONE },
+	{ 1, 3, 120, 112, 68, NONE, NONE },
+	{ 1, 4, 48, NONE, 40, NONE, 24 },
+	{ 1, 5, 112, NONE, 104, NONE, 88 },
+	{ 1, 6, 1024, NONE, NONE, 36, 16 },
+	{ 1, 7, 1024, NONE, NONE, 44, 24 },
+	{ 1, 8, 1024, NONE, NONE, 44, 24 },
+	{ 2, 1, 112, NONE, 108, NONE, NONE },
+	{ 2, 2, 128, 120, 108, NONE, NONE },
+	{ 2, 3, 128, 120, 108, NONE, NONE },
 	{ 2, 4, 128, 120, 108, NONE, NONE },
 };
 
 /* SMU_THROTTLER_… of drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h: from the first bit to the last. */
-static const struct { uint8_t first, last, reason; } bits[] = {
-	{ 0, 7, GPU_THROTTLE_POWER_CAP },    /* package power, also of an APU */
-	{ 16, 23, GPU_THROTTLE_CURRENT },    /* thermal and electrical design current */
-	{ 32, 43, GPU_THROTTLE_HEAT_SOFTWARE },      /* a sensor is at its limit */
-	{ 44, 47, GPU_THROTTLE_HEAT },       /* voltage regulator hot, PROCHOT */
-	{ 56, 56, GPU_THROTTLE_POWER_BRAKE },/* the platform's power */
-	{ 57, 57, GPU_THROTTLE_HARDWARE },   /* to last as long as it should */
+static const struct {
+	uint8_t first, last, reason;
+} bits[] = {
+	{ 0, 7, GPU_THROTTLE_POWER_CAP },       /* package power, also of an APU */
+	{ 16, 23, GPU_THROTTLE_CURRENT },       /* thermal and electrical design current */
+	{ 32, 43, GPU_THROTTLE_HEAT_SOFTWARE }, /* a sensor is at its limit */
+	{ 44, 47, GPU_THROTTLE_HEAT },          /* voltage regulator hot, PROCHOT */
+	{ 56, 56, GPU_THROTTLE_POWER_BRAKE },   /* the platform's power */
+	{ 57, 57, GPU_THROTTLE_HARDWARE },      /* to last as long as it should */
 };
 
 static uint64_t little(const unsigned char *bytes, unsigned size)
@@ -69,14 +81,17 @@ static const struct metrics_layout *find_layout(unsigned format, unsigned conten
 	return NULL;
 }
 
-enum status amd_metrics_parse(const unsigned char *bytes, size_t length, struct amd_metrics *out, struct reason *why_not)
+enum status amd_metrics_parse(
+	const unsigned char *bytes, size_t length, struct amd_metrics *out, struct reason *why_not)
 {
 	if (length < HEADER_SIZE || little(bytes, 2) < HEADER_SIZE || little(bytes, 2) > length)
 		return reason_set(why_not, STATUS_DAMAGED, NULL, "the driver's gpu_metrics make no sense");
 	size_t size = (size_t)little(bytes, 2);
 	const struct metrics_layout *layout = find_layout(bytes[2], bytes[3], size);
 	if (!layout)
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "the driver's gpu_metrics have a version that pmtop does not know (%u.%u, %zu bytes)", bytes[2], bytes[3], size);
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
+			"the driver's gpu_metrics have a version that pmtop does not know (%u.%u, %zu bytes)", bytes[2], bytes[3],
+			size);
 	*out = (struct amd_metrics){ .energy_j = NAN };
 	read_throttle(bytes, layout, out);
 	out->has_residencies = layout->residencies != NONE;
@@ -90,7 +105,7 @@ enum status amd_metrics_parse(const unsigned char *bytes, size_t length, struct 
 
 uint32_t amd_metrics_residency_reason(unsigned number)
 {
-	static const uint8_t reasons[AMD_RESIDENCIES] = { GPU_THROTTLE_HEAT, GPU_THROTTLE_POWER_CAP, GPU_THROTTLE_HEAT_SOFTWARE, GPU_THROTTLE_HEAT_SOFTWARE,
-		GPU_THROTTLE_HEAT_SOFTWARE };
+	static const uint8_t reasons[AMD_RESIDENCIES] = { GPU_THROTTLE_HEAT, GPU_THROTTLE_POWER_CAP,
+		GPU_THROTTLE_HEAT_SOFTWARE, GPU_THROTTLE_HEAT_SOFTWARE, GPU_THROTTLE_HEAT_SOFTWARE };
 	return number < AMD_RESIDENCIES ? 1u << reasons[number] : 0;
 }

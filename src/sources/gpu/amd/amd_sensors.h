@@ -1,4 +1,5 @@
-/* amd_sensors.h: what libdrm_amdgpu tells of a card where sysfs does not: its name in the shop, and its sensors. Opened only for a card that lacks something. */
+/* amd_sensors.h: what libdrm_amdgpu tells of a card where sysfs does not: its name in the shop, and its sensors. Opened
+ * only for a card that lacks something. */
 #ifndef PMTOP_SOURCES_GPU_AMD_AMD_SENSORS_H
 #define PMTOP_SOURCES_GPU_AMD_AMD_SENSORS_H
 
@@ -17,6 +18,7 @@ void amd_sensors_close(struct amd_sensors *sensors);
 const char *amd_sensors_name(const struct amd_sensors *sensors);
 bool amd_sensors_is_apu(const struct amd_sensors *sensors);
 /* Those figures that records from `from` on do not have. */
-void amd_sensors_tell(const struct amd_sensors *sensors, size_t from, int32_t instance, int64_t now_ns, struct sample_set *out);
+void amd_sensors_tell(
+	const struct amd_sensors *sensors, size_t from, int32_t instance, int64_t now_ns, struct sample_set *out);
 
 #endif

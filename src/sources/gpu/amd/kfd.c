@@ -12,7 +12,7 @@
 
 enum { NUMBERS_LOOKED_AT = 4096, UNITS_MOST = 4096 };
 
-/* -- nodes ------------------------------------------------------------------------------------------------------------------------ */
+/* -- nodes -- */
 
 static uint64_t property(const char *text, const char *key)
 {
@@ -30,12 +30,16 @@ static bool read_node(const char *folder, struct kfd_node *out)
 	double gpu_id;
 	if (!sys_number(folder, "gpu_id", &gpu_id) || gpu_id <= 0 || !sys_text(folder, "properties", text, sizeof text))
 		return false;
-	uint64_t simds = property(text, "simd_count"), per_unit = property(text, "simd_per_cu"), minor = property(text, "drm_render_minor");
+	uint64_t simds = property(text, "simd_count"), per_unit = property(text, "simd_per_cu"),
+			 minor = property(text, "drm_render_minor");
 	if (simds == 0 || minor == 0 || minor > UINT32_MAX)
 		return false;
 	double units = per_unit ? (double)simds / (double)per_unit : NAN;
-	*out = (struct kfd_node){ .gpu_id = (uint64_t)gpu_id, .minor = (unsigned)minor, .units = units <= UNITS_MOST ? units : NAN,
-		.has_cpu = property(text, "cpu_cores_count") > 0, .unique_id = property(text, "unique_id") };
+	*out = (struct kfd_node){ .gpu_id = (uint64_t)gpu_id,
+		.minor = (unsigned)minor,
+		.units = units <= UNITS_MOST ? units : NAN,
+		.has_cpu = property(text, "cpu_cores_count") > 0,
+		.unique_id = property(text, "unique_id") };
 	return true;
 }
 
@@ -67,7 +71,9 @@ size_t kfd_nodes(const char *sys_root, struct kfd_node *out, size_t most)
 {
 	char all[SYS_PATH_SIZE], folder[SYS_PATH_SIZE], name[16];
 	uint32_t numbers[KFD_NODES_MOST];
-	size_t count = 0, found = sys_join(all, sys_root, "class/kfd/kfd/topology/nodes") ? numbers_in(all, numbers, KFD_NODES_MOST) : 0;
+	size_t count = 0,
+		   found =
+			   sys_join(all, sys_root, "class/kfd/kfd/topology/nodes") ? numbers_in(all, numbers, KFD_NODES_MOST) : 0;
 	for (size_t i = 0; i < found && count < most; i++) {
 		snprintf(name, sizeof name, "%" PRIu32, numbers[i]);
 		if (!sys_join(folder, all, name) || !read_node(folder, &out[count]))
@@ -78,7 +84,7 @@ size_t kfd_nodes(const char *sys_root, struct kfd_node *out, size_t most)
 	return count;
 }
 
-/* -- who computes ----------------------------------------------------------------------------------------------------------------- */
+/* -- who computes -- */
 
 static double bytes_in(const char *folder, const char *file)
 {
@@ -90,7 +96,8 @@ size_t kfd_users(const char *sys_root, uint64_t gpu_id, struct kfd_user *out, si
 {
 	char all[SYS_PATH_SIZE], folder[SYS_PATH_SIZE], file[64];
 	uint32_t pids[NUMBERS_LOOKED_AT];
-	size_t count = 0, found = sys_join(all, sys_root, "class/kfd/kfd/proc") ? numbers_in(all, pids, NUMBERS_LOOKED_AT) : 0;
+	size_t count = 0,
+		   found = sys_join(all, sys_root, "class/kfd/kfd/proc") ? numbers_in(all, pids, NUMBERS_LOOKED_AT) : 0;
 	for (size_t i = 0; i < found && count < most; i++) {
 		double busy;
 		snprintf(file, sizeof file, "%" PRIu32, pids[i]);

@@ -24,7 +24,7 @@ const char *drm_dev_root(const struct source_choices *choices)
 	return choices->dev_root ? choices->dev_root : "/dev";
 }
 
-/* -- libdrm, opened for as long as it is needed ----------------------------------------------------------------------------------- */
+/* -- libdrm, opened for as long as it is needed -- */
 
 struct libdrm {
 	void *handle;
@@ -39,9 +39,14 @@ static bool libdrm_open(struct libdrm *library)
 	*library = (struct libdrm){ .handle = dlopen("libdrm.so.2", RTLD_NOW | RTLD_LOCAL) };
 	if (!library->handle)
 		return false;
-	const struct { const char *name; size_t at; } symbols[] = {
-		{ "drmGetDevices2", offsetof(struct libdrm, get_devices) }, { "drmFreeDevices", offsetof(struct libdrm, free_devices) },
-		{ "drmGetVersion", offsetof(struct libdrm, get_version) }, { "drmFreeVersion", offsetof(struct libdrm, free_version) },
+	const struct {
+		const char *name;
+		size_t at;
+	} symbols[] = {
+		{ "drmGetDevices2", offsetof(struct libdrm, get_devices) },
+		{ "drmFreeDevices", offsetof(struct libdrm, free_devices) },
+		{ "drmGetVersion", offsetof(struct libdrm, get_version) },
+		{ "drmFreeVersion", offsetof(struct libdrm, free_version) },
 	};
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *symbol = dlsym(library->handle, symbols[i].name);
@@ -54,7 +59,7 @@ static bool libdrm_open(struct libdrm *library)
 	return true;
 }
 
-/* -- nodes ------------------------------------------------------------------------------------------------------------------------ */
+/* -- nodes -- */
 
 struct finding {
 	const struct source_choices *choices;
@@ -125,7 +130,8 @@ static void add_node(struct finding *finding, const char *name)
 	bool is_accel = node_number(name, "accel") >= 0;
 	if (!is_accel && node_number(name, "renderD") < 0 && node_number(name, "card") < 0)
 		return;
-	int written = snprintf(path, sizeof path, "%s/class/%s/%s/device", drm_sys_root(finding->choices), is_accel ? "accel" : "drm", name);
+	int written = snprintf(
+		path, sizeof path, "%s/class/%s/%s/device", drm_sys_root(finding->choices), is_accel ? "accel" : "drm", name);
 	if (written < 0 || (size_t)written >= sizeof path || !realpath(path, folder))
 		return;
 	struct drm_device *device = device_of(finding, folder);
@@ -188,7 +194,8 @@ static void drop_screens(struct finding *finding)
 	finding->count = kept;
 }
 
-size_t drm_devices_find(const struct source_choices *choices, bool asks_libdrm, bool (*is_mine)(const char *driver), struct drm_device *out, size_t most)
+size_t drm_devices_find(const struct source_choices *choices, bool asks_libdrm, bool (*is_mine)(const char *driver),
+	struct drm_device *out, size_t most)
 {
 	struct finding finding = { .choices = choices, .is_mine = is_mine, .devices = out, .most = most };
 	if (asks_libdrm)
@@ -206,12 +213,13 @@ bool drm_devices_are_here(const struct source_choices *choices, bool (*is_mine)(
 	return drm_devices_find(choices, false, is_mine, devices, 4) > 0;
 }
 
-/* -- one device ------------------------------------------------------------------------------------------------------------------- */
+/* -- one device -- */
 
 bool drm_device_node(const struct source_choices *choices, const struct drm_device *device, char out[SYS_PATH_SIZE])
 {
 	char name[DRM_NODE_SIZE + 8];
-	snprintf(name, sizeof name, "%s/%s", device->render[0] ? "dri" : "accel", device->render[0] ? device->render : device->accel);
+	snprintf(name, sizeof name, "%s/%s", device->render[0] ? "dri" : "accel",
+		device->render[0] ? device->render : device->accel);
 	return sys_join(out, drm_dev_root(choices), name);
 }
 
@@ -227,13 +235,16 @@ void drm_device_version(const struct source_choices *choices, const struct drm_d
 	struct libdrm library;
 	struct stat status;
 	snprintf(out, size, "%s", device->driver);
-	int fd = drm_device_node(choices, device, path) && stat(path, &status) == 0 && S_ISCHR(status.st_mode) ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = drm_device_node(choices, device, path) && stat(path, &status) == 0 && S_ISCHR(status.st_mode)
+		? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+		: -1;
 	if (fd < 0)
 		return;
 	if (libdrm_open(&library)) {
 		drmVersionPtr version = library.get_version(fd);
 		if (version) {
-			snprintf(out, size, "%s %d.%d.%d", device->driver, version->version_major, version->version_minor, version->version_patchlevel);
+			snprintf(out, size, "%s %d.%d.%d", device->driver, version->version_major, version->version_minor,
+				version->version_patchlevel);
 			library.free_version(version);
 		}
 		dlclose(library.handle);

@@ -22,7 +22,7 @@ static const char *const lack_figures[LACK_COUNT] = {
 #define DRM_LACK_FIGURE(id, figure, metric) [LACK_##id] = figure,
 	DRM_LACKS(DRM_LACK_FIGURE)
 #undef DRM_LACK_FIGURE
-	[LACK_PROCESSES] = "GPU processes",
+		[LACK_PROCESSES] = "GPU processes",
 };
 
 static const enum metric lack_metrics[] = {
@@ -31,15 +31,17 @@ static const enum metric lack_metrics[] = {
 #undef DRM_LACK_METRIC
 };
 
-/* -- opening ---------------------------------------------------------------------------------------------------------------------- */
+/* -- opening -- */
 
 static void first_look(const struct source_choices *choices, struct drm_gpu *gpu)
 {
 	snprintf(gpu->version, sizeof gpu->version, "%s", gpu->device.driver);
 	snprintf(gpu->vendor, sizeof gpu->vendor, "%s", gpu->device.driver);
-	bool is_named = !choices->sys_root && gpu->device.model && pci_name(NULL, gpu->device.maker, gpu->device.model, gpu->name, sizeof gpu->name);
+	bool is_named = !choices->sys_root && gpu->device.model &&
+		pci_name(NULL, gpu->device.maker, gpu->device.model, gpu->name, sizeof gpu->name);
 	if (gpu->device.model && !is_named)
-		snprintf(gpu->name, sizeof gpu->name, "device %04x:%04x", (unsigned)(gpu->device.maker & 0xffff), (unsigned)(gpu->device.model & 0xffff));
+		snprintf(gpu->name, sizeof gpu->name, "device %04x:%04x", (unsigned)(gpu->device.maker & 0xffff),
+			(unsigned)(gpu->device.model & 0xffff));
 	else if (!is_named)
 		snprintf(gpu->name, sizeof gpu->name, "%s", gpu->device.driver);
 	gpu->busy_ratio = NAN;
@@ -47,7 +49,8 @@ static void first_look(const struct source_choices *choices, struct drm_gpu *gpu
 		drm_link_look(gpu->device.folder, &gpu->link);
 }
 
-enum status drm_gpus_open(const struct drm_family *family, struct target *target, int32_t first_instance, void **state, struct reason *why_not)
+enum status drm_gpus_open(const struct drm_family *family, struct target *target, int32_t first_instance, void **state,
+	struct reason *why_not)
 {
 	struct drm_device devices[DRM_DEVICES_MOST];
 	const struct source_choices *choices = source_choices(target);
@@ -92,12 +95,9 @@ void drm_gpus_close(void *state)
 	free(all);
 }
 
-/* -- one device ------------------------------------------------------------------------------------------------------------------- */
+/* -- one device -- */
 
-static const char *keep(struct sample_set *out, const char *text)
-{
-	return sample_set_text(out, text, strlen(text));
-}
+static const char *keep(struct sample_set *out, const char *text) { return sample_set_text(out, text, strlen(text)); }
 
 static void tell_gpu(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
@@ -105,8 +105,14 @@ static void tell_gpu(const struct drm_gpu *gpu, int64_t now_ns, struct sample_se
 	struct record *record = row ? sample_set_add(out, RECORD_GPU, 0, now_ns) : NULL;
 	if (!record)
 		return;
-	*row = (struct gpu_row){ .instance = gpu->instance, .parent = -1, .index = gpu->index, .vendor = keep(out, gpu->vendor), .name = keep(out, gpu->name),
-		.uuid = keep(out, gpu->uuid), .pci = keep(out, gpu->device.pci), .driver = keep(out, gpu->version),
+	*row = (struct gpu_row){ .instance = gpu->instance,
+		.parent = -1,
+		.index = gpu->index,
+		.vendor = keep(out, gpu->vendor),
+		.name = keep(out, gpu->name),
+		.uuid = keep(out, gpu->uuid),
+		.pci = keep(out, gpu->device.pci),
+		.driver = keep(out, gpu->version),
 		.lost = gpu->is_lost ? "it is no longer there: its driver let it go, or it was unplugged" : NULL };
 	record->gpu = row;
 }
@@ -150,7 +156,8 @@ static void note_figures(struct drm_gpu *gpu, const struct sample_set *out, size
 static void note_use(struct drm_gpu *gpu, int64_t now_ns)
 {
 	char text[16];
-	bool is_used = gpu->row_count > 0 || gpu->busy_ratio > 0 || !sys_text(gpu->device.folder, "power/control", text, sizeof text) || strcmp(text, "auto") != 0;
+	bool is_used = gpu->row_count > 0 || gpu->busy_ratio > 0 ||
+		!sys_text(gpu->device.folder, "power/control", text, sizeof text) || strcmp(text, "auto") != 0;
 	if (is_used || gpu->used_ns == 0)
 		gpu->used_ns = now_ns;
 	gpu->is_resting = now_ns - gpu->used_ns >= IDLE_AFTER_NS;
@@ -178,12 +185,15 @@ static void read_gpu(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, 
 	int64_t took_ns = clock_monotonic_ns() - begin_ns;
 	gpu->reading_ns += took_ns;
 	note_use(gpu, now_ns);
-	gpu->next_ns = now_ns + (gpu->is_resting ? IDLE_PAUSE_NS : took_ns * SHARE_FIGURES < PAUSE_MOST_NS ? took_ns * SHARE_FIGURES : PAUSE_MOST_NS);
+	gpu->next_ns = now_ns +
+		(gpu->is_resting                                  ? IDLE_PAUSE_NS
+				: took_ns * SHARE_FIGURES < PAUSE_MOST_NS ? took_ns * SHARE_FIGURES
+														  : PAUSE_MOST_NS);
 	sample_set_figure(out, now_ns, METRIC_GPU_READING, gpu->instance, (double)gpu->reading_ns);
 	note_figures(gpu, out, from);
 }
 
-/* -- processes -------------------------------------------------------------------------------------------------------------------- */
+/* -- processes -- */
 
 struct gpu_process_row *drm_gpu_row(struct drm_gpu *gpu, int32_t pid)
 {
@@ -194,7 +204,9 @@ struct gpu_process_row *drm_gpu_row(struct drm_gpu *gpu, int32_t pid)
 		return NULL;
 	gpu->commands[gpu->row_count][0] = '\0';
 	struct gpu_process_row *row = &gpu->rows[gpu->row_count];
-	*row = (struct gpu_process_row){ .pid = pid, .command = gpu->commands[gpu->row_count++], .memory_bytes = NAN, .busy_ratio = NAN };
+	*row = (struct gpu_process_row){
+		.pid = pid, .command = gpu->commands[gpu->row_count++], .memory_bytes = NAN, .busy_ratio = NAN
+	};
 	return row;
 }
 
@@ -255,7 +267,7 @@ static void read_processes(struct drm_gpus *all, int64_t now_ns, struct sample_s
 	all->next_processes_ns = now_ns + pause_ns;
 }
 
-/* -- what is missing -------------------------------------------------------------------------------------------------------------- */
+/* -- what is missing -- */
 
 static void explain(const struct drm_gpus *all, const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out)
 {
@@ -279,7 +291,8 @@ static void find_lack(const struct drm_gpus *all, enum drm_lack lack, struct rea
 		if (!why.text[0])
 			continue;
 		if (all->count > 1)
-			reason_set(out, STATUS_OK, why.remedy, "GPU %s: %.180s", gpu->device.pci[0] ? gpu->device.pci : gpu->name, why.text);
+			reason_set(out, STATUS_OK, why.remedy, "GPU %s: %.180s", gpu->device.pci[0] ? gpu->device.pci : gpu->name,
+				why.text);
 		else
 			*out = why;
 	}
@@ -294,11 +307,12 @@ static void tell_lacks(struct drm_gpus *all, int64_t now_ns, struct sample_set *
 		if (strcmp(why.text, all->told[lack]) == 0)
 			continue;
 		memcpy(all->told[lack], why.text, sizeof why.text);
-		sample_set_missing(out, now_ns, lack_figures[lack], why.text[0] ? why.text : NULL, why.text[0] ? why.remedy : NULL);
+		sample_set_missing(
+			out, now_ns, lack_figures[lack], why.text[0] ? why.text : NULL, why.text[0] ? why.remedy : NULL);
 	}
 }
 
-/* -- the reading ------------------------------------------------------------------------------------------------------------------ */
+/* -- the reading -- */
 
 enum status drm_gpus_read(void *state, int64_t now_ns, struct sample_set *out)
 {

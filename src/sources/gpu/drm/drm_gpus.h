@@ -1,8 +1,11 @@
-/* drm_gpus.h: what the vendors behind the DRM have in common: AMD, Intel and all other drivers differ by a struct drm_family alone.
+/* drm_gpus.h: what the vendors behind the DRM have in common: AMD, Intel and all other drivers differ by a struct
+ * drm_family alone.
  *
- *   find devices → look (names, sensors: once it is awake) → tell (figures, at each reading) → processes (fdinfo, every 2 s or so) → what is missing
+ *   find devices → look (names, sensors: once it is awake) → tell (figures, at each reading) → processes (fdinfo, every
+ * 2 s or so) → what is missing
  *
- * A device that sleeps is not woken, and one that could sleep is let to; one that is gone is told as lost, and looked at anew when it is back. What takes long is read less often. */
+ * A device that sleeps is not woken, and one that could sleep is let to; one that is gone is told as lost, and looked
+ * at anew when it is back. What takes long is read less often. */
 #ifndef PMTOP_SOURCES_GPU_DRM_DRM_GPUS_H
 #define PMTOP_SOURCES_GPU_DRM_DRM_GPUS_H
 
@@ -16,18 +19,19 @@ enum { DRM_NAME_SIZE = 96, DRM_ROWS_MOST = 64, DRM_COMMAND_SIZE = 64 };
 
 /* What is said to be missing where no figure of this metric comes. */
 #define DRM_LACKS(X) \
-	X(BUSY,        "GPU utilisation", METRIC_GPU_BUSY) \
-	X(MEMORY,      "GPU memory",      METRIC_GPU_MEMORY_USED) \
-	X(POWER,       "GPU power",       METRIC_GPU_POWER) \
+	X(BUSY, "GPU utilisation", METRIC_GPU_BUSY) \
+	X(MEMORY, "GPU memory", METRIC_GPU_MEMORY_USED) \
+	X(POWER, "GPU power", METRIC_GPU_POWER) \
 	X(TEMPERATURE, "GPU temperature", METRIC_GPU_TEMPERATURE) \
-	X(CLOCK,       "GPU clock",       METRIC_GPU_CLOCK) \
-	X(THROTTLE,    "GPU throttling",  METRIC_GPU_THROTTLE)
+	X(CLOCK, "GPU clock", METRIC_GPU_CLOCK) \
+	X(THROTTLE, "GPU throttling", METRIC_GPU_THROTTLE)
 
 enum drm_lack {
 #define DRM_LACK_ID(id, figure, metric) LACK_##id,
 	DRM_LACKS(DRM_LACK_ID)
 #undef DRM_LACK_ID
-	LACK_PROCESSES, LACK_COUNT
+		LACK_PROCESSES,
+	LACK_COUNT
 };
 
 struct drm_gpu {
@@ -36,29 +40,31 @@ struct drm_gpu {
 	uint32_t index;
 	char vendor[DRM_DRIVER_SIZE], name[DRM_NAME_SIZE], uuid[48], version[64];
 	bool is_looked_at, is_told, is_lost, is_asleep;
-	bool is_unified;                     /* it works in the machine's memory as in its own */
-	bool is_aside;                       /* what it lacks is said only while a process uses it: an integrated one beside the one that computes */
-	bool is_silent;                      /* hardly anything that computes: not told of before a process of the run uses it */
+	bool is_unified; /* it works in the machine's memory as in its own */
+	/* what it lacks is said only while a process uses it: an integrated one beside the one that computes */
+	bool is_aside;
+	/* hardly anything that computes: not told of before a process of the run uses it */
+	bool is_silent;
 	struct gpu_hwmon hwmon;
 	struct drm_link link;
-	unsigned turn;                       /* readings of its figures */
-	int64_t reading_ns, next_ns;         /* what they took in all; the next one */
-	int64_t used_ns;                     /* when it last had a reason to be awake */
-	bool is_resting;                     /* it has had none for long */
-	bool has[LACK_COUNT];                /* told at the last reading */
+	unsigned turn;               /* readings of its figures */
+	int64_t reading_ns, next_ns; /* what they took in all; the next one */
+	int64_t used_ns;             /* when it last had a reason to be awake */
+	bool is_resting;             /* it has had none for long */
+	bool has[LACK_COUNT];        /* told at the last reading */
 	bool has_told_rows;
 	size_t row_count;
 	struct gpu_process_row rows[DRM_ROWS_MOST];
 	char commands[DRM_ROWS_MOST][DRM_COMMAND_SIZE];
-	double busy_ratio;                   /* as told last; NAN = not known */
-	void *own;                           /* of family->own_size bytes, zeroed */
+	double busy_ratio; /* as told last; NAN = not known */
+	void *own;         /* of family->own_size bytes, zeroed */
 };
 
 struct drm_gpus;
 
 struct drm_family {
-	const char *none;                    /* why there are none: "there is no device of the driver amdgpu" */
-	size_t own_size;                     /* at least 1 */
+	const char *none; /* why there are none: "there is no device of the driver amdgpu" */
+	size_t own_size;  /* at least 1 */
 	bool (*is_mine)(const char *driver);
 	void (*look)(struct drm_gpus *all, struct drm_gpu *gpu);
 	void (*tell)(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out);
@@ -66,7 +72,7 @@ struct drm_family {
 	void (*tell_processes)(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out);
 	/* Why a figure of an awake device is missing. An empty text: it is not said. */
 	void (*explain)(const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out);
-	void (*close)(struct drm_gpu *gpu);  /* frees what `own` holds; NULL: nothing */
+	void (*close)(struct drm_gpu *gpu); /* frees what `own` holds; NULL: nothing */
 };
 
 struct drm_gpus {
@@ -77,11 +83,13 @@ struct drm_gpus {
 	int64_t next_processes_ns;
 	size_t count;
 	struct drm_gpu *gpus;
-	struct reason hidden;                /* why users of a device are not seen, as the family has it; empty = they are */
-	char told[LACK_COUNT][sizeof ((struct reason *)0)->text];      /* what is missing, as said last; "" = nothing */
+	/* why users of a device are not seen, as the family has it; empty = they are */
+	struct reason hidden;
+	char told[LACK_COUNT][sizeof((struct reason *)0)->text]; /* what is missing, as said last; "" = nothing */
 };
 
-enum status drm_gpus_open(const struct drm_family *family, struct target *target, int32_t first_instance, void **state, struct reason *why_not);
+enum status drm_gpus_open(const struct drm_family *family, struct target *target, int32_t first_instance, void **state,
+	struct reason *why_not);
 enum status drm_gpus_read(void *state, int64_t now_ns, struct sample_set *out);
 void drm_gpus_tell_all(void *state, int64_t now_ns, struct sample_set *out);
 void drm_gpus_close(void *state);

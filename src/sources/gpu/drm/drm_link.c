@@ -39,7 +39,8 @@ static bool go_up(char folder[SYS_PATH_SIZE])
 static bool is_bridge_of(const char *folder, uint64_t maker)
 {
 	uint64_t class, vendor;
-	return sys_hex(folder, "class", &class) && class >> 8 == CLASS_BRIDGE && sys_hex(folder, "vendor", &vendor) && vendor == maker;
+	return sys_hex(folder, "class", &class) && class >> 8 == CLASS_BRIDGE && sys_hex(folder, "vendor", &vendor) &&
+		vendor == maker;
 }
 
 /* A switch is two bridges, and above it stands another, of the machine; a root port has none above it. */
@@ -58,10 +59,7 @@ static void leave_switch(char folder[SYS_PATH_SIZE])
 		memcpy(folder, upper, SYS_PATH_SIZE);
 }
 
-static double lesser(double a, double b)
-{
-	return isnan(a) ? a : isnan(b) || a < b ? a : b;
-}
+static double lesser(double a, double b) { return isnan(a) ? a : isnan(b) || a < b ? a : b; }
 
 void drm_link_look(const char *folder, struct drm_link *out)
 {
@@ -84,9 +82,14 @@ void drm_link_tell(const struct drm_link *link, int32_t instance, int64_t now_ns
 {
 	if (!link->folder[0])
 		return;
-	const struct { enum metric metric; double value; } figures[] = {
-		{ METRIC_GPU_PCIE_GENERATION, generation(link->folder, "current_link_speed") }, { METRIC_GPU_PCIE_GENERATION_MOST, link->most_generation },
-		{ METRIC_GPU_PCIE_WIDTH, width(link->folder, "current_link_width") }, { METRIC_GPU_PCIE_WIDTH_MOST, link->most_width },
+	const struct {
+		enum metric metric;
+		double value;
+	} figures[] = {
+		{ METRIC_GPU_PCIE_GENERATION, generation(link->folder, "current_link_speed") },
+		{ METRIC_GPU_PCIE_GENERATION_MOST, link->most_generation },
+		{ METRIC_GPU_PCIE_WIDTH, width(link->folder, "current_link_width") },
+		{ METRIC_GPU_PCIE_WIDTH_MOST, link->most_width },
 	};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		if (!isnan(figures[i].value))

@@ -1,4 +1,5 @@
-/* drm: every other driver with a render or accel node. What it tells of its own in sysfs is little (a clock by devfreq, an NPU's counters); fdinfo is the rest. */
+/* drm: every other driver with a render or accel node. What it tells of its own in sysfs is little (a clock by devfreq,
+ * an NPU's counters); fdinfo is the rest. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,15 +8,16 @@
 #include "src/base/clock.h"
 #include "src/sources/gpu/drm/drm_gpus.h"
 
-/* Its busy time moves in steps, and asking more often than each second wakes it more often than it need be (Documentation/accel/…/ivpu: npu_busy_time_us). */
+/* Its busy time moves in steps, and asking more often than each second wakes it more often than it need be
+ * (Documentation/accel/…/ivpu: npu_busy_time_us). */
 #define BUSY_OVER_NS NS_PER_S
 
 enum { ENTRIES_LOOKED_AT = 64 };
 
 struct other {
-	char devfreq[SYS_PATH_SIZE];         /* "" = none */
-	int64_t busy_at_ns;                  /* of the reading before; 0 = none */
-	double busy_us, busy_ratio;          /* npu_busy_time_us then; NAN = not known yet */
+	char devfreq[SYS_PATH_SIZE]; /* "" = none */
+	int64_t busy_at_ns;          /* of the reading before; 0 = none */
+	double busy_us, busy_ratio;  /* npu_busy_time_us then; NAN = not known yet */
 };
 
 /* NVIDIA's own driver is asked through NVML. */
@@ -31,7 +33,8 @@ static bool is_other(const char *driver)
 /* What a virtual machine or a server's console has, and hardly ever computes with. */
 static bool is_silent(const char *driver)
 {
-	static const char *const names[] = { "virtio_gpu", "virtio-pci", "vgem", "vkms", "bochs-drm", "qxl", "vmwgfx", "ast", "mgag200", "cirrus", "hyperv_drm" };
+	static const char *const names[] = { "virtio_gpu", "virtio-pci", "vgem", "vkms", "bochs-drm", "qxl", "vmwgfx",
+		"ast", "mgag200", "cirrus", "hyperv_drm" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(driver, names[i]) == 0)
 			return true;
@@ -74,13 +77,17 @@ static void look_other(struct drm_gpus *all, struct drm_gpu *gpu)
 }
 
 static const struct sys_figure devfreq_figures[] = {
-	{ "cur_freq", METRIC_GPU_CLOCK, 1, 1, 2e10 }, { "max_freq", METRIC_GPU_CLOCK_MOST, 1, 1, 2e10 }, { NULL, 0, 0, 0, 0 },
+	{ "cur_freq", METRIC_GPU_CLOCK, 1, 1, 2e10 },
+	{ "max_freq", METRIC_GPU_CLOCK_MOST, 1, 1, 2e10 },
+	{ NULL, 0, 0, 0, 0 },
 };
 
 /* intel_vpu */
 static const struct sys_figure npu_figures[] = {
-	{ "npu_current_frequency_mhz", METRIC_GPU_CLOCK, 1e6, 0, 2e10 }, { "npu_max_frequency_mhz", METRIC_GPU_CLOCK_MOST, 1e6, 1, 2e10 },
-	{ "npu_memory_utilization", METRIC_GPU_MEMORY_USED, 1, 0, 1e16 }, { NULL, 0, 0, 0, 0 },
+	{ "npu_current_frequency_mhz", METRIC_GPU_CLOCK, 1e6, 0, 2e10 },
+	{ "npu_max_frequency_mhz", METRIC_GPU_CLOCK_MOST, 1e6, 1, 2e10 },
+	{ "npu_memory_utilization", METRIC_GPU_MEMORY_USED, 1, 0, 1e16 },
+	{ NULL, 0, 0, 0, 0 },
 };
 
 static void tell_npu_busy(struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
@@ -118,9 +125,12 @@ static void explain_busy(const struct drm_gpu *gpu, struct reason *out)
 	if (other->busy_at_ns)
 		return;
 	if (sys_number(gpu->device.folder, "profiling", &is_on) && is_on == 0)
-		reason_set(out, STATUS_NOT_FOUND, "as root: echo 1 > /sys/class/drm/…/device/profiling", "%s does not count how busy it is, for profiling is off", gpu->device.driver);
+		reason_set(out, STATUS_NOT_FOUND, "as root: echo 1 > /sys/class/drm/…/device/profiling",
+			"%s does not count how busy it is, for profiling is off", gpu->device.driver);
 	else
-		reason_set(out, STATUS_UNSUPPORTED, NULL, "%s does not tell the whole device's; that of the run's processes is known where it tells them", gpu->device.driver);
+		reason_set(out, STATUS_UNSUPPORTED, NULL,
+			"%s does not tell the whole device's; that of the run's processes is known where it tells them",
+			gpu->device.driver);
 }
 
 static void explain_other(const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out)
@@ -128,7 +138,8 @@ static void explain_other(const struct drm_gpu *gpu, enum drm_lack lack, struct 
 	if (lack == LACK_BUSY)
 		explain_busy(gpu, out);
 	else if (lack == LACK_MEMORY)
-		reason_set(out, STATUS_UNSUPPORTED, NULL, "%s does not tell it; that of the run's processes is known where it tells them", gpu->device.driver);
+		reason_set(out, STATUS_UNSUPPORTED, NULL,
+			"%s does not tell it; that of the run's processes is known where it tells them", gpu->device.driver);
 	else
 		reason_set(out, STATUS_UNSUPPORTED, NULL, "the driver %s does not tell it", gpu->device.driver);
 }
@@ -142,10 +153,7 @@ static const struct drm_family other_family = {
 	.explain = explain_other,
 };
 
-static bool is_worth_starting(const char *driver)
-{
-	return is_other(driver) && !is_silent(driver);
-}
+static bool is_worth_starting(const char *driver) { return is_other(driver) && !is_silent(driver); }
 
 static bool other_is_here(const struct source_choices *choices)
 {
@@ -157,4 +165,6 @@ static enum status other_open(struct target *target, int32_t first_instance, voi
 	return drm_gpus_open(&other_family, target, first_instance, state, why_not);
 }
 
-const struct gpu_vendor drm_gpus = { .name = "drm", .what = "another maker", .is_here = other_is_here, .open = other_open, DRM_GPUS };
+const struct gpu_vendor drm_gpus = {
+	.name = "drm", .what = "another maker", .is_here = other_is_here, .open = other_open, DRM_GPUS
+};

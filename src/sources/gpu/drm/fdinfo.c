@@ -3,14 +3,18 @@
 #include <math.h>
 #include <string.h>
 
-/* More than so many engines at once is no measurement. Several queues of one name that the driver does not count (amdgpu's compute) are. */
+/* More than so many engines at once is no measurement. Several queues of one name that the driver does not count
+ * (amdgpu's compute) are. */
 #define BUSY_MOST 64.0
 /* Nobody has a GPU with more (an exabyte). */
 #define BYTES_MOST 1e18
 
-struct span { const char *at; size_t length; };
+struct span {
+	const char *at;
+	size_t length;
+};
 
-/* -- words ------------------------------------------------------------------------------------------------------------------------ */
+/* -- words -- */
 
 static bool is_word(struct span span, const char *word)
 {
@@ -32,7 +36,8 @@ static struct span trim(struct span span)
 		span.at++;
 		span.length--;
 	}
-	while (span.length && (span.at[span.length - 1] == ' ' || span.at[span.length - 1] == '\t' || span.at[span.length - 1] == '\r'))
+	while (span.length &&
+		(span.at[span.length - 1] == ' ' || span.at[span.length - 1] == '\t' || span.at[span.length - 1] == '\r'))
 		span.length--;
 	return span;
 }
@@ -52,7 +57,8 @@ static bool read_number(struct span value, uint64_t *out, struct span *unit)
 	uint64_t number = 0;
 	size_t i = 0;
 	for (; i < value.length && value.at[i] >= '0' && value.at[i] <= '9'; i++)
-		if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, (uint64_t)(value.at[i] - '0'), &number))
+		if (__builtin_mul_overflow(number, 10, &number) ||
+			__builtin_add_overflow(number, (uint64_t)(value.at[i] - '0'), &number))
 			return false;
 	if (i == 0)
 		return false;
@@ -61,12 +67,17 @@ static bool read_number(struct span value, uint64_t *out, struct span *unit)
 	return true;
 }
 
-struct unit { const char *word; uint64_t factor; };
+struct unit {
+	const char *word;
+	uint64_t factor;
+};
 
 static const struct unit plain_units[] = { { "", 1 }, { NULL, 0 } };
 static const struct unit time_units[] = { { "ns", 1 }, { "", 1 }, { NULL, 0 } };
-static const struct unit clock_units[] = { { "Hz", 1 }, { "KHz", 1000 }, { "kHz", 1000 }, { "MHz", 1000000 }, { "", 1 }, { NULL, 0 } };
-static const struct unit memory_units[] = { { "KiB", 1024 }, { "MiB", 1024 * 1024 }, { "GiB", 1024 * 1024 * 1024 }, { "", 1 }, { NULL, 0 } };
+static const struct unit clock_units[] = { { "Hz", 1 }, { "KHz", 1000 }, { "kHz", 1000 }, { "MHz", 1000000 }, { "", 1 },
+	{ NULL, 0 } };
+static const struct unit memory_units[] = { { "KiB", 1024 }, { "MiB", 1024 * 1024 }, { "GiB", 1024 * 1024 * 1024 },
+	{ "", 1 }, { NULL, 0 } };
 
 static bool read_value(struct span value, const struct unit *units, uint64_t *out)
 {
@@ -80,7 +91,7 @@ static bool read_value(struct span value, const struct unit *units, uint64_t *ou
 	return false;
 }
 
-/* -- lines ------------------------------------------------------------------------------------------------------------------------ */
+/* -- lines -- */
 
 static struct fdinfo_engine *engine_of(struct fdinfo *info, struct span name)
 {
@@ -145,7 +156,10 @@ static bool read_engine(struct fdinfo *info, struct span key, struct span value)
 
 static void read_memory(struct fdinfo *info, struct span key, struct span value)
 {
-	static const struct { const char *prefix; size_t offset; } words[] = {
+	static const struct {
+		const char *prefix;
+		size_t offset;
+	} words[] = {
 		{ "resident-", offsetof(struct fdinfo_region, resident_bytes) },
 		{ "memory-", offsetof(struct fdinfo_region, memory_bytes) },
 		{ "total-", offsetof(struct fdinfo_region, total_bytes) },
@@ -155,7 +169,8 @@ static void read_memory(struct fdinfo *info, struct span key, struct span value)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		if (!starts_with(key, words[i].prefix, &name))
 			continue;
-		struct fdinfo_region *region = read_value(value, memory_units, &number) && (double)number <= BYTES_MOST ? region_of(info, name) : NULL;
+		struct fdinfo_region *region =
+			read_value(value, memory_units, &number) && (double)number <= BYTES_MOST ? region_of(info, name) : NULL;
 		double bytes = (double)number;
 		if (region)
 			memcpy((char *)region + words[i].offset, &bytes, sizeof bytes);
@@ -167,7 +182,8 @@ static void read_line(struct fdinfo *info, struct span line)
 {
 	struct span key, value, unit;
 	const char *colon = memchr(line.at, ':', line.length);
-	if (!colon || memchr(line.at, '\0', line.length) || !starts_with((struct span){ line.at, (size_t)(colon - line.at) }, "drm-", &key))
+	if (!colon || memchr(line.at, '\0', line.length) ||
+		!starts_with((struct span){ line.at, (size_t)(colon - line.at) }, "drm-", &key))
 		return;
 	value = trim((struct span){ colon + 1, line.length - (size_t)(colon + 1 - line.at) });
 	key = trim(key);
@@ -193,7 +209,7 @@ bool fdinfo_parse(const char *text, size_t length, struct fdinfo *out)
 	return out->driver[0] != '\0';
 }
 
-/* -- what follows from it ---------------------------------------------------------------------------------------------------------- */
+/* -- what follows from it -- */
 
 static bool is_own(const char *region)
 {
@@ -210,7 +226,9 @@ static double memory_of(const struct fdinfo *info, bool of_its_own)
 	double sum = NAN;
 	for (unsigned i = 0; i < info->region_count; i++) {
 		const struct fdinfo_region *region = &info->regions[i];
-		double bytes = !isnan(region->resident_bytes) ? region->resident_bytes : !isnan(region->memory_bytes) ? region->memory_bytes : region->total_bytes;
+		double bytes = !isnan(region->resident_bytes) ? region->resident_bytes
+			: !isnan(region->memory_bytes)            ? region->memory_bytes
+													  : region->total_bytes;
 		if (isnan(bytes) || is_own(region->name) != of_its_own || strcmp(region->name, "cpu") == 0)
 			continue;
 		sum = isnan(sum) ? bytes : sum + bytes;
@@ -218,25 +236,17 @@ static double memory_of(const struct fdinfo *info, bool of_its_own)
 	return sum;
 }
 
-double fdinfo_own_memory(const struct fdinfo *info)
-{
-	return memory_of(info, true);
-}
+double fdinfo_own_memory(const struct fdinfo *info) { return memory_of(info, true); }
 
-double fdinfo_machine_memory(const struct fdinfo *info)
-{
-	return memory_of(info, false);
-}
+double fdinfo_machine_memory(const struct fdinfo *info) { return memory_of(info, false); }
 
-static double growth(uint64_t old, uint64_t now)
-{
-	return now > old ? (double)(now - old) : 0;
-}
+static double growth(uint64_t old, uint64_t now) { return now > old ? (double)(now - old) : 0; }
 
 double fdinfo_busy(const struct fdinfo_engine *old, const struct fdinfo_engine *now, double elapsed_ns)
 {
 	unsigned told = old->told & now->told;
-	double ratio = NAN, cycles = growth(old->cycles, now->cycles), all = growth(old->total_cycles, now->total_cycles), busy = growth(old->busy_ns, now->busy_ns);
+	double ratio = NAN, cycles = growth(old->cycles, now->cycles), all = growth(old->total_cycles, now->total_cycles),
+		   busy = growth(old->busy_ns, now->busy_ns);
 	bool has_clock = told & ENGINE_CYCLES && told & ENGINE_MOST_HZ && now->most_hz > 0 && elapsed_ns > 0;
 	if (told & ENGINE_CYCLES && told & ENGINE_TOTAL_CYCLES)
 		ratio = all > 0 ? cycles / all : NAN;

@@ -13,7 +13,8 @@
 #include "src/base/files/file.h"
 #include "src/sources/gpu/drm/fdinfo.h"
 
-/* A member that is new, or became another program, may open its device at any moment; one that has not for long will hardly. */
+/* A member that is new, or became another program, may open its device at any moment; one that has not for long will
+ * hardly. */
 #define SCAN_FIRST_NS NS_PER_S
 #define SCAN_MOST_NS (15 * NS_PER_S)
 
@@ -23,21 +24,21 @@ struct handle {
 	int fd;
 	uint64_t start_ticks;
 	size_t device;
-	bool is_stale;                       /* not found again by the scan that runs */
+	bool is_stale; /* not found again by the scan that runs */
 };
 
 struct client {
 	size_t device;
 	uint64_t id;
-	bool has_id, is_seen;                /* is_seen: at this reading */
+	bool has_id, is_seen; /* is_seen: at this reading */
 	int32_t pid;
-	int fd;                              /* of one without an id */
+	int fd; /* of one without an id */
 	int64_t read_ns;
 	char driver[DRM_DRIVER_SIZE];
 	double own_bytes, machine_bytes;
 	unsigned engine_count;
 	struct fdinfo_engine engines[FDINFO_ENGINES_MOST];
-	double busy[FDINFO_ENGINES_MOST];    /* of the time up to this reading; NAN = not known */
+	double busy[FDINFO_ENGINES_MOST]; /* of the time up to this reading; NAN = not known */
 };
 
 struct scanned {
@@ -45,15 +46,15 @@ struct scanned {
 	uint64_t start_ticks;
 	unsigned generation;
 	int64_t next_ns, pause_ns;
-	bool is_denied, has_too_many;        /* as the last scan found it */
+	bool is_denied, has_too_many; /* as the last scan found it */
 };
 
 struct fdinfo_tree {
 	const struct target *target;
 	size_t handle_count, client_count, scanned_count;
-	unsigned links_left;                 /* to be looked at in this reading */
+	unsigned links_left; /* to be looked at in this reading */
 	bool is_denied, has_too_many;
-	struct reason denied;                /* of the first that was */
+	struct reason denied; /* of the first that was */
 	struct handle handles[FDINFO_CLIENTS_MOST];
 	struct client clients[FDINFO_CLIENTS_MOST];
 	struct scanned scanned[TARGET_MEMBERS_MAX];
@@ -68,12 +69,9 @@ struct fdinfo_tree *fdinfo_tree_new(const struct target *target)
 	return tree;
 }
 
-void fdinfo_tree_free(struct fdinfo_tree *tree)
-{
-	free(tree);
-}
+void fdinfo_tree_free(struct fdinfo_tree *tree) { free(tree); }
 
-/* -- descriptors ------------------------------------------------------------------------------------------------------------------ */
+/* -- descriptors -- */
 
 /* "/dev/dri/renderD128", wherever /dev is in the process's eyes. */
 static bool find_device(const char *link, const struct drm_device *const *devices, size_t count, size_t *out)
@@ -106,7 +104,8 @@ static void note_handle(struct fdinfo_tree *tree, const struct target_member *me
 		tree->has_too_many = true;
 		return;
 	}
-	tree->handles[tree->handle_count++] = (struct handle){ .pid = member->pid, .fd = fd, .start_ticks = member->start_ticks, .device = device };
+	tree->handles[tree->handle_count++] =
+		(struct handle){ .pid = member->pid, .fd = fd, .start_ticks = member->start_ticks, .device = device };
 }
 
 static void mark_stale(struct fdinfo_tree *tree, const struct target_member *member)
@@ -169,7 +168,8 @@ static void follow_members(struct fdinfo_tree *tree)
 	size_t kept = 0, next = 0;
 	for (size_t i = 0; i < tree->scanned_count; i++) {
 		const struct target_member *member = &target->members[next];
-		if (next < target->member_count && tree->scanned[i].pid == member->pid && tree->scanned[i].start_ticks == member->start_ticks) {
+		if (next < target->member_count && tree->scanned[i].pid == member->pid &&
+			tree->scanned[i].start_ticks == member->start_ticks) {
 			tree->scanned[kept++] = tree->scanned[i];
 			next++;
 			continue;
@@ -181,12 +181,16 @@ static void follow_members(struct fdinfo_tree *tree)
 	tree->scanned_count = kept;
 	for (; tree->scanned_count < target->member_count; tree->scanned_count++) {
 		const struct target_member *member = &target->members[tree->scanned_count];
-		tree->scanned[tree->scanned_count] = (struct scanned){ .pid = member->pid, .start_ticks = member->start_ticks, .generation = member->generation,
-			.next_ns = INT64_MIN, .pause_ns = SCAN_FIRST_NS / 2 };
+		tree->scanned[tree->scanned_count] = (struct scanned){ .pid = member->pid,
+			.start_ticks = member->start_ticks,
+			.generation = member->generation,
+			.next_ns = INT64_MIN,
+			.pause_ns = SCAN_FIRST_NS / 2 };
 	}
 }
 
-static void scan_members(struct fdinfo_tree *tree, const struct drm_device *const *devices, size_t count, int64_t now_ns)
+static void scan_members(
+	struct fdinfo_tree *tree, const struct drm_device *const *devices, size_t count, int64_t now_ns)
 {
 	tree->links_left = FDINFO_LINKS_A_READING;
 	for (size_t i = 0; i < tree->scanned_count && tree->links_left > 0; i++) {
@@ -205,9 +209,10 @@ static void scan_members(struct fdinfo_tree *tree, const struct drm_device *cons
 	}
 }
 
-/* -- clients ---------------------------------------------------------------------------------------------------------------------- */
+/* -- clients -- */
 
-static struct client *client_of(struct fdinfo_tree *tree, const struct handle *handle, size_t device, const struct fdinfo *info)
+static struct client *client_of(
+	struct fdinfo_tree *tree, const struct handle *handle, size_t device, const struct fdinfo *info)
 {
 	for (size_t i = 0; i < tree->client_count; i++) {
 		struct client *client = &tree->clients[i];
@@ -221,7 +226,9 @@ static struct client *client_of(struct fdinfo_tree *tree, const struct handle *h
 		return NULL;
 	}
 	struct client *client = &tree->clients[tree->client_count++];
-	*client = (struct client){ .device = device, .id = info->client, .has_id = info->has_client, .fd = handle->fd, .read_ns = INT64_MIN };
+	*client = (struct client){
+		.device = device, .id = info->client, .has_id = info->has_client, .fd = handle->fd, .read_ns = INT64_MIN
+	};
 	return client;
 }
 
@@ -283,7 +290,8 @@ static size_t device_of(const struct fdinfo *info, size_t device, const struct d
 }
 
 /* False: the descriptor is no longer what it was. */
-static bool read_handle(struct fdinfo_tree *tree, const struct handle *handle, const struct drm_device *const *devices, size_t count, int64_t now_ns)
+static bool read_handle(struct fdinfo_tree *tree, const struct handle *handle, const struct drm_device *const *devices,
+	size_t count, int64_t now_ns)
 {
 	char path[32];
 	size_t length;
@@ -341,13 +349,22 @@ void fdinfo_tree_read(struct fdinfo_tree *tree, const struct drm_device *const *
 	sum_up_hindrances(tree);
 }
 
-/* -- what follows ----------------------------------------------------------------------------------------------------------------- */
+/* -- what follows -- */
 
 static uint32_t kind_of(const struct fdinfo_engine *engine)
 {
-	static const struct { const char *prefix; uint32_t kind; } kinds[] = {
-		{ "compute", GPU_PROCESS_COMPUTE }, { "ccs", GPU_PROCESS_COMPUTE }, { "npu", GPU_PROCESS_COMPUTE }, { "amdxdna", GPU_PROCESS_COMPUTE },
-		{ "gfx", GPU_PROCESS_GRAPHICS }, { "render", GPU_PROCESS_GRAPHICS }, { "rcs", GPU_PROCESS_GRAPHICS }, { "fragment", GPU_PROCESS_GRAPHICS },
+	static const struct {
+		const char *prefix;
+		uint32_t kind;
+	} kinds[] = {
+		{ "compute", GPU_PROCESS_COMPUTE },
+		{ "ccs", GPU_PROCESS_COMPUTE },
+		{ "npu", GPU_PROCESS_COMPUTE },
+		{ "amdxdna", GPU_PROCESS_COMPUTE },
+		{ "gfx", GPU_PROCESS_GRAPHICS },
+		{ "render", GPU_PROCESS_GRAPHICS },
+		{ "rcs", GPU_PROCESS_GRAPHICS },
+		{ "fragment", GPU_PROCESS_GRAPHICS },
 	};
 	if (engine->busy_ns == 0 && engine->cycles == 0)
 		return 0;
@@ -357,20 +374,21 @@ static uint32_t kind_of(const struct fdinfo_engine *engine)
 	return 0;
 }
 
-static double plus(double sum, double more)
-{
-	return isnan(more) ? sum : isnan(sum) ? more : sum + more;
-}
+static double plus(double sum, double more) { return isnan(more) ? sum : isnan(sum) ? more : sum + more; }
 
 /* Engines work side by side: the busiest says in how much of the time the device was kept busy at least. */
 static double busiest(const struct fdinfo_tree *tree, size_t device, int32_t pid)
 {
-	struct { const char *name; double busy; } sums[FDINFO_ENGINES_MOST * 2];
+	struct {
+		const char *name;
+		double busy;
+	} sums[FDINFO_ENGINES_MOST * 2];
 	size_t count = 0;
 	double most = NAN;
 	for (size_t i = 0; i < tree->client_count; i++) {
 		const struct client *client = &tree->clients[i];
-		for (unsigned engine = 0; client->device == device && client->pid == pid && engine < client->engine_count; engine++) {
+		for (unsigned engine = 0; client->device == device && client->pid == pid && engine < client->engine_count;
+			 engine++) {
 			size_t at = 0;
 			while (at < count && strcmp(sums[at].name, client->engines[engine].name) != 0)
 				at++;
@@ -401,7 +419,10 @@ size_t fdinfo_tree_uses(const struct fdinfo_tree *tree, size_t device, struct fd
 			continue;
 		struct fdinfo_use *use = &out[at];
 		if (at == count) {
-			*use = (struct fdinfo_use){ .pid = client->pid, .own_bytes = NAN, .machine_bytes = NAN, .busy_ratio = busiest(tree, device, client->pid) };
+			*use = (struct fdinfo_use){ .pid = client->pid,
+				.own_bytes = NAN,
+				.machine_bytes = NAN,
+				.busy_ratio = busiest(tree, device, client->pid) };
 			memcpy(use->driver, client->driver, sizeof use->driver);
 			count++;
 		}
@@ -418,7 +439,8 @@ bool fdinfo_tree_why(const struct fdinfo_tree *tree, struct reason *out)
 	if (tree->is_denied)
 		*out = tree->denied;
 	else if (tree->has_too_many)
-		reason_set(out, STATUS_OK, NULL, "not all of it was looked at: the run has more than %d open files, or %d of a GPU", FDINFO_LINKS_A_MEMBER,
+		reason_set(out, STATUS_OK, NULL,
+			"not all of it was looked at: the run has more than %d open files, or %d of a GPU", FDINFO_LINKS_A_MEMBER,
 			FDINFO_CLIENTS_MOST);
 	return tree->is_denied || tree->has_too_many;
 }

@@ -31,7 +31,8 @@ static const struct sys_figure other_figures[] = {
 	{ NULL, 0, 0, 0, 0 },
 };
 
-/* A driver with several (i915 has one for each of its parts) has them all in one place; the one that has no part's name is the GPU's. */
+/* A driver with several (i915 has one for each of its parts) has them all in one place; the one that has no part's name
+ * is the GPU's. */
 static bool find_folder(const char *device_folder, char out[SYS_PATH_SIZE])
 {
 	char all[SYS_PATH_SIZE], path[SYS_PATH_SIZE], name[64];
@@ -39,7 +40,8 @@ static bool find_folder(const char *device_folder, char out[SYS_PATH_SIZE])
 	out[0] = '\0';
 	DIR *folder = sys_join(all, device_folder, "hwmon") ? opendir(all) : NULL;
 	for (unsigned i = 0; folder && i < ENTRIES_LOOKED_AT && (entry = readdir(folder)); i++) {
-		if (strncmp(entry->d_name, "hwmon", 5) != 0 || !sys_join(path, all, entry->d_name) || !sys_text(path, "name", name, sizeof name))
+		if (strncmp(entry->d_name, "hwmon", 5) != 0 || !sys_join(path, all, entry->d_name) ||
+			!sys_text(path, "name", name, sizeof name))
 			continue;
 		if (!out[0] || !strstr(name, "_gt"))
 			memcpy(out, path, sizeof path);
@@ -55,11 +57,22 @@ static bool is_readable(const char *folder, const char *name)
 	return sys_number(folder, name, &ignored);
 }
 
-/* By what the sensor is called: of the chip, amdgpu's "edge" and xe's "pkg" rather than the hottest place; one without a name is the chip's. */
+/* By what the sensor is called: of the chip, amdgpu's "edge" and xe's "pkg" rather than the hottest place; one without
+ * a name is the chip's. */
 static void find_temperatures(struct gpu_hwmon *hwmon)
 {
-	static const struct { const char *label; unsigned rank; bool is_memory; } labels[] = {
-		{ "edge", 4, false }, { "pkg", 3, false }, { "", 2, false }, { "junction", 1, false }, { "mem", 2, true }, { "vram", 2, true }, { "hbm", 1, true },
+	static const struct {
+		const char *label;
+		unsigned rank;
+		bool is_memory;
+	} labels[] = {
+		{ "edge", 4, false },
+		{ "pkg", 3, false },
+		{ "", 2, false },
+		{ "junction", 1, false },
+		{ "mem", 2, true },
+		{ "vram", 2, true },
+		{ "hbm", 1, true },
 	};
 	unsigned best[2] = { 0, 0 };
 	for (unsigned number = 1; number <= TEMPERATURES_MOST; number++) {
@@ -124,7 +137,8 @@ static void tell_energy(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_n
 		sample_set_figure(out, now_ns, METRIC_GPU_POWER, instance, hwmon->power_w);
 }
 
-static void tell_temperature(const struct gpu_hwmon *hwmon, unsigned number, enum metric metric, int32_t instance, int64_t now_ns, struct sample_set *out)
+static void tell_temperature(const struct gpu_hwmon *hwmon, unsigned number, enum metric metric, int32_t instance,
+	int64_t now_ns, struct sample_set *out)
 {
 	char file[HWMON_NAME_SIZE];
 	snprintf(file, sizeof file, "temp%u_input", number);
@@ -139,7 +153,8 @@ void gpu_hwmon_tell(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_ns, s
 	tell_temperature(hwmon, hwmon->chip, METRIC_GPU_TEMPERATURE, instance, now_ns, out);
 	tell_temperature(hwmon, hwmon->memory, METRIC_GPU_TEMPERATURE_MEMORY, instance, now_ns, out);
 	if (hwmon->limit[0])
-		sys_tell(hwmon->folder, &(struct sys_figure){ hwmon->limit, METRIC_GPU_TEMPERATURE_LIMIT, 1e-3, 1, 250 }, instance, now_ns, out);
+		sys_tell(hwmon->folder, &(struct sys_figure){ hwmon->limit, METRIC_GPU_TEMPERATURE_LIMIT, 1e-3, 1, 250 },
+			instance, now_ns, out);
 	sys_tell_all(hwmon->folder, power_figures, instance, now_ns, out);
 	sys_tell_all(hwmon->folder, other_figures, instance, now_ns, out);
 	tell_energy(hwmon, instance, now_ns, out);

@@ -6,7 +6,8 @@
 
 enum { LINE_SIZE = 512, LINES_MOST = 200000 };
 
-static const char *const usual[] = { "/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/usr/share/pci.ids", "/var/lib/pciutils/pci.ids" };
+static const char *const usual[] = { "/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/usr/share/pci.ids",
+	"/var/lib/pciutils/pci.ids" };
 
 /* What stands in brackets is what the shop calls it; before them, what the maker calls the chip. */
 static bool take_name(char *name, char *out, size_t size)

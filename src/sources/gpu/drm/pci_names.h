@@ -1,4 +1,5 @@
-/* pci_names.h: what a PCI device is called, by the list that most systems have (pci.ids of hwdata or pciutils; format in its head). */
+/* pci_names.h: what a PCI device is called, by the list that most systems have (pci.ids of hwdata or pciutils; format
+ * in its head). */
 #ifndef PMTOP_SOURCES_GPU_DRM_PCI_NAMES_H
 #define PMTOP_SOURCES_GPU_DRM_PCI_NAMES_H
 

@@ -1,5 +1,6 @@
-/* intel: GPUs of the drivers i915 and xe: sysfs (Documentation/gpu/i915.rst, Documentation/ABI/testing/sysfs-driver-intel-{i915,xe}-hwmon, xe_gt_freq.c,
- * xe_gt_throttle.c), the driver itself for its memory, fdinfo for processes. */
+/* intel: GPUs of the drivers i915 and xe: sysfs (Documentation/gpu/i915.rst,
+ * Documentation/ABI/testing/sysfs-driver-intel-{i915,xe}-hwmon, xe_gt_freq.c, xe_gt_throttle.c), the driver itself for
+ * its memory, fdinfo for processes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,26 +15,25 @@ enum { PARTS_MOST = 16, TILES_MOST = 4, GTS_MOST = 4 };
 #define MEMORY_NS (2 * NS_PER_S)
 
 /* A graphics or media part of the chip (gt), each with its clock. */
-struct part { char folder[SYS_PATH_SIZE]; };
+struct part {
+	char folder[SYS_PATH_SIZE];
+};
 
 struct intel {
 	bool is_xe, is_integrated;
 	unsigned part_count;
 	struct part parts[PARTS_MOST];
 	char node[SYS_PATH_SIZE];
-	double total_bytes;                  /* as sysfs has it; NAN = not told */
-	int64_t memory_ns;                   /* asked last */
+	double total_bytes; /* as sysfs has it; NAN = not told */
+	int64_t memory_ns;  /* asked last */
 	struct intel_memory memory;
-	struct intel_pmu pmu;                /* i915 */
+	struct intel_pmu pmu; /* i915 */
 	struct reason no_pmu;
 };
 
-static bool is_intel(const char *driver)
-{
-	return strcmp(driver, "i915") == 0 || strcmp(driver, "xe") == 0;
-}
+static bool is_intel(const char *driver) { return strcmp(driver, "i915") == 0 || strcmp(driver, "xe") == 0; }
 
-/* -- once ------------------------------------------------------------------------------------------------------------------------- */
+/* -- once -- */
 
 static void add_part(struct intel *intel, const char *folder, const char *name, const char *clock)
 {
@@ -75,12 +75,16 @@ static void look_intel(struct drm_gpus *all, struct drm_gpu *gpu)
 {
 	struct intel *intel = gpu->own;
 	intel_pmu_close(&intel->pmu);
-	*intel = (struct intel){ .total_bytes = NAN, .memory = { NAN, NAN }, .memory_ns = INT64_MIN, .is_xe = strcmp(gpu->device.driver, "xe") == 0 };
+	*intel = (struct intel){ .total_bytes = NAN,
+		.memory = { NAN, NAN },
+		.memory_ns = INT64_MIN,
+		.is_xe = strcmp(gpu->device.driver, "xe") == 0 };
 	strcpy(gpu->vendor, "Intel");
 	/* Where it has been since there are any. */
 	intel->is_integrated = gpu->is_aside = strcmp(gpu->device.pci, "0000:00:02.0") == 0;
 	if (!intel->is_xe)
-		intel_pmu_open(drm_sys_root(all->choices), gpu->device.pci, intel_pmu_system_opener, &intel->pmu, &intel->no_pmu);
+		intel_pmu_open(
+			drm_sys_root(all->choices), gpu->device.pci, intel_pmu_system_opener, &intel->pmu, &intel->no_pmu);
 	if (!drm_device_node(all->choices, &gpu->device, intel->node))
 		intel->node[0] = '\0';
 	if (intel->is_xe)
@@ -89,9 +93,11 @@ static void look_intel(struct drm_gpus *all, struct drm_gpu *gpu)
 		find_i915_parts(intel, &gpu->device);
 }
 
-/* -- figures ---------------------------------------------------------------------------------------------------------------------- */
+/* -- figures -- */
 
-struct clock_files { const char *now, *most; };
+struct clock_files {
+	const char *now, *most;
+};
 static const struct clock_files xe_clocks = { "act_freq", "rp0_freq" };
 static const struct clock_files i915_clocks = { "rps_act_freq_mhz", "rps_RP0_freq_mhz" };
 static const struct clock_files old_clocks = { "gt_act_freq_mhz", "gt_RP0_freq_mhz" };
@@ -102,19 +108,36 @@ static double fastest(const struct intel *intel, bool at_most)
 	double most = NAN, mhz;
 	for (unsigned i = 0; i < intel->part_count; i++) {
 		const char *folder = intel->parts[i].folder;
-		const struct clock_files *files = intel->is_xe ? &xe_clocks : strstr(folder, "/gt/") ? &i915_clocks : &old_clocks;
+		const struct clock_files *files = intel->is_xe ? &xe_clocks
+			: strstr(folder, "/gt/")                   ? &i915_clocks
+													   : &old_clocks;
 		if (sys_number(folder, at_most ? files->most : files->now, &mhz) && mhz >= 0 && mhz <= 20000 && !(mhz <= most))
 			most = mhz;
 	}
 	return most * 1e6;
 }
 
-static const struct { const char *name; uint8_t reason; } throttles[] = {
-	{ "pl1", GPU_THROTTLE_POWER_CAP }, { "pl2", GPU_THROTTLE_POWER_CAP }, { "psys_pl1", GPU_THROTTLE_POWER_CAP }, { "psys_pl2", GPU_THROTTLE_POWER_CAP },
-	{ "pl4", GPU_THROTTLE_CURRENT }, { "iccmax", GPU_THROTTLE_CURRENT }, { "vr_tdc", GPU_THROTTLE_CURRENT }, { "fastvmode", GPU_THROTTLE_CURRENT },
-	{ "thermal", GPU_THROTTLE_HEAT_SOFTWARE }, { "soc_thermal", GPU_THROTTLE_HEAT_SOFTWARE }, { "mem_thermal", GPU_THROTTLE_HEAT_SOFTWARE },
-	{ "soc_avg_thermal", GPU_THROTTLE_HEAT_SOFTWARE }, { "ratl", GPU_THROTTLE_HEAT_SOFTWARE }, { "vr_thermal", GPU_THROTTLE_HEAT_SOFTWARE },
-	{ "prochot", GPU_THROTTLE_HEAT }, { "vr_thermalert", GPU_THROTTLE_HEAT }, { "psys_crit", GPU_THROTTLE_POWER_BRAKE },
+static const struct {
+	const char *name;
+	uint8_t reason;
+} throttles[] = {
+	{ "pl1", GPU_THROTTLE_POWER_CAP },
+	{ "pl2", GPU_THROTTLE_POWER_CAP },
+	{ "psys_pl1", GPU_THROTTLE_POWER_CAP },
+	{ "psys_pl2", GPU_THROTTLE_POWER_CAP },
+	{ "pl4", GPU_THROTTLE_CURRENT },
+	{ "iccmax", GPU_THROTTLE_CURRENT },
+	{ "vr_tdc", GPU_THROTTLE_CURRENT },
+	{ "fastvmode", GPU_THROTTLE_CURRENT },
+	{ "thermal", GPU_THROTTLE_HEAT_SOFTWARE },
+	{ "soc_thermal", GPU_THROTTLE_HEAT_SOFTWARE },
+	{ "mem_thermal", GPU_THROTTLE_HEAT_SOFTWARE },
+	{ "soc_avg_thermal", GPU_THROTTLE_HEAT_SOFTWARE },
+	{ "ratl", GPU_THROTTLE_HEAT_SOFTWARE },
+	{ "vr_thermal", GPU_THROTTLE_HEAT_SOFTWARE },
+	{ "prochot", GPU_THROTTLE_HEAT },
+	{ "vr_thermalert", GPU_THROTTLE_HEAT },
+	{ "psys_crit", GPU_THROTTLE_POWER_BRAKE },
 };
 
 /* False: it does not tell. */
@@ -146,9 +169,11 @@ static void tell_throttle(const struct intel *intel, int32_t instance, int64_t n
 		sample_set_figure(out, now_ns, METRIC_GPU_THROTTLE, instance, reasons);
 }
 
-static void tell_memory(struct intel *intel, const char *driver, int32_t instance, int64_t now_ns, struct sample_set *out)
+static void tell_memory(
+	struct intel *intel, const char *driver, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
-	if (!intel->is_integrated && intel->node[0] && (intel->memory_ns == INT64_MIN || now_ns - intel->memory_ns >= MEMORY_NS)) {
+	if (!intel->is_integrated && intel->node[0] &&
+		(intel->memory_ns == INT64_MIN || now_ns - intel->memory_ns >= MEMORY_NS)) {
 		intel->memory_ns = now_ns;
 		if (!intel_memory_ask(driver, intel->node, &intel->memory))
 			intel->memory = (struct intel_memory){ NAN, NAN };
@@ -176,7 +201,7 @@ static void tell_intel(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns
 		sample_set_figure(out, now_ns, METRIC_GPU_BUSY, gpu->instance, busy);
 }
 
-/* -- what is missing -------------------------------------------------------------------------------------------------------------- */
+/* -- what is missing -- */
 
 static const char perfmon[] = "setcap cap_perfmon=ep $(command -v pmtop), or run pmtop as root";
 
@@ -184,9 +209,11 @@ static void explain_power(const struct drm_gpu *gpu, struct reason *out)
 {
 	const struct intel *intel = gpu->own;
 	if (intel->is_integrated)
-		reason_set(out, STATUS_NOT_FOUND, "see the energy of the package (RAPL)", "an integrated GPU's power is counted with its processor's");
+		reason_set(out, STATUS_NOT_FOUND, "see the energy of the package (RAPL)",
+			"an integrated GPU's power is counted with its processor's");
 	else if (!gpu->hwmon.energy[0])
-		reason_set(out, STATUS_NOT_FOUND, NULL, "%s has no energy counter for this chip, or this kernel is older than 6.2", gpu->device.driver);
+		reason_set(out, STATUS_NOT_FOUND, NULL,
+			"%s has no energy counter for this chip, or this kernel is older than 6.2", gpu->device.driver);
 	/* Else it follows from two readings, and only the first has been. */
 }
 
@@ -197,30 +224,28 @@ static void explain_intel(const struct drm_gpu *gpu, enum drm_lack lack, struct 
 	switch (lack) {
 	case LACK_BUSY:
 		if (intel->is_xe)
-			reason_set(out, STATUS_UNSUPPORTED, NULL, "xe has no file that tells the whole GPU's; that of the run's processes is known");
+			reason_set(out, STATUS_UNSUPPORTED, NULL,
+				"xe has no file that tells the whole GPU's; that of the run's processes is known");
 		else
 			*out = intel->no_pmu;
 		break;
 	case LACK_MEMORY:
 		if (intel->is_integrated)
-			reason_set(out, STATUS_NOT_FOUND, NULL, "an integrated GPU has no memory of its own: it uses the machine's");
+			reason_set(
+				out, STATUS_NOT_FOUND, NULL, "an integrated GPU has no memory of its own: it uses the machine's");
 		else
-			reason_set(out, STATUS_DENIED, perfmon, "%s tells how much of it is used only to those with CAP_PERFMON", driver);
+			reason_set(
+				out, STATUS_DENIED, perfmon, "%s tells how much of it is used only to those with CAP_PERFMON", driver);
 		break;
-	case LACK_POWER:
-		explain_power(gpu, out);
-		break;
+	case LACK_POWER: explain_power(gpu, out); break;
 	default:
 		reason_set(out, STATUS_NOT_FOUND, NULL, "%s does not tell it for this chip, or this kernel is too old", driver);
 	}
 }
 
-static void close_intel(struct drm_gpu *gpu)
-{
-	intel_pmu_close(&((struct intel *)gpu->own)->pmu);
-}
+static void close_intel(struct drm_gpu *gpu) { intel_pmu_close(&((struct intel *)gpu->own)->pmu); }
 
-/* -- the vendor ------------------------------------------------------------------------------------------------------------------- */
+/* -- the vendor -- */
 
 static const struct drm_family intel_family = {
 	.none = "there is no device of the drivers i915 and xe in /sys/class/drm",
@@ -232,14 +257,13 @@ static const struct drm_family intel_family = {
 	.close = close_intel,
 };
 
-static bool intel_is_here(const struct source_choices *choices)
-{
-	return drm_devices_are_here(choices, is_intel);
-}
+static bool intel_is_here(const struct source_choices *choices) { return drm_devices_are_here(choices, is_intel); }
 
 static enum status intel_open(struct target *target, int32_t first_instance, void **state, struct reason *why_not)
 {
 	return drm_gpus_open(&intel_family, target, first_instance, state, why_not);
 }
 
-const struct gpu_vendor intel_gpus = { .name = "intel", .what = "Intel", .is_here = intel_is_here, .open = intel_open, DRM_GPUS };
+const struct gpu_vendor intel_gpus = {
+	.name = "intel", .what = "Intel", .is_here = intel_is_here, .open = intel_open, DRM_GPUS
+};

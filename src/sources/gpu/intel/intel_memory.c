@@ -48,7 +48,8 @@ bool intel_memory_read_i915(const void *answer, size_t length, struct intel_memo
 	if (length < sizeof head)
 		return false;
 	memcpy(&head, answer, sizeof head);
-	for (uint32_t i = 0; i < head.num_regions && i < REGIONS_MOST && (i + 1) * sizeof region <= length - sizeof head; i++) {
+	for (uint32_t i = 0; i < head.num_regions && i < REGIONS_MOST && (i + 1) * sizeof region <= length - sizeof head;
+		 i++) {
 		memcpy(&region, (const char *)answer + sizeof head + i * sizeof region, sizeof region);
 		if (region.region.memory_class == I915_MEMORY_CLASS_DEVICE && region.unallocated_size <= region.probed_size)
 			add(out, region.probed_size, region.probed_size - region.unallocated_size);
@@ -103,7 +104,8 @@ bool intel_memory_ask(const char *driver, const char *node, struct intel_memory 
 	int fd = open(node, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
-	bool is_answered = fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) && (is_xe ? ask_xe(fd, answer, &length) : ask_i915(fd, answer, &length));
+	bool is_answered = fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+		(is_xe ? ask_xe(fd, answer, &length) : ask_i915(fd, answer, &length));
 	close(fd);
 	return is_answered && (is_xe ? intel_memory_read_xe : intel_memory_read_i915)(answer, length, out);
 }

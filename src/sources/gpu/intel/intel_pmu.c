@@ -44,12 +44,14 @@ static bool read_config(const char *folder, const char *name, uint64_t *config)
 	return !errno && !*end && end != text + 7;
 }
 
-static void add_engine(const char *events, const char *name, uint32_t type, int cpu, intel_pmu_opener *opener, struct intel_pmu *pmu, int *error)
+static void add_engine(const char *events, const char *name, uint32_t type, int cpu, intel_pmu_opener *opener,
+	struct intel_pmu *pmu, int *error)
 {
 	size_t length = strlen(name);
 	struct perf_event_attr attributes = { .type = type, .size = sizeof attributes };
 	uint64_t config;
-	if (length < 6 || strcmp(name + length - 5, "-busy") != 0 || pmu->count == INTEL_ENGINES_MOST || !read_config(events, name, &config))
+	if (length < 6 || strcmp(name + length - 5, "-busy") != 0 || pmu->count == INTEL_ENGINES_MOST ||
+		!read_config(events, name, &config))
 		return;
 	attributes.config = config;
 	int fd = opener(&attributes, cpu);
@@ -59,14 +61,16 @@ static void add_engine(const char *events, const char *name, uint32_t type, int 
 		*error = errno;
 }
 
-enum status intel_pmu_open(const char *sys_root, const char *pci, intel_pmu_opener *opener, struct intel_pmu *out, struct reason *why_not)
+enum status intel_pmu_open(
+	const char *sys_root, const char *pci, intel_pmu_opener *opener, struct intel_pmu *out, struct reason *why_not)
 {
 	char folder[SYS_PATH_SIZE], events[SYS_PATH_SIZE], text[64];
 	double type;
 	int cpu = 0, error = 0;
 	struct dirent *entry;
 	*out = (struct intel_pmu){ .busy_ratio = NAN };
-	if (!find_folder(sys_root, pci, folder, &type) || type < 0 || type > UINT32_MAX || !sys_join(events, folder, "events"))
+	if (!find_folder(sys_root, pci, folder, &type) || type < 0 || type > UINT32_MAX ||
+		!sys_join(events, folder, "events"))
 		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "this kernel's i915 does not count how busy it is for perf");
 	if (sys_text(folder, "cpumask", text, sizeof text))
 		cpu = atoi(text);
@@ -78,9 +82,11 @@ enum status intel_pmu_open(const char *sys_root, const char *pci, intel_pmu_open
 	if (out->count > 0)
 		return STATUS_OK;
 	if (error == EACCES || error == EPERM)
-		return reason_set(why_not, STATUS_DENIED, "setcap cap_perfmon=ep $(command -v pmtop), or sysctl kernel.perf_event_paranoid=0",
+		return reason_set(why_not, STATUS_DENIED,
+			"setcap cap_perfmon=ep $(command -v pmtop), or sysctl kernel.perf_event_paranoid=0",
 			"i915 tells the whole GPU's only to those with CAP_PERFMON; that of the run's processes is known");
-	return reason_set(why_not, STATUS_IO, NULL, "i915's counters could not be opened: %s", error ? strerror(error) : "it names none");
+	return reason_set(
+		why_not, STATUS_IO, NULL, "i915's counters could not be opened: %s", error ? strerror(error) : "it names none");
 }
 
 static bool read_engine(int fd, uint64_t *out)
@@ -99,7 +105,8 @@ double intel_pmu_read(struct intel_pmu *pmu, int64_t now_ns)
 		uint64_t busy_ns;
 		if (!read_engine(pmu->fds[i], &busy_ns))
 			continue;
-		double ratio = pmu->read_ns && busy_ns >= pmu->busy_ns[i] ? (double)(busy_ns - pmu->busy_ns[i]) / elapsed_ns : NAN;
+		double ratio =
+			pmu->read_ns && busy_ns >= pmu->busy_ns[i] ? (double)(busy_ns - pmu->busy_ns[i]) / elapsed_ns : NAN;
 		pmu->busy_ns[i] = busy_ns;
 		if (ratio < 1.5 && !(ratio <= most))
 			most = ratio > 1 ? 1 : ratio;

@@ -7,9 +7,10 @@
 #include "src/base/clock.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
-/* After a reading there is a rest. By what it took of the CPU: so long that all GPUs' readings of its kind keep to the share that their group has; the first
- * of each opens things, is dearer than those that follow, and not counted. And by how long one waited for the driver, which may sleep over its answer and
- * take nobody's CPU: at most 2 % of the time, by the shorter of the last two, for other programs make one wait too. */
+/* After a reading there is a rest. By what it took of the CPU: so long that all GPUs' readings of its kind keep to the
+ * share that their group has; the first of each opens things, is dearer than those that follow, and not counted. And by
+ * how long one waited for the driver, which may sleep over its answer and take nobody's CPU: at most 2 % of the time,
+ * by the shorter of the last two, for other programs make one wait too. */
 enum { WAIT_FACTOR = 50, SLOW_FACTOR = 4 };
 #define WAIT_REST_MOST_NS (30 * NS_PER_S)
 #define CPU_REST_MOST_NS (60 * NS_PER_S)
@@ -20,12 +21,12 @@ static const struct {
 	bool of_parts;
 	void (*read)(struct nvidia *, struct nvidia_device *, int64_t, struct sample_set *);
 } groups[NVIDIA_GROUP_COUNT] = {
-#define GROUP_ROW(name, period_ms, share, of_parts) { (period_ms) * NS_PER_MS, share, of_parts, nvidia_read_##name },
+#define GROUP_ROW(name, period_ms, share, of_parts) { (period_ms)*NS_PER_MS, share, of_parts, nvidia_read_##name },
 	NVIDIA_GROUPS(GROUP_ROW)
 #undef GROUP_ROW
 };
 
-/* -- what the other files ask of this one --------------------------------------------------------------------------------------- */
+/* -- what the other files ask of this one -- */
 
 bool nvidia_hears(struct nvidia *nvidia, struct nvidia_device *device, int code)
 {
@@ -36,7 +37,8 @@ bool nvidia_hears(struct nvidia *nvidia, struct nvidia_device *device, int code)
 	return code == NVML_OK;
 }
 
-void nvidia_tell(struct sample_set *out, int64_t now_ns, enum metric metric, const struct nvidia_device *device, double value)
+void nvidia_tell(
+	struct sample_set *out, int64_t now_ns, enum metric metric, const struct nvidia_device *device, double value)
 {
 	if (isfinite(value))
 		sample_set_figure(out, now_ns, metric, device->instance, value);
@@ -57,7 +59,8 @@ struct nvidia_device *nvidia_find(const struct nvidia *nvidia, const struct nvml
 	return NULL;
 }
 
-void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char *why, uint32_t xid, int64_t now_ns, struct sample_set *out)
+void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char *why, uint32_t xid, int64_t now_ns,
+	struct sample_set *out)
 {
 	if (!xid) {
 		struct record *event = sample_set_add(out, RECORD_GPU_EVENT, 0, now_ns);
@@ -73,17 +76,14 @@ void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char
 	nvidia_tell_device(nvidia, device, now_ns, out);
 }
 
-/* -- reading -------------------------------------------------------------------------------------------------------------------- */
+/* -- reading -- */
 
 static bool is_of(const struct nvidia_device *device, enum nvidia_group group)
 {
 	return !device->whole || groups[group].of_parts;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t cpu_rest(const struct nvidia *nvidia, enum nvidia_group group, int64_t cpu_ns)
 {
@@ -100,19 +100,18 @@ static int64_t wait_rest(struct nvidia_device *device, enum nvidia_group group, 
 	return least(counted_ns * WAIT_FACTOR, WAIT_REST_MOST_NS);
 }
 
-static int64_t most(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* The first period is shorter for some, so that what is dear is not asked of all GPUs at once. */
-static int64_t period_of(const struct nvidia *nvidia, const struct nvidia_device *device, enum nvidia_group group, bool is_first)
+static int64_t period_of(
+	const struct nvidia *nvidia, const struct nvidia_device *device, enum nvidia_group group, bool is_first)
 {
 	int64_t count = (int64_t)nvidia->count, turn = device->index % count + 1;
 	return is_first && !device->whole ? groups[group].period_ns * turn / count : groups[group].period_ns;
 }
 
-static void read_group(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, int64_t now_ns, struct sample_set *out)
+static void read_group(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, int64_t now_ns,
+	struct sample_set *out)
 {
 	bool is_first = device->next_ns[group] == 0;
 	int64_t from_ns = clock_monotonic_ns(), cpu_from_ns = clock_thread_cpu_ns();
@@ -122,7 +121,8 @@ static void read_group(struct nvidia *nvidia, struct nvidia_device *device, enum
 	device->reading_ns += (double)took_ns;
 	device->next_ns[group] = now_ns + most(rest_ns, period_of(nvidia, device, group, is_first));
 	if (group == NVIDIA_GROUP_figures)
-		nvidia_lacks(device, NVIDIA_WANTED_PACE, rest_ns > groups[group].period_ns * SLOW_FACTOR ? NVIDIA_LACK_SLOW : NVML_OK);
+		nvidia_lacks(
+			device, NVIDIA_WANTED_PACE, rest_ns > groups[group].period_ns * SLOW_FACTOR ? NVIDIA_LACK_SLOW : NVML_OK);
 }
 
 /* A GPU that was lost may have been reset: it is asked for its name now and then. */
@@ -133,7 +133,9 @@ static bool is_back(struct nvidia *nvidia, struct nvidia_device *device, int64_t
 		return false;
 	device->look_ns = now_ns + LOOK_AGAIN_NS;
 	struct nvml_memory memory;
-	int code = nvidia->nvml.memory ? nvidia->nvml.memory(device->handle, &memory) : nvidia->nvml.name ? nvidia->nvml.name(device->handle, name, sizeof name) : NVML_OK;
+	int code = nvidia->nvml.memory ? nvidia->nvml.memory(device->handle, &memory)
+		: nvidia->nvml.name        ? nvidia->nvml.name(device->handle, name, sizeof name)
+								   : NVML_OK;
 	if (!nvidia_hears(nvidia, device, code) && !nvml_is_unknown(code))
 		return false;
 	device->lost[0] = '\0';
@@ -171,12 +173,9 @@ static enum status read_nvidia(void *state, int64_t now_ns, struct sample_set *o
 	return STATUS_OK;
 }
 
-static void explain_nvidia(const void *state, struct reason *out)
-{
-	*out = ((const struct nvidia *)state)->why;
-}
+static void explain_nvidia(const void *state, struct reason *out) { *out = ((const struct nvidia *)state)->why; }
 
-/* -- opening -------------------------------------------------------------------------------------------------------------------- */
+/* -- opening -- */
 
 static bool is_file(const char *root, const char *usual, const char *name)
 {
@@ -251,6 +250,11 @@ static enum status open_nvidia(struct target *target, int32_t first_instance, vo
 }
 
 const struct gpu_vendor nvidia_gpus = {
-	.name = "nvidia", .what = "NVIDIA",
-	.is_here = is_nvidia_here, .open = open_nvidia, .read = read_nvidia, .explain = explain_nvidia, .close = close_nvidia,
+	.name = "nvidia",
+	.what = "NVIDIA",
+	.is_here = is_nvidia_here,
+	.open = open_nvidia,
+	.read = read_nvidia,
+	.explain = explain_nvidia,
+	.close = close_nvidia,
 };

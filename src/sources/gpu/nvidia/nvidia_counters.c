@@ -11,21 +11,23 @@ enum { IS_LOOKED = 0x80, HEAT_PARTS = 0x0c, HEAT_WHOLE = 0x10, ALL_PARTS = 0x1f 
 #define BYTES_PER_S_MOST 4e12
 #define TWO_32 4294967296.0
 
-/* What is asked by fields, those of a group in one call. `throttle`: a part of the time in which that held it back; several of them sum up to one metric, and
- * so are read together, the cheap with the dear. */
+/* What is asked by fields, those of a group in one call. `throttle`: a part of the time in which that held it back;
+ * several of them sum up to one metric, and so are read together, the cheap with the dear. */
 static const struct counter_row {
 	uint32_t id, scope;
 	enum metric metric;
 	double scale;
-	int wrapping;                        /* enum nvidia_wrapping, −1 = it does not wrap */
+	int wrapping; /* enum nvidia_wrapping, −1 = it does not wrap */
 	enum nvidia_group group;
 } rows[] = {
 	{ NVML_FIELD_ENERGY_MJ, 0, METRIC_GPU_ENERGY, 1e-3, -1, NVIDIA_GROUP_energy },
 	{ NVML_FIELD_MEMORY_CELSIUS, 0, METRIC_GPU_TEMPERATURE_MEMORY, 1, -1, NVIDIA_GROUP_counters },
 	{ NVML_FIELD_PCIE_SENT, 0, METRIC_GPU_PCIE_SENT, 1, NVIDIA_PCIE_SENT, NVIDIA_GROUP_counters },
 	{ NVML_FIELD_PCIE_RECEIVED, 0, METRIC_GPU_PCIE_RECEIVED, 1, NVIDIA_PCIE_RECEIVED, NVIDIA_GROUP_counters },
-	{ NVML_FIELD_NVLINK_SENT_KIB, NVML_SCOPE_ALL_LINKS, METRIC_GPU_NVLINK_SENT, 1024, NVIDIA_NVLINK_SENT, NVIDIA_GROUP_counters },
-	{ NVML_FIELD_NVLINK_RECEIVED_KIB, NVML_SCOPE_ALL_LINKS, METRIC_GPU_NVLINK_RECEIVED, 1024, NVIDIA_NVLINK_RECEIVED, NVIDIA_GROUP_counters },
+	{ NVML_FIELD_NVLINK_SENT_KIB, NVML_SCOPE_ALL_LINKS, METRIC_GPU_NVLINK_SENT, 1024, NVIDIA_NVLINK_SENT,
+		NVIDIA_GROUP_counters },
+	{ NVML_FIELD_NVLINK_RECEIVED_KIB, NVML_SCOPE_ALL_LINKS, METRIC_GPU_NVLINK_RECEIVED, 1024, NVIDIA_NVLINK_RECEIVED,
+		NVIDIA_GROUP_counters },
 	{ NVML_FIELD_PCIE_REPLAYS, 0, METRIC_GPU_PCIE_REPLAYS, 1, -1, NVIDIA_GROUP_errors },
 	{ NVML_FIELD_ECC_CORRECTED, 0, METRIC_GPU_ECC_CORRECTED, 1, -1, NVIDIA_GROUP_errors },
 	{ NVML_FIELD_ECC_UNCORRECTED, 0, METRIC_GPU_ECC_UNCORRECTED, 1, -1, NVIDIA_GROUP_errors },
@@ -33,11 +35,15 @@ static const struct counter_row {
 	{ NVML_FIELD_THROTTLED_POWER_BRAKE_NS, 0, METRIC_GPU_THROTTLED_POWER, 1, -1, NVIDIA_GROUP_throttled },
 	{ NVML_FIELD_THROTTLED_HEAT_SOFTWARE_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },
 	{ NVML_FIELD_THROTTLED_HEAT_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },
-	{ NVML_FIELD_THROTTLED_THERMAL_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },      /* where the two before are not told */
+	/* where the two before are not told */
+	{ NVML_FIELD_THROTTLED_THERMAL_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows, THROTTLE_FIRST = ROW_COUNT - THROTTLE_PARTS };
 
-struct value { bool is_there; uint64_t number; };
+struct value {
+	bool is_there;
+	uint64_t number;
+};
 
 static struct value value_of(const struct nvml_field *field)
 {
@@ -45,26 +51,25 @@ static struct value value_of(const struct nvml_field *field)
 		return (struct value){ .is_there = false };
 	switch (field->type) {
 	case NVML_VALUE_DOUBLE:
-		return field->value.number >= 0 && field->value.number < 0x1p63 ? (struct value){ true, (uint64_t)field->value.number } : (struct value){ .is_there = false };
-	case NVML_VALUE_U32:
-		return (struct value){ field->value.u32 != NVML_ABSENT_32, field->value.u32 };
-	case NVML_VALUE_UNSIGNED_LONG: case NVML_VALUE_U64:
-		return (struct value){ field->value.u64 != NVML_ABSENT_64, field->value.u64 };
-	case NVML_VALUE_I64:
-		return (struct value){ field->value.i64 >= 0, (uint64_t)field->value.i64 };
-	case NVML_VALUE_I32:
-		return (struct value){ field->value.i32 >= 0, (uint64_t)field->value.i32 };
-	case NVML_VALUE_U16:
-		return (struct value){ true, field->value.u16 };
-	default:
-		return (struct value){ .is_there = false };
+		return field->value.number >= 0 && field->value.number < 0x1p63
+			? (struct value){ true, (uint64_t)field->value.number }
+			: (struct value){ .is_there = false };
+	case NVML_VALUE_U32: return (struct value){ field->value.u32 != NVML_ABSENT_32, field->value.u32 };
+	case NVML_VALUE_UNSIGNED_LONG:
+	case NVML_VALUE_U64: return (struct value){ field->value.u64 != NVML_ABSENT_64, field->value.u64 };
+	case NVML_VALUE_I64: return (struct value){ field->value.i64 >= 0, (uint64_t)field->value.i64 };
+	case NVML_VALUE_I32: return (struct value){ field->value.i32 >= 0, (uint64_t)field->value.i32 };
+	case NVML_VALUE_U16: return (struct value){ true, field->value.u16 };
+	default: return (struct value){ .is_there = false };
 	}
 }
 
-/* Since it was first seen. One that is lower than before has wrapped at 32 bits, where what that makes of it is possible, or has begun anew. */
+/* Since it was first seen. One that is lower than before has wrapped at 32 bits, where what that makes of it is
+ * possible, or has begun anew. */
 static double grown(struct nvidia_counter *counter, uint64_t raw, double scale, int64_t now_ns)
 {
-	double before = (double)counter->raw, more = (double)raw - before, possible = BYTES_PER_S_MOST / scale * (seconds_between(counter->seen_ns, now_ns) + 1);
+	double before = (double)counter->raw, more = (double)raw - before,
+		   possible = BYTES_PER_S_MOST / scale * (seconds_between(counter->seen_ns, now_ns) + 1);
 	if (!counter->is_begun)
 		more = 0;
 	else if (raw < counter->raw)
@@ -83,7 +88,8 @@ void nvidia_add_rate(struct nvidia_counter *counter, double bytes_per_s, double 
 		counter->total += bytes_per_s * elapsed_s;
 }
 
-static void tell_row(struct nvidia_device *device, const struct counter_row *row, const struct value *value, int64_t now_ns, struct sample_set *out)
+static void tell_row(struct nvidia_device *device, const struct counter_row *row, const struct value *value,
+	int64_t now_ns, struct sample_set *out)
 {
 	enum { CELSIUS_MOST = 200 };
 	double number = (double)value->number * row->scale;
@@ -95,7 +101,8 @@ static void tell_row(struct nvidia_device *device, const struct counter_row *row
 }
 
 /* The parts that the first reading has are those that are summed: one that came or went later would look like time. */
-static void tell_throttled(struct nvidia_device *device, const struct value *values, int64_t now_ns, struct sample_set *out)
+static void tell_throttled(
+	struct nvidia_device *device, const struct value *values, int64_t now_ns, struct sample_set *out)
 {
 	uint8_t has = 0;
 	for (size_t i = 0; i < THROTTLE_PARTS; i++)
@@ -117,12 +124,14 @@ static void tell_throttled(struct nvidia_device *device, const struct value *val
 
 static bool is_asked(const struct nvidia_device *device, size_t row, enum nvidia_group group)
 {
-	bool is_other_part = row >= THROTTLE_FIRST && device->throttle_parts && !(device->throttle_parts >> (row - THROTTLE_FIRST) & 1);
+	bool is_other_part =
+		row >= THROTTLE_FIRST && device->throttle_parts && !(device->throttle_parts >> (row - THROTTLE_FIRST) & 1);
 	return rows[row].group == group && !is_other_part;
 }
 
 /* False: there was nothing to ask, or no answer. */
-static bool ask_rows(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, struct value values[ROW_COUNT])
+static bool ask_rows(
+	struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, struct value values[ROW_COUNT])
 {
 	struct nvml_field fields[ROW_COUNT];
 	size_t asked[ROW_COUNT];
@@ -134,7 +143,8 @@ static bool ask_rows(struct nvidia *nvidia, struct nvidia_device *device, enum n
 		asked[count] = i;
 		fields[count++] = (struct nvml_field){ .id = rows[i].id, .scope = rows[i].scope, .code = NVML_NO_DATA };
 	}
-	if (!nvidia->nvml.fields || !count || !nvidia_hears(nvidia, device, nvidia->nvml.fields(device->handle, count, fields)))
+	if (!nvidia->nvml.fields || !count ||
+		!nvidia_hears(nvidia, device, nvidia->nvml.fields(device->handle, count, fields)))
 		return false;
 	for (int i = 0; i < count; i++) {
 		nvidia_hears(nvidia, device, fields[i].code);
@@ -145,7 +155,8 @@ static bool ask_rows(struct nvidia *nvidia, struct nvidia_device *device, enum n
 	return true;
 }
 
-static void read_rows(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, int64_t now_ns, struct sample_set *out)
+static void read_rows(struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, int64_t now_ns,
+	struct sample_set *out)
 {
 	struct value values[ROW_COUNT];
 	ask_rows(nvidia, device, group, values);
@@ -195,18 +206,26 @@ void nvidia_read_energy(struct nvidia *nvidia, struct nvidia_device *device, int
 }
 
 /* A driver without fields. */
-static void read_older_errors(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+static void read_older_errors(
+	struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
-	static const struct { enum nvml_ecc kind; enum metric metric; } kinds[] = {
-		{ NVML_ECC_CORRECTED, METRIC_GPU_ECC_CORRECTED }, { NVML_ECC_UNCORRECTED, METRIC_GPU_ECC_UNCORRECTED },
+	static const struct {
+		enum nvml_ecc kind;
+		enum metric metric;
+	} kinds[] = {
+		{ NVML_ECC_CORRECTED, METRIC_GPU_ECC_CORRECTED },
+		{ NVML_ECC_UNCORRECTED, METRIC_GPU_ECC_UNCORRECTED },
 	};
 	const struct nvml *nvml = &nvidia->nvml;
 	unsigned long long number = NVML_ABSENT_64;
 	uint32_t replays = NVML_ABSENT_32;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && nvml->ecc_errors; i++)
-		if (nvidia_hears(nvidia, device, nvml->ecc_errors(device->handle, kinds[i].kind, NVML_ECC_SINCE_LOADED, &number)) && number != NVML_ABSENT_64)
+		if (nvidia_hears(
+				nvidia, device, nvml->ecc_errors(device->handle, kinds[i].kind, NVML_ECC_SINCE_LOADED, &number)) &&
+			number != NVML_ABSENT_64)
 			nvidia_tell(out, now_ns, kinds[i].metric, device, (double)number);
-	if (nvml->replays && nvidia_hears(nvidia, device, nvml->replays(device->handle, &replays)) && replays != NVML_ABSENT_32)
+	if (nvml->replays && nvidia_hears(nvidia, device, nvml->replays(device->handle, &replays)) &&
+		replays != NVML_ABSENT_32)
 		nvidia_tell(out, now_ns, METRIC_GPU_PCIE_REPLAYS, device, replays);
 }
 

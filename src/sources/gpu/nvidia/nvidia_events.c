@@ -11,11 +11,14 @@
 /* The driver tells of errors (XID) to who waits for them: a thread of its own, which does nothing else. */
 enum { WAIT_MS = 250, EVENTS_KEPT = 32, FAULTS_MOST = 10, PAUSE_MS = 200, XID_FALLEN_OFF = 79 };
 
-struct happening { struct nvml_device *handle; uint32_t code; };
+struct happening {
+	struct nvml_device *handle;
+	uint32_t code;
+};
 
 struct nvidia_events {
 	pthread_t thread;
-	pthread_mutex_t lock;                /* of the two below */
+	pthread_mutex_t lock; /* of the two below */
 	size_t count;
 	struct happening kept[EVENTS_KEPT];
 	_Atomic bool is_stopping;
@@ -30,7 +33,8 @@ static void keep(struct nvidia_events *events, const struct nvml_event *event)
 		return;
 	pthread_mutex_lock(&events->lock);
 	if (events->count < EVENTS_KEPT)
-		events->kept[events->count++] = (struct happening){ event->device, event->data <= UINT32_MAX ? (uint32_t)event->data : 0 };
+		events->kept[events->count++] =
+			(struct happening){ event->device, event->data <= UINT32_MAX ? (uint32_t)event->data : 0 };
 	pthread_mutex_unlock(&events->lock);
 }
 
@@ -58,7 +62,8 @@ static struct nvml_event_set *make_set(const struct nvidia *nvidia)
 	const struct nvml *nvml = &nvidia->nvml;
 	struct nvml_event_set *set = NULL;
 	size_t registered = 0;
-	if (!nvml->event_set || !nvml->event_register || !nvml->event_wait || !nvml->event_free || nvml->event_set(&set) != NVML_OK)
+	if (!nvml->event_set || !nvml->event_register || !nvml->event_wait || !nvml->event_free ||
+		nvml->event_set(&set) != NVML_OK)
 		return NULL;
 	for (size_t i = 0; i < nvidia->count; i++)
 		registered += nvml->event_register(nvidia->devices[i]->handle, NVML_EVENT_XID, set) == NVML_OK;
@@ -108,18 +113,35 @@ bool nvidia_events_close(struct nvidia_events *events)
 	return true;
 }
 
-/* -- in words ------------------------------------------------------------------------------------------------------------------- */
+/* -- in words -- */
 
 static const char *xid_words(uint32_t code)
 {
-	static const struct { uint32_t code; const char *words; } table[] = {
-		{ 13, "an exception in a kernel" }, { 31, "a kernel touched memory that is not its own" }, { 32, "a damaged command from a program" },
-		{ 43, "a program's work was stopped" }, { 45, "a program's work was removed" }, { 48, "a memory error that cannot be corrected" },
-		{ 61, "its inner controller stopped" }, { 62, "its inner controller halted" }, { 63, "a damaged row of memory is set aside" },
-		{ 64, "a damaged row of memory cannot be set aside" }, { 69, "an exception in a kernel" }, { 74, "an NVLink error" },
-		{ XID_FALLEN_OFF, "it has fallen off the bus" }, { 92, "many corrected memory errors" }, { 94, "a memory error that hit one program" },
-		{ 95, "a memory error that may have hit any program" }, { 109, "a change of context did not end" }, { 119, "its own processor (GSP) does not answer" },
-		{ 120, "its own processor (GSP) failed" }, { 140, "a memory error that cannot be corrected" }, { 154, "it must be reset or its machine restarted" },
+	static const struct {
+		uint32_t code;
+		const char *words;
+	} table[] = {
+		{ 13, "an exception in a kernel" },
+		{ 31, "a kernel touched memory that is not its own" },
+		{ 32, "a damaged command from a program" },
+		{ 43, "a program's work was stopped" },
+		{ 45, "a program's work was removed" },
+		{ 48, "a memory error that cannot be corrected" },
+		{ 61, "its inner controller stopped" },
+		{ 62, "its inner controller halted" },
+		{ 63, "a damaged row of memory is set aside" },
+		{ 64, "a damaged row of memory cannot be set aside" },
+		{ 69, "an exception in a kernel" },
+		{ 74, "an NVLink error" },
+		{ XID_FALLEN_OFF, "it has fallen off the bus" },
+		{ 92, "many corrected memory errors" },
+		{ 94, "a memory error that hit one program" },
+		{ 95, "a memory error that may have hit any program" },
+		{ 109, "a change of context did not end" },
+		{ 119, "its own processor (GSP) does not answer" },
+		{ 120, "its own processor (GSP) failed" },
+		{ 140, "a memory error that cannot be corrected" },
+		{ 154, "it must be reset or its machine restarted" },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (table[i].code == code)
@@ -127,7 +149,8 @@ static const char *xid_words(uint32_t code)
 	return NULL;
 }
 
-static void tell_happening(struct nvidia *nvidia, const struct happening *happening, int64_t now_ns, struct sample_set *out)
+static void tell_happening(
+	struct nvidia *nvidia, const struct happening *happening, int64_t now_ns, struct sample_set *out)
 {
 	char text[NVIDIA_LOST_SIZE];
 	struct nvidia_device *device = nvidia_find(nvidia, happening->handle);
@@ -135,7 +158,8 @@ static void tell_happening(struct nvidia *nvidia, const struct happening *happen
 	if (!event)
 		return;
 	const char *words = xid_words(happening->code);
-	snprintf(text, sizeof text, "%s%sXID %u%s", words ? words : "", words ? " (" : "", happening->code, words ? ")" : "");
+	snprintf(
+		text, sizeof text, "%s%sXID %u%s", words ? words : "", words ? " (" : "", happening->code, words ? ")" : "");
 	event->gpu_event.gpu = device->instance;
 	event->gpu_event.code = happening->code;
 	event->gpu_event.text = sample_set_text(out, text, strlen(text));

@@ -9,32 +9,34 @@
 /* What no GPU can be: such an answer is not passed on. */
 enum { MEGAHERTZ_MOST = 20000, CELSIUS_MOST = 200, MILLIWATTS_MOST = 20000000, LANES_MOST = 64, GENERATION_MOST = 16 };
 
-static double percent(uint32_t value)
-{
-	return value <= 100 ? value / 100.0 : (double)NAN;
-}
+static double percent(uint32_t value) { return value <= 100 ? value / 100.0 : (double)NAN; }
 
 static double within(uint32_t value, uint32_t most, double scale)
 {
 	return value <= most ? value * scale : (double)NAN;
 }
 
-/* -- at each reading ------------------------------------------------------------------------------------------------------------ */
+/* -- at each reading -- */
 
-static void read_utilization(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+static void read_utilization(
+	struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	struct nvml_utilization use = { NVML_ABSENT_32, NVML_ABSENT_32 };
 	int code = nvidia->nvml.utilization ? nvidia->nvml.utilization(device->handle, &use) : NVML_FUNCTION_NOT_FOUND;
-	nvidia_lacks(device, NVIDIA_WANTED_UTILISATION, code == NVML_NOT_SUPPORTED && device->has_parts ? NVIDIA_LACK_MIG : code);
+	nvidia_lacks(
+		device, NVIDIA_WANTED_UTILISATION, code == NVML_NOT_SUPPORTED && device->has_parts ? NVIDIA_LACK_MIG : code);
 	if (!nvidia_hears(nvidia, device, code))
 		return;
 	nvidia_tell(out, now_ns, METRIC_GPU_BUSY, device, percent(use.gpu));
 	nvidia_tell(out, now_ns, METRIC_GPU_MEMORY_BUSY, device, percent(use.memory));
 }
 
-struct memory_figures { double total, used, reserved; };
+struct memory_figures {
+	double total, used, reserved;
+};
 
-/* What a driver says of itself, whether or not its `used` has the reserved part in it: what is neither free nor reserved is in use. */
+/* What a driver says of itself, whether or not its `used` has the reserved part in it: what is neither free nor
+ * reserved is in use. */
 static int ask_memory(const struct nvidia *nvidia, const struct nvidia_device *device, struct memory_figures *figures)
 {
 	struct nvml_memory_v2 newer = { .version = NVML_VERSION(struct nvml_memory_v2, 2) };
@@ -42,7 +44,8 @@ static int ask_memory(const struct nvidia *nvidia, const struct nvidia_device *d
 	int code = nvidia->nvml.memory_v2 ? nvidia->nvml.memory_v2(device->handle, &newer) : NVML_FUNCTION_NOT_FOUND;
 	if (code == NVML_OK) {
 		bool adds_up = newer.free <= newer.total && newer.reserved <= newer.total - newer.free;
-		*figures = (struct memory_figures){ (double)newer.total, (double)(adds_up ? newer.total - newer.free - newer.reserved : newer.used), (double)newer.reserved };
+		*figures = (struct memory_figures){ (double)newer.total,
+			(double)(adds_up ? newer.total - newer.free - newer.reserved : newer.used), (double)newer.reserved };
 	} else if (nvml_is_unknown(code) && nvidia->nvml.memory) {
 		code = nvidia->nvml.memory(device->handle, &older);
 		*figures = (struct memory_figures){ (double)older.total, (double)older.used, (double)NAN };
@@ -57,10 +60,12 @@ static bool machine_memory(const struct nvidia *nvidia, struct memory_figures *f
 	size_t length;
 	uint64_t total_kib, available_kib;
 	snprintf(path, sizeof path, "%s/meminfo", nvidia->target->proc_root);
-	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK || !proc_field(text, "MemTotal", 0, &total_kib) ||
-	    !proc_field(text, "MemAvailable", 0, &available_kib) || available_kib > total_kib)
+	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK ||
+		!proc_field(text, "MemTotal", 0, &total_kib) || !proc_field(text, "MemAvailable", 0, &available_kib) ||
+		available_kib > total_kib)
 		return false;
-	*figures = (struct memory_figures){ (double)total_kib * 1024, (double)(total_kib - available_kib) * 1024, (double)NAN };
+	*figures =
+		(struct memory_figures){ (double)total_kib * 1024, (double)(total_kib - available_kib) * 1024, (double)NAN };
 	return true;
 }
 
@@ -69,7 +74,8 @@ static void read_memory(struct nvidia *nvidia, struct nvidia_device *device, int
 	struct memory_figures figures = { (double)NAN, (double)NAN, (double)NAN };
 	int code = ask_memory(nvidia, device, &figures);
 	bool is_good = nvidia_hears(nvidia, device, code);
-	bool is_unified = !device->whole && !device->has_parts && (is_good ? figures.total == 0 : code == NVML_NOT_SUPPORTED);
+	bool is_unified =
+		!device->whole && !device->has_parts && (is_good ? figures.total == 0 : code == NVML_NOT_SUPPORTED);
 	if (is_unified && machine_memory(nvidia, &figures)) {
 		is_good = true;
 		code = NVIDIA_LACK_UNIFIED;
@@ -79,14 +85,19 @@ static void read_memory(struct nvidia *nvidia, struct nvidia_device *device, int
 		return;
 	device->memory_total_bytes = figures.total;
 	nvidia_tell(out, now_ns, METRIC_GPU_MEMORY, device, figures.total);
-	nvidia_tell(out, now_ns, METRIC_GPU_MEMORY_USED, device, figures.used <= figures.total ? figures.used : (double)NAN);
-	nvidia_tell(out, now_ns, METRIC_GPU_MEMORY_RESERVED, device, figures.reserved <= figures.total ? figures.reserved : (double)NAN);
+	nvidia_tell(
+		out, now_ns, METRIC_GPU_MEMORY_USED, device, figures.used <= figures.total ? figures.used : (double)NAN);
+	nvidia_tell(out, now_ns, METRIC_GPU_MEMORY_RESERVED, device,
+		figures.reserved <= figures.total ? figures.reserved : (double)NAN);
 }
 
-static int ask_clock(int (*call)(struct nvml_device *, unsigned, unsigned *), const struct nvidia_device *device, enum nvml_clock clock, uint32_t *out)
+static int ask_clock(int (*call)(struct nvml_device *, unsigned, unsigned *), const struct nvidia_device *device,
+	enum nvml_clock clock, uint32_t *out)
 {
 	int code = call ? call(device->handle, clock, out) : NVML_FUNCTION_NOT_FOUND;
-	return code != NVML_OK && call && clock == NVML_CLOCK_SM && nvml_is_unknown(code) ? call(device->handle, NVML_CLOCK_GRAPHICS, out) : code;
+	return code != NVML_OK && call && clock == NVML_CLOCK_SM && nvml_is_unknown(code)
+		? call(device->handle, NVML_CLOCK_GRAPHICS, out)
+		: code;
 }
 
 static void read_clocks(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
@@ -100,11 +111,13 @@ static void read_clocks(struct nvidia *nvidia, struct nvidia_device *device, int
 		nvidia_tell(out, now_ns, METRIC_GPU_CLOCK_MEMORY, device, within(memory, MEGAHERTZ_MOST, 1e6));
 }
 
-static void read_temperature(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+static void read_temperature(
+	struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	struct nvml_temperature newer = { .version = NVML_VERSION(struct nvml_temperature, 1), .sensor = NVML_SENSOR_GPU };
 	uint32_t celsius = NVML_ABSENT_32;
-	int code = nvidia->nvml.temperature_v1 ? nvidia->nvml.temperature_v1(device->handle, &newer) : NVML_FUNCTION_NOT_FOUND;
+	int code =
+		nvidia->nvml.temperature_v1 ? nvidia->nvml.temperature_v1(device->handle, &newer) : NVML_FUNCTION_NOT_FOUND;
 	if (code == NVML_OK)
 		celsius = newer.celsius >= 0 ? (uint32_t)newer.celsius : NVML_ABSENT_32;
 	else if (nvml_is_unknown(code) && nvidia->nvml.temperature)
@@ -120,7 +133,8 @@ static void read_power(struct nvidia *nvidia, struct nvidia_device *device, int6
 	int code = nvidia->nvml.power ? nvidia->nvml.power(device->handle, &milliwatts) : NVML_FUNCTION_NOT_FOUND;
 	if (nvml_is_unknown(code) && nvidia->nvml.fields) {
 		struct nvml_field field = { .id = NVML_FIELD_POWER_MW };
-		if (nvidia->nvml.fields(device->handle, 1, &field) == NVML_OK && field.code == NVML_OK && field.type == NVML_VALUE_U32) {
+		if (nvidia->nvml.fields(device->handle, 1, &field) == NVML_OK && field.code == NVML_OK &&
+			field.type == NVML_VALUE_U32) {
 			milliwatts = field.value.u32;
 			code = NVML_OK;
 		}
@@ -132,10 +146,15 @@ static void read_power(struct nvidia *nvidia, struct nvidia_device *device, int6
 
 static uint32_t throttle_of(uint64_t reasons)
 {
-	static const struct { uint32_t reason, throttle; } table[] = {
-		{ NVML_REASON_CLOCKS_SET, 1u << GPU_THROTTLE_CLOCKS_SET }, { NVML_REASON_POWER_CAP, 1u << GPU_THROTTLE_POWER_CAP },
-		{ NVML_REASON_SYNC_BOOST, 1u << GPU_THROTTLE_SYNC_BOOST }, { NVML_REASON_HEAT_SOFTWARE, 1u << GPU_THROTTLE_HEAT_SOFTWARE },
-		{ NVML_REASON_HEAT, 1u << GPU_THROTTLE_HEAT }, { NVML_REASON_POWER_BRAKE, 1u << GPU_THROTTLE_POWER_BRAKE },
+	static const struct {
+		uint32_t reason, throttle;
+	} table[] = {
+		{ NVML_REASON_CLOCKS_SET, 1u << GPU_THROTTLE_CLOCKS_SET },
+		{ NVML_REASON_POWER_CAP, 1u << GPU_THROTTLE_POWER_CAP },
+		{ NVML_REASON_SYNC_BOOST, 1u << GPU_THROTTLE_SYNC_BOOST },
+		{ NVML_REASON_HEAT_SOFTWARE, 1u << GPU_THROTTLE_HEAT_SOFTWARE },
+		{ NVML_REASON_HEAT, 1u << GPU_THROTTLE_HEAT },
+		{ NVML_REASON_POWER_BRAKE, 1u << GPU_THROTTLE_POWER_BRAKE },
 	};
 	uint32_t throttle = 0;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -158,7 +177,12 @@ static void read_throttle(struct nvidia *nvidia, struct nvidia_device *device, i
 void nvidia_read_figures(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	static void (*const readers[])(struct nvidia *, struct nvidia_device *, int64_t, struct sample_set *) = {
-		read_memory, read_utilization, read_clocks, read_temperature, read_power, read_throttle,
+		read_memory,
+		read_utilization,
+		read_clocks,
+		read_temperature,
+		read_power,
+		read_throttle,
 	};
 	/* A part shares all but its memory with its GPU. */
 	size_t count = device->whole ? 1 : sizeof readers / sizeof *readers;
@@ -166,9 +190,10 @@ void nvidia_read_figures(struct nvidia *nvidia, struct nvidia_device *device, in
 		readers[i](nvidia, device, now_ns, out);
 }
 
-/* -- what seldom changes -------------------------------------------------------------------------------------------------------- */
+/* -- what seldom changes -- */
 
-static double ask_one(struct nvidia *nvidia, struct nvidia_device *device, int (*call)(struct nvml_device *, unsigned *), uint32_t most, double scale)
+static double ask_one(struct nvidia *nvidia, struct nvidia_device *device,
+	int (*call)(struct nvml_device *, unsigned *), uint32_t most, double scale)
 {
 	uint32_t value = NVML_ABSENT_32;
 	bool is_told = call && !device->has_failed && nvidia_hears(nvidia, device, call(device->handle, &value)) && value;
@@ -185,9 +210,11 @@ static double clock_most(struct nvidia *nvidia, struct nvidia_device *device, en
 static double celsius_most(struct nvidia *nvidia, struct nvidia_device *device)
 {
 	static const enum nvml_threshold thresholds[] = { NVML_THRESHOLD_GPU_MOST, NVML_THRESHOLD_SLOWDOWN };
-	for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds && nvidia->nvml.threshold && !device->has_failed; i++) {
+	for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds && nvidia->nvml.threshold && !device->has_failed;
+		 i++) {
 		uint32_t celsius = NVML_ABSENT_32;
-		if (nvidia_hears(nvidia, device, nvidia->nvml.threshold(device->handle, thresholds[i], &celsius)) && celsius > 0 && celsius <= CELSIUS_MOST)
+		if (nvidia_hears(nvidia, device, nvidia->nvml.threshold(device->handle, thresholds[i], &celsius)) &&
+			celsius > 0 && celsius <= CELSIUS_MOST)
 			return celsius;
 	}
 	return (double)NAN;
@@ -224,8 +251,11 @@ void nvidia_read_settings(struct nvidia *nvidia, struct nvidia_device *device, i
 	double watts = ask_one(nvidia, device, nvml->power_limit, MILLIWATTS_MOST, 1e-3);
 	nvidia_tell(out, now_ns, METRIC_GPU_POWER_LIMIT, device, watts);
 	note_power_limit(device, watts);
-	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_GENERATION, device, ask_one(nvidia, device, nvml->generation, GENERATION_MOST, 1));
-	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_GENERATION_MOST, device, ask_one(nvidia, device, nvml->generation_most, GENERATION_MOST, 1));
+	nvidia_tell(
+		out, now_ns, METRIC_GPU_PCIE_GENERATION, device, ask_one(nvidia, device, nvml->generation, GENERATION_MOST, 1));
+	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_GENERATION_MOST, device,
+		ask_one(nvidia, device, nvml->generation_most, GENERATION_MOST, 1));
 	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_WIDTH, device, ask_one(nvidia, device, nvml->width, LANES_MOST, 1));
-	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_WIDTH_MOST, device, ask_one(nvidia, device, nvml->width_most, LANES_MOST, 1));
+	nvidia_tell(
+		out, now_ns, METRIC_GPU_PCIE_WIDTH_MOST, device, ask_one(nvidia, device, nvml->width_most, LANES_MOST, 1));
 }

@@ -9,14 +9,25 @@
 #define APART_LEAST_NS (110 * NS_PER_MS)
 #define MIB 1048576.0
 
-static const struct { uint32_t id; enum metric metric; } shares[] = {
-	{ NVML_GPM_SM_ACTIVE, METRIC_GPU_SM_ACTIVE }, { NVML_GPM_SM_OCCUPANCY, METRIC_GPU_SM_OCCUPANCY },
-	{ NVML_GPM_TENSOR_ACTIVE, METRIC_GPU_TENSOR_ACTIVE }, { NVML_GPM_DRAM_ACTIVE, METRIC_GPU_DRAM_ACTIVE },
+static const struct {
+	uint32_t id;
+	enum metric metric;
+} shares[] = {
+	{ NVML_GPM_SM_ACTIVE, METRIC_GPU_SM_ACTIVE },
+	{ NVML_GPM_SM_OCCUPANCY, METRIC_GPU_SM_OCCUPANCY },
+	{ NVML_GPM_TENSOR_ACTIVE, METRIC_GPU_TENSOR_ACTIVE },
+	{ NVML_GPM_DRAM_ACTIVE, METRIC_GPU_DRAM_ACTIVE },
 };
 /* Rates, for GPUs that have no counter of it. */
-static const struct { uint32_t id; enum metric metric; enum nvidia_wrapping counter; } rates[] = {
-	{ NVML_GPM_PCIE_SENT, METRIC_GPU_PCIE_SENT, NVIDIA_PCIE_SENT }, { NVML_GPM_PCIE_RECEIVED, METRIC_GPU_PCIE_RECEIVED, NVIDIA_PCIE_RECEIVED },
-	{ NVML_GPM_NVLINK_SENT, METRIC_GPU_NVLINK_SENT, NVIDIA_NVLINK_SENT }, { NVML_GPM_NVLINK_RECEIVED, METRIC_GPU_NVLINK_RECEIVED, NVIDIA_NVLINK_RECEIVED },
+static const struct {
+	uint32_t id;
+	enum metric metric;
+	enum nvidia_wrapping counter;
+} rates[] = {
+	{ NVML_GPM_PCIE_SENT, METRIC_GPU_PCIE_SENT, NVIDIA_PCIE_SENT },
+	{ NVML_GPM_PCIE_RECEIVED, METRIC_GPU_PCIE_RECEIVED, NVIDIA_PCIE_RECEIVED },
+	{ NVML_GPM_NVLINK_SENT, METRIC_GPU_NVLINK_SENT, NVIDIA_NVLINK_SENT },
+	{ NVML_GPM_NVLINK_RECEIVED, METRIC_GPU_NVLINK_RECEIVED, NVIDIA_NVLINK_RECEIVED },
 };
 enum { SHARE_COUNT = sizeof shares / sizeof *shares, RATE_COUNT = sizeof rates / sizeof *rates };
 
@@ -57,7 +68,9 @@ static int compute(struct nvidia *nvidia, struct nvidia_device *device)
 	gpm->from = device->samples[0];
 	gpm->to = device->samples[1];
 	for (size_t i = 0; i < SHARE_COUNT + RATE_COUNT; i++)
-		gpm->values[i] = (struct nvml_gpm_value){ .id = i < SHARE_COUNT ? shares[i].id : rates[i - SHARE_COUNT].id, .code = NVML_NO_DATA, .value = (double)NAN };
+		gpm->values[i] = (struct nvml_gpm_value){
+			.id = i < SHARE_COUNT ? shares[i].id : rates[i - SHARE_COUNT].id, .code = NVML_NO_DATA, .value = (double)NAN
+		};
 	return nvidia->nvml.gpm_metrics(gpm);
 }
 
@@ -67,7 +80,8 @@ static double value_of(const struct nvml_gpm *gpm, size_t at, uint32_t id)
 	return value->id == id && value->code == NVML_OK && value->value >= 0 ? value->value : (double)NAN;
 }
 
-static void tell(const struct nvidia *nvidia, struct nvidia_device *device, double elapsed_s, int64_t now_ns, struct sample_set *out)
+static void tell(
+	const struct nvidia *nvidia, struct nvidia_device *device, double elapsed_s, int64_t now_ns, struct sample_set *out)
 {
 	/* Rounding may carry a share a little above the whole. */
 	enum { PERCENT_MOST = 105 };

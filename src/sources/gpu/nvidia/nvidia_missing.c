@@ -9,29 +9,29 @@ static const char *const names[NVIDIA_WANTED_COUNT] = {
 #undef NAME_ROW
 };
 
-struct lack { const char *words, *remedy; };
+struct lack {
+	const char *words, *remedy;
+};
 
 static struct lack explain(int code)
 {
 	switch (code) {
 	case NVIDIA_LACK_HIDDEN:
 		return (struct lack){ "hidden: they run outside this container", "run the container with --pid=host" };
-	case NVIDIA_LACK_UNIFIED:
-		return (struct lack){ "it has none of its own: the machine's is shown", NULL };
+	case NVIDIA_LACK_UNIFIED: return (struct lack){ "it has none of its own: the machine's is shown", NULL };
 	case NVIDIA_LACK_MIG:
 		return (struct lack){ "not told while it is split into parts (MIG)", "see the activity of its parts" };
 	case NVIDIA_LACK_SLOW:
-		return (struct lack){ "its driver answers slowly, so it is asked seldom", "enable persistence mode: nvidia-smi -pm 1" };
+		return (struct lack){ "its driver answers slowly, so it is asked seldom",
+			"enable persistence mode: nvidia-smi -pm 1" };
 	case NVIDIA_LACK_OLD_GPU:
 		return (struct lack){ "SM and tensor activity are told by GPUs since Hopper (H100)", NULL };
 	case NVIDIA_LACK_OLD_DRIVER:
 		return (struct lack){ "SM and tensor activity are told by drivers since 520", "a newer driver" };
-	case NVML_NO_PERMISSION:
-		return (struct lack){ nvml_words(code), "run as root (sudo)" };
-	case NVML_FUNCTION_NOT_FOUND: case NVML_VERSION_MISMATCH:
-		return (struct lack){ nvml_words(code), "a newer driver" };
-	default:
-		return (struct lack){ nvml_words(code), NULL };
+	case NVML_NO_PERMISSION: return (struct lack){ nvml_words(code), "run as root (sudo)" };
+	case NVML_FUNCTION_NOT_FOUND:
+	case NVML_VERSION_MISMATCH: return (struct lack){ nvml_words(code), "a newer driver" };
+	default: return (struct lack){ nvml_words(code), NULL };
 	}
 }
 
@@ -45,7 +45,8 @@ static int describe(const struct nvidia *nvidia, enum nvidia_wanted wanted, char
 		int own = device->codes[wanted];
 		if (own == NVML_OK || (code != NVML_OK && own != code) || used + 24 > size)
 			continue;
-		used += (size_t)snprintf(out + used, size - used, "%s%u", code ? ", " : "GPU ", device->whole ? device->whole->index : device->index);
+		used += (size_t)snprintf(out + used, size - used, "%s%u", code ? ", " : "GPU ",
+			device->whole ? device->whole->index : device->index);
 		if (device->whole)
 			used += (size_t)snprintf(out + used, size - used, " part %u", device->index);
 		code = own;

@@ -17,10 +17,15 @@ static void read_name(struct nvidia *nvidia, struct nvidia_device *device)
 	/* Of a part: "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; older drivers name the GPU alone. */
 	const char *part = device->whole ? strstr(name, "MIG ") : NULL, *own = part ? part + strlen("MIG ") : name;
 	struct nvml_attributes attributes;
-	if (device->whole && !part && nvml->attributes && nvml->attributes(device->handle, &attributes) == NVML_OK && attributes.memory_mib < UINT32_MAX)
-		snprintf(device->name, sizeof device->name, "%ug.%ugb", attributes.compute_slices, (unsigned)((attributes.memory_mib + 1023) / 1024));
+	if (device->whole && !part && nvml->attributes && nvml->attributes(device->handle, &attributes) == NVML_OK &&
+		attributes.memory_mib < UINT32_MAX)
+		snprintf(device->name, sizeof device->name, "%ug.%ugb", attributes.compute_slices,
+			(unsigned)((attributes.memory_mib + 1023) / 1024));
 	else
-		snprintf(device->name, sizeof device->name, "%s", strncmp(own, MAKER, strlen(MAKER)) == 0 ? own + strlen(MAKER) : own[0] ? own : "GPU");
+		snprintf(device->name, sizeof device->name, "%s",
+			strncmp(own, MAKER, strlen(MAKER)) == 0 ? own + strlen(MAKER)
+				: own[0]                            ? own
+													: "GPU");
 }
 
 static void read_place(struct nvidia *nvidia, struct nvidia_device *device)
@@ -36,7 +41,8 @@ static void read_place(struct nvidia *nvidia, struct nvidia_device *device)
 		snprintf(device->pci, sizeof device->pci, "%04x:%02x:%02x.0", pci.domain, pci.bus, pci.device);
 }
 
-static struct nvidia_device *add_device(struct nvidia *nvidia, struct nvml_device *handle, struct nvidia_device *whole, uint32_t index)
+static struct nvidia_device *add_device(
+	struct nvidia *nvidia, struct nvml_device *handle, struct nvidia_device *whole, uint32_t index)
 {
 	struct nvidia_device *device = nvidia->count < NVIDIA_DEVICES_MOST ? calloc(1, sizeof *device) : NULL;
 	if (!device)
@@ -46,7 +52,8 @@ static struct nvidia_device *add_device(struct nvidia *nvidia, struct nvml_devic
 	device->index = index;
 	device->memory_total_bytes = device->power_limit_w = (double)NAN;
 	device->limits = (struct nvidia_limits){ (double)NAN, (double)NAN, (double)NAN };
-	device->instance = nvidia->first_instance + (int32_t)(whole ? NVIDIA_PARTS_FROM + NVIDIA_PARTS_MOST * whole->index + index : index);
+	device->instance = nvidia->first_instance +
+		(int32_t)(whole ? NVIDIA_PARTS_FROM + NVIDIA_PARTS_MOST * whole->index + index : index);
 	device->gpu_instance = UINT32_MAX;
 	if (whole && (!nvidia->nvml.gpu_instance || nvidia->nvml.gpu_instance(handle, &device->gpu_instance) != NVML_OK))
 		device->gpu_instance = UINT32_MAX;
@@ -72,7 +79,8 @@ enum status nvidia_find_gpus(struct nvidia *nvidia, struct reason *why_not)
 	unsigned count = 0;
 	int code = nvidia->nvml.device_count(&count);
 	if (code != NVML_OK)
-		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver does not list its GPUs: %s", nvml_words(code));
+		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver does not list its GPUs: %s",
+			nvml_words(code));
 	for (unsigned i = 0; i < count && i < NVIDIA_GPUS_MOST; i++) {
 		struct nvml_device *handle = NULL;
 		code = nvidia->nvml.device(i, &handle);
@@ -86,9 +94,11 @@ enum status nvidia_find_gpus(struct nvidia *nvidia, struct reason *why_not)
 		return STATUS_OK;
 	int refused = nvidia->refused_code;
 	if (refused == NVML_NO_PERMISSION || refused == NVML_BLOCKED)
-		return reason_set(why_not, STATUS_DENIED, "ls -l /dev/nvidia*: join their group, or run as root", "NVIDIA's driver refuses its %u GPUs to this user", count);
+		return reason_set(why_not, STATUS_DENIED, "ls -l /dev/nvidia*: join their group, or run as root",
+			"NVIDIA's driver refuses its %u GPUs to this user", count);
 	if (refused)
-		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver gives none of its %u GPUs: %s", count, nvml_words(refused));
+		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more",
+			"NVIDIA's driver gives none of its %u GPUs: %s", count, nvml_words(refused));
 	return reason_set(why_not, STATUS_NOT_FOUND, "in a container: --gpus all", "NVIDIA's driver sees no GPU here");
 }
 
@@ -102,16 +112,21 @@ void nvidia_tell_device(struct nvidia *nvidia, struct nvidia_device *device, int
 		return;
 	}
 	*row = (struct gpu_row){
-		.instance = device->instance, .parent = device->whole ? device->whole->instance : -1, .index = device->index, .vendor = "NVIDIA",
-		.name = sample_set_text(out, device->name, strlen(device->name)), .uuid = sample_set_text(out, device->uuid, strlen(device->uuid)),
-		.pci = sample_set_text(out, device->pci, strlen(device->pci)), .driver = sample_set_text(out, nvidia->driver, strlen(nvidia->driver)),
+		.instance = device->instance,
+		.parent = device->whole ? device->whole->instance : -1,
+		.index = device->index,
+		.vendor = "NVIDIA",
+		.name = sample_set_text(out, device->name, strlen(device->name)),
+		.uuid = sample_set_text(out, device->uuid, strlen(device->uuid)),
+		.pci = sample_set_text(out, device->pci, strlen(device->pci)),
+		.driver = sample_set_text(out, nvidia->driver, strlen(nvidia->driver)),
 		.lost = device->lost[0] ? sample_set_text(out, device->lost, strlen(device->lost)) : NULL,
 	};
 	record->gpu = row;
 	device->is_told = true;
 }
 
-/* -- parts (MIG) ---------------------------------------------------------------------------------------------------------------- */
+/* -- parts (MIG) -- */
 
 static struct nvidia_device *find_part(const struct nvidia *nvidia, const struct nvidia_device *whole, uint32_t index)
 {

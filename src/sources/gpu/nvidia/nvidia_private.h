@@ -1,8 +1,10 @@
 /* nvidia_private.h: what the files of the NVIDIA source share.
  *
- *   nvidia.c  paces: for each GPU and part, for each group that is due → nvidia_read_… → figures; lost GPUs; what is missing
+ *   nvidia.c  paces: for each GPU and part, for each group that is due → nvidia_read_… → figures; lost GPUs; what is
+ * missing
  *
- * Each GPU, and each part of one (MIG), is a device. A driver's call is wrapped by nothing, but its code goes through nvidia_hears. */
+ * Each GPU, and each part of one (MIG), is a device. A driver's call is wrapped by nothing, but its code goes through
+ * nvidia_hears. */
 #ifndef PMTOP_SOURCES_GPU_NVIDIA_NVIDIA_PRIVATE_H
 #define PMTOP_SOURCES_GPU_NVIDIA_NVIDIA_PRIVATE_H
 
@@ -11,34 +13,38 @@
 #include "src/sources/gpu/vendor.h"
 
 enum {
-	NVIDIA_GPUS_MOST = 64, NVIDIA_PARTS_MOST = 16, NVIDIA_DEVICES_MOST = NVIDIA_GPUS_MOST + 4 * NVIDIA_PARTS_MOST,
-	NVIDIA_PARTS_FROM = 100,             /* vendor.h: how parts are numbered */
-	NVIDIA_LISTS = 3,                    /* of processes: compute, graphics, MPS */
+	NVIDIA_GPUS_MOST = 64,
+	NVIDIA_PARTS_MOST = 16,
+	NVIDIA_DEVICES_MOST = NVIDIA_GPUS_MOST + 4 * NVIDIA_PARTS_MOST,
+	NVIDIA_PARTS_FROM = 100, /* vendor.h: how parts are numbered */
+	NVIDIA_LISTS = 3,        /* of processes: compute, graphics, MPS */
 	NVIDIA_LOST_SIZE = 80,
 };
 
-/* What is read together: (group, period in ms, the most that it may take of one CPU, of all GPUs together, in 1/10,000, whether parts have it too).
+/* What is read together: (group, period in ms, the most that it may take of one CPU, of all GPUs together, in 1/10,000,
+ * whether parts have it too).
  *
- * What the driver keeps costs 0.4 to 10 us a call and is asked at each reading; what it has to fetch from the GPU is asked as seldom as it serves. Of an H100
- * (driver 580) that is, in us of CPU: energy 3,300; each highest clock 1,000; use by processes about 2,000; time throttled 450 each by heat and by the power
- * brake; MIG mode 150; PCIe replays 140; each temperature threshold 110; bytes by PCIe 85 each way. One such GPU takes 2.5 to 3 ms a second, eight are held
- * to the sum of the shares. */
+ * What the driver keeps costs 0.4 to 10 us a call and is asked at each reading; what it has to fetch from the GPU is
+ * asked as seldom as it serves. Of an H100 (driver 580) that is, in us of CPU: energy 3,300; each highest clock 1,000;
+ * use by processes about 2,000; time throttled 450 each by heat and by the power brake; MIG mode 150; PCIe replays 140;
+ * each temperature threshold 110; bytes by PCIe 85 each way. One such GPU takes 2.5 to 3 ms a second, eight are held to
+ * the sum of the shares. */
 #define NVIDIA_GROUPS(X) \
-	X(parts,     10000, 3,  false)     /* first: what else is asked depends on it */ \
-	X(figures,   240,   15, true) \
-	X(counters,  1000,  15, false) \
-	X(throttled, 2000,  8,  false) \
-	X(energy,    2000,  20, false) \
-	X(errors,    5000,  2,  false) \
-	X(limits,    60000, 2,  false)     /* before the settings, which tell them */ \
-	X(settings,  2000,  4,  false) \
-	X(processes, 2000,  4,  true) \
-	X(use,       2000,  5,  false)     /* after their list, before they are told */ \
-	X(users,     2000,  4,  true) \
-	X(graphics,  5000,  2,  false) \
-	X(gpm,       1000,  6,  true)
+	X(parts, 10000, 3, false) /* first: what else is asked depends on it */ \
+	X(figures, 240, 15, true) \
+	X(counters, 1000, 15, false) \
+	X(throttled, 2000, 8, false) \
+	X(energy, 2000, 20, false) \
+	X(errors, 5000, 2, false) \
+	X(limits, 60000, 2, false) /* before the settings, which tell them */ \
+	X(settings, 2000, 4, false) \
+	X(processes, 2000, 4, true) \
+	X(use, 2000, 5, false) /* after their list, before they are told */ \
+	X(users, 2000, 4, true) \
+	X(graphics, 5000, 2, false) \
+	X(gpm, 1000, 6, true)
 
-#define NVIDIA_SHARE(name, period_ms, share, of_parts) + (share)
+#define NVIDIA_SHARE(name, period_ms, share, of_parts) +(share)
 enum { NVIDIA_SHARE_WHOLE = 10000, NVIDIA_SHARES = 0 NVIDIA_GROUPS(NVIDIA_SHARE) };
 #undef NVIDIA_SHARE
 _Static_assert((int)NVIDIA_SHARES * 100 <= (int)NVIDIA_SHARE_WHOLE, "all of it is less than 1 % of a CPU");
@@ -47,81 +53,111 @@ enum nvidia_group {
 #define NVIDIA_GROUP_ID(name, period_ms, share, of_parts) NVIDIA_GROUP_##name,
 	NVIDIA_GROUPS(NVIDIA_GROUP_ID)
 #undef NVIDIA_GROUP_ID
-	NVIDIA_GROUP_COUNT
+		NVIDIA_GROUP_COUNT
 };
 
 /* Figures whose lack is said. */
 #define NVIDIA_WANTED(X) \
-	X(UTILISATION,    "GPU utilisation") \
-	X(MEMORY,         "GPU memory") \
-	X(CLOCK,          "GPU clock") \
-	X(TEMPERATURE,    "GPU temperature") \
-	X(POWER,          "GPU power") \
-	X(ENERGY,         "GPU energy") \
-	X(THROTTLE,       "GPU throttle reasons") \
-	X(PROCESSES,      "GPU processes") \
+	X(UTILISATION, "GPU utilisation") \
+	X(MEMORY, "GPU memory") \
+	X(CLOCK, "GPU clock") \
+	X(TEMPERATURE, "GPU temperature") \
+	X(POWER, "GPU power") \
+	X(ENERGY, "GPU energy") \
+	X(THROTTLE, "GPU throttle reasons") \
+	X(PROCESSES, "GPU processes") \
 	X(PROCESS_MEMORY, "GPU memory of processes") \
-	X(ACTIVITY,       "GPU activity") \
-	X(PACE,           "GPU pace") \
-	X(DEVICE,         "GPUs")
+	X(ACTIVITY, "GPU activity") \
+	X(PACE, "GPU pace") \
+	X(DEVICE, "GPUs")
 
 enum nvidia_wanted {
 #define NVIDIA_WANTED_ID(id, name) NVIDIA_WANTED_##id,
 	NVIDIA_WANTED(NVIDIA_WANTED_ID)
 #undef NVIDIA_WANTED_ID
-	NVIDIA_WANTED_COUNT
+		NVIDIA_WANTED_COUNT
 };
 
 /* Beside the driver's codes: why something is missing, as we found out ourselves. */
-enum nvidia_lack { NVIDIA_LACK_HIDDEN = 10000, NVIDIA_LACK_UNIFIED, NVIDIA_LACK_MIG, NVIDIA_LACK_SLOW, NVIDIA_LACK_OLD_GPU, NVIDIA_LACK_OLD_DRIVER };
+enum nvidia_lack {
+	NVIDIA_LACK_HIDDEN = 10000,
+	NVIDIA_LACK_UNIFIED,
+	NVIDIA_LACK_MIG,
+	NVIDIA_LACK_SLOW,
+	NVIDIA_LACK_OLD_GPU,
+	NVIDIA_LACK_OLD_DRIVER
+};
 
 /* A counter that may wrap, or begin anew with its driver, as one that only grows. */
-struct nvidia_counter { bool is_begun; uint64_t raw; double total; int64_t seen_ns; };
-enum nvidia_wrapping { NVIDIA_PCIE_SENT, NVIDIA_PCIE_RECEIVED, NVIDIA_NVLINK_SENT, NVIDIA_NVLINK_RECEIVED, NVIDIA_WRAPPING_COUNT };
+struct nvidia_counter {
+	bool is_begun;
+	uint64_t raw;
+	double total;
+	int64_t seen_ns;
+};
+enum nvidia_wrapping {
+	NVIDIA_PCIE_SENT,
+	NVIDIA_PCIE_RECEIVED,
+	NVIDIA_NVLINK_SENT,
+	NVIDIA_NVLINK_RECEIVED,
+	NVIDIA_WRAPPING_COUNT
+};
 
-struct nvidia_user { uint32_t told, kind; double memory_bytes; };        /* told: the driver's pid */
-struct nvidia_list { struct nvidia_user *users; size_t count, capacity; };
+struct nvidia_user {
+	uint32_t told, kind;
+	double memory_bytes;
+}; /* told: the driver's pid */
+struct nvidia_list {
+	struct nvidia_user *users;
+	size_t count, capacity;
+};
 
 /* How busy a process kept the GPU, as the mean of samples. */
-struct nvidia_use { uint32_t told; double sum; unsigned count; };
+struct nvidia_use {
+	uint32_t told;
+	double sum;
+	unsigned count;
+};
 enum { NVIDIA_USES_MOST = 256 };
 
 /* What hardly ever changes; NAN = not known. */
-struct nvidia_limits { double clock_hz, clock_memory_hz, celsius; };
+struct nvidia_limits {
+	double clock_hz, clock_memory_hz, celsius;
+};
 
 struct nvidia_device {
 	struct nvml_device *handle;
-	struct nvidia_device *whole;         /* of a part: its GPU; else NULL */
-	uint32_t index, gpu_instance;        /* gpu_instance: of a part, as GPM and its processes name it */
+	struct nvidia_device *whole;  /* of a part: its GPU; else NULL */
+	uint32_t index, gpu_instance; /* gpu_instance: of a part, as GPM and its processes name it */
 	int32_t instance;
 	char name[NVML_NAME_SIZE], uuid[NVML_NAME_SIZE], pci[24];
-	char lost[NVIDIA_LOST_SIZE];         /* "" = it answers */
-	bool is_told, has_failed;            /* has_failed: a call of this reading said that it is lost */
-	bool has_parts;                      /* MIG is on */
-	int64_t next_ns[NVIDIA_GROUP_COUNT], look_ns;        /* look_ns: of a lost one, when it is asked again */
-	int64_t waited_ns[NVIDIA_GROUP_COUNT];               /* for the newest reading */
+	char lost[NVIDIA_LOST_SIZE];                  /* "" = it answers */
+	bool is_told, has_failed;                     /* has_failed: a call of this reading said that it is lost */
+	bool has_parts;                               /* MIG is on */
+	int64_t next_ns[NVIDIA_GROUP_COUNT], look_ns; /* look_ns: of a lost one, when it is asked again */
+	int64_t waited_ns[NVIDIA_GROUP_COUNT];        /* for the newest reading */
 	double reading_ns;
 	uint16_t codes[NVIDIA_WANTED_COUNT];
 
-	double memory_total_bytes;           /* NAN = not known */
-	double power_limit_w;                /* as it was told last; NAN = not yet */
+	double memory_total_bytes; /* NAN = not known */
+	double power_limit_w;      /* as it was told last; NAN = not yet */
 	struct nvidia_limits limits;
 	struct nvidia_counter counters[NVIDIA_WRAPPING_COUNT];
-	uint8_t throttle_parts;              /* which of the counters of throttled time it has; 0 = not looked yet */
+	uint8_t throttle_parts; /* which of the counters of throttled time it has; 0 = not looked yet */
 	bool has_pcie_field, has_nvlink_field;
 
 	struct nvidia_list lists[NVIDIA_LISTS];
-	unsigned hidden;                     /* users outside our container, at the last look */
-	int list_code;                       /* of the last look */
+	unsigned hidden; /* users outside our container, at the last look */
+	int list_code;   /* of the last look */
 	uint64_t use_seen_us;
-	bool has_use, is_use_older;          /* is_use_older: only the older call knows it */
-	unsigned use_rows;                   /* room that was enough; 0 = not known */
-	struct nvidia_use *uses;             /* NVIDIA_USES_MOST, once it was read */
+	bool has_use, is_use_older; /* is_use_older: only the older call knows it */
+	unsigned use_rows;          /* room that was enough; 0 = not known */
+	struct nvidia_use *uses;    /* NVIDIA_USES_MOST, once it was read */
 	size_t use_count;
 
 	bool is_gpm_known, has_gpm, is_sample_old;
 	struct nvml_sample *samples[2];
-	int64_t sampled_ns;                  /* when samples[0] was taken; 0 = never */
+	int64_t sampled_ns; /* when samples[0] was taken; 0 = never */
 };
 
 struct nvidia_events;
@@ -134,24 +170,27 @@ struct nvidia {
 	char driver[64];
 	size_t count;
 	struct nvidia_device *devices[NVIDIA_DEVICES_MOST];
-	unsigned listed, refused;            /* GPUs that the driver lists; those of them that it does not give to us */
+	unsigned listed, refused; /* GPUs that the driver lists; those of them that it does not give to us */
 	int refused_code;
-	struct nvidia_events *events;        /* NULL: this driver has none */
+	struct nvidia_events *events; /* NULL: this driver has none */
 	struct pids pids;
 	char told[NVIDIA_WANTED_COUNT][200]; /* what is said to be missing now; "" = nothing */
 	struct nvml_gpm *gpm;                /* room for its answer */
 	void *room, *use_room;               /* for lists of processes, for samples of their use */
 	size_t room_bytes, use_room_bytes;
-	bool is_gone;                        /* the driver was unloaded or restarted */
+	bool is_gone; /* the driver was unloaded or restarted */
 	struct reason why;
 };
 
 /* -- nvidia.c -- */
 /* Whether a call went well; that the GPU or the driver is lost is noted. */
 bool nvidia_hears(struct nvidia *nvidia, struct nvidia_device *device, int code);
-void nvidia_tell(struct sample_set *out, int64_t now_ns, enum metric metric, const struct nvidia_device *device, double value);    /* NAN: nothing */
-void nvidia_lacks(struct nvidia_device *device, enum nvidia_wanted wanted, int code);         /* NVML_OK: it is there */
-void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char *why, uint32_t xid, int64_t now_ns, struct sample_set *out);
+/* NAN: nothing */
+void nvidia_tell(
+	struct sample_set *out, int64_t now_ns, enum metric metric, const struct nvidia_device *device, double value);
+void nvidia_lacks(struct nvidia_device *device, enum nvidia_wanted wanted, int code); /* NVML_OK: it is there */
+void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char *why, uint32_t xid, int64_t now_ns,
+	struct sample_set *out);
 struct nvidia_device *nvidia_find(const struct nvidia *nvidia, const struct nvml_device *handle);
 
 /* -- nvidia_names.c -- */

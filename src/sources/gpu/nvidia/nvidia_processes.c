@@ -9,9 +9,10 @@ enum { PROCESSES_FIRST = 64, PROCESSES_MOST = 8192, TRIES = 4, COMMAND_SIZE = 25
 
 typedef int list_call(struct nvml_device *, unsigned *, void *);
 
-/* -- what the driver lists ------------------------------------------------------------------------------------------------------ */
+/* -- what the driver lists -- */
 
-/* Room for `count` processes of the largest kind, whatever kind is expected: a driver that writes another one must not write beyond it. */
+/* Room for `count` processes of the largest kind, whatever kind is expected: a driver that writes another one must not
+ * write beyond it. */
 static bool make_room(struct nvidia *nvidia, size_t count)
 {
 	size_t bytes = count * sizeof(struct nvml_process);
@@ -29,7 +30,8 @@ static int ask_list(struct nvidia *nvidia, list_call *call, struct nvml_device *
 {
 	unsigned wanted = PROCESSES_FIRST;
 	int code = NVML_INSUFFICIENT_SIZE;
-	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= PROCESSES_MOST && make_room(nvidia, wanted); i++) {
+	for (int i = 0;
+		 i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= PROCESSES_MOST && make_room(nvidia, wanted); i++) {
 		memset(nvidia->room, 0, nvidia->room_bytes);
 		*count = wanted;
 		code = call(handle, count, nvidia->room);
@@ -56,16 +58,19 @@ static bool add_user(struct nvidia_list *list, const struct nvidia_user *user)
 }
 
 /* A whole GPU with parts lists those of its parts too: they are told there. */
-static void take_list(const struct nvidia *nvidia, struct nvidia_device *device, size_t which, size_t stride, unsigned count)
+static void take_list(
+	const struct nvidia *nvidia, struct nvidia_device *device, size_t which, size_t stride, unsigned count)
 {
 	struct nvidia_list *list = &device->lists[which];
 	list->count = 0;
 	for (unsigned i = 0; i < count; i++) {
 		struct nvml_process process = { .gpu_instance = NVML_ABSENT_32 };
 		memcpy(&process, (const char *)nvidia->room + i * stride, stride);
-		struct nvidia_user user = { process.pid, which == LIST_GRAPHICS ? GPU_PROCESS_GRAPHICS : GPU_PROCESS_COMPUTE, (double)process.memory };
+		struct nvidia_user user = { process.pid, which == LIST_GRAPHICS ? GPU_PROCESS_GRAPHICS : GPU_PROCESS_COMPUTE,
+			(double)process.memory };
 		/* All-ones is "not available"; what is more than there is was never asked for by a process. */
-		if (process.memory == NVML_ABSENT_64 || user.memory_bytes > device->memory_total_bytes || user.memory_bytes >= 0x1p50)
+		if (process.memory == NVML_ABSENT_64 || user.memory_bytes > device->memory_total_bytes ||
+			user.memory_bytes >= 0x1p50)
 			user.memory_bytes = (double)NAN;
 		if (process.pid && !add_user(list, &user))
 			return;
@@ -74,8 +79,10 @@ static void take_list(const struct nvidia *nvidia, struct nvidia_device *device,
 
 static int read_list(struct nvidia *nvidia, struct nvidia_device *device, size_t which)
 {
-	static const enum nvml_call calls[NVIDIA_LISTS] = { NVML_CALL_compute_processes, NVML_CALL_graphics_processes, NVML_CALL_mps_processes };
-	list_call *const functions[NVIDIA_LISTS] = { nvidia->nvml.compute_processes, nvidia->nvml.graphics_processes, nvidia->nvml.mps_processes };
+	static const enum nvml_call calls[NVIDIA_LISTS] = { NVML_CALL_compute_processes, NVML_CALL_graphics_processes,
+		NVML_CALL_mps_processes };
+	list_call *const functions[NVIDIA_LISTS] = { nvidia->nvml.compute_processes, nvidia->nvml.graphics_processes,
+		nvidia->nvml.mps_processes };
 	unsigned count = 0;
 	if (!functions[which])
 		return NVML_FUNCTION_NOT_FOUND;
@@ -93,9 +100,13 @@ void nvidia_read_graphics(struct nvidia *nvidia, struct nvidia_device *device, i
 	read_list(nvidia, device, LIST_GRAPHICS);
 }
 
-/* -- what is told of them ------------------------------------------------------------------------------------------------------- */
+/* -- what is told of them -- */
 
-struct rows { struct gpu_process_row *rows; size_t count, most; unsigned hidden; };
+struct rows {
+	struct gpu_process_row *rows;
+	size_t count, most;
+	unsigned hidden;
+};
 
 static struct gpu_process_row *find_row(struct rows *rows, int32_t pid)
 {
@@ -104,22 +115,18 @@ static struct gpu_process_row *find_row(struct rows *rows, int32_t pid)
 			return &rows->rows[i];
 	if (rows->count == rows->most)
 		return NULL;
-	rows->rows[rows->count] = (struct gpu_process_row){ .pid = pid, .command = "", .memory_bytes = (double)NAN, .busy_ratio = (double)NAN };
+	rows->rows[rows->count] =
+		(struct gpu_process_row){ .pid = pid, .command = "", .memory_bytes = (double)NAN, .busy_ratio = (double)NAN };
 	return &rows->rows[rows->count++];
 }
 
-static double more(double a, double b)
-{
-	return isnan(a) ? b : isnan(b) ? a : a > b ? a : b;
-}
+static double more(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a > b ? a : b; }
 
-static double sum(double a, double b)
-{
-	return isnan(a) ? b : isnan(b) ? a : a + b;
-}
+static double sum(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a + b; }
 
 /* A process that is in two lists has its memory in both. Those that are hidden are one row, of pid 0. */
-static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const struct nvidia_user *user, int64_t now_ns, struct rows *rows, struct sample_set *out)
+static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const struct nvidia_user *user,
+	int64_t now_ns, struct rows *rows, struct sample_set *out)
 {
 	char command[COMMAND_SIZE];
 	int32_t pid = 0;
@@ -183,7 +190,8 @@ void nvidia_read_processes(struct nvidia *nvidia, struct nvidia_device *device, 
 		device->lists[i].count = 0;
 	if (device->has_parts)
 		return;
-	/* The first time all are wanted; later the graphics list has a pace of its own, for it may take the driver milliseconds. */
+	/* The first time all are wanted; later the graphics list has a pace of its own, for it may take the driver
+	 * milliseconds. */
 	if (device->next_ns[NVIDIA_GROUP_graphics] == 0 && !device->whole)
 		read_list(nvidia, device, LIST_GRAPHICS);
 	device->list_code = read_list(nvidia, device, LIST_COMPUTE);

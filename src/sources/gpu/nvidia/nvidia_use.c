@@ -10,7 +10,9 @@ enum { SAMPLES_FIRST = 64, SAMPLES_MOST = 4096, TRIES = 3 };
 /* Stamps are of the date; a driver's may go a little ahead. One from far ahead would hide all that come after it. */
 #define AHEAD_MOST_US 5000000
 
-struct look { uint64_t newest_us, from_us, until_us; };
+struct look {
+	uint64_t newest_us, from_us, until_us;
+};
 
 static void take(struct nvidia_device *device, uint32_t told, double ratio)
 {
@@ -46,10 +48,7 @@ static void take_all(struct nvidia_device *device, const struct nvml_process_use
 		device->use_seen_us = look.newest_us;
 }
 
-static bool has_entry(const struct nvidia_device *device, uint32_t told)
-{
-	return !isnan(nvidia_use_of(device, told));
-}
+static bool has_entry(const struct nvidia_device *device, uint32_t told) { return !isnan(nvidia_use_of(device, told)); }
 
 static void take_idle(struct nvidia_device *device)
 {
@@ -59,7 +58,7 @@ static void take_idle(struct nvidia_device *device)
 				take(device, device->lists[i].users[n].told, 0);
 }
 
-/* -- what the driver has: it takes milliseconds over an answer, so the room that was enough is remembered ----------------------------- */
+/* -- what the driver has: it takes milliseconds over an answer, so the room that was enough is remembered -- */
 
 static void *make_room(struct nvidia *nvidia, size_t bytes)
 {
@@ -73,12 +72,16 @@ static void *make_room(struct nvidia *nvidia, size_t bytes)
 	return room;
 }
 
-static int ask_newer(struct nvidia *nvidia, struct nvidia_device *device, const struct nvml_process_use **rows, size_t *count)
+static int ask_newer(
+	struct nvidia *nvidia, struct nvidia_device *device, const struct nvml_process_use **rows, size_t *count)
 {
-	struct nvml_processes_use ask = { .version = NVML_VERSION(struct nvml_processes_use, 1), .last_seen_us = device->use_seen_us };
+	struct nvml_processes_use ask = { .version = NVML_VERSION(struct nvml_processes_use, 1),
+		.last_seen_us = device->use_seen_us };
 	uint32_t wanted = device->use_rows ? device->use_rows : SAMPLES_FIRST;
 	int code = NVML_INSUFFICIENT_SIZE;
-	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= SAMPLES_MOST && (ask.rows = make_room(nvidia, wanted * sizeof *ask.rows)); i++) {
+	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= SAMPLES_MOST &&
+		 (ask.rows = make_room(nvidia, wanted * sizeof *ask.rows));
+		 i++) {
 		ask.count = device->use_rows = wanted;
 		code = nvidia->nvml.processes_use(device->handle, &ask);
 		*count = code == NVML_OK && ask.count <= wanted ? ask.count : 0;
@@ -97,20 +100,23 @@ static int ask_room(struct nvidia *nvidia, struct nvidia_device *device)
 	return code == NVML_INSUFFICIENT_SIZE ? NVML_OK : code;
 }
 
-static int ask_older(struct nvidia *nvidia, struct nvidia_device *device, const struct nvml_process_use **rows, size_t *count)
+static int ask_older(
+	struct nvidia *nvidia, struct nvidia_device *device, const struct nvml_process_use **rows, size_t *count)
 {
 	int code = NVML_INSUFFICIENT_SIZE;
 	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE; i++) {
 		code = device->use_rows && i == 0 ? NVML_OK : ask_room(nvidia, device);
 		unsigned got = device->use_rows;
-		struct nvml_process_use *uses = code == NVML_OK ? make_room(nvidia, got * (sizeof *uses + sizeof(struct nvml_process_sample))) : NULL;
+		struct nvml_process_use *uses =
+			code == NVML_OK ? make_room(nvidia, got * (sizeof *uses + sizeof(struct nvml_process_sample))) : NULL;
 		if (!uses)
 			return code;
 		struct nvml_process_sample *samples = (struct nvml_process_sample *)(void *)(uses + got);
 		code = nvidia->nvml.process_samples(device->handle, samples, &got, device->use_seen_us);
 		*count = code == NVML_OK && got <= device->use_rows ? got : 0;
 		for (size_t n = 0; n < *count; n++)
-			uses[n] = (struct nvml_process_use){ .pid = samples[n].pid, .time_us = samples[n].time_us, .sm = samples[n].sm };
+			uses[n] =
+				(struct nvml_process_use){ .pid = samples[n].pid, .time_us = samples[n].time_us, .sm = samples[n].sm };
 		*rows = uses;
 	}
 	return code;

@@ -9,7 +9,10 @@
 
 enum { SYMBOLS_MOST = 3, VERSION_SIZE = 32 };
 
-static const struct { size_t offset; const char *symbols[SYMBOLS_MOST]; } call_table[NVML_CALL_COUNT] = {
+static const struct {
+	size_t offset;
+	const char *symbols[SYMBOLS_MOST];
+} call_table[NVML_CALL_COUNT] = {
 #define NVML_CALL_ROW(name, arguments, ...) { offsetof(struct nvml, name), { __VA_ARGS__ } },
 	NVML_CALLS(NVML_CALL_ROW)
 #undef NVML_CALL_ROW
@@ -45,17 +48,23 @@ static enum status explain_start(int code, const char *sys_root, struct reason *
 	char version[VERSION_SIZE];
 	switch (code) {
 	case NVML_DRIVER_NOT_LOADED:
-		return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe nvidia; in a container: --gpus all", "NVIDIA's driver is not loaded");
+		return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe nvidia; in a container: --gpus all",
+			"NVIDIA's driver is not loaded");
 	case NVML_DRIVER_MISMATCH:
 		kernel_version(sys_root, version);
-		return reason_set(why_not, STATUS_UNSUPPORTED, "reboot, or unload and load the driver: its packages were changed while it ran",
-			"NVIDIA's driver%s%.31s in the kernel and its library are of different versions", version[0] ? " " : "", version);
+		return reason_set(why_not, STATUS_UNSUPPORTED,
+			"reboot, or unload and load the driver: its packages were changed while it ran",
+			"NVIDIA's driver%s%.31s in the kernel and its library are of different versions", version[0] ? " " : "",
+			version);
 	case NVML_NO_PERMISSION:
-		return reason_set(why_not, STATUS_DENIED, "ls -l /dev/nvidia*: join their group, or run as root", "NVIDIA's driver refuses this user");
+		return reason_set(why_not, STATUS_DENIED, "ls -l /dev/nvidia*: join their group, or run as root",
+			"NVIDIA's driver refuses this user");
 	case NVML_BLOCKED:
-		return reason_set(why_not, STATUS_DENIED, "let the container have /dev/nvidia* (--gpus all)", "this cgroup may not use NVIDIA's devices");
+		return reason_set(why_not, STATUS_DENIED, "let the container have /dev/nvidia* (--gpus all)",
+			"this cgroup may not use NVIDIA's devices");
 	default:
-		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver did not start: %s", nvml_words(code));
+		return reason_set(
+			why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver did not start: %s", nvml_words(code));
 	}
 }
 
@@ -67,7 +76,8 @@ enum status nvml_open(struct nvml *nvml, const char *path, const char *sys_root,
 		const char *error = dlerror();
 		/* The name stands in it too. */
 		if (error && strstr(error, "No such file"))
-			return reason_set(why_not, STATUS_NOT_FOUND, "install NVIDIA's driver; in a container: --gpus all", "no NVIDIA driver here (%.120s not found)", name);
+			return reason_set(why_not, STATUS_NOT_FOUND, "install NVIDIA's driver; in a container: --gpus all",
+				"no NVIDIA driver here (%.120s not found)", name);
 		return reason_set(why_not, STATUS_IO, NULL, "NVIDIA's library cannot be loaded: %.150s", error ? error : name);
 	}
 	resolve(nvml);
@@ -89,8 +99,8 @@ void nvml_close(struct nvml *nvml)
 		nvml->shutdown();
 }
 
-/* Early drivers of series 535 wrote 32 bytes under the name that has 24 before and after: they know the confidential computing that the added figure is
- * about, but not yet the call that it moved to. */
+/* Early drivers of series 535 wrote 32 bytes under the name that has 24 before and after: they know the confidential
+ * computing that the added figure is about, but not yet the call that it moved to. */
 size_t nvml_process_size(const struct nvml *nvml, enum nvml_call call)
 {
 	enum { NEWEST = 0, OLDER = 1 };
@@ -102,14 +112,25 @@ size_t nvml_process_size(const struct nvml *nvml, enum nvml_call call)
 
 const char *nvml_words(int code)
 {
-	static const struct { int code; const char *words; } table[] = {
-		{ NVML_OK, "nothing is wrong" }, { NVML_UNINITIALIZED, "the driver was restarted" }, { NVML_INVALID, "the driver did not understand the question" },
-		{ NVML_NOT_SUPPORTED, "this GPU or its driver does not tell it" }, { NVML_NO_PERMISSION, "the driver does not tell it to this user" },
-		{ NVML_NOT_FOUND, "the driver does not find it" }, { NVML_DRIVER_NOT_LOADED, "the driver is not loaded" },
-		{ NVML_FUNCTION_NOT_FOUND, "this driver is too old to tell it" }, { NVML_LIBRARY_NOT_FOUND, "a part of the driver's library is not installed" },
-		{ NVML_GPU_IS_LOST, "the GPU has fallen off the bus" }, { NVML_RESET_REQUIRED, "the GPU must be reset" },
-		{ NVML_BLOCKED, "the system blocks the device" }, { NVML_DRIVER_MISMATCH, "driver and library are of different versions" },
-		{ NVML_NO_DATA, "there is no data yet" }, { NVML_VERSION_MISMATCH, "this driver is too old to tell it" },
+	static const struct {
+		int code;
+		const char *words;
+	} table[] = {
+		{ NVML_OK, "nothing is wrong" },
+		{ NVML_UNINITIALIZED, "the driver was restarted" },
+		{ NVML_INVALID, "the driver did not understand the question" },
+		{ NVML_NOT_SUPPORTED, "this GPU or its driver does not tell it" },
+		{ NVML_NO_PERMISSION, "the driver does not tell it to this user" },
+		{ NVML_NOT_FOUND, "the driver does not find it" },
+		{ NVML_DRIVER_NOT_LOADED, "the driver is not loaded" },
+		{ NVML_FUNCTION_NOT_FOUND, "this driver is too old to tell it" },
+		{ NVML_LIBRARY_NOT_FOUND, "a part of the driver's library is not installed" },
+		{ NVML_GPU_IS_LOST, "the GPU has fallen off the bus" },
+		{ NVML_RESET_REQUIRED, "the GPU must be reset" },
+		{ NVML_BLOCKED, "the system blocks the device" },
+		{ NVML_DRIVER_MISMATCH, "driver and library are of different versions" },
+		{ NVML_NO_DATA, "there is no data yet" },
+		{ NVML_VERSION_MISMATCH, "this driver is too old to tell it" },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (table[i].code == code)
@@ -119,5 +140,6 @@ const char *nvml_words(int code)
 
 bool nvml_is_unknown(int code)
 {
-	return code == NVML_NOT_SUPPORTED || code == NVML_FUNCTION_NOT_FOUND || code == NVML_VERSION_MISMATCH || code == NVML_INVALID;
+	return code == NVML_NOT_SUPPORTED || code == NVML_FUNCTION_NOT_FOUND || code == NVML_VERSION_MISMATCH ||
+		code == NVML_INVALID;
 }

@@ -10,14 +10,18 @@
 #include "src/sources/python/counters/py_search.h"
 #include "src/sources/python/py_objects.h"
 
-/* Frames are searched once a second, or ten times where no pass is known: then so seldom that it costs less than a 200th of a CPU. */
+/* Frames are searched once a second, or ten times where no pass is known: then so seldom that it costs less than a
+ * 200th of a CPU. */
 #define SEARCH_NS (1 * NS_PER_S)
 #define SEARCH_SOON_NS (NS_PER_S / 10)
 #define SEARCH_APART 200
 /* A batch takes more than a microsecond: more of them than that, and some for a moment's reading, cannot be. */
 enum { LENGTH_TRIES = 4, BATCH_NS_LEAST = 1000, BATCHES_SPARE = 64, SEARCHED_MOST = 2048 };
 
-struct place { char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE]; int line; };
+struct place {
+	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
+	int line;
+};
 
 struct pass {
 	uint64_t serial, sampler;
@@ -34,7 +38,7 @@ struct py_counter {
 	const struct py_process *process;
 	uint64_t serial;
 	size_t count, over_count, over_told;
-	int64_t search_ns;           /* when to search again */
+	int64_t search_ns; /* when to search again */
 	struct py_search search;
 	struct pass passes[PY_ITERATORS_MOST], over[PY_ITERATORS_MOST];
 	struct py_counted told[PY_COUNTED_MOST];
@@ -42,7 +46,8 @@ struct py_counter {
 
 static bool is_possible(const struct pass *pass, uint64_t value, int64_t now_ns)
 {
-	uint64_t most = now_ns > pass->read_ns ? (uint64_t)(now_ns - pass->read_ns) / BATCH_NS_LEAST + BATCHES_SPARE : BATCHES_SPARE;
+	uint64_t most =
+		now_ns > pass->read_ns ? (uint64_t)(now_ns - pass->read_ns) / BATCH_NS_LEAST + BATCHES_SPARE : BATCHES_SPARE;
 	return value >= pass->value && value - pass->value <= most;
 }
 
@@ -62,13 +67,14 @@ static enum py_look look_soundly(const struct py_process *process, struct pass *
 	return look;
 }
 
-/* -- passes ------------------------------------------------------------------------------------------------------------------------- */
+/* -- passes -- */
 
 static void find_length(const struct py_process *process, struct pass *pass)
 {
 	uint64_t workers, count;
 	pass->length_tries++;
-	if (py_attribute_get(process, pass->number.iterator, "_num_workers", &workers) && py_int_read(process, workers, &count) && count <= UINT32_MAX)
+	if (py_attribute_get(process, pass->number.iterator, "_num_workers", &workers) &&
+		py_int_read(process, workers, &count) && count <= UINT32_MAX)
 		pass->worker_count = (uint32_t)count;
 	pass->length = py_length_read(process, pass->number.iterator, &pass->batch_size);
 }
@@ -77,7 +83,8 @@ static void find_length(const struct py_process *process, struct pass *pass)
 static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns, struct pass *out)
 {
 	*out = (struct pass){ .number.iterator = iterator, .read_ns = now_ns };
-	if (!py_number_find(counter->process, &out->number) || py_number_look(counter->process, &out->number, &out->value) != PY_LOOK_GOOD)
+	if (!py_number_find(counter->process, &out->number) ||
+		py_number_look(counter->process, &out->number, &out->value) != PY_LOOK_GOOD)
 		return false;
 	out->serial = ++counter->serial;
 	py_attribute_get(counter->process, iterator, "_index_sampler", &out->sampler);
@@ -133,7 +140,7 @@ static void drop(struct py_counter *counter, size_t at)
 	memmove(&counter->passes[at], &counter->passes[at + 1], (counter->count - at) * sizeof *counter->passes);
 }
 
-/* -- the stack ---------------------------------------------------------------------------------------------------------------------- */
+/* -- the stack -- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -143,14 +150,16 @@ static bool ends_with(const char *text, const char *end)
 
 static bool is_next(const struct py_code *code)
 {
-	return (strcmp(code->function, "__next__") == 0 || ends_with(code->function, ".__next__")) && ends_with(code->file, "/torch/utils/data/dataloader.py");
+	return (strcmp(code->function, "__next__") == 0 || ends_with(code->function, ".__next__")) &&
+		ends_with(code->file, "/torch/utils/data/dataloader.py");
 }
 
 /* What stands between a loop and its loader. */
 static bool is_between(const char *file)
 {
-	static const char *const parts[] = { "/torch/utils/data/", "/tqdm/", "/rich/progress.py", "/accelerate/data_loader.py",
-		"/lightning/pytorch/utilities/", "/lightning/pytorch/loops/fetchers.py", "/pytorch_lightning/utilities/", "/pytorch_lightning/loops/fetchers.py" };
+	static const char *const parts[] = { "/torch/utils/data/", "/tqdm/", "/rich/progress.py",
+		"/accelerate/data_loader.py", "/lightning/pytorch/utilities/", "/lightning/pytorch/loops/fetchers.py",
+		"/pytorch_lightning/utilities/", "/pytorch_lightning/loops/fetchers.py" };
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (strstr(file, parts[i]))
 			return true;
@@ -213,7 +222,8 @@ static bool note_next(struct py_counter *counter, const struct py_sample *sample
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
 		uint64_t self;
-		if (!is_next(&site->known->code) || !py_local_first(counter->process, &(struct py_activation){ site->frame, site->code }, &self))
+		if (!is_next(&site->known->code) ||
+			!py_local_first(counter->process, &(struct py_activation){ site->frame, site->code }, &self))
 			continue;
 		struct pass *pass = meet(counter, self, now_ns);
 		if (pass)
@@ -233,7 +243,8 @@ static bool note_held(struct py_counter *counter, const struct py_sample *sample
 		const struct py_site *site = &sample->sites[i];
 		if (is_between(site->known->code.file))
 			continue;
-		size_t count = py_search_frame(counter->process, &counter->search, &(struct py_activation){ site->frame, site->code }, &budget, held, PY_ITERATORS_MOST);
+		size_t count = py_search_frame(counter->process, &counter->search,
+			&(struct py_activation){ site->frame, site->code }, &budget, held, PY_ITERATORS_MOST);
 		for (size_t at = 0; at < count; at++) {
 			struct pass *pass = meet(counter, held[at], now_ns);
 			if (pass && !*pass->place.file)
@@ -251,20 +262,30 @@ bool py_counter_note(struct py_counter *counter, const struct py_sample *sample,
 	if (sample->count > 0 && now_ns >= counter->search_ns) {
 		int64_t before_ns = clock_thread_cpu_ns();
 		is_found |= note_held(counter, sample, now_ns);
-		int64_t apart_ns = SEARCH_APART * (clock_thread_cpu_ns() - before_ns), least_ns = counter->count > 0 ? SEARCH_NS : SEARCH_SOON_NS;
+		int64_t apart_ns = SEARCH_APART * (clock_thread_cpu_ns() - before_ns),
+				least_ns = counter->count > 0 ? SEARCH_NS : SEARCH_SOON_NS;
 		counter->search_ns = now_ns + (apart_ns > least_ns ? apart_ns : least_ns);
 	}
 	return is_found;
 }
 
-/* -- telling ------------------------------------------------------------------------------------------------------------------------ */
+/* -- telling -- */
 
 static void tell(struct py_counter *counter, const struct pass *pass, bool is_over, size_t *count)
 {
 	counter->told[(*count)++] = (struct py_counted){
-		.serial = pass->serial, .iterator = pass->number.iterator, .sampler = pass->sampler, .yielded = pass->value, .read_ns = pass->read_ns, .is_over = is_over, .length = pass->length,
-		.worker_count = pass->worker_count, .batch_size = pass->batch_size,
-		.function = pass->place.function, .file = pass->place.file, .line = pass->place.line,
+		.serial = pass->serial,
+		.iterator = pass->number.iterator,
+		.sampler = pass->sampler,
+		.yielded = pass->value,
+		.read_ns = pass->read_ns,
+		.is_over = is_over,
+		.length = pass->length,
+		.worker_count = pass->worker_count,
+		.batch_size = pass->batch_size,
+		.function = pass->place.function,
+		.file = pass->place.file,
+		.line = pass->place.line,
 	};
 }
 
@@ -304,7 +325,4 @@ enum status py_counter_open(const struct py_process *process, struct py_counter 
 	return STATUS_OK;
 }
 
-void py_counter_close(struct py_counter *counter)
-{
-	free(counter);
-}
+void py_counter_close(struct py_counter *counter) { free(counter); }

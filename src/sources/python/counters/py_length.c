@@ -21,7 +21,8 @@ static bool data_size(const struct py_process *process, uint64_t data, uint64_t 
 {
 	if (py_size_read(process, data, out))
 		return true;
-	return py_is_exactly(process, data, "torch.utils.data.dataset", "Subset") && get_size(process, data, "indices", out);
+	return py_is_exactly(process, data, "torch.utils.data.dataset", "Subset") &&
+		get_size(process, data, "indices", out);
 }
 
 static bool source_size(const struct py_process *process, uint64_t sampler, uint64_t *out)
@@ -46,7 +47,10 @@ static bool index_size(const struct py_process *process, uint64_t sampler, uint6
 }
 
 /* Their __len__, by class. */
-static const struct { const char *module, *name; bool (*size)(const struct py_process *process, uint64_t sampler, uint64_t *out); } samplers[] = {
+static const struct {
+	const char *module, *name;
+	bool (*size)(const struct py_process *process, uint64_t sampler, uint64_t *out);
+} samplers[] = {
 	{ "torch.utils.data.sampler", "RandomSampler", random_size },
 	{ "torch.utils.data.sampler", "SequentialSampler", source_size },
 	{ "torch.utils.data.sampler", "SubsetRandomSampler", index_size },
@@ -62,28 +66,30 @@ static bool sampler_size(const struct py_process *process, uint64_t sampler, uin
 	return py_size_read(process, sampler, out);
 }
 
-/* -- while it runs ------------------------------------------------------------------------------------------------------------------ */
+/* -- while it runs -- */
 
 /* RandomSampler.__iter__ begins with n = len(self.data_source). */
 static bool random_left(const struct py_process *process, uint64_t generator, uint64_t sampler, uint64_t *out)
 {
 	struct py_activation frame;
 	uint64_t self, count;
-	return py_generator_frame(process, generator, &frame) && py_local_get(process, &frame, "self", &self) && self == sampler
-		&& py_local_get(process, &frame, "n", &count) && py_int_read(process, count, out);
+	return py_generator_frame(process, generator, &frame) && py_local_get(process, &frame, "self", &self) &&
+		self == sampler && py_local_get(process, &frame, "n", &count) && py_int_read(process, count, out);
 }
 
-/* How long a data set of the program's own said that it is, where torch's samplers keep that while they run. `iterator`: of the sampler itself. */
+/* How long a data set of the program's own said that it is, where torch's samplers keep that while they run.
+ * `iterator`: of the sampler itself. */
 static bool said_size(const struct py_process *process, uint64_t iterator, uint64_t sampler, uint64_t *out)
 {
 	uint64_t unused;
 	bool replaces;
 	if (py_is_exactly(process, sampler, "torch.utils.data.sampler", "SequentialSampler"))
 		return py_range_read(process, iterator, out);
-	if (!py_is_exactly(process, sampler, "torch.utils.data.sampler", "RandomSampler") || get_int(process, sampler, "_num_samples", &unused))
+	if (!py_is_exactly(process, sampler, "torch.utils.data.sampler", "RandomSampler") ||
+		get_int(process, sampler, "_num_samples", &unused))
 		return false;
-	return py_attribute_get(process, sampler, "replacement", &unused) && py_bool_read(process, unused, &replaces) && !replaces
-		&& random_left(process, iterator, sampler, out);
+	return py_attribute_get(process, sampler, "replacement", &unused) && py_bool_read(process, unused, &replaces) &&
+		!replaces && random_left(process, iterator, sampler, out);
 }
 
 /* BatchSampler.__iter__ has sampler_iter = iter(self.sampler). */
@@ -91,8 +97,9 @@ static bool said_to_batches(const struct py_process *process, uint64_t iterator,
 {
 	struct py_activation frame;
 	uint64_t batches, inner;
-	return py_attribute_get(process, iterator, "_sampler_iter", &batches) && py_is(process, batches, PY_GENERATOR) && py_generator_frame(process, batches, &frame)
-		&& py_local_get(process, &frame, "sampler_iter", &inner) && said_size(process, inner, sampler, out);
+	return py_attribute_get(process, iterator, "_sampler_iter", &batches) && py_is(process, batches, PY_GENERATOR) &&
+		py_generator_frame(process, batches, &frame) && py_local_get(process, &frame, "sampler_iter", &inner) &&
+		said_size(process, inner, sampler, out);
 }
 
 uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uint32_t *batch_size)
@@ -103,14 +110,17 @@ uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uin
 	if (!py_attribute_get(process, iterator, "_index_sampler", &sampler))
 		return 0;
 	if (!py_is_exactly(process, sampler, "torch.utils.data.sampler", "BatchSampler"))
-		return sampler_size(process, sampler, &samples)
-			|| (py_attribute_get(process, iterator, "_sampler_iter", &inner) && said_size(process, inner, sampler, &samples)) ? samples : 0;
+		return sampler_size(process, sampler, &samples) ||
+				(py_attribute_get(process, iterator, "_sampler_iter", &inner) &&
+					said_size(process, inner, sampler, &samples))
+			? samples
+			: 0;
 	if (!get_int(process, sampler, "batch_size", &size) || size == 0 || size > UINT32_MAX)
 		return 0;
 	*batch_size = (uint32_t)size;
-	if (!py_attribute_get(process, sampler, "drop_last", &drop) || !py_bool_read(process, drop, &drops)
-	    || !py_attribute_get(process, sampler, "sampler", &inner)
-	    || (!sampler_size(process, inner, &samples) && !said_to_batches(process, iterator, inner, &samples)))
+	if (!py_attribute_get(process, sampler, "drop_last", &drop) || !py_bool_read(process, drop, &drops) ||
+		!py_attribute_get(process, sampler, "sampler", &inner) ||
+		(!sampler_size(process, inner, &samples) && !said_to_batches(process, iterator, inner, &samples)))
 		return 0;
 	return drops ? samples / size : samples / size + (samples % size > 0);
 }

@@ -4,8 +4,9 @@
 
 #include "src/sources/python/py_walk.h"
 
-/* What len() of its loader says, where that follows from ints, lists, tuples and ranges, or where torch's samplers keep what the program's own __len__
- * said; nothing is guessed. 0 = not known (yet: the samplers begin with the first batch). *batch_size 0: not known. */
+/* What len() of its loader says, where that follows from ints, lists, tuples and ranges, or where torch's samplers keep
+ * what the program's own __len__ said; nothing is guessed. 0 = not known (yet: the samplers begin with the first
+ * batch). *batch_size 0: not known. */
 uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uint32_t *batch_size);
 
 #endif

@@ -3,16 +3,16 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-/* From CPython's Include/internal/pycore_frame.h, Include/cpython/{code,genobject,frameobject}.h; checked against the headers of 3.8.18, 3.9.18, 3.10.13,
- * 3.11.7, 3.12.1 and 3.13.0. */
+/* From CPython's Include/internal/pycore_frame.h, Include/cpython/{code,genobject,frameobject}.h; checked against the
+ * headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
 static const struct locals {
 	unsigned minor;
-	uint32_t first;               /* PyFrameObject.f_localsplus; _PyInterpreterFrame.localsplus */
-	uint32_t frame_count;         /* how many fit: ob_size of a frame that is an object; later by its code */
-	uint32_t code_locals, code_stack;    /* co_nlocalsplus, co_stacksize */
-	uint32_t code_names;          /* co_varnames; co_localsplusnames */
-	uint32_t generator_frame;     /* gi_frame, a pointer; gi_iframe, the frame itself */
-	uint32_t generator_state;     /* gi_frame_state */
+	uint32_t first;                   /* PyFrameObject.f_localsplus; _PyInterpreterFrame.localsplus */
+	uint32_t frame_count;             /* how many fit: ob_size of a frame that is an object; later by its code */
+	uint32_t code_locals, code_stack; /* co_nlocalsplus, co_stacksize */
+	uint32_t code_names;              /* co_varnames; co_localsplusnames */
+	uint32_t generator_frame;         /* gi_frame, a pointer; gi_iframe, the frame itself */
+	uint32_t generator_state;         /* gi_frame_state */
 } known[] = {
 	{ 8, 360, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
 	{ 9, 360, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
@@ -30,7 +30,8 @@ static const struct locals *locals_of(const struct py_layout *layout)
 	return NULL;
 }
 
-static bool count_locals(const struct py_process *process, const struct locals *locals, const struct py_activation *at, size_t *out)
+static bool count_locals(
+	const struct py_process *process, const struct locals *locals, const struct py_activation *at, size_t *out)
 {
 	uint64_t count;
 	uint32_t own, stack;
@@ -38,7 +39,8 @@ static bool count_locals(const struct py_process *process, const struct locals *
 		if (!remote_word(process->pid, at->frame + locals->frame_count, &count))
 			return false;
 	} else {
-		if (!remote_read(process->pid, at->code + locals->code_locals, &own, sizeof own) || !remote_read(process->pid, at->code + locals->code_stack, &stack, sizeof stack))
+		if (!remote_read(process->pid, at->code + locals->code_locals, &own, sizeof own) ||
+			!remote_read(process->pid, at->code + locals->code_stack, &stack, sizeof stack))
 			return false;
 		count = (uint64_t)own + stack;
 	}
@@ -47,7 +49,8 @@ static bool count_locals(const struct py_process *process, const struct locals *
 }
 
 /* Words of the frame, if it runs that code before and after they were read. */
-static bool read_words(const struct py_process *process, const struct py_activation *at, size_t first, uint64_t *out, size_t count)
+static bool read_words(
+	const struct py_process *process, const struct py_activation *at, size_t first, uint64_t *out, size_t count)
 {
 	const struct py_layout *layout = &process->place.layout;
 	const struct locals *locals = locals_of(layout);
@@ -55,10 +58,12 @@ static bool read_words(const struct py_process *process, const struct py_activat
 	if (!locals || count == 0)
 		return false;
 	const struct remote_piece pieces[] = {
-		{ at->frame + layout->frame_code, &code[0], sizeof code[0] }, { at->frame + locals->first + 8 * first, out, count * sizeof *out },
+		{ at->frame + layout->frame_code, &code[0], sizeof code[0] },
+		{ at->frame + locals->first + 8 * first, out, count * sizeof *out },
 		{ at->frame + layout->frame_code, &code[1], sizeof code[1] },
 	};
-	return at->code && remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) && code[0] == at->code && code[1] == at->code;
+	return at->code && remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) &&
+		code[0] == at->code && code[1] == at->code;
 }
 
 size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MOST])

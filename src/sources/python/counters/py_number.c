@@ -8,10 +8,10 @@
 
 enum { TRIES = 8 };
 
-/* -- one look ----------------------------------------------------------------------------------------------------------------------- */
+/* -- one look -- */
 
-/* Each step makes a new int and frees the last one, which may at once be another. So slot and int are read in turn by one call: where the slot leads
- * to the same int each time, and that says the same each time, it was the slot's. */
+/* Each step makes a new int and frees the last one, which may at once be another. So slot and int are read in turn by
+ * one call: where the slot leads to the same int each time, and that says the same each time, it was the slot's. */
 struct view {
 	uint64_t slots[3];
 	unsigned char numbers[2][PY_INT_SIZE];
@@ -80,7 +80,8 @@ static enum py_look failed_look(const struct py_process *process, const struct p
 	return errno == ESRCH || errno == EPERM ? PY_LOOK_ENDED : PY_LOOK_DEAD;
 }
 
-static enum py_look judge_view(const struct py_process *process, const struct py_number *number, const struct view *view, uint64_t *value)
+static enum py_look judge_view(
+	const struct py_process *process, const struct py_number *number, const struct view *view, uint64_t *value)
 {
 	const struct py_mark *seed = &number->marks[PY_MARK_SEED];
 	enum py_look look = judge_identity(number, view);
@@ -88,8 +89,8 @@ static enum py_look judge_view(const struct py_process *process, const struct py
 		return look;
 	if (seed->slot && memcmp(view->seed + 8, seed->content, sizeof seed->content) != 0)
 		return PY_LOOK_OTHER;
-	bool is_still = view->slots[0] == number->value && view->slots[1] == number->value && view->slots[2] == number->value
-		&& memcmp(view->numbers[0] + 8, view->numbers[1] + 8, PY_INT_SIZE - 8) == 0;
+	bool is_still = view->slots[0] == number->value && view->slots[1] == number->value &&
+		view->slots[2] == number->value && memcmp(view->numbers[0] + 8, view->numbers[1] + 8, PY_INT_SIZE - 8) == 0;
 	return is_still && py_int_decode(&process->place, view->numbers[0], value) ? PY_LOOK_GOOD : PY_LOOK_UNSURE;
 }
 
@@ -110,16 +111,19 @@ static enum py_look look_once(const struct py_process *process, struct py_number
 	return look;
 }
 
-/* -- finding and following it ------------------------------------------------------------------------------------------------------- */
+/* -- finding and following it -- */
 
 /* Only where it lies with the number: its slot has no guards of its own. */
-static void resolve_mark(const struct py_process *process, struct py_number *number, const char *name, struct py_mark *out)
+static void resolve_mark(
+	const struct py_process *process, struct py_number *number, const char *name, struct py_mark *out)
 {
 	struct py_attribute place;
 	size_t shared = number->yielded.guard_count - 1;
 	*out = (struct py_mark){ .slot = 0 };
-	if (py_attribute_find(process, number->iterator, name, &place) && place.guard_count == number->yielded.guard_count
-	    && memcmp(place.guards, number->yielded.guards, shared * sizeof *place.guards) == 0 && remote_word(process->pid, place.slot, &out->object))
+	if (py_attribute_find(process, number->iterator, name, &place) &&
+		place.guard_count == number->yielded.guard_count &&
+		memcmp(place.guards, number->yielded.guards, shared * sizeof *place.guards) == 0 &&
+		remote_word(process->pid, place.slot, &out->object))
 		out->slot = place.slot;
 }
 
@@ -128,14 +132,16 @@ static void resolve_marks(const struct py_process *process, struct py_number *nu
 	struct py_mark *seed = &number->marks[PY_MARK_SEED];
 	resolve_mark(process, number, "_base_seed", seed);
 	resolve_mark(process, number, "_sampler_iter", &number->marks[PY_MARK_ORDER]);
-	if (!seed->slot || !py_is(process, seed->object, PY_INT) || !remote_read(process->pid, seed->object + 8, seed->content, sizeof seed->content))
+	if (!seed->slot || !py_is(process, seed->object, PY_INT) ||
+		!remote_read(process->pid, seed->object + 8, seed->content, sizeof seed->content))
 		*seed = (struct py_mark){ .slot = 0 };
 }
 
 static bool has_same_marks(const struct py_mark a[PY_MARKS], const struct py_mark b[PY_MARKS])
 {
 	for (size_t i = 0; i < PY_MARKS; i++)
-		if (a[i].slot && b[i].slot && (a[i].object != b[i].object || memcmp(a[i].content, b[i].content, sizeof a[i].content) != 0))
+		if (a[i].slot && b[i].slot &&
+			(a[i].object != b[i].object || memcmp(a[i].content, b[i].content, sizeof a[i].content) != 0))
 			return false;
 	return true;
 }

@@ -6,11 +6,16 @@
 /* en_sit of an enumerate; the tuple of iterators of a zip: Objects/enumobject.c and Python/bltinmodule.c of CPython. */
 enum { DEPTH_MOST = 4, ZIP_MOST = 8, ENUMERATED = 24, ZIPPED = 24, TYPE = 8 };
 
-struct found { uint64_t *out; size_t count, most; unsigned *budget; };
+struct found {
+	uint64_t *out;
+	size_t count, most;
+	unsigned *budget;
+};
 
 bool py_is_loader_iterator(const struct py_process *process, uint64_t object)
 {
-	static const char *const names[] = { "_BaseDataLoaderIter", "_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter" };
+	static const char *const names[] = { "_BaseDataLoaderIter", "_SingleProcessDataLoaderIter",
+		"_MultiProcessingDataLoaderIter" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (py_is_derived(process, object, names[i]))
 			return true;
@@ -31,9 +36,11 @@ static bool is_of_iterators(const struct py_process *process, struct py_search *
 	return is_iterator;
 }
 
-static void search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at, unsigned depth, struct found *found);
+static void search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
+	unsigned depth, struct found *found);
 
-static void search_object(const struct py_process *process, struct py_search *search, uint64_t object, unsigned depth, struct found *found)
+static void search_object(
+	const struct py_process *process, struct py_search *search, uint64_t object, unsigned depth, struct found *found)
 {
 	const uint64_t *types = process->place.types;
 	struct py_activation frame;
@@ -47,7 +54,8 @@ static void search_object(const struct py_process *process, struct py_search *se
 		if (remote_word(process->pid, object + ENUMERATED, &inner))
 			search_object(process, search, inner, depth + 1, found);
 	} else if (type == types[PY_ZIP]) {
-		size_t count = remote_word(process->pid, object + ZIPPED, &inner) ? py_items_read(process, inner, items, ZIP_MOST) : 0;
+		size_t count =
+			remote_word(process->pid, object + ZIPPED, &inner) ? py_items_read(process, inner, items, ZIP_MOST) : 0;
 		for (size_t i = 0; i < count; i++)
 			search_object(process, search, items[i], depth + 1, found);
 	} else if (type == types[PY_GENERATOR]) {
@@ -58,7 +66,8 @@ static void search_object(const struct py_process *process, struct py_search *se
 	}
 }
 
-static void search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at, unsigned depth, struct found *found)
+static void search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
+	unsigned depth, struct found *found)
 {
 	uint64_t words[PY_LOCALS_MOST];
 	size_t count = py_locals_read(process, at, words);
@@ -66,7 +75,8 @@ static void search_frame(const struct py_process *process, struct py_search *sea
 		search_object(process, search, words[i], depth, found);
 }
 
-size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at, unsigned *budget, uint64_t *out, size_t most)
+size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
+	unsigned *budget, uint64_t *out, size_t most)
 {
 	struct found found = { .out = out, .most = most, .budget = budget };
 	search_frame(process, search, at, 0, &found);
